@@ -1,0 +1,87 @@
+//! What the Kubernetes surface needs of the engine behind it.
+
+use futures_util::future::BoxFuture;
+use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Time};
+use std::sync::Arc;
+
+/// The engine. Implemented by the control plane; tests may put a fake here.
+pub trait Backend: Send + Sync + 'static {
+    /// The newest durable state.
+    fn state(&self) -> Arc<State>;
+
+    /// Tells whenever [`Self::state`] has moved, with its revision.
+    fn changed(&self) -> tokio::sync::watch::Receiver<Revision>;
+
+    /// Changes after `revision`, oldest first, at most `limit`; empty when there are none yet.
+    fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired>;
+
+    /// The state as it was. For revisions that are not in memory the log is read.
+    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>>;
+
+    /// Decides and makes durable. All commands go into one batch; each has its own answer.
+    fn submit(
+        &self,
+        commands: Vec<Command>,
+    ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>>;
+
+    /// The wall clock.
+    fn now(&self) -> Time;
+
+    /// Fresh randomness for one command.
+    fn seed(&self) -> [u8; 16];
+}
+
+/// A point in the past.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AsOf {
+    /// After this commit.
+    Revision(Revision),
+    /// After the last commit that was not later than this.
+    Time(Time),
+}
+
+/// The change window no longer reaches so far back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too old resource version: {asked} ({oldest})")]
+pub struct Expired {
+    /// What was asked for.
+    pub asked: Revision,
+    /// The oldest revision that can be resumed from.
+    pub oldest: Revision,
+}
+
+/// Why a past state cannot be shown.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AsOfError {
+    /// It has not happened yet.
+    #[error("revision {asked} has not happened yet; the newest is {newest}")]
+    Future {
+        /// What was asked for.
+        asked: Revision,
+        /// The newest one.
+        newest: Revision,
+    },
+    /// It was pruned.
+    #[error("history before revision {oldest} was pruned")]
+    Pruned {
+        /// The oldest one kept.
+        oldest: Revision,
+    },
+    /// The log could not be read.
+    #[error("the log could not be read: {0}")]
+    Unreadable(String),
+}
+
+/// Writes are not accepted now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    /// Too many commands wait.
+    #[error("too many writes are waiting; try again in a second")]
+    Overloaded,
+    /// The log failed; the outcome of this write is unknown until the server is restarted.
+    #[error("the event log failed and takes no more writes: {0}")]
+    Poisoned(String),
+    /// The server is going away.
+    #[error("the server is stopping")]
+    Stopping,
+}

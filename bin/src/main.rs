@@ -1,0 +1,2 @@
+//! The hindsight process.
+fn main() {}

@@ -1,0 +1,214 @@
+//! Commands: what somebody wants. Time, randomness and the actor come in with them.
+
+use crate::event::{Cause, Rule};
+use crate::object::{Name, ObjectKey, OwnerReference, Uid};
+use crate::{Revision, Time};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::sync::Arc;
+
+/// One wish, with everything that deciding it needs.
+#[derive(Debug, Clone)]
+pub struct Command {
+    /// Who asks.
+    pub actor: Arc<Actor>,
+    /// How they asked.
+    pub request: Arc<Request>,
+    /// When the command was made.
+    pub time: Time,
+    /// The only randomness: uids and generated names follow from it.
+    pub seed: [u8; 16],
+    /// What made it necessary.
+    pub cause: Cause,
+    /// What is wanted.
+    pub intent: Intent,
+}
+
+/// An authenticated identity.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Actor {
+    /// `system:serviceaccount:…`, `admin`, …
+    pub user: Name,
+    /// Identity of the user, often empty.
+    pub uid: Name,
+    /// Groups.
+    pub groups: Vec<Name>,
+}
+
+/// The request that a command came with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Request {
+    /// Kubernetes verb: `create`, `deletecollection`, …; empty for the server's own work.
+    pub verb: String,
+    /// Path and query as sent; empty for the server's own work.
+    pub uri: String,
+    /// `User-Agent`.
+    pub user_agent: String,
+    /// Identity of the request, as in the audit log.
+    pub id: String,
+}
+
+/// What is wanted.
+#[derive(Debug, Clone)]
+pub enum Intent {
+    /// Make an object.
+    Create(Create),
+    /// Replace an object.
+    Update(Update),
+    /// Change an object by a patch of its live state.
+    Patch(PatchObject),
+    /// Ask for an object's deletion.
+    Delete(Delete),
+    /// Take owner references away from a dependent.
+    DropOwners(DropOwners),
+    /// Stop a dependent's references from blocking their owners.
+    Unblock(Target),
+    /// Take a garbage collection finalizer off its owner.
+    Release(Release),
+    /// Take a token out of a namespace's `spec.finalizers`.
+    FinalizeNamespace(FinalizeNamespace),
+}
+
+/// Which object, and which of its versions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Where it is.
+    pub key: ObjectKey,
+    /// Which identity is meant; another one under the same name is refused.
+    pub uid: Option<Uid>,
+    /// Which version is meant; a later one is refused.
+    pub revision: Option<Revision>,
+}
+
+/// Makes an object. The body has been decoded and pruned.
+#[derive(Debug, Clone)]
+pub struct Create {
+    /// Resource, namespace, and the name from the body (empty with `generateName`).
+    pub key: ObjectKey,
+    /// Version of the API that the body is in.
+    pub version: Name,
+    /// The object as sent.
+    pub object: Value,
+}
+
+/// Replaces an object, or what a subresource shows of it.
+#[derive(Debug, Clone)]
+pub struct Update {
+    /// Where it is; preconditions come from the body.
+    pub key: ObjectKey,
+    /// Version of the API that the body is in.
+    pub version: Name,
+    /// Empty, or `status`, `scale`, `finalize`, `approval`.
+    pub subresource: Name,
+    /// The object as sent.
+    pub object: Value,
+}
+
+/// Changes an object by a patch.
+#[derive(Debug, Clone)]
+pub struct PatchObject {
+    /// Where it is.
+    pub key: ObjectKey,
+    /// Version of the API that the patch speaks of.
+    pub version: Name,
+    /// Empty, or `status`, `scale`, `approval`.
+    pub subresource: Name,
+    /// How it is written.
+    pub patch: Patch,
+    /// What becomes of unknown fields.
+    pub validation: FieldValidation,
+}
+
+/// A patch document by its media type.
+#[derive(Debug, Clone)]
+pub enum Patch {
+    /// RFC 6902.
+    Json(Value),
+    /// RFC 7386.
+    Merge(Value),
+    /// Kubernetes' own, driven by list keys.
+    Strategic(Value),
+}
+
+/// `fieldValidation`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FieldValidation {
+    /// Drop unknown fields silently.
+    Ignore,
+    /// Drop them and say so in a header.
+    #[default]
+    Warn,
+    /// Refuse them.
+    Strict,
+}
+
+/// Asks for a deletion.
+#[derive(Debug, Clone)]
+pub struct Delete {
+    /// Where, with the preconditions.
+    pub target: Target,
+    /// Version of the API that was used; type defaults depend on it.
+    pub version: Name,
+    /// Deprecated; excludes `propagation`.
+    pub orphan_dependents: Option<bool>,
+    /// What becomes of dependents.
+    pub propagation: Option<Propagation>,
+    /// Seconds to stop.
+    pub grace_period_seconds: Option<i64>,
+    /// Why. Rules of the collector are checked again against the state.
+    pub rule: Rule,
+}
+
+/// `propagationPolicy`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Propagation {
+    /// Dependents go after the owner.
+    Background,
+    /// The owner waits for its blocking dependents.
+    Foreground,
+    /// Dependents stay and lose the reference.
+    Orphan,
+}
+
+/// Removes references from a dependent.
+#[derive(Debug, Clone)]
+pub struct DropOwners {
+    /// The dependent.
+    pub dependent: Target,
+    /// References to drop, exactly as they were read. For orphaning the whole uid goes.
+    pub owners: Vec<OwnerReference>,
+    /// The owner's orphaning, or the collector's pruning of absent and waiting owners.
+    pub reason: DropReason,
+}
+
+/// Why references are dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DropReason {
+    /// The owner is deleted with the orphan policy.
+    Orphaning,
+    /// Another owner is solid; these are absent or waiting.
+    SolidOwnerRemains,
+}
+
+/// Lets an owner go on.
+#[derive(Debug, Clone)]
+pub struct Release {
+    /// The owner.
+    pub owner: Target,
+    /// `foregroundDeletion`, `orphan`, or the definition's cleanup finalizer.
+    pub finalizer: Name,
+    /// The revision at which no dependent stood in the way. Refused as stale if one was added
+    /// since.
+    pub decided_at: Revision,
+}
+
+/// Lets a namespace go once it is empty.
+#[derive(Debug, Clone)]
+pub struct FinalizeNamespace {
+    /// The namespace.
+    pub target: Target,
+    /// `kubernetes`.
+    pub token: Name,
+    /// The revision at which it was seen empty.
+    pub decided_at: Revision,
+}

@@ -1,0 +1,118 @@
+//! Turns "the object was this and becomes that" into the facts of one commit.
+
+use super::Context;
+use crate::event::{Commit, Event};
+use crate::object::{Object, OwnerReference};
+use crate::{Rejection, Revision};
+use serde_json::Value;
+use std::sync::Arc;
+
+impl Context<'_> {
+    /// The next version of an object (or its first), and the commit that writes it. `extra` holds
+    /// facts that a comparison cannot see, such as a deletion request.
+    pub(crate) fn write(
+        &self,
+        previous: Option<&Arc<Object>>,
+        object: Written,
+        extra: Vec<Event>,
+    ) -> Result<(Arc<Object>, Commit), Rejection> {
+        let revision = object.revision;
+        let marks = extra
+            .iter()
+            .any(|event| matches!(event, Event::DeletionRequested { .. }));
+        let marked_at = previous
+            .and_then(|previous| previous.marked_at)
+            .or_else(|| marks.then_some(revision));
+        let object = Object::from_value(object.key, object.document, revision, marked_at)
+            .map_err(|error| Rejection::Internal(error.to_string()))?;
+        let object = Arc::new(object);
+        let mut events = extra;
+        compare(previous.map(|previous| &**previous), &object, &mut events);
+        events.push(if previous.is_some() {
+            Event::ObjectUpdated {
+                object: Arc::clone(&object),
+            }
+        } else {
+            Event::ObjectCreated {
+                object: Arc::clone(&object),
+            }
+        });
+        let commit = self.commit(&object, revision, events);
+        Ok((object, commit))
+    }
+
+    /// The commit that removes an object.
+    pub(crate) fn remove(&self, object: &Object, revision: Revision, event: Event) -> Commit {
+        self.commit(object, revision, vec![event])
+    }
+
+    fn commit(&self, object: &Object, revision: Revision, events: Vec<Event>) -> Commit {
+        Commit {
+            revision,
+            time: self.command.time,
+            actor: Arc::clone(&self.command.actor),
+            request: Arc::clone(&self.command.request),
+            cause: self.command.cause.clone(),
+            key: object.key.clone(),
+            uid: object.meta.uid.clone(),
+            events,
+        }
+    }
+}
+
+/// An object about to be written.
+pub(crate) struct Written {
+    pub(crate) key: crate::ObjectKey,
+    pub(crate) document: Value,
+    pub(crate) revision: Revision,
+}
+
+/// Adds the facts about finalizers and owners.
+fn compare(before: Option<&Object>, after: &Object, events: &mut Vec<Event>) {
+    let (old_finalizers, old_owners): (&[_], &[_]) = before.map_or((&[], &[]), |before| {
+        (&*before.meta.finalizers, &*before.meta.owner_references)
+    });
+    for finalizer in after
+        .meta
+        .finalizers
+        .iter()
+        .filter(|one| !old_finalizers.contains(one))
+    {
+        events.push(Event::FinalizerAdded {
+            finalizer: Arc::clone(finalizer),
+        });
+    }
+    for finalizer in old_finalizers
+        .iter()
+        .filter(|one| !after.meta.finalizers.contains(one))
+    {
+        events.push(Event::FinalizerRemoved {
+            finalizer: Arc::clone(finalizer),
+        });
+    }
+    compare_owners(old_owners, &after.meta.owner_references, events);
+}
+
+fn compare_owners(before: &[OwnerReference], after: &[OwnerReference], events: &mut Vec<Event>) {
+    let same_uid = |list: &[OwnerReference], one: &OwnerReference| {
+        list.iter().find(|other| other.uid == one.uid).cloned()
+    };
+    for owner in after.iter().filter(|one| !before.contains(one)) {
+        events.push(match same_uid(before, owner) {
+            Some(from) if !after.contains(&from) => Event::OwnerChanged {
+                from,
+                to: owner.clone(),
+            },
+            Some(_) | None => Event::OwnerAdded {
+                owner: owner.clone(),
+            },
+        });
+    }
+    for owner in before.iter().filter(|one| !after.contains(one)) {
+        if same_uid(after, owner).is_none() {
+            events.push(Event::OwnerRemoved {
+                owner: owner.clone(),
+            });
+        }
+    }
+}

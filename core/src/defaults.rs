@@ -1,0 +1,1 @@
+//! Defaults of built-in kinds, as a table of paths and values.

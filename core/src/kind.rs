@@ -1,0 +1,208 @@
+//! What kinds of objects exist, and how each behaves: the built-in table and the custom ones.
+
+mod names;
+mod registry;
+
+pub use names::{GroupResource, GroupVersionKind};
+pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds};
+
+use crate::object::{Name, Uid};
+use std::sync::Arc;
+
+/// One kind, in all the versions that are served. Objects of all versions share one storage.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Kind {
+    /// Group and plural: the storage identity.
+    pub resource: GroupResource,
+    /// The kind's name, `ConfigMap`.
+    pub kind: Name,
+    /// `ConfigMapList`.
+    pub list_kind: Name,
+    /// Singular, `configmap`.
+    pub singular: Name,
+    /// `cm`.
+    pub short_names: Vec<Name>,
+    /// `all`.
+    pub categories: Vec<Name>,
+    /// Namespaced or not.
+    pub scope: Scope,
+    /// Served and stored versions, preferred first. Never empty.
+    pub versions: Vec<Version>,
+    /// What the type does differently.
+    pub strategy: Strategy,
+    /// Built in, or defined by an object.
+    pub origin: Origin,
+}
+
+/// Whether objects live in a namespace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Every object has a namespace.
+    Namespaced,
+    /// No object has one.
+    Cluster,
+}
+
+/// One version of a kind.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Version {
+    /// `v1`.
+    pub name: Name,
+    /// Whether requests may use it.
+    pub served: bool,
+    /// Whether objects are stored in it; true for exactly one.
+    pub storage: bool,
+    /// Its subresources beside the object itself.
+    pub subresources: Vec<Subresource>,
+    /// Printer columns of a custom kind; built-in kinds have theirs in the API surface.
+    pub columns: Vec<PrinterColumn>,
+    /// JSON paths that field selectors may use, besides name and namespace.
+    pub selectable_fields: Vec<Name>,
+    /// Said in a `Warning` header with every request to it.
+    pub deprecation_warning: Option<Name>,
+}
+
+/// A subresource that a version serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subresource {
+    /// `/status`.
+    Status,
+    /// `/scale`, with the JSON paths that it maps to (as `.spec.replicas`).
+    Scale {
+        /// Where the wanted count is.
+        spec_path: Name,
+        /// Where the observed count is.
+        status_path: Name,
+        /// Where the selector text is, if there is one.
+        selector_path: Option<Name>,
+    },
+    /// Any other by name: `finalize`, `approval`, `eviction`, `binding`.
+    Other(Name),
+}
+
+impl Subresource {
+    /// Its path segment.
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Status => "status",
+            Self::Scale { .. } => "scale",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+/// A column that a custom kind asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrinterColumn {
+    /// Heading.
+    pub name: Name,
+    /// `string`, `integer`, `number`, `boolean` or `date`.
+    pub type_name: Name,
+    /// OpenAPI format, often empty.
+    pub format: Name,
+    /// Help text.
+    pub description: Name,
+    /// 0 is always shown; above 0 only when wide.
+    pub priority: i64,
+    /// Simple JSON path into the object.
+    pub json_path: Name,
+}
+
+/// Type-specific behaviour. Source: the strategies of upstream's `pkg/registry`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strategy {
+    /// What a delete without a policy does to dependents.
+    pub default_propagation: DefaultPropagation,
+    /// Deletion waits for a grace period (Pod alone).
+    pub graceful: bool,
+    /// A finished deletion answers with the object rather than a `Status`.
+    pub returns_object: bool,
+    /// `PUT` without `resourceVersion` overwrites.
+    pub unconditional_update: bool,
+    /// `PUT` of a missing object creates it.
+    pub create_on_update: bool,
+    /// Which names are legal.
+    pub names: NameRule,
+    /// Generation starts at 1 and grows when `spec` changes.
+    pub generation: bool,
+    /// The main endpoint ignores `status`, because a status endpoint owns it.
+    pub status_apart: bool,
+    /// Finalizers without a `/` must be standard ones.
+    pub strict_finalizers: bool,
+    /// Never stored: a review that is answered at once (`SubjectAccessReview`).
+    pub review: bool,
+}
+
+/// What a delete without options means for dependents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DefaultPropagation {
+    /// Dependents go later.
+    Background,
+    /// Dependents stay and lose the reference.
+    Orphan,
+    /// The type takes no part in garbage collection; its GC finalizers are stripped.
+    Unsupported,
+}
+
+/// Which names a type accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameRule {
+    /// DNS-1123 subdomain, at most 253 bytes.
+    Subdomain,
+    /// DNS-1123 label, at most 63 bytes.
+    Label,
+    /// DNS-1035 label (Service).
+    Label1035,
+    /// Anything that is one path segment (RBAC).
+    PathSegment,
+}
+
+/// Where a kind comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Part of the binary.
+    Builtin,
+    /// Defined by a `CustomResourceDefinition`.
+    Custom {
+        /// Identity of the definition.
+        definition: Uid,
+        /// Being removed: instances may not be created.
+        terminating: bool,
+    },
+}
+
+impl Kind {
+    /// The version that objects are stored in.
+    pub fn storage_version(&self) -> Option<&Version> {
+        self.versions.iter().find(|version| version.storage)
+    }
+
+    /// A version that requests may use.
+    pub fn served(&self, version: &str) -> Option<&Version> {
+        self.versions
+            .iter()
+            .find(|candidate| candidate.served && &*candidate.name == version)
+    }
+
+    /// `v1` or `group/v1`.
+    pub fn api_version(&self, version: &str) -> String {
+        if self.resource.group.is_empty() {
+            version.into()
+        } else {
+            format!("{}/{version}", self.resource.group)
+        }
+    }
+
+    /// Whether objects live in a namespace.
+    pub fn is_namespaced(&self) -> bool {
+        self.scope == Scope::Namespaced
+    }
+
+    /// Whether it is defined by an object rather than by the binary.
+    pub fn is_custom(&self) -> bool {
+        matches!(self.origin, Origin::Custom { .. })
+    }
+}
+
+/// A kind, shared.
+pub type KindRef = Arc<Kind>;

@@ -1,0 +1,60 @@
+//! Names of kinds on the wire and in storage.
+
+use crate::object::Name;
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// Group and plural resource: what a path names and what storage is split by.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct GroupResource {
+    /// Empty for the core group.
+    pub group: Name,
+    /// Plural, `configmaps`.
+    pub resource: Name,
+}
+
+impl GroupResource {
+    /// A group and a plural resource.
+    pub fn new(group: &str, resource: &str) -> Self {
+        Self {
+            group: group.into(),
+            resource: resource.into(),
+        }
+    }
+}
+
+impl fmt::Display for GroupResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.group.is_empty() {
+            f.write_str(&self.resource)
+        } else {
+            write!(f, "{}.{}", self.resource, self.group)
+        }
+    }
+}
+
+/// Group, version and kind: what a body names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupVersionKind {
+    /// Empty for the core group.
+    pub group: Name,
+    /// `v1`.
+    pub version: Name,
+    /// `ConfigMap`.
+    pub kind: Name,
+}
+
+impl GroupVersionKind {
+    /// Splits `apiVersion`; `None` where the version is empty or there are two slashes.
+    pub fn parse(api_version: &str, kind: &str) -> Option<Self> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        if version.is_empty() || version.contains('/') {
+            return None;
+        }
+        Some(Self {
+            group: group.into(),
+            version: version.into(),
+            kind: kind.into(),
+        })
+    }
+}

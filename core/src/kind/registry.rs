@@ -1,0 +1,112 @@
+//! Lookup of kinds by resource and by name.
+
+use super::{GroupResource, GroupVersionKind, Kind, KindRef};
+use crate::schema::Schema;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// The kinds of the binary, with their schemas. Implemented where the schemas come from.
+pub trait BuiltinSchemas: fmt::Debug + Send + Sync {
+    /// The schema of a built-in kind's version, if one is known.
+    fn schema(&self, kind: &GroupVersionKind) -> Option<Arc<Schema>>;
+}
+
+/// The built-in kinds.
+#[derive(Debug)]
+pub struct BuiltinKinds {
+    by_resource: BTreeMap<GroupResource, KindRef>,
+    schemas: Option<Box<dyn BuiltinSchemas>>,
+}
+
+impl BuiltinKinds {
+    /// The table of kinds; without schemas every body of a built-in kind is taken as it is.
+    pub fn new(kinds: Vec<Kind>, schemas: Option<Box<dyn BuiltinSchemas>>) -> Self {
+        let by_resource = kinds
+            .into_iter()
+            .map(|kind| (kind.resource.clone(), Arc::new(kind)))
+            .collect();
+        Self {
+            by_resource,
+            schemas,
+        }
+    }
+}
+
+/// Every kind at one revision: the built-in ones and those that definitions add.
+#[derive(Debug, Clone)]
+pub struct Kinds {
+    builtin: Arc<BuiltinKinds>,
+    custom: imbl::OrdMap<GroupResource, Custom>,
+}
+
+#[derive(Debug, Clone)]
+struct Custom {
+    kind: KindRef,
+    schemas: BTreeMap<Arc<str>, Arc<Schema>>,
+}
+
+impl Kinds {
+    /// Only the built-in kinds.
+    pub fn new(builtin: Arc<BuiltinKinds>) -> Self {
+        Self {
+            builtin,
+            custom: imbl::OrdMap::new(),
+        }
+    }
+
+    /// By group and plural.
+    pub fn by_resource(&self, resource: &GroupResource) -> Option<&KindRef> {
+        let custom = || self.custom.get(resource).map(|custom| &custom.kind);
+        self.builtin.by_resource.get(resource).or_else(custom)
+    }
+
+    /// By group and kind, whatever the version.
+    pub fn by_kind(&self, group: &str, kind: &str) -> Option<&KindRef> {
+        self.iter()
+            .find(|candidate| &*candidate.resource.group == group && &*candidate.kind == kind)
+    }
+
+    /// By a body's `apiVersion` and `kind`; the version must be served.
+    pub fn by_gvk(&self, gvk: &GroupVersionKind) -> Option<&KindRef> {
+        self.by_kind(&gvk.group, &gvk.kind)
+            .filter(|kind| kind.served(&gvk.version).is_some())
+    }
+
+    /// All kinds, built-in first.
+    pub fn iter(&self) -> impl Iterator<Item = &KindRef> {
+        self.builtin
+            .by_resource
+            .values()
+            .chain(self.custom.values().map(|custom| &custom.kind))
+    }
+
+    /// The schema of one version of a kind.
+    pub fn schema(&self, kind: &Kind, version: &str) -> Option<Arc<Schema>> {
+        if let Some(custom) = self.custom.get(&kind.resource) {
+            return custom.schemas.get(version).cloned();
+        }
+        let gvk = GroupVersionKind {
+            group: kind.resource.group.clone(),
+            version: version.into(),
+            kind: kind.kind.clone(),
+        };
+        self.builtin.schemas.as_ref()?.schema(&gvk)
+    }
+
+    /// Adds or replaces a custom kind.
+    pub fn define(&mut self, kind: Kind, schemas: BTreeMap<Arc<str>, Arc<Schema>>) {
+        self.custom.insert(
+            kind.resource.clone(),
+            Custom {
+                kind: Arc::new(kind),
+                schemas,
+            },
+        );
+    }
+
+    /// Forgets a custom kind.
+    pub fn remove(&mut self, resource: &GroupResource) {
+        self.custom.remove(resource);
+    }
+}

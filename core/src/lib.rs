@@ -1,0 +1,33 @@
+//! The deterministic state machine of Hindsight: what an object is, what a command may ask, and
+//! which facts follow. No clock, no randomness, no IO: everything arrives inside the [`Command`].
+#![deny(clippy::wildcard_enum_match_arm)]
+
+pub mod builtin;
+pub mod classify;
+pub mod command;
+pub mod custom;
+mod decide;
+mod defaults;
+pub mod event;
+pub mod jsonpath;
+pub mod kind;
+pub mod machine;
+pub mod object;
+pub mod patch;
+pub mod rejection;
+pub mod revision;
+pub mod schema;
+pub mod selector;
+pub mod state;
+pub mod time;
+pub mod validate;
+
+pub use command::{Actor, Command, Intent, Request};
+pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
+pub use kind::{GroupResource, GroupVersionKind, Kind};
+pub use machine::{apply, decide};
+pub use object::{Object, ObjectKey, OwnerReference, Uid};
+pub use rejection::Rejection;
+pub use revision::Revision;
+pub use state::State;
+pub use time::Time;

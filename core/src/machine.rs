@@ -1,0 +1,23 @@
+//! The machine: `decide` may refuse, `apply` may not.
+
+use crate::command::Intent;
+use crate::decide::{self, Context};
+use crate::{Command, Commit, Decision, Rejection, State};
+
+/// What a command comes to in this state. Pure: the same arguments give the same answer.
+pub fn decide(state: &State, command: &Command) -> Result<Decision, Rejection> {
+    let context = Context { state, command };
+    match &command.intent {
+        Intent::Create(intent) => decide::create(context, intent),
+        Intent::Update(intent) => decide::update(context, intent),
+        Intent::Patch(intent) => decide::patch(context, intent),
+        Intent::Delete(intent) => decide::delete(context, intent),
+        Intent::DropOwners(intent) => decide::drop_owners(context, intent),
+        Intent::Unblock(target) => decide::unblock(context, target),
+        Intent::Release(intent) => decide::release(context, intent),
+        Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, intent),
+    }
+}
+
+/// Makes what happened part of the state. Total: every commit that was ever stored applies.
+pub fn apply(_state: &mut State, _commit: &Commit) {}

@@ -1,0 +1,134 @@
+//! A stored object: its identity, the part of its metadata that rules look at, and its body as
+//! the JSON bytes that clients receive.
+
+mod key;
+mod meta;
+mod uid;
+
+pub use key::{Name, ObjectKey};
+pub use meta::{FOREGROUND_FINALIZER, Meta, ORPHAN_FINALIZER, OwnerReference};
+pub use uid::Uid;
+
+use crate::Revision;
+use bytes::Bytes;
+use serde_json::Value;
+
+/// One version of one object. Immutable; a new version is a new value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Object {
+    /// Where it lives.
+    pub key: ObjectKey,
+    /// `apiVersion` and `kind` as stored in the body.
+    pub type_meta: TypeMeta,
+    /// What the rules look at.
+    pub meta: Meta,
+    /// The commit that wrote this version; also `metadata.resourceVersion` in the body.
+    pub revision: Revision,
+    /// The commit that first asked for its deletion.
+    pub marked_at: Option<Revision>,
+    /// The whole object as JSON, `metadata.resourceVersion` included.
+    pub body: Bytes,
+}
+
+/// `apiVersion` and `kind` of a stored body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypeMeta {
+    /// Group and version, `v1` or `apps/v1`.
+    pub api_version: Name,
+    /// The kind, `ConfigMap`.
+    pub kind: Name,
+}
+
+/// Why bytes could not be read as an object.
+#[derive(Debug, thiserror::Error)]
+#[error("the body of {key} is not an object: {reason}")]
+pub struct UnreadableObject {
+    /// The object that the bytes were stored for.
+    pub key: ObjectKey,
+    /// What was wrong.
+    pub reason: String,
+}
+
+impl Object {
+    /// Builds a version from its document; writes `metadata.resourceVersion` into the body.
+    pub fn from_value(
+        key: ObjectKey,
+        mut document: Value,
+        revision: Revision,
+        marked_at: Option<Revision>,
+    ) -> Result<Self, UnreadableObject> {
+        let unreadable = |reason: &str| UnreadableObject {
+            key: key.clone(),
+            reason: reason.into(),
+        };
+        let metadata = document
+            .get_mut("metadata")
+            .and_then(Value::as_object_mut)
+            .ok_or_else(|| unreadable("metadata is missing"))?;
+        metadata.insert("resourceVersion".into(), revision.to_string().into());
+        let meta = Meta::read(metadata).map_err(|reason| unreadable(&reason))?;
+        let type_meta = TypeMeta::read(&document).ok_or_else(|| unreadable("kind is missing"))?;
+        let body = serde_json::to_vec(&document).map_err(|error| unreadable(&error.to_string()))?;
+        Ok(Self {
+            key,
+            type_meta,
+            meta,
+            revision,
+            marked_at,
+            body: body.into(),
+        })
+    }
+
+    /// Reads a stored body back.
+    pub fn from_body(
+        key: ObjectKey,
+        body: Bytes,
+        revision: Revision,
+        marked_at: Option<Revision>,
+    ) -> Result<Self, UnreadableObject> {
+        let head: meta::Head = serde_json::from_slice(&body).map_err(|error| UnreadableObject {
+            key: key.clone(),
+            reason: error.to_string(),
+        })?;
+        let type_meta = TypeMeta {
+            api_version: head.api_version.as_ref().into(),
+            kind: head.kind.as_ref().into(),
+        };
+        Ok(Self {
+            key,
+            type_meta,
+            meta: head.metadata,
+            revision,
+            marked_at,
+            body,
+        })
+    }
+
+    /// The body as a document.
+    ///
+    /// A body was checked when the object was made, so `Null` cannot be seen by a caller.
+    pub fn document(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// Whether its deletion has been asked for.
+    pub fn is_deleting(&self) -> bool {
+        self.meta.deletion_timestamp.is_some()
+    }
+}
+
+impl TypeMeta {
+    fn read(document: &Value) -> Option<Self> {
+        Some(Self {
+            api_version: document.get("apiVersion")?.as_str()?.into(),
+            kind: document.get("kind")?.as_str()?.into(),
+        })
+    }
+
+    /// The group part of `apiVersion`; empty for the core group.
+    pub fn group(&self) -> &str {
+        self.api_version
+            .split_once('/')
+            .map_or("", |(group, _)| group)
+    }
+}

@@ -1,0 +1,1 @@
+//! Patches: pure functions from document and patch to document.

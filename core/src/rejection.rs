@@ -1,0 +1,175 @@
+//! Why a command was refused. Each variant is one of Kubernetes' answers; `api` gives it its code.
+
+use crate::kind::GroupResource;
+use crate::object::{Name, ObjectKey};
+
+/// A refusal. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Rejection {
+    /// 400 `BadRequest`.
+    #[error("{0}")]
+    BadRequest(String),
+    /// 403 `Forbidden`.
+    #[error("{resource} \"{name}\" is forbidden: {reason}")]
+    Forbidden {
+        /// What was asked for.
+        resource: GroupResource,
+        /// Its name.
+        name: Name,
+        /// Why not.
+        reason: String,
+        /// Machine-readable detail.
+        causes: Vec<FieldCause>,
+    },
+    /// 404 `NotFound`.
+    #[error("{resource} \"{name}\" not found")]
+    NotFound {
+        /// What was asked for.
+        resource: GroupResource,
+        /// Its name.
+        name: Name,
+    },
+    /// 409 `AlreadyExists`.
+    #[error("{}{resource} \"{name}\" already exists{}",
+        if *.terminating { "object is being deleted: " } else { "" },
+        if *.generated { ", the server was not able to generate a unique name for the object" } else { "" })]
+    AlreadyExists {
+        /// What was asked for.
+        resource: GroupResource,
+        /// Its name.
+        name: Name,
+        /// The holder of the name is being deleted.
+        terminating: bool,
+        /// The name came from `generateName`.
+        generated: bool,
+    },
+    /// 409 `Conflict`.
+    #[error("Operation cannot be fulfilled on {resource} \"{name}\": {reason}")]
+    Conflict {
+        /// What was asked for; upstream names the kind here in one case.
+        resource: GroupResource,
+        /// Its name.
+        name: Name,
+        /// What did not agree.
+        reason: String,
+    },
+    /// 413 `RequestEntityTooLarge`.
+    #[error("{0}")]
+    TooLarge(String),
+    /// 415 `UnsupportedMediaType`.
+    #[error("{0}")]
+    UnsupportedMediaType(String),
+    /// 422 `Invalid`.
+    #[error("{}", invalid_message(.kind, .name, .causes))]
+    Invalid {
+        /// Group of the kind.
+        group: Name,
+        /// The kind, not the resource.
+        kind: Name,
+        /// The object's name.
+        name: Name,
+        /// Every field that is wrong.
+        causes: Vec<FieldCause>,
+    },
+    /// 422 with the router's text: a patch that could not be carried out.
+    #[error("the server rejected our request due to an error in our request")]
+    Unprocessable,
+    /// 500 without a reason: what upstream's storage answers.
+    #[error("{0}")]
+    Internal(String),
+    /// The collector's plan was made on a state that is no longer so. Never reaches a client.
+    #[error("the plan for {key} is out of date: {reason}")]
+    Stale {
+        /// The object.
+        key: ObjectKey,
+        /// What changed.
+        reason: String,
+    },
+}
+
+/// One entry of `details.causes`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldCause {
+    /// `FieldValueInvalid`, …
+    pub reason: &'static str,
+    /// The message behind the field, `Invalid value: "x": …`.
+    pub message: String,
+    /// `metadata.name`.
+    pub field: String,
+}
+
+impl FieldCause {
+    /// `Invalid value`.
+    pub fn invalid(field: impl Into<String>, value: &serde_json::Value, why: &str) -> Self {
+        let message = format!("Invalid value: {value}: {why}");
+        Self {
+            reason: "FieldValueInvalid",
+            message,
+            field: field.into(),
+        }
+    }
+
+    /// `Required value`.
+    pub fn required(field: impl Into<String>, why: &str) -> Self {
+        let message = if why.is_empty() {
+            "Required value".into()
+        } else {
+            format!("Required value: {why}")
+        };
+        Self {
+            reason: "FieldValueRequired",
+            message,
+            field: field.into(),
+        }
+    }
+
+    /// `Forbidden`.
+    pub fn forbidden(field: impl Into<String>, why: &str) -> Self {
+        let message = format!("Forbidden: {why}");
+        Self {
+            reason: "FieldValueForbidden",
+            message,
+            field: field.into(),
+        }
+    }
+
+    /// `Unsupported value`.
+    pub fn not_supported(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
+        let supported: Vec<String> = supported.iter().map(|one| format!("\"{one}\"")).collect();
+        let message = format!(
+            "Unsupported value: \"{value}\": supported values: {}",
+            supported.join(", ")
+        );
+        Self {
+            reason: "FieldValueNotSupported",
+            message,
+            field: field.into(),
+        }
+    }
+
+    /// `Too long`.
+    pub fn too_long(field: impl Into<String>, max: usize) -> Self {
+        let message = format!("Too long: may not be more than {max} bytes");
+        Self {
+            reason: "FieldValueTooLong",
+            message,
+            field: field.into(),
+        }
+    }
+}
+
+/// Upstream's aggregate text: one error plain, several in brackets, repeats said once.
+fn invalid_message(kind: &str, name: &str, causes: &[FieldCause]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for cause in causes {
+        let line = format!("{}: {}", cause.field, cause.message);
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    let joined = match lines.as_slice() {
+        [one] => one.clone(),
+        several => format!("[{}]", several.join(", ")),
+    };
+    format!("{kind} \"{name}\" is invalid: {joined}")
+}

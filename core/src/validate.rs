@@ -1,0 +1,1 @@
+//! Rules for names, labels, annotations, finalizers, owner references and the rest of metadata.
