@@ -27,7 +27,7 @@ pub struct Command {
 /// An authenticated identity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Actor {
-    /// `system:serviceaccount:…`, `admin`, …
+    /// `system:serviceaccount:...`, `admin`, ...
     pub user: Name,
     /// Identity of the user, often empty.
     pub uid: Name,
@@ -38,7 +38,7 @@ pub struct Actor {
 /// The request that a command came with.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Request {
-    /// Kubernetes verb: `create`, `deletecollection`, …; empty for the server's own work.
+    /// Kubernetes verb: `create`, `deletecollection`, ...; empty for the server's own work.
     pub verb: String,
     /// Path and query as sent; empty for the server's own work.
     pub uri: String,

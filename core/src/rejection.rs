@@ -90,9 +90,9 @@ pub enum Rejection {
 /// One entry of `details.causes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldCause {
-    /// `FieldValueInvalid`, …
+    /// `FieldValueInvalid`, ...
     pub reason: &'static str,
-    /// The message behind the field, `Invalid value: "x": …`.
+    /// The message behind the field, `Invalid value: "x": ...`.
     pub message: String,
     /// `metadata.name`.
     pub field: String,

@@ -1,1 +1,4 @@
-//! Support for the tests.
+//! Support for the tests: the source tree, a running server, scenarios and the naive model.
+
+pub mod reference;
+pub mod tree;

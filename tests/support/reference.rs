@@ -1,0 +1,337 @@
+//! A second opinion: the rules of deletion and garbage collection over a plain list of objects.
+//! No log, no queue, no graph; slow on purpose. Written from the rules, not from the collector.
+
+use std::collections::BTreeSet;
+
+/// One object of the naive world.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Thing {
+    /// Identity.
+    pub uid: String,
+    /// Resource; `Unknown` can be referred to but never created.
+    pub kind: Kind,
+    /// Empty for a cluster-scoped kind.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// In order.
+    pub finalizers: Vec<String>,
+    /// In order.
+    pub owners: Vec<Reference>,
+    /// Its deletion was asked for.
+    pub deleting: bool,
+}
+
+/// Which kinds the naive world knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// Namespaced.
+    ConfigMap,
+    /// Cluster-scoped.
+    PriorityClass,
+    /// Not served by anybody.
+    Unknown,
+}
+
+/// An owner reference.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference {
+    /// Kind of the owner.
+    pub kind: Kind,
+    /// Name of the owner.
+    pub name: String,
+    /// Identity of the owner.
+    pub uid: String,
+    /// `blockOwnerDeletion`.
+    pub blocks: bool,
+}
+
+/// What a delete says about dependents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// Dependents go later.
+    Background,
+    /// The object waits for its dependents.
+    Foreground,
+    /// Dependents stay.
+    Orphan,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Solid,
+    Dangling,
+    Waiting,
+    Unresolvable,
+}
+
+/// A plain list of objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct World {
+    /// In no particular order.
+    pub things: Vec<Thing>,
+}
+
+const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
+
+impl Thing {
+    fn holds(&self, finalizer: &str) -> bool {
+        self.finalizers.iter().any(|one| one == finalizer)
+    }
+
+    fn is_waiting(&self) -> bool {
+        self.deleting && self.holds(FOREGROUND)
+    }
+
+    fn blocks(&self, owner: &str) -> bool {
+        self.uid != owner && self.owners.iter().any(|one| one.uid == owner && one.blocks)
+    }
+}
+
+impl World {
+    /// The object under this name, if there is one.
+    pub fn find(&self, kind: Kind, namespace: &str, name: &str) -> Option<&Thing> {
+        let same =
+            |one: &&Thing| one.kind == kind && one.namespace == namespace && one.name == name;
+        self.things.iter().find(same)
+    }
+
+    /// Adds an object; false where the name is taken.
+    pub fn create(&mut self, thing: Thing) -> bool {
+        let free = self
+            .find(thing.kind, &thing.namespace, &thing.name)
+            .is_none();
+        if free {
+            self.things.push(thing);
+        }
+        free
+    }
+
+    /// A client's delete.
+    pub fn delete(&mut self, uid: &str, policy: Option<Policy>) {
+        let Some(thing) = self.get_mut(uid) else {
+            return;
+        };
+        let inherited = thing.finalizers.iter().find_map(|one| match one.as_str() {
+            ORPHAN => Some(Policy::Orphan),
+            FOREGROUND => Some(Policy::Foreground),
+            _ => None,
+        });
+        let policy = policy.or(inherited).unwrap_or(Policy::Background);
+        let before: BTreeSet<String> = thing.finalizers.iter().cloned().collect();
+        let mut finalizers: Vec<String> = thing.finalizers.clone();
+        finalizers.retain(|one| one != ORPHAN && one != FOREGROUND);
+        match policy {
+            Policy::Background => {}
+            Policy::Foreground => finalizers.push(FOREGROUND.into()),
+            Policy::Orphan => finalizers.push(ORPHAN.into()),
+        }
+        if finalizers.iter().cloned().collect::<BTreeSet<_>>() != before {
+            thing.finalizers = finalizers;
+        }
+        thing.deleting = true;
+        self.remove_if_free(uid);
+    }
+
+    /// A client's update of the finalizers; false where it is refused.
+    pub fn set_finalizers(&mut self, uid: &str, finalizers: &[String]) -> bool {
+        let Some(thing) = self.get_mut(uid) else {
+            return false;
+        };
+        let added = finalizers.iter().any(|one| !thing.holds(one));
+        if thing.deleting && added {
+            return false;
+        }
+        thing.finalizers = finalizers.to_vec();
+        self.remove_if_free(uid);
+        true
+    }
+
+    /// A client's update of the owners.
+    pub fn set_owners(&mut self, uid: &str, owners: &[Reference]) {
+        if let Some(thing) = self.get_mut(uid) {
+            thing.owners = owners.to_vec();
+        }
+        self.remove_if_free(uid);
+    }
+
+    /// Collects until nothing changes. False where it did not come to rest.
+    pub fn settle(&mut self) -> bool {
+        for _ in 0..10_000 {
+            if !self.step() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Dependents are decided first, so an owner is let go only when nothing else moves.
+    fn step(&mut self) -> bool {
+        let uids: Vec<String> = self.things.iter().map(|one| one.uid.clone()).collect();
+        uids.iter().any(|uid| self.orphan(uid))
+            || uids.iter().any(|uid| self.collect(uid))
+            || uids.iter().any(|uid| self.let_go(uid))
+            || self.break_a_knot()
+    }
+
+    fn orphan(&mut self, uid: &str) -> bool {
+        if !self
+            .get(uid)
+            .is_some_and(|one| one.deleting && one.holds(ORPHAN))
+        {
+            return false;
+        }
+        for thing in &mut self.things {
+            thing.owners.retain(|one| one.uid != uid);
+        }
+        let freed: Vec<String> = self.things.iter().map(|one| one.uid.clone()).collect();
+        self.drop_finalizer(uid, ORPHAN);
+        freed.iter().for_each(|one| self.remove_if_free(one));
+        true
+    }
+
+    fn collect(&mut self, uid: &str) -> bool {
+        let Some(thing) = self
+            .get(uid)
+            .filter(|one| !one.deleting && !one.owners.is_empty())
+        else {
+            return false;
+        };
+        let classes: Vec<Class> = thing
+            .owners
+            .iter()
+            .map(|one| self.class(thing, one))
+            .collect();
+        if classes.contains(&Class::Unresolvable) {
+            return false;
+        }
+        if classes.contains(&Class::Solid) {
+            return self.strip(uid, &classes);
+        }
+        let waiting = classes.contains(&Class::Waiting);
+        let dependents: Vec<&Thing> = self.dependents(uid);
+        let cyclic = dependents.iter().any(|one| one.is_waiting());
+        let foreground = waiting && !dependents.is_empty();
+        if foreground && cyclic {
+            let thing = self.get_mut(uid).expect("it was just read");
+            thing.owners.iter_mut().for_each(|one| one.blocks = false);
+        }
+        let own = self.get(uid).map(own_policy);
+        self.delete(
+            uid,
+            if foreground {
+                Some(Policy::Foreground)
+            } else {
+                own
+            },
+        );
+        true
+    }
+
+    fn strip(&mut self, uid: &str, classes: &[Class]) -> bool {
+        let thing = self.get_mut(uid).expect("it was just read");
+        let before = thing.owners.len();
+        let mut class = classes.iter();
+        thing.owners.retain(|_| class.next() == Some(&Class::Solid));
+        thing.owners.len() != before
+    }
+
+    fn let_go(&mut self, uid: &str) -> bool {
+        let blocked = self.things.iter().any(|one| one.blocks(uid));
+        let free = !blocked && self.get(uid).is_some_and(Thing::is_waiting);
+        if free {
+            self.drop_finalizer(uid, FOREGROUND);
+            self.remove_if_free(uid);
+        }
+        free
+    }
+
+    /// Waiting objects that only wait for each other go together.
+    fn break_a_knot(&mut self) -> bool {
+        let waiting: Vec<String> = self
+            .things
+            .iter()
+            .filter(|one| one.is_waiting())
+            .map(|one| one.uid.clone())
+            .collect();
+        for uid in &waiting {
+            let reached = self.blockers_of(uid);
+            let closed = reached
+                .iter()
+                .all(|one| waiting.contains(one) && self.blockers_of(one) == reached);
+            if closed && reached.contains(uid) {
+                reached
+                    .iter()
+                    .for_each(|one| self.drop_finalizer(one, FOREGROUND));
+                reached.iter().for_each(|one| self.remove_if_free(one));
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Everything that blocks it, and everything that blocks those.
+    fn blockers_of(&self, uid: &str) -> BTreeSet<String> {
+        let mut reached = BTreeSet::new();
+        let mut open = vec![uid.to_owned()];
+        while let Some(owner) = open.pop() {
+            for thing in self.things.iter().filter(|one| one.blocks(&owner)) {
+                if reached.insert(thing.uid.clone()) {
+                    open.push(thing.uid.clone());
+                }
+            }
+        }
+        reached
+    }
+
+    fn class(&self, dependent: &Thing, reference: &Reference) -> Class {
+        let namespace = match reference.kind {
+            Kind::Unknown => return Class::Unresolvable,
+            Kind::ConfigMap if dependent.namespace.is_empty() => return Class::Unresolvable,
+            Kind::ConfigMap => dependent.namespace.as_str(),
+            Kind::PriorityClass => "",
+        };
+        match self.find(reference.kind, namespace, &reference.name) {
+            Some(owner) if owner.uid != reference.uid => Class::Dangling,
+            Some(owner) if owner.is_waiting() => Class::Waiting,
+            Some(_) => Class::Solid,
+            None => Class::Dangling,
+        }
+    }
+
+    fn dependents(&self, uid: &str) -> Vec<&Thing> {
+        let refers = |one: &&Thing| one.owners.iter().any(|owner| owner.uid == uid);
+        self.things.iter().filter(refers).collect()
+    }
+
+    fn drop_finalizer(&mut self, uid: &str, finalizer: &str) {
+        if let Some(thing) = self.get_mut(uid) {
+            thing.finalizers.retain(|one| one != finalizer);
+        }
+    }
+
+    fn remove_if_free(&mut self, uid: &str) {
+        self.things
+            .retain(|one| one.uid != uid || !one.deleting || !one.finalizers.is_empty());
+    }
+
+    fn get(&self, uid: &str) -> Option<&Thing> {
+        self.things.iter().find(|one| one.uid == uid)
+    }
+
+    fn get_mut(&mut self, uid: &str) -> Option<&mut Thing> {
+        self.things.iter_mut().find(|one| one.uid == uid)
+    }
+}
+
+/// The collector sends the policy that the object's own finalizers ask for.
+fn own_policy(thing: &Thing) -> Policy {
+    if thing.holds(ORPHAN) {
+        Policy::Orphan
+    } else if thing.holds(FOREGROUND) {
+        Policy::Foreground
+    } else {
+        Policy::Background
+    }
+}

@@ -1,0 +1,121 @@
+//! Rules that hold for the whole tree: who may depend on whom, how large things may grow.
+
+use hindsight_tests::tree::{Source, functions, repository, rust_sources};
+use std::collections::BTreeSet;
+use std::process::Command;
+
+const FILE_LINES_MAX: usize = 500;
+const FUNCTION_LINES_MAX: usize = 70;
+
+/// Each crate, and the crates of ours that it may use in production.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("hindsight-core", &[]),
+    ("hindsight-log", &["hindsight-core"]),
+    ("hindsight-projector", &["hindsight-core"]),
+    ("hindsight-gc", &["hindsight-core", "hindsight-projector"]),
+    ("hindsight-api", &["hindsight-core"]),
+    (
+        "hindsight",
+        &[
+            "hindsight-api",
+            "hindsight-core",
+            "hindsight-gc",
+            "hindsight-log",
+            "hindsight-projector",
+        ],
+    ),
+];
+
+/// Crates that the pure layers may never see.
+const PURE: &[&str] = &["hindsight-core", "hindsight-projector"];
+const IMPURE: &[&str] = &["tokio", "sled", "hyper", "crossbeam-channel", "tracing"];
+
+#[test]
+fn crates_depend_only_on_the_layers_below_them() {
+    let metadata = cargo_metadata();
+    for (package, allowed) in LAYERS {
+        let found = dependencies(&metadata, package);
+        for name in found.iter().filter(|name| name.starts_with("hindsight")) {
+            assert!(
+                allowed.contains(&name.as_str()),
+                "{package} may not depend on {name}"
+            );
+        }
+    }
+}
+
+#[test]
+fn pure_crates_see_no_runtime_and_no_storage() {
+    let metadata = cargo_metadata();
+    for package in PURE {
+        let found = dependencies(&metadata, package);
+        assert!(!found.is_empty(), "{package} is unknown to cargo metadata");
+        for name in IMPURE {
+            assert!(!found.contains(*name), "{package} may not depend on {name}");
+        }
+    }
+}
+
+#[test]
+fn files_and_functions_stay_small() {
+    let mut findings = Vec::new();
+    for source in rust_sources() {
+        let lines = source.text.lines().count();
+        if lines > FILE_LINES_MAX {
+            findings.push(format!("{}: {lines} lines", source.path));
+        }
+        for function in functions(&source.text) {
+            if function.lines > FUNCTION_LINES_MAX {
+                findings.push(format!(
+                    "{}:{}: {} lines",
+                    source.path, function.first_line, function.lines
+                ));
+            }
+        }
+    }
+    assert!(findings.is_empty(), "too large:\n{}", findings.join("\n"));
+}
+
+#[test]
+fn every_file_says_what_it_is() {
+    let silent = |source: &Source| !source.text.trim_start().starts_with("//!");
+    let findings: Vec<String> = rust_sources()
+        .filter(silent)
+        .map(|source| source.path)
+        .collect();
+    assert!(
+        findings.is_empty(),
+        "no //! first line:\n{}",
+        findings.join("\n")
+    );
+}
+
+#[test]
+fn sources_are_ascii() {
+    for source in rust_sources() {
+        let odd = source.text.lines().position(|line| !line.is_ascii());
+        assert_eq!(odd, None, "{} holds a character outside ASCII", source.path);
+    }
+}
+
+fn cargo_metadata() -> serde_json::Value {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--format-version", "1"])
+        .current_dir(repository())
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "cargo metadata failed");
+    serde_json::from_slice(&output.stdout).expect("cargo metadata prints JSON")
+}
+
+/// Production dependencies of a package, by name.
+fn dependencies(metadata: &serde_json::Value, package: &str) -> BTreeSet<String> {
+    let packages = metadata["packages"].as_array().expect("packages");
+    let found = packages.iter().find(|one| one["name"] == package);
+    let found = found.unwrap_or_else(|| panic!("no package {package}"));
+    let all = found["dependencies"].as_array().expect("dependencies");
+    all.iter()
+        .filter(|one| one["kind"].is_null())
+        .map(|one| one["name"].as_str().expect("a name").to_owned())
+        .collect()
+}
