@@ -1,8 +1,176 @@
-//! The built-in kinds as one declarative table.
+//! The built-in kinds as one declarative table: what Kubernetes 1.36 serves in general
+//! availability. Flags follow the strategies of upstream's `pkg/registry`.
 
-use crate::kind::Kind;
+mod table;
 
-/// Every built-in kind.
+use crate::kind::{
+    DefaultPropagation, GroupResource, Kind, NameRule, Origin, Scope, Strategy, Subresource,
+    Version,
+};
+use crate::object::Name;
+use table::GROUPS;
+
+/// One group and version with its kinds, a line each:
+/// `plural Kind short,names categories subresources flags`, `-` for none.
+///
+/// Flags: `c` cluster-scoped, `g` generation, `o` a finished deletion answers with the object,
+/// `p` PUT creates, `r` needs a revision to update, `l` label names, `5` DNS-1035 names, `s` any
+/// path segment as name, `f` any finalizer, `O` orphans by default, `G` graceful, `U` takes no
+/// part in collection, `R` a review that is never stored.
+struct Group {
+    group: &'static str,
+    version: &'static str,
+    kinds: &'static str,
+}
+
+/// Every built-in kind, in the order in which clients prefer the groups.
 pub fn kinds() -> Vec<Kind> {
-    Vec::new()
+    GROUPS
+        .iter()
+        .flat_map(|group| group.kinds.lines().filter_map(|line| kind(group, line)))
+        .collect()
+}
+
+/// The groups in the order in which clients prefer them.
+pub fn groups() -> impl Iterator<Item = &'static str> {
+    GROUPS.iter().map(|group| group.group)
+}
+
+fn kind(group: &Group, line: &str) -> Option<Kind> {
+    let mut words = line.split_whitespace();
+    let (plural, name) = (words.next()?, words.next()?);
+    let (short, categories) = (words.next()?, words.next()?);
+    let (subresources, flags) = (words.next()?, words.next()?);
+    let subresources: Vec<Subresource> = list(subresources).map(subresource).collect();
+    let has = |flag: char| flags.contains(flag);
+    Some(Kind {
+        resource: GroupResource::new(group.group, plural),
+        kind: name.into(),
+        list_kind: format!("{name}List").into(),
+        singular: name.to_lowercase().into(),
+        short_names: list(short).map(Name::from).collect(),
+        categories: list(categories).map(Name::from).collect(),
+        scope: if has('c') {
+            Scope::Cluster
+        } else {
+            Scope::Namespaced
+        },
+        strategy: strategy(flags, subresources.contains(&Subresource::Status)),
+        versions: versions(group, plural, &subresources),
+        origin: Origin::Builtin,
+    })
+}
+
+/// Autoscaling is the one group that serves two versions of a kind.
+fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Version> {
+    let version = |name: &str, storage: bool| Version {
+        name: name.into(),
+        served: true,
+        storage,
+        subresources: subresources.to_vec(),
+        columns: Vec::new(),
+        selectable_fields: Vec::new(),
+        deprecation_warning: None,
+    };
+    if plural == "horizontalpodautoscalers" {
+        return vec![version("v2", true), version("v1", false)];
+    }
+    vec![version(group.version, true)]
+}
+
+fn strategy(flags: &str, status_apart: bool) -> Strategy {
+    let has = |flag: char| flags.contains(flag);
+    let names = match () {
+        () if has('l') => NameRule::Label,
+        () if has('5') => NameRule::Label1035,
+        () if has('s') => NameRule::PathSegment,
+        () => NameRule::Subdomain,
+    };
+    let default_propagation = match () {
+        () if has('O') => DefaultPropagation::Orphan,
+        () if has('U') => DefaultPropagation::Unsupported,
+        () => DefaultPropagation::Background,
+    };
+    Strategy {
+        default_propagation,
+        graceful: has('G'),
+        returns_object: has('o'),
+        unconditional_update: !has('r'),
+        create_on_update: has('p'),
+        names,
+        generation: has('g'),
+        status_apart,
+        strict_finalizers: !has('f'),
+        review: has('R'),
+    }
+}
+
+fn subresource(name: &str) -> Subresource {
+    match name {
+        "status" => Subresource::Status,
+        "scale" => Subresource::Scale {
+            spec_path: ".spec.replicas".into(),
+            status_path: ".status.replicas".into(),
+            selector_path: Some(".status.selector".into()),
+        },
+        other => Subresource::Other(other.into()),
+    }
+}
+
+fn list(word: &str) -> impl Iterator<Item = &str> {
+    word.split(',').filter(|part| *part != "-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_line_of_the_table_is_a_kind() {
+        let lines: usize = GROUPS
+            .iter()
+            .map(|group| group.kinds.trim().lines().count())
+            .sum();
+        assert_eq!(kinds().len(), lines);
+        assert!(lines > 60);
+    }
+
+    #[test]
+    fn kinds_and_resources_are_unique_and_stored_in_one_version() {
+        let kinds = kinds();
+        let resources: BTreeSet<_> = kinds.iter().map(|kind| kind.resource.clone()).collect();
+        let names: BTreeSet<_> = kinds
+            .iter()
+            .map(|kind| (kind.resource.group.clone(), kind.kind.clone()))
+            .collect();
+        assert_eq!((resources.len(), names.len()), (kinds.len(), kinds.len()));
+        for kind in &kinds {
+            let stored = kind
+                .versions
+                .iter()
+                .filter(|version| version.storage)
+                .count();
+            assert_eq!(stored, 1, "{}", kind.resource);
+        }
+    }
+
+    #[test]
+    fn the_flags_that_matter_to_deletion_are_where_upstream_has_them() {
+        let kinds = kinds();
+        let find = |resource: &str| {
+            let found = kinds
+                .iter()
+                .find(|kind| &*kind.resource.resource == resource);
+            found.map(|kind| kind.strategy).expect("a kind")
+        };
+        assert!(find("pods").graceful && find("pods").returns_object);
+        assert!(!find("configmaps").graceful && !find("configmaps").returns_object);
+        assert_eq!(find("jobs").default_propagation, DefaultPropagation::Orphan);
+        assert_eq!(
+            find("events").default_propagation,
+            DefaultPropagation::Unsupported
+        );
+        assert!(!find("leases").unconditional_update && find("leases").create_on_update);
+    }
 }

@@ -1,11 +1,49 @@
 //! What an owner reference points at, in a given state. Source: upstream's
-//! `attemptToDeleteItem` and its absent-owner rules, without the races.
+//! `attemptToDeleteItem` and its rules for coordinates, without the races.
 
 use crate::State;
 use crate::event::OwnerClass;
-use crate::object::{Object, OwnerReference};
+use crate::kind::{GroupVersionKind, Scope};
+use crate::object::{FOREGROUND_FINALIZER, Object, ObjectKey, OwnerReference};
 
 /// Looks the owner up at the reference's own coordinates, in the dependent's namespace.
-pub fn classify(_state: &State, _dependent: &Object, _reference: &OwnerReference) -> OwnerClass {
-    OwnerClass::Unresolvable
+///
+/// A kind that is not served, or that is never stored, is `Unresolvable`: unknown is not absent.
+pub fn classify(state: &State, dependent: &Object, reference: &OwnerReference) -> OwnerClass {
+    let Some(key) = owner_key(state, dependent, reference) else {
+        return OwnerClass::Unresolvable;
+    };
+    match state.get(&key) {
+        Some(owner) if owner.meta.uid == reference.uid => {
+            if owner.is_deleting() && owner.meta.has_finalizer(FOREGROUND_FINALIZER) {
+                OwnerClass::Waiting
+            } else {
+                OwnerClass::Solid
+            }
+        }
+        Some(_) | None => OwnerClass::Dangling,
+    }
+}
+
+/// Where the reference says that the owner is; `None` where its kind cannot tell.
+pub fn owner_key(
+    state: &State,
+    dependent: &Object,
+    reference: &OwnerReference,
+) -> Option<ObjectKey> {
+    let gvk = GroupVersionKind::parse(&reference.api_version, &reference.kind)?;
+    let kind = state
+        .kinds
+        .by_gvk(&gvk)
+        .filter(|kind| !kind.strategy.review)?;
+    let namespace = match kind.scope {
+        Scope::Cluster => "",
+        Scope::Namespaced if dependent.key.namespace.is_empty() => return None,
+        Scope::Namespaced => &dependent.key.namespace,
+    };
+    Some(ObjectKey::new(
+        kind.resource.clone(),
+        namespace,
+        &reference.name,
+    ))
 }

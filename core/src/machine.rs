@@ -20,4 +20,13 @@ pub fn decide(state: &State, command: &Command) -> Result<Decision, Rejection> {
 }
 
 /// Makes what happened part of the state. Total: every commit that was ever stored applies.
-pub fn apply(_state: &mut State, _commit: &Commit) {}
+pub fn apply(state: &mut State, commit: &Commit) {
+    let previous = state.objects.get(&commit.key).cloned();
+    match commit.object() {
+        Some(object) => state.put(object),
+        None => state.take(&commit.key),
+    }
+    state.note_waiting(commit);
+    state.note_definition(commit, previous.as_deref());
+    state.revision = commit.revision;
+}

@@ -9,7 +9,7 @@ pub use key::{Name, ObjectKey};
 pub use meta::{FOREGROUND_FINALIZER, Meta, ORPHAN_FINALIZER, OwnerReference};
 pub use uid::Uid;
 
-use crate::Revision;
+use crate::{Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -24,10 +24,19 @@ pub struct Object {
     pub meta: Meta,
     /// The commit that wrote this version; also `metadata.resourceVersion` in the body.
     pub revision: Revision,
-    /// The commit that first asked for its deletion.
-    pub marked_at: Option<Revision>,
+    /// The commit that first asked for its deletion, and why.
+    pub mark: Option<Mark>,
     /// The whole object as JSON, `metadata.resourceVersion` included.
     pub body: Bytes,
+}
+
+/// The first deletion request of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mark {
+    /// The commit.
+    pub revision: Revision,
+    /// Its reason.
+    pub rule: Rule,
 }
 
 /// `apiVersion` and `kind` of a stored body.
@@ -55,7 +64,7 @@ impl Object {
         key: ObjectKey,
         mut document: Value,
         revision: Revision,
-        marked_at: Option<Revision>,
+        mark: Option<Mark>,
     ) -> Result<Self, UnreadableObject> {
         let unreadable = |reason: &str| UnreadableObject {
             key: key.clone(),
@@ -74,7 +83,7 @@ impl Object {
             type_meta,
             meta,
             revision,
-            marked_at,
+            mark,
             body: body.into(),
         })
     }
@@ -84,7 +93,7 @@ impl Object {
         key: ObjectKey,
         body: Bytes,
         revision: Revision,
-        marked_at: Option<Revision>,
+        mark: Option<Mark>,
     ) -> Result<Self, UnreadableObject> {
         let head: meta::Head = serde_json::from_slice(&body).map_err(|error| UnreadableObject {
             key: key.clone(),
@@ -99,7 +108,7 @@ impl Object {
             type_meta,
             meta: head.metadata,
             revision,
-            marked_at,
+            mark,
             body,
         })
     }

@@ -1,8 +1,10 @@
 //! The world at one revision: what `decide` reads and `apply` changes. Cloning is cheap.
 
 use crate::Revision;
+use crate::custom::kind_of_definition;
+use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
-use crate::object::{Object, ObjectKey, Uid};
+use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, Uid};
 use imbl::OrdMap;
 use std::sync::Arc;
 
@@ -18,6 +20,8 @@ pub struct State {
     /// For each owner held by a collector's finalizer: the last commit that gave it a dependent
     /// or made one block. A release that was decided before is stale.
     pub(crate) waiting: OrdMap<Uid, Revision>,
+    /// How many objects each namespace holds.
+    pub(crate) populations: OrdMap<Name, u64>,
 }
 
 impl State {
@@ -28,6 +32,7 @@ impl State {
             objects: OrdMap::new(),
             kinds: Kinds::new(builtin),
             waiting: OrdMap::new(),
+            populations: OrdMap::new(),
         }
     }
 
@@ -51,4 +56,118 @@ impl State {
             })
             .map(|(_, object)| object)
     }
+
+    /// How many objects live in this namespace.
+    pub fn population(&self, namespace: &str) -> u64 {
+        self.populations.get(namespace).copied().unwrap_or(0)
+    }
+
+    /// A hash over everything that the log determines: equal logs give equal hashes.
+    pub fn hash(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(&self.revision.0.to_le_bytes());
+        for (key, object) in &self.objects {
+            let mark = object.mark.map_or(0, |mark| mark.revision.0);
+            for part in [
+                &key.resource.group,
+                &key.resource.resource,
+                &key.namespace,
+                &key.name,
+            ] {
+                hasher.update(part.as_bytes());
+                hasher.update(&[0]);
+            }
+            hasher.update(&mark.to_le_bytes());
+            hasher.update(&object.revision.0.to_le_bytes());
+            hasher.update(&object.body);
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    pub(crate) fn put(&mut self, object: &Arc<Object>) {
+        let replaced = self.objects.insert(object.key.clone(), Arc::clone(object));
+        if replaced.is_none() && !object.key.namespace.is_empty() {
+            *self
+                .populations
+                .entry(Arc::clone(&object.key.namespace))
+                .or_insert(0) += 1;
+        }
+        if is_held(object) {
+            self.waiting
+                .entry(object.meta.uid.clone())
+                .or_insert(object.revision);
+        } else {
+            self.waiting.remove(&object.meta.uid);
+        }
+    }
+
+    pub(crate) fn take(&mut self, key: &ObjectKey) {
+        let Some(object) = self.objects.remove(key) else {
+            return;
+        };
+        self.waiting.remove(&object.meta.uid);
+        let left = self.population(&key.namespace).saturating_sub(1);
+        if left == 0 {
+            self.populations.remove(&key.namespace);
+        } else {
+            self.populations.insert(Arc::clone(&key.namespace), left);
+        }
+    }
+
+    /// A new edge to an owner that waits makes earlier plans to release it stale.
+    pub(crate) fn note_waiting(&mut self, commit: &Commit) {
+        if self.waiting.is_empty() {
+            return;
+        }
+        for event in &commit.events {
+            let owner = match event {
+                Event::OwnerAdded { owner } | Event::OwnerChanged { to: owner, .. } => owner,
+                Event::ObjectCreated { .. }
+                | Event::ObjectUpdated { .. }
+                | Event::FinalizerAdded { .. }
+                | Event::FinalizerRemoved { .. }
+                | Event::OwnerRemoved { .. }
+                | Event::DeletionRequested { .. }
+                | Event::ObjectDeleted { .. } => continue,
+            };
+            if let Some(since) = self.waiting.get_mut(&owner.uid) {
+                *since = commit.revision;
+            }
+        }
+    }
+
+    /// A definition that cannot be read keeps the kind as it was.
+    pub(crate) fn note_definition(&mut self, commit: &Commit, previous: Option<&Object>) {
+        if &*commit.key.resource.group != "apiextensions.k8s.io" {
+            return;
+        }
+        match (commit.object(), previous) {
+            (Some(object), _) => {
+                let document = object.document();
+                let deleting = object.is_deleting();
+                if let Ok((kind, schemas)) =
+                    kind_of_definition(&document, &object.meta.uid, deleting)
+                {
+                    self.kinds.define(kind, schemas);
+                }
+            }
+            (None, Some(_)) => self.kinds.remove(&defined_by(&commit.key)),
+            (None, None) => {}
+        }
+    }
+}
+
+/// A definition is named `<plural>.<group>`.
+pub(crate) fn defined_by(definition: &ObjectKey) -> GroupResource {
+    let (resource, group) = definition
+        .name
+        .split_once('.')
+        .unwrap_or((&definition.name, ""));
+    GroupResource::new(group, resource)
+}
+
+fn is_held(object: &Object) -> bool {
+    object.is_deleting()
+        && (object.meta.has_finalizer(FOREGROUND_FINALIZER)
+            || object.meta.has_finalizer(ORPHAN_FINALIZER))
 }

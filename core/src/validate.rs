@@ -1,1 +1,144 @@
 //! Rules for names, labels, annotations, finalizers, owner references and the rest of metadata.
+//! Source: apimachinery's `api/validation/objectmeta.go` and `util/validation`.
+
+mod names;
+mod owners;
+
+pub use names::{is_label_value, is_path_segment, is_qualified_name, is_subdomain};
+
+use crate::kind::{Kind, NameRule};
+use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
+use crate::rejection::FieldCause;
+use names::QUALIFIED;
+use serde_json::{Map, Value, json};
+
+const ANNOTATION_BYTES_MAX: usize = 262_144;
+const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER];
+
+/// Everything that is wrong with an object's metadata.
+pub fn metadata(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldCause> {
+    let mut causes = Vec::new();
+    name(kind, metadata, &mut causes);
+    labels(metadata, &mut causes);
+    annotations(metadata, &mut causes);
+    finalizers(kind, metadata, &mut causes);
+    owners::check(metadata, &mut causes);
+    causes
+}
+
+/// Finalizers that a deleting object may not gain.
+pub fn no_new_finalizers(
+    old: &[crate::object::Name],
+    new: &Map<String, Value>,
+) -> Option<FieldCause> {
+    let added: Vec<&str> = strings(new, "finalizers")
+        .filter(|one| !old.iter().any(|held| &**held == *one))
+        .collect();
+    let why = format!(
+        "no new finalizers can be added if the object is being deleted, found new finalizers {}",
+        serde_json::to_string(&added)
+            .unwrap_or_default()
+            .replace("\",\"", "\", \"")
+    );
+    (!added.is_empty()).then(|| FieldCause::forbidden("metadata.finalizers", &why))
+}
+
+fn name(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+    let Some(name) = metadata
+        .get("name")
+        .and_then(Value::as_str)
+        .filter(|name| !name.is_empty())
+    else {
+        causes.push(FieldCause::required(
+            "metadata.name",
+            "name or generateName is required",
+        ));
+        return;
+    };
+    if let Err(why) = legal_name(kind.strategy.names, name) {
+        causes.push(FieldCause::invalid("metadata.name", &json!(name), &why));
+    }
+}
+
+/// Whether a type with this rule accepts the name; the message says what it must look like.
+pub fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
+    names::path_segment(name)?;
+    match rule {
+        NameRule::PathSegment => Ok(()),
+        NameRule::Subdomain => names::subdomain(name),
+        NameRule::Label => names::label(name),
+        NameRule::Label1035 => names::label_1035(name),
+    }
+}
+
+fn labels(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+    let Some(labels) = metadata.get("labels").and_then(Value::as_object) else {
+        return;
+    };
+    for (key, value) in labels {
+        if !is_qualified_name(key) {
+            causes.push(FieldCause::invalid(
+                "metadata.labels",
+                &json!(key),
+                QUALIFIED,
+            ));
+        }
+        let text = value.as_str().unwrap_or_default();
+        if let Err(why) = names::label_value(text) {
+            causes.push(FieldCause::invalid("metadata.labels", value, &why));
+        }
+    }
+}
+
+fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+    let Some(annotations) = metadata.get("annotations").and_then(Value::as_object) else {
+        return;
+    };
+    let mut bytes = 0;
+    for (key, value) in annotations {
+        bytes += key.len() + value.as_str().map_or(0, str::len);
+        if !is_qualified_name(&key.to_lowercase()) {
+            causes.push(FieldCause::invalid(
+                "metadata.annotations",
+                &json!(key),
+                QUALIFIED,
+            ));
+        }
+    }
+    if bytes > ANNOTATION_BYTES_MAX {
+        causes.push(FieldCause::too_long(
+            "metadata.annotations",
+            ANNOTATION_BYTES_MAX,
+        ));
+    }
+}
+
+fn finalizers(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+    let listed: Vec<&str> = strings(metadata, "finalizers").collect();
+    for (index, finalizer) in listed.iter().enumerate() {
+        if !is_qualified_name(finalizer) {
+            let field = "metadata.finalizers";
+            causes.push(FieldCause::invalid(field, &json!(finalizer), QUALIFIED));
+        }
+        let standard = finalizer.contains('/') || STANDARD_FINALIZERS.contains(finalizer);
+        if kind.strategy.strict_finalizers && !standard {
+            causes.push(FieldCause::invalid(
+                format!("metadata.finalizers[{index}]"),
+                &json!(finalizer),
+                "name is neither a standard finalizer name nor is it fully qualified",
+            ));
+        }
+    }
+    if listed.contains(&ORPHAN_FINALIZER) && listed.contains(&FOREGROUND_FINALIZER) {
+        causes.push(FieldCause::invalid(
+            "metadata.finalizers",
+            &json!(listed),
+            "finalizer orphan and foregroundDeletion cannot be both set",
+        ));
+    }
+}
+
+fn strings<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<Item = &'a str> {
+    let list = metadata.get(field).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str)
+}

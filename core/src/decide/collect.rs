@@ -1,27 +1,196 @@
-//! The collector's own intents: each checks the plan again before it is carried out.
+//! The collector's own intents: each checks the plan again before it is carried out, so a plan
+//! that is stale, or made twice, does no harm.
 
 use super::Context;
-use crate::command::{DropOwners, FinalizeNamespace, Release, Target};
-use crate::{Decision, Rejection};
+use super::commit::Written;
+use super::delete::{decision, findings, removal};
+use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
+use crate::event::OwnerClass;
+use crate::object::{Object, OwnerReference};
+use crate::{Decision, Outcome, Rejection};
+use serde_json::Value;
+use std::sync::Arc;
 
 pub(crate) fn drop_owners(
-    _context: Context<'_>,
-    _intent: &DropOwners,
+    context: Context<'_>,
+    intent: &DropOwners,
 ) -> Result<Decision, Rejection> {
-    Err(Rejection::BadRequest("not built yet".into()))
+    let object = find(context, &intent.dependent)?;
+    let doomed: Vec<&OwnerReference> = match intent.reason {
+        DropReason::Orphaning => orphaned(context, object, &intent.owners),
+        DropReason::SolidOwnerRemains => spurious(context, object, &intent.owners)?,
+    };
+    if doomed.is_empty() {
+        return Ok(nothing(object));
+    }
+    let kept: Vec<&OwnerReference> = object
+        .meta
+        .owner_references
+        .iter()
+        .filter(|one| !doomed.contains(one))
+        .collect();
+    let mut document = object.document();
+    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+        if kept.is_empty() {
+            metadata.remove("ownerReferences");
+        } else {
+            metadata.insert("ownerReferences".into(), to_value(&kept)?);
+        }
+    }
+    write(context, object, document)
 }
 
-pub(crate) fn unblock(_context: Context<'_>, _intent: &Target) -> Result<Decision, Rejection> {
-    Err(Rejection::BadRequest("not built yet".into()))
+/// Every reference with the uid of an owner that is still orphaning.
+fn orphaned<'a>(
+    context: Context<'_>,
+    object: &'a Object,
+    owners: &[OwnerReference],
+) -> Vec<&'a OwnerReference> {
+    let waits = |reference: &&OwnerReference| {
+        let named = owners.iter().any(|owner| owner.uid == reference.uid);
+        named && context.state.waiting.contains_key(&reference.uid)
+    };
+    object.meta.owner_references.iter().filter(waits).collect()
 }
 
-pub(crate) fn release(_context: Context<'_>, _intent: &Release) -> Result<Decision, Rejection> {
-    Err(Rejection::BadRequest("not built yet".into()))
+/// Exactly the named references that are absent or waiting, while another owner is solid. Where
+/// two references share a uid only the wrong one goes: upstream drops both and leaks the object.
+fn spurious<'a>(
+    context: Context<'_>,
+    object: &'a Object,
+    owners: &[OwnerReference],
+) -> Result<Vec<&'a OwnerReference>, Rejection> {
+    let found = findings(context.state, object);
+    let any = |class| found.iter().any(|finding| finding.class == class);
+    if !any(OwnerClass::Solid) || any(OwnerClass::Unresolvable) {
+        return Err(stale(object, "no solid owner is left"));
+    }
+    let gone = |(reference, finding): &(&OwnerReference, &crate::event::OwnerFinding)| {
+        owners.contains(reference)
+            && matches!(finding.class, OwnerClass::Dangling | OwnerClass::Waiting)
+    };
+    let pairs = object.meta.owner_references.iter().zip(&found);
+    Ok(pairs.filter(gone).map(|(reference, _)| reference).collect())
+}
+
+pub(crate) fn unblock(context: Context<'_>, target: &Target) -> Result<Decision, Rejection> {
+    let object = find(context, target)?;
+    if !object
+        .meta
+        .owner_references
+        .iter()
+        .any(OwnerReference::blocks)
+    {
+        return Ok(nothing(object));
+    }
+    let mut owners = object.meta.owner_references.to_vec();
+    for owner in owners.iter_mut().filter(|owner| owner.blocks()) {
+        owner.block_owner_deletion = Some(false);
+    }
+    let mut document = object.document();
+    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.insert("ownerReferences".into(), to_value(&owners)?);
+    }
+    write(context, object, document)
+}
+
+pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision, Rejection> {
+    let object = find(context, &intent.owner)?;
+    if !object.is_deleting() || !object.meta.has_finalizer(&intent.finalizer) {
+        return Ok(nothing(object));
+    }
+    let newest = context.state.waiting.get(&object.meta.uid).copied();
+    if newest.is_some_and(|newest| newest > intent.decided_at) {
+        return Err(stale(object, "a dependent was added since"));
+    }
+    let mut document = object.document();
+    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+        let rest: Vec<_> = object
+            .meta
+            .finalizers
+            .iter()
+            .filter(|one| **one != intent.finalizer)
+            .cloned()
+            .collect();
+        super::delete::write_finalizers(metadata, &rest);
+    }
+    write(context, object, document)
 }
 
 pub(crate) fn finalize_namespace(
-    _context: Context<'_>,
-    _intent: &FinalizeNamespace,
+    context: Context<'_>,
+    intent: &FinalizeNamespace,
 ) -> Result<Decision, Rejection> {
-    Err(Rejection::BadRequest("not built yet".into()))
+    let object = find(context, &intent.target)?;
+    let mut document = object.document();
+    let list = document
+        .pointer_mut("/spec/finalizers")
+        .and_then(Value::as_array_mut);
+    let Some(list) = list.filter(|_| object.is_deleting()) else {
+        return Ok(nothing(object));
+    };
+    let before = list.len();
+    list.retain(|token| token.as_str() != Some(&*intent.token));
+    if list.len() == before {
+        return Ok(nothing(object));
+    }
+    if context.state.population(&object.key.name) > 0 {
+        return Err(stale(object, "the namespace is not empty"));
+    }
+    write(context, object, document)
+}
+
+fn find<'a>(context: Context<'a>, target: &Target) -> Result<&'a Arc<Object>, Rejection> {
+    let object = context
+        .state
+        .get(&target.key)
+        .ok_or_else(|| Rejection::NotFound {
+            resource: target.key.resource.clone(),
+            name: Arc::clone(&target.key.name),
+        })?;
+    let same = target
+        .uid
+        .as_ref()
+        .is_none_or(|uid| *uid == object.meta.uid);
+    let newest = target
+        .revision
+        .is_none_or(|revision| revision == object.revision);
+    if same && newest {
+        Ok(object)
+    } else {
+        Err(stale(object, "it is another version"))
+    }
+}
+
+fn write(
+    context: Context<'_>,
+    object: &Arc<Object>,
+    document: Value,
+) -> Result<Decision, Rejection> {
+    if removal::follows(object, &document) {
+        return removal::remove(context, object, document);
+    }
+    let revision = context.state.revision.next();
+    let written = Written {
+        key: object.key.clone(),
+        document,
+        revision,
+    };
+    let (object, commit) = context.write(Some(object), written, Vec::new())?;
+    Ok(decision(vec![commit], Outcome::Updated(object)))
+}
+
+fn nothing(object: &Arc<Object>) -> Decision {
+    decision(Vec::new(), Outcome::Updated(Arc::clone(object)))
+}
+
+fn stale(object: &Object, reason: &str) -> Rejection {
+    Rejection::Stale {
+        key: object.key.clone(),
+        reason: reason.into(),
+    }
+}
+
+fn to_value<T: serde::Serialize>(value: &T) -> Result<Value, Rejection> {
+    serde_json::to_value(value).map_err(|error| Rejection::Internal(error.to_string()))
 }

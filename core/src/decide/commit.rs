@@ -1,8 +1,8 @@
 //! Turns "the object was this and becomes that" into the facts of one commit.
 
 use super::Context;
-use crate::event::{Commit, Event};
-use crate::object::{Object, OwnerReference};
+use crate::event::{Commit, Event, Rule};
+use crate::object::{Mark, Object, OwnerReference};
 use crate::{Rejection, Revision};
 use serde_json::Value;
 use std::sync::Arc;
@@ -17,13 +17,10 @@ impl Context<'_> {
         extra: Vec<Event>,
     ) -> Result<(Arc<Object>, Commit), Rejection> {
         let revision = object.revision;
-        let marks = extra
-            .iter()
-            .any(|event| matches!(event, Event::DeletionRequested { .. }));
-        let marked_at = previous
-            .and_then(|previous| previous.marked_at)
-            .or_else(|| marks.then_some(revision));
-        let object = Object::from_value(object.key, object.document, revision, marked_at)
+        let mark = previous
+            .and_then(|previous| previous.mark)
+            .or_else(|| mark_of(&extra).map(|rule| Mark { revision, rule }));
+        let object = Object::from_value(object.key, object.document, revision, mark)
             .map_err(|error| Rejection::Internal(error.to_string()))?;
         let object = Arc::new(object);
         let mut events = extra;
@@ -65,6 +62,20 @@ pub(crate) struct Written {
     pub(crate) key: crate::ObjectKey,
     pub(crate) document: Value,
     pub(crate) revision: Revision,
+}
+
+fn mark_of(events: &[Event]) -> Option<Rule> {
+    events.iter().find_map(|event| match event {
+        Event::DeletionRequested { rule, .. } => Some(*rule),
+        Event::ObjectCreated { .. }
+        | Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerAdded { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. }
+        | Event::ObjectDeleted { .. } => None,
+    })
 }
 
 /// Adds the facts about finalizers and owners.

@@ -1,9 +1,266 @@
-//! `delete`.
+//! A deletion request: options to policy, policy to finalizers, finalizers to "marked" or "gone".
+//! Source: semantics of upstream's `registry/generic/registry/store.go` and `rest/delete.go`.
+
+mod grace;
+mod namespace;
+mod policy;
+mod precondition;
+pub(crate) mod removal;
+pub(crate) use policy::write_finalizers;
 
 use super::Context;
-use crate::command::Delete;
-use crate::{Decision, Rejection};
+use super::commit::Written;
+use crate::classify::classify;
+use crate::command::{Delete, Propagation};
+use crate::event::{Event, OwnerClass, OwnerFinding};
+use crate::kind::{GroupResource, Kind};
+use crate::object::{Name, Object};
+use crate::{Decision, Outcome, Rejection, Rule, State};
+use grace::Grace;
+use serde_json::{Value, json};
+use std::sync::Arc;
 
-pub(crate) fn delete(_context: Context<'_>, _intent: &Delete) -> Result<Decision, Rejection> {
-    Err(Rejection::BadRequest("not built yet".into()))
+/// Said when a Job is deleted without saying what becomes of its pods.
+pub const JOB_WARNING: &str = "child pods are preserved by default when jobs are deleted; \
+     set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to \
+     suppress this warning";
+
+const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
+    let key = &intent.target.key;
+    let missing = || Rejection::NotFound {
+        resource: key.resource.clone(),
+        name: Arc::clone(&key.name),
+    };
+    let kind = context
+        .state
+        .kinds
+        .by_resource(&key.resource)
+        .ok_or_else(missing)?;
+    let object = context.state.get(key).ok_or_else(missing)?;
+    precondition::check(&intent.target, object, kind)?;
+    let request = Request {
+        context,
+        intent,
+        kind,
+        object,
+    };
+    if is(kind, "", "namespaces") && !request.is_past_namespace_content() {
+        return namespace::mark(&request);
+    }
+    if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") && !object.is_deleting() {
+        return request.mark_definition();
+    }
+    request.decide()
+}
+
+/// One deletion request with everything that its decision reads.
+struct Request<'a> {
+    context: Context<'a>,
+    intent: &'a Delete,
+    kind: &'a Kind,
+    object: &'a Arc<Object>,
+}
+
+impl Request<'_> {
+    fn decide(&self) -> Result<Decision, Rejection> {
+        let owners = self.verified_owners()?;
+        let grace = Grace::of(self.kind, self.object, self.intent.grace_period_seconds);
+        if grace == Grace::Pending {
+            return Ok(self.unchanged());
+        }
+        let policy = policy::effective(self.intent, self.kind, self.object);
+        let finalizers = policy::finalizers(self.object, policy);
+        if finalizers.is_empty() && grace == Grace::None {
+            return Ok(self.removed(policy, owners));
+        }
+        self.marked(policy, finalizers, grace, owners)
+    }
+
+    /// Rows A and D3: gone in one step.
+    fn removed(&self, policy: Propagation, owners: Vec<OwnerFinding>) -> Decision {
+        let revision = self.context.state.revision.next();
+        let rule = self
+            .object
+            .mark
+            .map_or_else(|| self.rule(policy), |mark| mark.rule);
+        let event = Event::ObjectDeleted {
+            rule,
+            owners,
+            decided_at: self.context.state.revision,
+        };
+        let commit = self.context.remove(self.object, revision, event);
+        decision(vec![commit], Outcome::Deleted(Arc::clone(self.object)))
+    }
+
+    /// Rows B, C, D1, D2 and P1 to P5: the object stays for now.
+    fn marked(
+        &self,
+        policy: Propagation,
+        finalizers: Vec<Name>,
+        grace: Grace,
+        owners: Vec<OwnerFinding>,
+    ) -> Result<Decision, Rejection> {
+        let ends = finalizers.is_empty() && grace.seconds() == 0;
+        let mut document = self.object.document();
+        let changed = self.stamp(&mut document, &finalizers, grace);
+        if !changed {
+            return Ok(self.unchanged());
+        }
+        let extra = self.request_event(policy, grace, &owners);
+        let (object, commit) = self.write(document, extra)?;
+        if !ends {
+            return Ok(decision(vec![commit], Outcome::Deleting(object)));
+        }
+        let event = Event::ObjectDeleted {
+            rule: object
+                .mark
+                .map_or_else(|| self.rule(policy), |mark| mark.rule),
+            owners,
+            decided_at: self.context.state.revision,
+        };
+        let removal = self.context.remove(&object, commit.revision.next(), event);
+        Ok(decision(vec![commit, removal], Outcome::Deleted(object)))
+    }
+
+    fn request_event(
+        &self,
+        policy: Propagation,
+        grace: Grace,
+        owners: &[OwnerFinding],
+    ) -> Vec<Event> {
+        vec![Event::DeletionRequested {
+            rule: self.rule(policy),
+            propagation: policy,
+            grace_period_seconds: Some(grace.seconds()),
+            owners: owners.to_vec(),
+            decided_at: self.context.state.revision,
+        }]
+    }
+
+    fn write(
+        &self,
+        document: Value,
+        extra: Vec<Event>,
+    ) -> Result<(Arc<Object>, crate::Commit), Rejection> {
+        let revision = self.context.state.revision.next();
+        let written = Written {
+            key: self.object.key.clone(),
+            document,
+            revision,
+        };
+        self.context.write(Some(self.object), written, extra)
+    }
+
+    /// Writes what a deletion leaves in the metadata; false where all of it was there already.
+    fn stamp(&self, document: &mut Value, finalizers: &[Name], grace: Grace) -> bool {
+        let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else {
+            return false;
+        };
+        let before = metadata.clone();
+        policy::write_finalizers(metadata, finalizers);
+        let first = self.object.meta.deletion_timestamp.is_none();
+        let when = grace.deletion_time(self.context.command.time);
+        let in_the_future = self.object.meta.deletion_timestamp > Some(when);
+        if first || in_the_future || grace.shortens() {
+            metadata.insert("deletionTimestamp".into(), json!(when.to_rfc3339()));
+        }
+        metadata.insert("deletionGracePeriodSeconds".into(), json!(grace.seconds()));
+        if first && self.object.meta.generation > 0 {
+            metadata.insert("generation".into(), json!(self.object.meta.generation + 1));
+        }
+        *metadata != before
+    }
+
+    fn mark_definition(&self) -> Result<Decision, Rejection> {
+        let mut document = self.object.document();
+        let now = self.context.command.time.to_rfc3339();
+        if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+            let mut finalizers = self.object.meta.finalizers.to_vec();
+            if !self.object.meta.has_finalizer(DEFINITION_FINALIZER) {
+                finalizers.push(DEFINITION_FINALIZER.into());
+            }
+            policy::write_finalizers(metadata, &finalizers);
+            metadata.insert("deletionTimestamp".into(), json!(now));
+        }
+        let condition = json!({
+            "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
+            "message": "CustomResource deletion is pending", "lastTransitionTime": now,
+        });
+        if let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) {
+            let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+            if let Some(list) = conditions.as_array_mut() {
+                list.push(condition);
+            }
+        }
+        let extra = self.request_event(Propagation::Background, Grace::None, &[]);
+        let (object, commit) = self.write(document, extra)?;
+        Ok(decision(vec![commit], Outcome::Deleting(object)))
+    }
+
+    fn unchanged(&self) -> Decision {
+        decision(Vec::new(), Outcome::Deleting(Arc::clone(self.object)))
+    }
+
+    /// The rule of a request follows its policy; the collector's rules stand.
+    fn rule(&self, policy: Propagation) -> Rule {
+        match (self.intent.rule, policy) {
+            (Rule::Requested, Propagation::Foreground) => Rule::RequestedForeground,
+            (Rule::Requested, Propagation::Orphan) => Rule::RequestedOrphan,
+            (rule, _) => rule,
+        }
+    }
+
+    /// What the collector decided on must still be so, reference by reference.
+    fn verified_owners(&self) -> Result<Vec<OwnerFinding>, Rejection> {
+        if !self.intent.rule.is_about_owners() {
+            return Ok(Vec::new());
+        }
+        let findings = findings(self.context.state, self.object);
+        let any = |class| {
+            findings
+                .iter()
+                .any(|finding: &OwnerFinding| finding.class == class)
+        };
+        let wants_waiting = self.intent.rule == Rule::OwnerForeground;
+        let holds = !findings.is_empty()
+            && !any(OwnerClass::Solid)
+            && !any(OwnerClass::Unresolvable)
+            && any(OwnerClass::Waiting) == wants_waiting;
+        if holds {
+            return Ok(findings);
+        }
+        Err(Rejection::Stale {
+            key: self.object.key.clone(),
+            reason: format!("the owners no longer give rule {}", self.intent.rule.name()),
+        })
+    }
+
+    /// A namespace whose contents are gone is deleted like anything else.
+    fn is_past_namespace_content(&self) -> bool {
+        self.object.is_deleting() && removal::spec_finalizers(&self.object.document()).is_empty()
+    }
+}
+
+/// Every owner reference with what it points at.
+pub(crate) fn findings(state: &State, dependent: &Object) -> Vec<OwnerFinding> {
+    let find = |owner: &crate::OwnerReference| OwnerFinding {
+        owner: owner.clone(),
+        class: classify(state, dependent, owner),
+        since: None,
+    };
+    dependent.meta.owner_references.iter().map(find).collect()
+}
+
+pub(crate) fn decision(commits: Vec<crate::Commit>, outcome: Outcome) -> Decision {
+    Decision {
+        commits,
+        outcome,
+        warnings: Vec::new(),
+    }
+}
+
+pub(crate) fn is(kind: &Kind, group: &str, resource: &str) -> bool {
+    kind.resource == GroupResource::new(group, resource)
 }

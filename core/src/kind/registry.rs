@@ -1,33 +1,42 @@
 //! Lookup of kinds by resource and by name.
 
 use super::{GroupResource, GroupVersionKind, Kind, KindRef};
+use crate::object::Name;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-/// The kinds of the binary, with their schemas. Implemented where the schemas come from.
+/// The schemas of built-in kinds. Implemented where the schemas come from.
 pub trait BuiltinSchemas: fmt::Debug + Send + Sync {
     /// The schema of a built-in kind's version, if one is known.
     fn schema(&self, kind: &GroupVersionKind) -> Option<Arc<Schema>>;
 }
 
+type KindName = (Name, Name);
+
 /// The built-in kinds.
 #[derive(Debug)]
 pub struct BuiltinKinds {
     by_resource: BTreeMap<GroupResource, KindRef>,
+    by_name: BTreeMap<KindName, GroupResource>,
     schemas: Option<Box<dyn BuiltinSchemas>>,
 }
 
 impl BuiltinKinds {
     /// The table of kinds; without schemas every body of a built-in kind is taken as it is.
     pub fn new(kinds: Vec<Kind>, schemas: Option<Box<dyn BuiltinSchemas>>) -> Self {
+        let by_name = kinds
+            .iter()
+            .map(|kind| (name_of(kind), kind.resource.clone()))
+            .collect();
         let by_resource = kinds
             .into_iter()
             .map(|kind| (kind.resource.clone(), Arc::new(kind)))
             .collect();
         Self {
             by_resource,
+            by_name,
             schemas,
         }
     }
@@ -38,6 +47,7 @@ impl BuiltinKinds {
 pub struct Kinds {
     builtin: Arc<BuiltinKinds>,
     custom: imbl::OrdMap<GroupResource, Custom>,
+    custom_names: imbl::OrdMap<KindName, GroupResource>,
 }
 
 #[derive(Debug, Clone)]
@@ -52,6 +62,7 @@ impl Kinds {
         Self {
             builtin,
             custom: imbl::OrdMap::new(),
+            custom_names: imbl::OrdMap::new(),
         }
     }
 
@@ -63,8 +74,13 @@ impl Kinds {
 
     /// By group and kind, whatever the version.
     pub fn by_kind(&self, group: &str, kind: &str) -> Option<&KindRef> {
-        self.iter()
-            .find(|candidate| &*candidate.resource.group == group && &*candidate.kind == kind)
+        let name: KindName = (group.into(), kind.into());
+        let resource = self
+            .builtin
+            .by_name
+            .get(&name)
+            .or_else(|| self.custom_names.get(&name));
+        self.by_resource(resource?)
     }
 
     /// By a body's `apiVersion` and `kind`; the version must be served.
@@ -96,8 +112,11 @@ impl Kinds {
 
     /// Adds or replaces a custom kind.
     pub fn define(&mut self, kind: Kind, schemas: BTreeMap<Arc<str>, Arc<Schema>>) {
+        let resource = kind.resource.clone();
+        self.remove(&resource);
+        self.custom_names.insert(name_of(&kind), resource.clone());
         self.custom.insert(
-            kind.resource.clone(),
+            resource,
             Custom {
                 kind: Arc::new(kind),
                 schemas,
@@ -107,6 +126,12 @@ impl Kinds {
 
     /// Forgets a custom kind.
     pub fn remove(&mut self, resource: &GroupResource) {
-        self.custom.remove(resource);
+        if let Some(custom) = self.custom.remove(resource) {
+            self.custom_names.remove(&name_of(&custom.kind));
+        }
     }
+}
+
+fn name_of(kind: &Kind) -> KindName {
+    (Arc::clone(&kind.resource.group), Arc::clone(&kind.kind))
 }

@@ -1,0 +1,176 @@
+//! The rows. See [`super::Group`] for what the columns and flags mean.
+
+use super::Group;
+
+pub(super) const GROUPS: &[Group] = &[
+    Group {
+        group: "",
+        version: "v1",
+        kinds: "\
+bindings               Binding               -      -   -                         R
+configmaps             ConfigMap             cm     -   -                         -
+endpoints              Endpoints             ep     -   -                         p
+events                 Event                 ev     -   -                         pfU
+limitranges            LimitRange            limits -   -                         p
+namespaces             Namespace             ns     -   status,finalize           clo
+nodes                  Node                  no     -   status                    c
+persistentvolumeclaims PersistentVolumeClaim pvc    -   status                    o
+persistentvolumes      PersistentVolume      pv     -   status                    co
+pods                   Pod                   po     all status,eviction,binding   goG
+podtemplates           PodTemplate           -      -   -                         go
+replicationcontrollers ReplicationController rc     all status,scale              gO
+resourcequotas         ResourceQuota         quota  -   status                    o
+secrets                Secret                -      -   -                         -
+serviceaccounts        ServiceAccount        sa     -   -                         o
+services               Service               svc    all status                    op5
+",
+    },
+    Group {
+        group: "apps",
+        version: "v1",
+        kinds: "\
+controllerrevisions ControllerRevision -      -   -            -
+daemonsets          DaemonSet          ds     all status       g
+deployments         Deployment         deploy all status,scale g
+replicasets         ReplicaSet         rs     all status,scale g
+statefulsets        StatefulSet        sts    all status,scale g
+",
+    },
+    Group {
+        group: "events.k8s.io",
+        version: "v1",
+        kinds: "events Event ev - - pfU\n",
+    },
+    Group {
+        group: "authentication.k8s.io",
+        version: "v1",
+        kinds: "\
+selfsubjectreviews SelfSubjectReview - - - cR
+tokenreviews       TokenReview       - - - cR
+",
+    },
+    Group {
+        group: "authorization.k8s.io",
+        version: "v1",
+        kinds: "\
+localsubjectaccessreviews LocalSubjectAccessReview - - - R
+selfsubjectaccessreviews  SelfSubjectAccessReview  - - - cR
+selfsubjectrulesreviews   SelfSubjectRulesReview   - - - cR
+subjectaccessreviews      SubjectAccessReview      - - - cR
+",
+    },
+    Group {
+        group: "autoscaling",
+        version: "v2",
+        kinds: "horizontalpodautoscalers HorizontalPodAutoscaler hpa all status g\n",
+    },
+    Group {
+        group: "batch",
+        version: "v1",
+        kinds: "\
+cronjobs CronJob cj all status g
+jobs     Job     -  all status gO
+",
+    },
+    Group {
+        group: "certificates.k8s.io",
+        version: "v1",
+        kinds: "certificatesigningrequests CertificateSigningRequest csr - status,approval c\n",
+    },
+    Group {
+        group: "networking.k8s.io",
+        version: "v1",
+        kinds: "\
+ingressclasses  IngressClass  -      - -      cg
+ingresses       Ingress       ing    - status g
+ipaddresses     IPAddress     ip     - -      cg
+networkpolicies NetworkPolicy netpol - -      g
+servicecidrs    ServiceCIDR   -      - status cg
+",
+    },
+    Group {
+        group: "policy",
+        version: "v1",
+        kinds: "poddisruptionbudgets PodDisruptionBudget pdb - status g\n",
+    },
+    Group {
+        group: "rbac.authorization.k8s.io",
+        version: "v1",
+        kinds: "\
+clusterrolebindings ClusterRoleBinding - - - cps
+clusterroles        ClusterRole        - - - cps
+rolebindings        RoleBinding        - - - ps
+roles               Role               - - - ps
+",
+    },
+    Group {
+        group: "storage.k8s.io",
+        version: "v1",
+        kinds: "\
+csidrivers              CSIDriver             -   - -      cgo
+csinodes                CSINode               -   - -      co
+csistoragecapacities    CSIStorageCapacity    -   - -      -
+storageclasses          StorageClass          sc  - -      co
+volumeattachments       VolumeAttachment      -   - status co
+volumeattributesclasses VolumeAttributesClass vac - -      co
+",
+    },
+    Group {
+        group: "admissionregistration.k8s.io",
+        version: "v1",
+        kinds: "\
+mutatingwebhookconfigurations     MutatingWebhookConfiguration     - api-extensions -      cg
+validatingadmissionpolicies       ValidatingAdmissionPolicy        - api-extensions status cg
+validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding - api-extensions -      cg
+validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensions -      cgf
+",
+    },
+    Group {
+        group: "apiextensions.k8s.io",
+        version: "v1",
+        kinds: "customresourcedefinitions CustomResourceDefinition crd,crds api-extensions status cgr\n",
+    },
+    Group {
+        group: "apiregistration.k8s.io",
+        version: "v1",
+        kinds: "apiservices APIService - api-extensions status cr\n",
+    },
+    Group {
+        group: "scheduling.k8s.io",
+        version: "v1",
+        kinds: "priorityclasses PriorityClass pc - - cg\n",
+    },
+    Group {
+        group: "coordination.k8s.io",
+        version: "v1",
+        kinds: "leases Lease - - - prf\n",
+    },
+    Group {
+        group: "node.k8s.io",
+        version: "v1",
+        kinds: "runtimeclasses RuntimeClass - - - cpf\n",
+    },
+    Group {
+        group: "discovery.k8s.io",
+        version: "v1",
+        kinds: "endpointslices EndpointSlice - - - g\n",
+    },
+    Group {
+        group: "flowcontrol.apiserver.k8s.io",
+        version: "v1",
+        kinds: "\
+flowschemas                 FlowSchema                 - - status cg
+prioritylevelconfigurations PriorityLevelConfiguration - - status cg
+",
+    },
+    Group {
+        group: "resource.k8s.io",
+        version: "v1",
+        kinds: "\
+deviceclasses          DeviceClass           - - -      cgo
+resourceclaims         ResourceClaim         - - status go
+resourceclaimtemplates ResourceClaimTemplate - - -      o
+resourceslices         ResourceSlice         - - -      cgo
+",
+    },
+];

@@ -1,0 +1,70 @@
+//! Which propagation policy a deletion has, and which finalizers it leaves.
+
+use crate::command::{Delete, Propagation};
+use crate::kind::{DefaultPropagation, Kind};
+use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// The first row that matches: options, then what the object already holds, then the type.
+pub(super) fn effective(intent: &Delete, kind: &Kind, object: &Object) -> Propagation {
+    if kind.strategy.default_propagation == DefaultPropagation::Unsupported {
+        return Propagation::Background;
+    }
+    let asked = match intent.orphan_dependents {
+        Some(true) => Some(Propagation::Orphan),
+        Some(false) => Some(Propagation::Background),
+        None => intent.propagation,
+    };
+    let orphans = kind.strategy.default_propagation == DefaultPropagation::Orphan;
+    let default = if orphans {
+        Propagation::Orphan
+    } else {
+        Propagation::Background
+    };
+    asked.or_else(|| held(object)).unwrap_or(default)
+}
+
+/// What the first collector's finalizer on the object says.
+fn held(object: &Object) -> Option<Propagation> {
+    object
+        .meta
+        .finalizers
+        .iter()
+        .find_map(|finalizer| match &**finalizer {
+            ORPHAN_FINALIZER => Some(Propagation::Orphan),
+            FOREGROUND_FINALIZER => Some(Propagation::Foreground),
+            _ => None,
+        })
+}
+
+/// The finalizers that the policy leaves; the old list, in its order, where the set is the same.
+pub(super) fn finalizers(object: &Object, policy: Propagation) -> Vec<Name> {
+    let old = &object.meta.finalizers;
+    let is_collectors = |one: &&Name| matches!(&***one, ORPHAN_FINALIZER | FOREGROUND_FINALIZER);
+    let mut new: Vec<Name> = old
+        .iter()
+        .filter(|one| !is_collectors(one))
+        .cloned()
+        .collect();
+    match policy {
+        Propagation::Background => {}
+        Propagation::Foreground => new.push(FOREGROUND_FINALIZER.into()),
+        Propagation::Orphan => new.push(ORPHAN_FINALIZER.into()),
+    }
+    let same = new.iter().collect::<BTreeSet<_>>() == old.iter().collect::<BTreeSet<_>>();
+    if same { old.to_vec() } else { new }
+}
+
+/// An empty list is an absent field.
+pub(crate) fn write_finalizers(metadata: &mut Map<String, Value>, finalizers: &[Name]) {
+    if finalizers.is_empty() {
+        metadata.remove("finalizers");
+    } else {
+        let list = finalizers
+            .iter()
+            .map(|one| Value::from(&**one))
+            .collect::<Vec<_>>();
+        metadata.insert("finalizers".into(), list.into());
+    }
+}

@@ -1,0 +1,56 @@
+//! Owner references: what is checked when they are written. Whether the owner exists is not.
+
+use crate::kind::GroupVersionKind;
+use crate::rejection::FieldCause;
+use serde_json::{Map, Value, json};
+
+/// Adds what is wrong with `metadata.ownerReferences`.
+pub(super) fn check(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+    let references = metadata.get("ownerReferences").and_then(Value::as_array);
+    let references: &[Value] = references.map_or(&[], Vec::as_slice);
+    for reference in references {
+        check_one(reference, causes);
+    }
+    let mut controllers = references
+        .iter()
+        .filter(|one| one.get("controller") == Some(&Value::Bool(true)));
+    if let (Some(first), Some(second)) = (controllers.next(), controllers.next()) {
+        let why = format!(
+            "Only one reference can have Controller set to true. Found \"true\" in references \
+             for {} and {}",
+            title(first),
+            title(second)
+        );
+        let field = "metadata.ownerReferences";
+        causes.push(FieldCause::invalid(field, &json!(references), &why));
+    }
+}
+
+fn check_one(reference: &Value, causes: &mut Vec<FieldCause>) {
+    let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or("");
+    let mut empty = |field: &str, why: &str| {
+        let path = format!("metadata.ownerReferences.{field}");
+        causes.push(FieldCause::invalid(path, &json!(text(field)), why));
+    };
+    let gvk = GroupVersionKind::parse(text("apiVersion"), text("kind"));
+    if gvk.is_none() {
+        empty("apiVersion", "version must not be empty");
+    }
+    for field in ["kind", "name", "uid"] {
+        if text(field).is_empty() {
+            empty(field, "must not be empty");
+        }
+    }
+    if text("apiVersion") == "v1" && text("kind") == "Event" {
+        causes.push(FieldCause::invalid(
+            "metadata.ownerReferences",
+            reference,
+            "/v1, Kind=Event is disallowed from being an owner",
+        ));
+    }
+}
+
+fn title(reference: &Value) -> String {
+    let text = |field: &str| reference.get(field).and_then(Value::as_str).unwrap_or("");
+    format!("{}/{}", text("kind"), text("name"))
+}
