@@ -56,26 +56,21 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
             Scope::Namespaced
         },
         strategy: strategy(flags, subresources.contains(&Subresource::Status)),
-        versions: versions(group, plural, &subresources),
+        versions: versions(group, &subresources),
         origin: Origin::Builtin,
     })
 }
 
-/// Autoscaling is the one group that serves two versions of a kind.
-fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Version> {
-    let version = |name: &str, storage: bool| Version {
-        name: name.into(),
+fn versions(group: &Group, subresources: &[Subresource]) -> Vec<Version> {
+    vec![Version {
+        name: group.version.into(),
         served: true,
-        storage,
+        storage: true,
         subresources: subresources.to_vec(),
         columns: Vec::new(),
         selectable_fields: Vec::new(),
         deprecation_warning: None,
-    };
-    if plural == "horizontalpodautoscalers" {
-        return vec![version("v2", true), version("v1", false)];
-    }
-    vec![version(group.version, true)]
+    }]
 }
 
 fn strategy(flags: &str, status_apart: bool) -> Strategy {

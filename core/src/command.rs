@@ -80,7 +80,7 @@ pub struct Target {
     pub revision: Option<Revision>,
 }
 
-/// Makes an object. The body has been decoded and pruned.
+/// Makes an object.
 #[derive(Debug, Clone)]
 pub struct Create {
     /// Resource, namespace, and the name from the body (empty with `generateName`).
@@ -89,6 +89,8 @@ pub struct Create {
     pub version: Name,
     /// The object as sent.
     pub object: Value,
+    /// What becomes of unknown fields.
+    pub validation: FieldValidation,
 }
 
 /// Replaces an object, or what a subresource shows of it.
@@ -102,6 +104,8 @@ pub struct Update {
     pub subresource: Name,
     /// The object as sent.
     pub object: Value,
+    /// What becomes of unknown fields.
+    pub validation: FieldValidation,
 }
 
 /// Changes an object by a patch.

@@ -5,6 +5,7 @@ mod commit;
 mod create;
 mod delete;
 mod patch;
+mod prepare;
 mod update;
 
 pub(crate) use collect::{drop_owners, finalize_namespace, release, unblock};

@@ -9,16 +9,18 @@ pub mod custom;
 mod decide;
 mod defaults;
 pub mod event;
-pub mod jsonpath;
 pub mod kind;
 pub mod machine;
 pub mod object;
 pub mod patch;
 pub mod rejection;
 pub mod revision;
+pub mod scale;
 pub mod schema;
 pub mod selector;
 pub mod state;
+#[cfg(test)]
+mod testing;
 pub mod time;
 pub mod validate;
 

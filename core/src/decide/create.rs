@@ -1,9 +1,191 @@
-//! `create`.
+//! `create`: server-owned fields, a name, the namespace's consent, the type's rules.
 
-use super::Context;
+mod definition;
+mod name;
+#[cfg(test)]
+mod tests;
+
+use super::commit::Written;
+use super::delete::{decision, is};
+use super::{Context, prepare};
 use crate::command::Create;
-use crate::{Decision, Rejection};
+use crate::kind::{GroupResource, Kind, Origin, Version};
+use crate::object::{ObjectKey, Uid};
+use crate::rejection::FieldCause;
+use crate::{Decision, Outcome, Rejection};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
-pub(crate) fn create(_context: Context<'_>, _intent: &Create) -> Result<Decision, Rejection> {
-    Err(Rejection::BadRequest("not built yet".into()))
+const SERVER_OWNED: [&str; 5] = [
+    "selfLink",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "managedFields",
+    "resourceVersion",
+];
+
+pub(crate) use definition::refresh as refresh_definition;
+
+pub(crate) fn create(context: Context<'_>, intent: &Create) -> Result<Decision, Rejection> {
+    let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
+    let mut document = intent.object.clone();
+    let mut warnings = Vec::new();
+    let metadata = prepare::metadata(&mut document)?;
+    refuse_revision(metadata)?;
+    admit(&context, kind, &intent.key, prepare::text(metadata, "name"))?;
+    own(&context, kind, &intent.key, metadata);
+    prepare::dedup_owners(metadata, &mut warnings);
+    let key = name::choose(&context, kind, &intent.key, metadata)?;
+    warnings.extend(prepare::prune(
+        &context,
+        kind,
+        version,
+        intent.validation,
+        &mut document,
+    )?);
+    shape(&context, kind, version, &mut document);
+    prepare::to_storage(kind, &mut document);
+    let causes = prepare::complete(&context, kind, version, &mut document);
+    prepare::refuse(kind, &key.name, causes)?;
+    let written = Written {
+        key,
+        document,
+        revision: context.state.revision.next(),
+    };
+    let (object, commit) = context.write(None, written, Vec::new())?;
+    Ok(Decision {
+        warnings,
+        ..decision(vec![commit], Outcome::Created(object))
+    })
+}
+
+/// Upstream's storage refuses a number here, and takes any other text for nothing.
+fn refuse_revision(metadata: &Map<String, Value>) -> Result<(), Rejection> {
+    match prepare::text(metadata, "resourceVersion").parse::<u64>() {
+        Ok(revision) if revision != 0 => Err(Rejection::Internal(
+            "resourceVersion should not be set on objects to be created".into(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Source: the `NamespaceLifecycle` admission plugin, and the finalizer of definitions.
+fn admit(context: &Context<'_>, kind: &Kind, key: &ObjectKey, name: &str) -> Result<(), Rejection> {
+    let forbidden = |reason: String, causes| Rejection::Forbidden {
+        resource: key.resource.clone(),
+        name: name.into(),
+        reason,
+        causes,
+    };
+    if matches!(
+        kind.origin,
+        Origin::Custom {
+            terminating: true,
+            ..
+        }
+    ) {
+        let reason = "create not allowed while custom resource definition is terminating";
+        return Err(forbidden(reason.into(), Vec::new()));
+    }
+    if !kind.is_namespaced() {
+        return Ok(());
+    }
+    let namespaces = GroupResource::new("", "namespaces");
+    let namespace = &key.namespace;
+    let found = context
+        .state
+        .get(&ObjectKey::new(namespaces.clone(), "", namespace));
+    let found = found.ok_or_else(|| Rejection::NotFound {
+        resource: namespaces,
+        name: Arc::clone(namespace),
+    })?;
+    if !found.is_deleting() {
+        return Ok(());
+    }
+    let cause = FieldCause {
+        reason: "NamespaceTerminating",
+        message: format!("namespace {namespace} is being terminated"),
+        field: "metadata.namespace".into(),
+    };
+    let reason = format!(
+        "unable to create new content in namespace {namespace} because it is being terminated"
+    );
+    Err(forbidden(reason, vec![cause]))
+}
+
+/// Fields that only the server writes.
+fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<String, Value>) {
+    for field in SERVER_OWNED {
+        metadata.remove(field);
+    }
+    let uid = Uid::from_seed(context.command.seed, 0);
+    metadata.insert("uid".into(), uid.as_str().into());
+    metadata.insert(
+        "creationTimestamp".into(),
+        context.command.time.to_rfc3339().into(),
+    );
+    if kind.strategy.generation {
+        metadata.insert("generation".into(), json!(1));
+    }
+    if kind.is_namespaced() {
+        metadata.insert("namespace".into(), Value::from(&*key.namespace));
+    } else {
+        metadata.remove("namespace");
+    }
+}
+
+/// What the type's strategy does to a new object.
+fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut Value) {
+    let Some(root) = document.as_object_mut() else {
+        return;
+    };
+    let has_status = version
+        .subresources
+        .contains(&crate::kind::Subresource::Status);
+    if kind.strategy.status_apart && has_status {
+        root.remove("status");
+    }
+    if is(kind, "", "namespaces") {
+        shape_namespace(root);
+    }
+    if is(kind, "", "pods") {
+        root.insert(
+            "status".into(),
+            json!({"phase": "Pending", "qosClass": "BestEffort"}),
+        );
+    }
+    if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
+        definition::complete(context, document);
+    }
+}
+
+pub(super) fn shape_namespace(root: &mut Map<String, Value>) {
+    let phase = json!({"phase": "Active"});
+    root.insert("status".into(), phase);
+    let spec = root.entry("spec").or_insert_with(|| json!({}));
+    if let Some(spec) = spec.as_object_mut() {
+        let tokens = spec.entry("finalizers").or_insert_with(|| json!([]));
+        if let Some(list) = tokens
+            .as_array_mut()
+            .filter(|list| !list.contains(&json!("kubernetes")))
+        {
+            list.push(json!("kubernetes"));
+        }
+    }
+    label_namespace(root);
+}
+
+/// Selectors may rely on a namespace's name being one of its labels.
+pub(super) fn label_namespace(root: &mut Map<String, Value>) {
+    let Some(metadata) = root.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let name = metadata.get("name").cloned().unwrap_or_default();
+    let labels = metadata.entry("labels").or_insert_with(|| json!({}));
+    if labels.is_null() {
+        *labels = json!({});
+    }
+    if let Some(labels) = labels.as_object_mut() {
+        labels.insert("kubernetes.io/metadata.name".into(), name);
+    }
 }

@@ -1,9 +1,51 @@
-//! `patch`.
+//! `patch`: the live object is patched here, by the one writer, so patches never conflict.
 
-use super::Context;
+use super::update::{Change, Precondition, same_version};
+use super::{Context, prepare};
 use crate::command::PatchObject;
-use crate::{Decision, Rejection};
+use crate::{Decision, Rejection, patch, scale};
+use serde_json::Value;
+use std::sync::Arc;
 
-pub(crate) fn patch(_context: Context<'_>, _intent: &PatchObject) -> Result<Decision, Rejection> {
-    Err(Rejection::BadRequest("not built yet".into()))
+pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decision, Rejection> {
+    let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
+    let missing = || Rejection::NotFound {
+        resource: intent.key.resource.clone(),
+        name: Arc::clone(&intent.key.name),
+    };
+    let stored = context.state.get(&intent.key).ok_or_else(missing)?;
+    let is_scale = &*intent.subresource == "scale";
+    let live = if is_scale {
+        scale::scale_of(version, stored).ok_or_else(missing)?
+    } else {
+        stored.document()
+    };
+    let mut next = patch::apply(&live, &intent.patch)?;
+    let metadata = prepare::metadata(&mut next)?;
+    for (field, expected) in [
+        ("name", &intent.key.name),
+        ("namespace", &intent.key.namespace),
+    ] {
+        let found = prepare::text(metadata, field);
+        if found != &**expected {
+            return Err(Rejection::BadRequest(format!(
+                "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
+            )));
+        }
+    }
+    let wanted = metadata
+        .get("resourceVersion")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if !wanted.is_empty() && wanted != "0" {
+        same_version(stored, wanted)?;
+    }
+    let change = Change {
+        context,
+        kind,
+        version,
+        stored,
+        subresource: &intent.subresource,
+    };
+    change.write(next, Precondition::Patch, intent.validation)
 }

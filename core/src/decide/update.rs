@@ -1,9 +1,303 @@
-//! `update`.
+//! `update`: who may overwrite what, and what a subresource shows.
 
-use super::Context;
-use crate::command::Update;
-use crate::{Decision, Rejection};
+mod merge;
+#[cfg(test)]
+mod tests;
 
-pub(crate) fn update(_context: Context<'_>, _intent: &Update) -> Result<Decision, Rejection> {
-    Err(Rejection::BadRequest("not built yet".into()))
+use super::commit::Written;
+use super::create::refresh_definition;
+use super::delete::{decision, is, removal};
+use super::{Context, create, prepare};
+use crate::command::{Create, FieldValidation, Update};
+use crate::kind::{Kind, Version};
+use crate::object::{Object, ObjectKey};
+use crate::rejection::FieldCause;
+use crate::{Decision, Outcome, Rejection, validate};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+pub(crate) fn update(context: Context<'_>, intent: &Update) -> Result<Decision, Rejection> {
+    let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
+    let Some(stored) = context.state.get(&intent.key) else {
+        return missing(context, kind, intent);
+    };
+    let mut sent = intent.object.clone();
+    let metadata = prepare::metadata(&mut sent)?;
+    if &*intent.subresource != "scale" {
+        same_coordinates(metadata, &intent.key)?;
+    }
+    preconditions(kind, stored, metadata, &intent.subresource)?;
+    let change = Change {
+        context,
+        kind,
+        version,
+        stored,
+        subresource: &intent.subresource,
+    };
+    change.write(sent, Precondition::Put, intent.validation)
+}
+
+/// Where a wrong identity comes from: `PUT` conflicts, a patch tries to change what is immutable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Precondition {
+    Put,
+    Patch,
+}
+
+/// A stored object and what it is about to become.
+pub(super) struct Change<'a> {
+    pub(super) context: Context<'a>,
+    pub(super) kind: &'a Kind,
+    pub(super) version: &'a Version,
+    pub(super) stored: &'a Arc<Object>,
+    pub(super) subresource: &'a str,
+}
+
+impl Change<'_> {
+    /// From the document that the client wants to the commit that makes it so.
+    pub(super) fn write(
+        &self,
+        mut sent: Value,
+        from: Precondition,
+        validation: FieldValidation,
+    ) -> Result<Decision, Rejection> {
+        let old = self.stored.document();
+        let mut warnings = Vec::new();
+        if self.subresource != "scale" {
+            let (context, version) = (&self.context, self.version);
+            warnings = prepare::prune(context, self.kind, version, validation, &mut sent)?;
+        }
+        let mut next = merge::into_stored(self, &old, sent)?;
+        let metadata = prepare::metadata(&mut next)?;
+        prepare::dedup_owners(metadata, &mut warnings);
+        let mut causes = self.repair(metadata, from);
+        prepare::to_storage(self.kind, &mut next);
+        self.shape(&old, &mut next);
+        causes.extend(prepare::complete(
+            &self.context,
+            self.kind,
+            self.version,
+            &mut next,
+        ));
+        prepare::refuse(self.kind, &self.stored.key.name, causes)?;
+        self.generation(&old, &mut next);
+        let decided = self.settle(&old, next)?;
+        Ok(Decision {
+            warnings,
+            ..decided
+        })
+    }
+
+    fn settle(&self, old: &Value, next: Value) -> Result<Decision, Rejection> {
+        if removal::follows(self.stored, &next) {
+            return removal::remove(self.context, self.stored, next);
+        }
+        if next == *old {
+            return Ok(decision(
+                Vec::new(),
+                Outcome::Updated(Arc::clone(self.stored)),
+            ));
+        }
+        let revision = self.context.state.revision.next();
+        let written = Written {
+            key: self.stored.key.clone(),
+            document: next,
+            revision,
+        };
+        let (object, commit) = self.context.write(Some(self.stored), written, Vec::new())?;
+        Ok(decision(vec![commit], Outcome::Updated(object)))
+    }
+
+    /// Puts back what a client cannot change, and names what it may not try to.
+    fn repair(&self, metadata: &mut Map<String, Value>, from: Precondition) -> Vec<FieldCause> {
+        let old = self.stored.document();
+        let old = old
+            .get("metadata")
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        let mut causes = Vec::new();
+        let sent_uid = prepare::text(metadata, "uid").to_owned();
+        if from == Precondition::Patch
+            && !sent_uid.is_empty()
+            && sent_uid != prepare::text(&old, "uid")
+        {
+            causes.push(FieldCause::invalid(
+                "metadata.uid",
+                &json!(sent_uid),
+                "field is immutable",
+            ));
+        }
+        let deleting = self.stored.is_deleting();
+        let sent_deletion = metadata
+            .get("deletionTimestamp")
+            .filter(|value| !value.is_null());
+        if let Some(sent) = sent_deletion.filter(|_| !deleting) {
+            let why = "field is immutable";
+            causes.push(FieldCause::invalid("metadata.deletionTimestamp", sent, why));
+        }
+        for field in [
+            "uid",
+            "name",
+            "namespace",
+            "creationTimestamp",
+            "deletionTimestamp",
+            "deletionGracePeriodSeconds",
+            "generation",
+            "resourceVersion",
+            "managedFields",
+            "selfLink",
+        ] {
+            match old.get(field) {
+                Some(value) => metadata.insert(field.into(), value.clone()),
+                None => metadata.remove(field),
+            };
+        }
+        if deleting {
+            causes.extend(validate::no_new_finalizers(
+                &self.stored.meta.finalizers,
+                metadata,
+            ));
+        }
+        causes
+    }
+
+    fn shape(&self, old: &Value, next: &mut Value) {
+        if is(self.kind, "", "namespaces") {
+            if let Some(root) = next.as_object_mut() {
+                create::label_namespace(root);
+                if self.subresource != "finalize" {
+                    restore(root, old, "spec");
+                }
+            }
+        }
+        if is(
+            self.kind,
+            "apiextensions.k8s.io",
+            "customresourcedefinitions",
+        ) && self.subresource.is_empty()
+            && next.get("spec") != old.get("spec")
+        {
+            refresh_definition(next);
+        }
+    }
+
+    /// Grows when anything but metadata and status changes.
+    fn generation(&self, old: &Value, next: &mut Value) {
+        if !self.kind.strategy.generation {
+            return;
+        }
+        let core = |document: &Value| {
+            let mut members = document.as_object().cloned().unwrap_or_default();
+            members.remove("metadata");
+            if self.kind.strategy.status_apart {
+                members.remove("status");
+            }
+            members
+        };
+        if core(old) == core(next) {
+            return;
+        }
+        if let Some(metadata) = next.get_mut("metadata").and_then(Value::as_object_mut) {
+            metadata.insert("generation".into(), json!(self.stored.meta.generation + 1));
+        }
+    }
+}
+
+fn restore(root: &mut Map<String, Value>, old: &Value, member: &str) {
+    match old.get(member) {
+        Some(value) => root.insert(member.into(), value.clone()),
+        None => root.remove(member),
+    };
+}
+
+/// Some types may be made by a `PUT`; the rest must exist.
+fn missing(context: Context<'_>, kind: &Kind, intent: &Update) -> Result<Decision, Rejection> {
+    let key = &intent.key;
+    if !kind.strategy.create_on_update || !intent.subresource.is_empty() {
+        return Err(Rejection::NotFound {
+            resource: key.resource.clone(),
+            name: Arc::clone(&key.name),
+        });
+    }
+    let mut object = intent.object.clone();
+    let metadata = prepare::metadata(&mut object)?;
+    same_coordinates(metadata, key)?;
+    metadata.remove("resourceVersion");
+    let create = Create {
+        key: key.clone(),
+        version: Arc::clone(&intent.version),
+        object,
+        validation: intent.validation,
+    };
+    create::create(context, &create)
+}
+
+/// The body must speak of the object that the path names.
+fn same_coordinates(metadata: &Map<String, Value>, key: &ObjectKey) -> Result<(), Rejection> {
+    let name = prepare::text(metadata, "name");
+    if name != &*key.name {
+        return Err(Rejection::BadRequest(format!(
+            "the name of the object ({name}) does not match the name on the URL ({})",
+            key.name
+        )));
+    }
+    let namespace = prepare::text(metadata, "namespace");
+    if !namespace.is_empty() && !key.namespace.is_empty() && namespace != &*key.namespace {
+        return Err(Rejection::BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+                .into(),
+        ));
+    }
+    Ok(())
+}
+
+/// Identity first, then version; without a version only some types are overwritten.
+fn preconditions(
+    kind: &Kind,
+    stored: &Object,
+    metadata: &Map<String, Value>,
+    subresource: &str,
+) -> Result<(), Rejection> {
+    let uid = prepare::text(metadata, "uid");
+    if !uid.is_empty() && uid != stored.meta.uid.as_str() {
+        return Err(conflict(
+            stored,
+            format!(
+                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
+                stored.meta.uid
+            ),
+        ));
+    }
+    let version = prepare::text(metadata, "resourceVersion");
+    if version.is_empty() || version == "0" {
+        let free = kind.strategy.unconditional_update || subresource == "scale";
+        let why = "must be specified for an update";
+        let cause = FieldCause::invalid("metadata.resourceVersion", &json!(0), why);
+        let causes = if free { Vec::new() } else { vec![cause] };
+        return prepare::refuse(kind, &stored.key.name, causes);
+    }
+    same_version(stored, version)
+}
+
+pub(super) fn same_version(stored: &Object, version: &str) -> Result<(), Rejection> {
+    let Ok(number) = version.parse::<u64>() else {
+        return Err(Rejection::BadRequest(format!(
+            "invalid resource version: {version:?}"
+        )));
+    };
+    if number == stored.revision.0 {
+        return Ok(());
+    }
+    let why = "the object has been modified; please apply your changes to the latest version and \
+               try again";
+    Err(conflict(stored, why.into()))
+}
+
+fn conflict(stored: &Object, reason: String) -> Rejection {
+    Rejection::Conflict {
+        resource: stored.key.resource.clone(),
+        name: Arc::clone(&stored.key.name),
+        reason,
+    }
 }

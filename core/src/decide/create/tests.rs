@@ -1,0 +1,114 @@
+//! Creates, through `decide` and `apply`.
+
+use crate::testing::World;
+use crate::{Outcome, Rejection};
+use serde_json::json;
+
+#[test]
+fn the_server_owns_identity_and_times() {
+    let mut world = World::new();
+    let sent = json!({"metadata": {"name": "a", "uid": "mine", "creationTimestamp": "2001-01-01T00:00:00Z",
+        "deletionTimestamp": "2001-01-01T00:00:00Z", "labels": {"k": "v"}}});
+    let Outcome::Created(object) = world.create("configmaps", sent).expect("created").outcome
+    else {
+        panic!("not created")
+    };
+    let read = object.document();
+    assert_ne!(read["metadata"]["uid"], "mine");
+    assert_eq!(read["metadata"]["deletionTimestamp"], json!(null));
+    assert_eq!(
+        read["metadata"]["resourceVersion"],
+        object.revision.to_string()
+    );
+    assert_eq!(read["metadata"]["labels"]["k"], "v");
+    assert_eq!(
+        (&read["apiVersion"], &read["kind"]),
+        (&json!("v1"), &json!("ConfigMap"))
+    );
+}
+
+#[test]
+fn a_taken_name_is_refused_also_while_its_holder_goes() {
+    let mut world = World::new();
+    let map = json!({"metadata": {"name": "a", "finalizers": ["x/y"]}});
+    world.create("configmaps", map.clone()).expect("created");
+    let taken = world.create("configmaps", map.clone()).expect_err("taken");
+    assert_eq!(taken.to_string(), "configmaps \"a\" already exists");
+    world.delete("configmaps", "a", None).expect("marked");
+    let going = world.create("configmaps", map).expect_err("taken");
+    assert_eq!(
+        going.to_string(),
+        "object is being deleted: configmaps \"a\" already exists"
+    );
+}
+
+#[test]
+fn generated_names_extend_their_prefix() {
+    let mut world = World::new();
+    let made = world.create("configmaps", json!({"metadata": {"generateName": "job-"}}));
+    let name = made.expect("created").outcome.object().key.name.to_string();
+    assert!(name.starts_with("job-") && name.len() == 9, "{name}");
+}
+
+#[test]
+fn creates_need_a_live_namespace() {
+    let mut world = World::new();
+    let map = json!({"metadata": {"name": "a"}});
+    let missing = world
+        .create_in("none", "configmaps", map.clone())
+        .expect_err("no namespace");
+    assert_eq!(missing.to_string(), "namespaces \"none\" not found");
+    world
+        .create("namespaces", json!({"metadata": {"name": "going"}}))
+        .expect("created");
+    world.delete("namespaces", "going", None).expect("marked");
+    let refused = world
+        .create_in("going", "configmaps", map)
+        .expect_err("terminating");
+    assert!(
+        matches!(refused, Rejection::Forbidden { causes, .. } if causes[0].reason == "NamespaceTerminating")
+    );
+}
+
+#[test]
+fn bad_metadata_is_refused_with_every_cause() {
+    let mut world = World::new();
+    let bad = json!({"metadata": {"name": "A", "labels": {"-": "v"}, "finalizers": ["foo"],
+        "ownerReferences": [{"apiVersion": "v1", "kind": "", "name": "n", "uid": "u"}]}});
+    let Err(Rejection::Invalid { causes, .. }) = world.create("configmaps", bad) else {
+        panic!("not refused")
+    };
+    let fields: Vec<&str> = causes.iter().map(|cause| cause.field.as_str()).collect();
+    assert_eq!(
+        fields,
+        [
+            "metadata.name",
+            "metadata.labels",
+            "metadata.finalizers[0]",
+            "metadata.ownerReferences.kind"
+        ]
+    );
+}
+
+#[test]
+fn a_revision_may_not_be_chosen() {
+    let mut world = World::new();
+    for (revision, fits) in [("7", false), ("0", true), ("abc", true)] {
+        let map = json!({"metadata": {"generateName": "a-", "resourceVersion": revision}});
+        assert_eq!(world.create("configmaps", map).is_ok(), fits, "{revision}");
+    }
+}
+
+#[test]
+fn exact_repetitions_of_an_owner_are_dropped_with_a_warning() {
+    let mut world = World::new();
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"});
+    let map = json!({"metadata": {"name": "a", "ownerReferences": [owner, owner]}});
+    let made = world.create("configmaps", map).expect("created");
+    assert_eq!(made.outcome.object().meta.owner_references.len(), 1);
+    assert!(
+        made.warnings[0].ends_with("duplicate UID(s) observed: u"),
+        "{:?}",
+        made.warnings
+    );
+}

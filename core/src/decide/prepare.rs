@@ -1,0 +1,159 @@
+//! What creates and updates share: defaults, pruning, validation, and the first warnings.
+
+use super::Context;
+use super::delete::is;
+use crate::command::FieldValidation;
+use crate::custom::kind_of_definition;
+use crate::kind::{Kind, Version};
+use crate::object::{Name, Uid};
+use crate::rejection::FieldCause;
+use crate::{Rejection, defaults, validate};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+const DUPLICATE_OWNERS: &str = ".metadata.ownerReferences contains duplicate entries; API server \
+     dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix \
+     your requests; duplicate UID(s) observed: ";
+
+/// The kind of a command's target, in the version that it speaks.
+pub(super) fn kind<'a>(
+    context: &Context<'a>,
+    key: &crate::ObjectKey,
+    version: &str,
+) -> Result<(&'a Arc<Kind>, &'a Version), Rejection> {
+    let found = context.state.kinds.by_resource(&key.resource);
+    found
+        .and_then(|kind| Some((kind, kind.served(version)?)))
+        .ok_or_else(|| Rejection::NotFound {
+            resource: key.resource.clone(),
+            name: Arc::clone(&key.name),
+        })
+}
+
+/// The document's metadata, made if it is absent.
+pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, Rejection> {
+    let root = document
+        .as_object_mut()
+        .ok_or_else(|| Rejection::BadRequest("the object is not a JSON object".into()))?;
+    let metadata = root.entry("metadata").or_insert_with(|| json!({}));
+    if metadata.is_null() {
+        *metadata = json!({});
+    }
+    metadata
+        .as_object_mut()
+        .ok_or_else(|| Rejection::BadRequest("metadata is not a JSON object".into()))
+}
+
+/// Removes what the schema does not know; refuses or warns as the client asked.
+pub(super) fn prune(
+    context: &Context<'_>,
+    kind: &Kind,
+    version: &Version,
+    validation: FieldValidation,
+    document: &mut Value,
+) -> Result<Vec<String>, Rejection> {
+    let Some(schema) = context.state.kinds.schema(kind, &version.name) else {
+        return Ok(Vec::new());
+    };
+    let unknown: Vec<String> = schema
+        .prune(document)
+        .iter()
+        .map(|path| format!("unknown field \"{path}\""))
+        .collect();
+    match validation {
+        FieldValidation::Strict if !unknown.is_empty() => Err(Rejection::BadRequest(format!(
+            "strict decoding error: {}",
+            unknown.join(", ")
+        ))),
+        FieldValidation::Warn => Ok(unknown),
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
+    }
+}
+
+/// Defaults; then everything that is wrong with the document.
+pub(super) fn complete(
+    context: &Context<'_>,
+    kind: &Kind,
+    version: &Version,
+    document: &mut Value,
+) -> Vec<FieldCause> {
+    defaults::apply(&kind.resource.resource, document);
+    let schema = context
+        .state
+        .kinds
+        .schema(kind, &version.name)
+        .filter(|_| kind.is_custom());
+    let mut causes = document
+        .get("metadata")
+        .and_then(Value::as_object)
+        .map_or_else(Vec::new, |metadata| validate::metadata(kind, metadata));
+    if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
+        causes.extend(
+            kind_of_definition(document, &Uid::from(""), false)
+                .err()
+                .unwrap_or_default(),
+        );
+    }
+    if let Some(schema) = schema {
+        schema.apply_defaults(document);
+        causes.extend(schema.validate(document));
+    }
+    causes
+}
+
+/// Stores what was sent in one version in the version that objects are stored in.
+pub(super) fn to_storage(kind: &Kind, document: &mut Value) {
+    if let (Some(storage), Some(root)) = (kind.storage_version(), document.as_object_mut()) {
+        root.insert("apiVersion".into(), kind.api_version(&storage.name).into());
+        root.insert("kind".into(), Value::from(&*kind.kind));
+    }
+}
+
+/// Drops exact repetitions of owner references; says so.
+pub(super) fn dedup_owners(metadata: &mut Map<String, Value>, warnings: &mut Vec<String>) {
+    let Some(list) = metadata
+        .get_mut("ownerReferences")
+        .and_then(Value::as_array_mut)
+    else {
+        return;
+    };
+    let mut kept: Vec<Value> = Vec::with_capacity(list.len());
+    let mut repeated: Vec<String> = Vec::new();
+    for reference in list.drain(..) {
+        if kept.contains(&reference) {
+            let uid = reference
+                .get("uid")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned();
+            repeated.push(uid);
+        } else {
+            kept.push(reference);
+        }
+    }
+    *list = kept;
+    if !repeated.is_empty() {
+        warnings.push(format!("{DUPLICATE_OWNERS}{}", repeated.join(", ")));
+    }
+}
+
+/// 422 with every cause, or nothing.
+pub(super) fn refuse(kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result<(), Rejection> {
+    if causes.is_empty() {
+        return Ok(());
+    }
+    Err(Rejection::Invalid {
+        group: Arc::clone(&kind.resource.group),
+        kind: Arc::clone(&kind.kind),
+        name: Name::from(name),
+        causes,
+    })
+}
+
+/// A member's text; empty where it is absent or something else.
+pub(super) fn text<'a>(members: &'a Map<String, Value>, member: &str) -> &'a str {
+    members
+        .get(member)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}

@@ -1,0 +1,176 @@
+//! Updates and patches, through `decide` and `apply`.
+
+use crate::command::Patch;
+use crate::testing::World;
+use crate::{Event, Outcome, Rejection};
+use serde_json::{Value, json};
+
+fn with_map(metadata: Value) -> (World, Value) {
+    let mut world = World::new();
+    let mut map = json!({"metadata": {"name": "a"}, "data": {"k": "v"}});
+    for (key, value) in metadata.as_object().expect("an object") {
+        map["metadata"][key] = value.clone();
+    }
+    let made = world.create("configmaps", map).expect("created");
+    let document = made.outcome.object().document();
+    (world, document)
+}
+
+#[test]
+fn a_replace_with_a_stale_revision_conflicts() {
+    let (mut world, mut map) = with_map(json!({}));
+    map["data"]["k"] = json!("w");
+    world
+        .update("configmaps", "", map.clone())
+        .expect("the first wins");
+    let stale = world
+        .update("configmaps", "", map.clone())
+        .expect_err("the second loses");
+    assert!(
+        stale.to_string().contains("the object has been modified"),
+        "{stale}"
+    );
+    map["metadata"]["resourceVersion"] = json!("");
+    map["data"]["k"] = json!("x");
+    world
+        .update("configmaps", "", map)
+        .expect("without a revision the last writer wins");
+}
+
+#[test]
+fn a_write_that_changes_nothing_moves_nothing() {
+    let (mut world, map) = with_map(json!({}));
+    let before = world.state.revision;
+    let decision = world.update("configmaps", "", map).expect("accepted");
+    assert!(decision.commits.is_empty());
+    let same = Patch::Merge(json!({"data": {"k": "v"}}));
+    world.patch("configmaps", "a", same).expect("accepted");
+    assert_eq!(world.state.revision, before);
+}
+
+#[test]
+fn another_identity_conflicts_in_a_replace_and_is_invalid_in_a_patch() {
+    let (mut world, mut map) = with_map(json!({}));
+    map["metadata"]["uid"] = json!("other");
+    let replaced = world.update("configmaps", "", map).expect_err("refused");
+    assert!(matches!(replaced, Rejection::Conflict { .. }));
+    let patch = Patch::Merge(json!({"metadata": {"uid": "other"}}));
+    let patched = world.patch("configmaps", "a", patch).expect_err("refused");
+    assert!(matches!(patched, Rejection::Invalid { .. }), "{patched}");
+}
+
+#[test]
+fn a_lease_is_made_by_put_and_needs_a_revision_afterwards() {
+    let mut world = World::new();
+    let lease = json!({"metadata": {"name": "l"}, "spec": {"holderIdentity": "me"}});
+    let made = world
+        .update("leases", "", lease.clone())
+        .expect("created by PUT");
+    assert!(matches!(made.outcome, Outcome::Created(_)));
+    let refused = world.update("leases", "", lease).expect_err("no revision");
+    assert!(
+        refused
+            .to_string()
+            .contains("must be specified for an update"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn the_update_that_empties_the_finalizers_of_a_deleting_object_removes_it() {
+    let (mut world, _) = with_map(json!({"finalizers": ["x/y"]}));
+    world.delete("configmaps", "a", None).expect("marked");
+    let stored = world.get("configmaps", "a").expect("held");
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    let decision = world.patch("configmaps", "a", patch).expect("removed");
+    assert!(world.get("configmaps", "a").is_none());
+    assert_eq!(decision.outcome.object().revision, stored.revision);
+    assert!(matches!(
+        decision.commits[0].events[..],
+        [Event::ObjectDeleted { .. }]
+    ));
+}
+
+#[test]
+fn a_deleting_object_gains_no_finalizer() {
+    let (mut world, _) = with_map(json!({"finalizers": ["x/y"]}));
+    world.delete("configmaps", "a", None).expect("marked");
+    let patch = Patch::Merge(json!({"metadata": {"finalizers": ["x/y", "x/z"]}}));
+    let refused = world.patch("configmaps", "a", patch).expect_err("refused");
+    assert!(
+        refused
+            .to_string()
+            .contains("no new finalizers can be added"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn status_and_spec_keep_out_of_each_others_way() {
+    let mut world = World::new();
+    let spec = json!({"replicas": 1, "selector": {}, "template": {}});
+    let made = world.create(
+        "deployments",
+        json!({"metadata": {"name": "d"}, "spec": spec,
+        "status": {"replicas": 9}}),
+    );
+    let mut deployment = made.expect("created").outcome.object().document();
+    assert_eq!(deployment["status"], Value::Null);
+    assert_eq!(deployment["metadata"]["generation"], 1);
+    deployment["status"] = json!({"replicas": 1});
+    deployment["spec"]["replicas"] = json!(5);
+    let decision = world
+        .update("deployments", "status", deployment.clone())
+        .expect("accepted");
+    let stored = decision.outcome.object().document();
+    assert_eq!(
+        (&stored["spec"]["replicas"], &stored["status"]["replicas"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(stored["metadata"]["generation"], 1);
+    deployment["metadata"]["resourceVersion"] = json!("");
+    deployment["status"] = json!(null);
+    let decision = world
+        .update("deployments", "", deployment)
+        .expect("accepted");
+    let stored = decision.outcome.object().document();
+    assert_eq!(
+        (&stored["spec"]["replicas"], &stored["status"]["replicas"]),
+        (&json!(5), &json!(1))
+    );
+    assert_eq!(stored["metadata"]["generation"], 2);
+}
+
+#[test]
+fn scale_writes_the_count_alone() {
+    let mut world = World::new();
+    world
+        .create(
+            "deployments",
+            json!({"metadata": {"name": "d"}, "spec": {}}),
+        )
+        .expect("created");
+    let scale = json!({"metadata": {"name": "d"}, "spec": {"replicas": 4}});
+    let decision = world
+        .update("deployments", "scale", scale)
+        .expect("accepted");
+    assert_eq!(decision.outcome.object().document()["spec"]["replicas"], 4);
+}
+
+#[test]
+fn every_finalizer_and_owner_change_is_a_fact() {
+    let (mut world, _) = with_map(json!({"finalizers": ["x/a"]}));
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"});
+    let patch =
+        Patch::Merge(json!({"metadata": {"finalizers": ["x/b"], "ownerReferences": [owner]}}));
+    let decision = world.patch("configmaps", "a", patch).expect("accepted");
+    assert!(matches!(
+        decision.commits[0].events[..],
+        [
+            Event::FinalizerAdded { .. },
+            Event::FinalizerRemoved { .. },
+            Event::OwnerAdded { .. },
+            Event::ObjectUpdated { .. }
+        ]
+    ));
+}

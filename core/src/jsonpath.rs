@@ -1,1 +1,0 @@
-//! The simple JSON paths that definitions use for columns, scale and selectable fields.

@@ -1,0 +1,172 @@
+//! RFC 6902, as upstream's library reads it: indices may count from the end, and `replace` of a
+//! missing member adds it.
+
+use crate::Rejection;
+use serde::Deserialize;
+use serde_json::Value;
+
+const OPERATIONS_MAX: usize = 10_000;
+/// Copies may not make a document grow without end. Source: upstream's accumulated copy limit.
+const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+#[derive(Deserialize)]
+struct Operation {
+    op: String,
+    path: Option<String>,
+    from: Option<String>,
+    #[serde(default)]
+    value: Value,
+}
+
+pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection> {
+    if operations.is_null() {
+        return Ok(live.clone());
+    }
+    let operations: Vec<Operation> = Vec::deserialize(operations)
+        .map_err(|error| Rejection::BadRequest(format!("error decoding patch: {error}")))?;
+    if operations.len() > OPERATIONS_MAX {
+        return Err(Rejection::TooLarge(format!(
+            "Request entity too large: The allowed maximum operations in a JSON patch is \
+             {OPERATIONS_MAX}, got {}",
+            operations.len()
+        )));
+    }
+    let mut document = live.clone();
+    let mut copied = 0;
+    for operation in &operations {
+        copied += step(&mut document, operation).ok_or(Rejection::Unprocessable)?;
+        if copied > COPIED_BYTES_MAX {
+            return Err(Rejection::TooLarge(
+                "the copies of this patch are too large".into(),
+            ));
+        }
+    }
+    Ok(document)
+}
+
+/// Carries out one operation; `None` where it cannot be, else the bytes that it copied.
+fn step(document: &mut Value, operation: &Operation) -> Option<usize> {
+    let path = segments(operation.path.as_deref()?);
+    let from = || operation.from.as_deref().map(segments);
+    match operation.op.as_str() {
+        "add" => add(document, &path, operation.value.clone())?,
+        "replace" => replace(document, &path, operation.value.clone())?,
+        "remove" => remove(document, &path).map(drop)?,
+        "test" => {
+            let found = get(document, &path).unwrap_or(&Value::Null);
+            (*found == operation.value).then_some(())?;
+        }
+        "move" => {
+            let moved = remove(document, &from()?)?;
+            add(document, &path, moved)?;
+        }
+        "copy" => {
+            let copied = get(document, &from()?).cloned().unwrap_or_default();
+            let bytes = copied.to_string().len();
+            add(document, &path, copied)?;
+            return Some(bytes);
+        }
+        _ => return None,
+    }
+    Some(0)
+}
+
+/// Reference tokens; what stands before the first slash is not one.
+fn segments(pointer: &str) -> Vec<String> {
+    pointer
+        .split('/')
+        .skip(1)
+        .map(|token| token.replace("~1", "/").replace("~0", "~"))
+        .collect()
+}
+
+fn get<'a>(document: &'a Value, path: &[String]) -> Option<&'a Value> {
+    path.iter().try_fold(document, |value, token| match value {
+        Value::Object(members) => members.get(token),
+        Value::Array(items) => items.get(index(token, items.len())?),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    })
+}
+
+fn parent<'a>(document: &'a mut Value, path: &'a [String]) -> Option<(&'a mut Value, &'a String)> {
+    let (last, parents) = path.split_last()?;
+    let parent = parents
+        .iter()
+        .try_fold(document, |value, token| match value {
+            Value::Object(members) => members.get_mut(token),
+            Value::Array(items) => {
+                let at = index(token, items.len())?;
+                items.get_mut(at)
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        })?;
+    Some((parent, last))
+}
+
+fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
+    if path.is_empty() {
+        *document = value;
+        return Some(());
+    }
+    match parent(document, path)? {
+        (Value::Object(members), token) => {
+            members.insert(token.clone(), value);
+        }
+        (Value::Array(items), token) => {
+            let length = items.len();
+            let at = if token == "-" {
+                length
+            } else {
+                insertion(token, length)?
+            };
+            items.insert(at, value);
+        }
+        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => return None,
+    }
+    Some(())
+}
+
+fn replace(document: &mut Value, path: &[String], value: Value) -> Option<()> {
+    if path.is_empty() {
+        *document = value;
+        return Some(());
+    }
+    match parent(document, path)? {
+        (Value::Object(members), token) => {
+            members.insert(token.clone(), value);
+        }
+        (Value::Array(items), token) => {
+            let at = index(token, items.len())?;
+            *items.get_mut(at)? = value;
+        }
+        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => return None,
+    }
+    Some(())
+}
+
+fn remove(document: &mut Value, path: &[String]) -> Option<Value> {
+    match parent(document, path)? {
+        (Value::Object(members), token) => members.remove(token),
+        (Value::Array(items), token) => {
+            let at = index(token, items.len())?;
+            (at < items.len()).then(|| items.remove(at))
+        }
+        (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_), _) => None,
+    }
+}
+
+/// A position in a list; negative ones count from the end.
+fn index(token: &str, length: usize) -> Option<usize> {
+    if let Some(back) = token.strip_prefix('-') {
+        return length.checked_sub(back.parse().ok().filter(|back| *back > 0)?);
+    }
+    token.parse().ok().filter(|at| *at < length)
+}
+
+/// A position to insert at; one past the end is one.
+fn insertion(token: &str, length: usize) -> Option<usize> {
+    if token.starts_with('-') {
+        return index(token, length.saturating_add(1));
+    }
+    token.parse().ok().filter(|at| *at <= length)
+}

@@ -1,0 +1,61 @@
+//! The `Scale` that a scalable object shows.
+
+use crate::kind::{Subresource, Version};
+use crate::object::Object;
+use serde_json::{Value, json};
+
+/// `autoscaling/v1` Scale of an object; `None` where its kind has none.
+pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
+    let (spec_path, status_path, selector_path) =
+        version
+            .subresources
+            .iter()
+            .find_map(|subresource| match subresource {
+                Subresource::Scale {
+                    spec_path,
+                    status_path,
+                    selector_path,
+                } => Some((spec_path, status_path, selector_path)),
+                Subresource::Status | Subresource::Other(_) => None,
+            })?;
+    let document = object.document();
+    let at = |path: &str| document.pointer(&path.replace('.', "/"));
+    let count = |path: &str| at(path).and_then(Value::as_i64).unwrap_or(0);
+    let selector = selector_path
+        .as_deref()
+        .and_then(at)
+        .and_then(Value::as_str);
+    let selector = selector.map_or_else(|| match_labels(&document), str::to_owned);
+    let mut metadata = json!({
+        "name": &*object.key.name,
+        "uid": object.meta.uid.as_str(),
+        "resourceVersion": object.revision.to_string(),
+        "creationTimestamp": document.pointer("/metadata/creationTimestamp"),
+    });
+    if let Some(metadata) = metadata
+        .as_object_mut()
+        .filter(|_| !object.key.namespace.is_empty())
+    {
+        metadata.insert("namespace".into(), Value::from(&*object.key.namespace));
+    }
+    let mut status = json!({"replicas": count(status_path)});
+    if let Some(status) = status.as_object_mut().filter(|_| !selector.is_empty()) {
+        status.insert("selector".into(), selector.into());
+    }
+    Some(json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": metadata,
+        "spec": {"replicas": count(spec_path)},
+        "status": status,
+    }))
+}
+
+/// Built-in kinds keep a structured selector; a Scale shows it as text.
+fn match_labels(document: &Value) -> String {
+    let selector = document.pointer("/spec/selector");
+    let labels = selector.and_then(|one| one.get("matchLabels").or(Some(one)));
+    let labels = labels.and_then(Value::as_object).into_iter().flatten();
+    let terms = labels.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
+    terms.collect::<Vec<_>>().join(",")
+}

@@ -1,0 +1,216 @@
+//! `labelSelector`: equality and sets. Source: apimachinery's `labels/selector.go`.
+
+use crate::object::Name;
+use crate::validate::{is_label_value, is_qualified_name};
+use std::collections::BTreeMap;
+
+/// A parsed label selector; empty matches everything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LabelSelector {
+    requirements: Vec<Requirement>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Requirement {
+    key: String,
+    operator: Operator,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Operator {
+    Exists,
+    Absent,
+    In(Vec<String>),
+    NotIn(Vec<String>),
+    Above(i64),
+    Below(i64),
+}
+
+impl LabelSelector {
+    /// Reads a selector; the message is the one that Kubernetes gives.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut rest = text.trim();
+        let mut requirements = Vec::new();
+        while !rest.is_empty() {
+            let (requirement, after) =
+                requirement(rest).map_err(|why| format!("unable to parse requirement: {why}"))?;
+            requirements.push(requirement);
+            rest = after.trim_start();
+            if let Some(after) = rest.strip_prefix(',') {
+                rest = after.trim_start();
+                if rest.is_empty() {
+                    return Err("found '', expected: identifier after ','".into());
+                }
+            } else if !rest.is_empty() {
+                return Err(format!("found '{rest}', expected: ',' or 'end of string'"));
+            }
+        }
+        Ok(Self { requirements })
+    }
+
+    /// Whether it matches everything.
+    pub fn is_empty(&self) -> bool {
+        self.requirements.is_empty()
+    }
+
+    /// Whether these labels satisfy every requirement.
+    pub fn matches(&self, labels: &BTreeMap<Name, Name>) -> bool {
+        self.requirements.iter().all(|requirement| {
+            let value = labels.get(&*requirement.key).map(|value| &**value);
+            let among =
+                |values: &[String]| value.is_some_and(|one| values.iter().any(|v| v == one));
+            let number = || value.and_then(|value| value.parse::<i64>().ok());
+            match &requirement.operator {
+                Operator::Exists => value.is_some(),
+                Operator::Absent => value.is_none(),
+                Operator::In(values) => among(values),
+                Operator::NotIn(values) => !among(values),
+                Operator::Above(bound) => number().is_some_and(|number| number > *bound),
+                Operator::Below(bound) => number().is_some_and(|number| number < *bound),
+            }
+        })
+    }
+}
+
+fn requirement(text: &str) -> Result<(Requirement, &str), String> {
+    if let Some(rest) = text.strip_prefix('!') {
+        let (key, rest) = key(rest.trim_start())?;
+        return Ok((
+            Requirement {
+                key,
+                operator: Operator::Absent,
+            },
+            rest,
+        ));
+    }
+    let (key, rest) = key(text)?;
+    let rest = rest.trim_start();
+    for (sign, equal) in [("==", true), ("!=", false), ("=", true)] {
+        if let Some(rest) = rest.strip_prefix(sign) {
+            let (value, rest) = value(rest)?;
+            let operator = if equal {
+                Operator::In(vec![value])
+            } else {
+                Operator::NotIn(vec![value])
+            };
+            return Ok((Requirement { key, operator }, rest));
+        }
+    }
+    for (sign, above) in [(">", true), ("<", false)] {
+        if let Some(rest) = rest.strip_prefix(sign) {
+            let (value, rest) = value(rest)?;
+            let bound = value
+                .parse()
+                .map_err(|_| format!("values[0][{key}]: Invalid value: \"{value}\": for 'Gt', 'Lt' operators, the value must be an integer"))?;
+            let operator = if above {
+                Operator::Above(bound)
+            } else {
+                Operator::Below(bound)
+            };
+            return Ok((Requirement { key, operator }, rest));
+        }
+    }
+    set(key, rest)
+}
+
+fn set(key: String, rest: &str) -> Result<(Requirement, &str), String> {
+    for (word, within) in [("in", true), ("notin", false)] {
+        let Some(after) = rest.strip_prefix(word) else {
+            continue;
+        };
+        let Some(list) = after.trim_start().strip_prefix('(') else {
+            continue;
+        };
+        let (inside, rest) = list
+            .split_once(')')
+            .ok_or_else(|| format!("found '{list}', expected: ',' or ')'"))?;
+        let values: Vec<String> = inside.split(',').map(|one| one.trim().to_owned()).collect();
+        if let Some(bad) = values.iter().find(|one| !is_label_value(one)) {
+            return Err(format!("Invalid value: \"{bad}\""));
+        }
+        let operator = if within {
+            Operator::In(values)
+        } else {
+            Operator::NotIn(values)
+        };
+        return Ok((Requirement { key, operator }, rest));
+    }
+    if rest.is_empty() || rest.starts_with(',') {
+        return Ok((
+            Requirement {
+                key,
+                operator: Operator::Exists,
+            },
+            rest,
+        ));
+    }
+    Err(format!(
+        "found '{rest}', expected: in, notin, =, ==, !=, gt, lt"
+    ))
+}
+
+fn key(text: &str) -> Result<(String, &str), String> {
+    let (key, rest) = word(text);
+    if is_qualified_name(key) {
+        return Ok((key.to_owned(), rest));
+    }
+    Err(format!(
+        "<nil>: Invalid value: \"{key}\": name part must be a label key"
+    ))
+}
+
+fn value(text: &str) -> Result<(String, &str), String> {
+    let (value, rest) = word(text.trim_start());
+    if is_label_value(value) {
+        return Ok((value.to_owned(), rest));
+    }
+    Err(format!(
+        "values[0]: Invalid value: \"{value}\": a valid label value is required"
+    ))
+}
+
+fn word(text: &str) -> (&str, &str) {
+    let end = text.find(|one: char| one.is_whitespace() || "=!,()<>".contains(one));
+    text.split_at(end.unwrap_or(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn selectors_match_as_kubernetes_does() {
+        let labels = [("a", "1"), ("b", "x")]
+            .map(|(k, v)| (Name::from(k), Name::from(v)))
+            .into();
+        for (selector, matches) in [
+            ("", true),
+            ("a", true),
+            ("!a", false),
+            ("!c", true),
+            ("a=1", true),
+            ("a==1,b=x", true),
+            ("a!=1", false),
+            ("c!=1", true),
+            ("a in (1, 2)", true),
+            ("a notin (1,2)", false),
+            ("c notin (1)", true),
+            ("a>0", true),
+            ("a<1", false),
+            ("b>0", false),
+            ("c in ()", false),
+        ] {
+            let parsed = LabelSelector::parse(selector).expect(selector);
+            assert_eq!(parsed.matches(&labels), matches, "{selector}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_selector_is_refused() {
+        for selector in [
+            ",", "a,", "a=b=c", "a in (", "a x", "=b", "a in b", "x>y", "a=-",
+        ] {
+            assert!(LabelSelector::parse(selector).is_err(), "{selector}");
+        }
+    }
+}

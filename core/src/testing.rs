@@ -1,0 +1,176 @@
+//! A world for tests: a state with the built-in kinds, driven by short commands.
+
+use crate::command::{
+    Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target, Update,
+};
+use crate::kind::BuiltinKinds;
+use crate::object::{Object, ObjectKey};
+use crate::{
+    Actor, Cause, Command, Commit, Decision, GroupResource, Intent, Rejection, Request, Rule,
+    State, Time, apply, builtin, decide,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub(crate) struct World {
+    pub(crate) state: State,
+    pub(crate) commits: Vec<Commit>,
+    commands: u8,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        let mut world = Self {
+            state,
+            commits: Vec::new(),
+            commands: 0,
+        };
+        world
+            .create("namespaces", json!({"metadata": {"name": "default"}}))
+            .expect("a namespace");
+        world
+    }
+
+    pub(crate) fn run(&mut self, intent: Intent) -> Result<Decision, Rejection> {
+        self.commands = self.commands.wrapping_add(1);
+        let command = Command {
+            actor: Arc::new(Actor {
+                user: "tester".into(),
+                uid: "".into(),
+                groups: Vec::new(),
+            }),
+            request: Arc::new(Request::default()),
+            time: Time(i64::from(self.commands) * 1_000_000),
+            seed: [self.commands; 16],
+            cause: Cause::Request,
+            intent,
+        };
+        let decision = decide(&self.state, &command)?;
+        for commit in &decision.commits {
+            apply(&mut self.state, commit);
+            self.commits.push(commit.clone());
+        }
+        Ok(decision)
+    }
+
+    pub(crate) fn key(&self, resource: &str, name: &str) -> ObjectKey {
+        let kind = self
+            .state
+            .kinds
+            .iter()
+            .find(|kind| &*kind.resource.resource == resource);
+        let kind = kind.expect("a known resource");
+        let namespace = if kind.is_namespaced() { "default" } else { "" };
+        ObjectKey::new(kind.resource.clone(), namespace, name)
+    }
+
+    fn version(&self, resource: &GroupResource) -> Arc<str> {
+        let kind = self
+            .state
+            .kinds
+            .by_resource(resource)
+            .expect("a known resource");
+        kind.versions[0].name.clone()
+    }
+
+    pub(crate) fn create(&mut self, resource: &str, object: Value) -> Result<Decision, Rejection> {
+        let key = self.key(resource, "");
+        let namespace = key.namespace.to_string();
+        self.create_in(&namespace, resource, object)
+    }
+
+    pub(crate) fn create_in(
+        &mut self,
+        namespace: &str,
+        resource: &str,
+        object: Value,
+    ) -> Result<Decision, Rejection> {
+        let resource = self.key(resource, "").resource;
+        let version = self.version(&resource);
+        let key = ObjectKey::new(resource, namespace, "");
+        self.run(Intent::Create(Create {
+            key,
+            version,
+            object,
+            validation: FieldValidation::Warn,
+        }))
+    }
+
+    pub(crate) fn update(
+        &mut self,
+        resource: &str,
+        subresource: &str,
+        object: Value,
+    ) -> Result<Decision, Rejection> {
+        let name = object["metadata"]["name"]
+            .as_str()
+            .expect("a name")
+            .to_owned();
+        let key = self.key(resource, &name);
+        let version = self.version(&key.resource);
+        self.run(Intent::Update(Update {
+            key,
+            version,
+            subresource: subresource.into(),
+            object,
+            validation: FieldValidation::Warn,
+        }))
+    }
+
+    pub(crate) fn patch(
+        &mut self,
+        resource: &str,
+        name: &str,
+        patch: Patch,
+    ) -> Result<Decision, Rejection> {
+        let key = self.key(resource, name);
+        let version = self.version(&key.resource);
+        let validation = FieldValidation::Warn;
+        let subresource = "".into();
+        self.run(Intent::Patch(PatchObject {
+            key,
+            version,
+            subresource,
+            patch,
+            validation,
+        }))
+    }
+
+    pub(crate) fn delete(
+        &mut self,
+        resource: &str,
+        name: &str,
+        propagation: Option<Propagation>,
+    ) -> Result<Decision, Rejection> {
+        self.delete_with(resource, name, |delete| delete.propagation = propagation)
+    }
+
+    pub(crate) fn delete_with(
+        &mut self,
+        resource: &str,
+        name: &str,
+        change: impl FnOnce(&mut Delete),
+    ) -> Result<Decision, Rejection> {
+        let key = self.key(resource, name);
+        let version = self.version(&key.resource);
+        let mut delete = Delete {
+            target: Target {
+                key,
+                uid: None,
+                revision: None,
+            },
+            version,
+            orphan_dependents: None,
+            propagation: None,
+            grace_period_seconds: None,
+            rule: Rule::Requested,
+        };
+        change(&mut delete);
+        self.run(Intent::Delete(delete))
+    }
+
+    pub(crate) fn get(&self, resource: &str, name: &str) -> Option<Arc<Object>> {
+        self.state.get(&self.key(resource, name)).cloned()
+    }
+}
