@@ -1,1 +1,25 @@
-//! stub
+//! Durability: one writer that decides and appends, frames chained by their hashes, recovery and
+//! verification. A write is acknowledged after its frame is fsynced, and not before.
+//!
+//! Open a [`Log`] on a [`Storage`], submit commands to its [`Writer`], read with its [`Reader`].
+
+mod codec;
+mod error;
+mod frame;
+mod lock;
+mod log;
+mod reader;
+mod storage;
+mod verify;
+mod writer;
+
+pub use error::Error;
+pub use frame::FRAME_FORMAT;
+pub use lock::DirectoryLock;
+pub use log::Log;
+pub use reader::Reader;
+pub use storage::memory::MemoryStorage;
+pub use storage::sled::SledStorage;
+pub use storage::{Storage, Stored};
+pub use verify::{Report, verify};
+pub use writer::{Publish, Reply, Submitted, WriteError, Writer};

@@ -1,0 +1,73 @@
+//! What can go wrong with the log, and what to do about it.
+
+use hindsight_core::Revision;
+use std::path::PathBuf;
+
+/// A failure of the log. Every message says what to do next.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// Another process has the directory.
+    #[error("{} is in use by {holder}; stop it, or name another --data-dir", .directory.display())]
+    Locked {
+        /// The data directory.
+        directory: PathBuf,
+        /// What the holder wrote about itself.
+        holder: String,
+    },
+    /// A record does not read back as it was written.
+    #[error(
+        "the record at revision {revision} is damaged: {reason}; nothing was changed; restore a \
+         backup, or run `hindsight verify` to see how far the log is intact"
+    )]
+    Corrupt {
+        /// The first revision of the record.
+        revision: Revision,
+        /// What did not agree.
+        reason: String,
+    },
+    /// Written by a later release.
+    #[error(
+        "the log has format {found} and this release knows up to {known}; use the release that \
+         wrote it"
+    )]
+    NewerFormat {
+        /// What the record says.
+        found: u8,
+        /// What this release reads.
+        known: u8,
+    },
+    /// The directory holds something that is not a log.
+    #[error("{} holds files that are not an event log; name another --data-dir", .0.display())]
+    Foreign(PathBuf),
+    /// The operating system refused.
+    #[error("{what}: {source}")]
+    Io {
+        /// What was being done.
+        what: String,
+        /// Its answer.
+        source: std::io::Error,
+    },
+    /// The storage engine refused.
+    #[error("the storage engine failed while {what}: {reason}")]
+    Engine {
+        /// What was being done.
+        what: &'static str,
+        /// Its answer.
+        reason: String,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> Self {
+        let what = what.into();
+        move |source| Self::Io { what, source }
+    }
+
+    pub(crate) fn corrupt(revision: Revision, reason: impl Into<String>) -> Self {
+        Self::Corrupt {
+            revision,
+            reason: reason.into(),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! The unit that is stored: some commits, chained to the frame before by its hash.
+//!
+//! ```text
+//! magic 4 | format 1 | first revision 8 | commits 4 | previous hash 32 | length 4 | payload | crc32 4
+//! ```
+//! Integers are little-endian. The checksum covers everything before it; the hash of a frame is
+//! BLAKE3 over all its bytes.
+
+use crate::Error;
+use hindsight_core::Revision;
+
+/// The format that this release writes, and the newest that it reads.
+pub const FRAME_FORMAT: u8 = 1;
+const MAGIC: &[u8; 4] = b"HSLF";
+const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
+const CHECKSUM_BYTES: usize = 4;
+
+/// The hash of a frame; all zero before the first.
+pub(crate) type Hash = [u8; 32];
+
+/// A frame that was read and whose own bytes agree.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    pub(crate) first: Revision,
+    pub(crate) commits: u32,
+    pub(crate) previous: Hash,
+    pub(crate) payload: &'a [u8],
+}
+
+/// Bytes of a frame around an encoded payload.
+pub(crate) fn seal(first: Revision, commits: u32, previous: &Hash, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(HEADER_BYTES + payload.len() + CHECKSUM_BYTES);
+    bytes.extend_from_slice(MAGIC);
+    bytes.push(FRAME_FORMAT);
+    bytes.extend_from_slice(&first.0.to_le_bytes());
+    bytes.extend_from_slice(&commits.to_le_bytes());
+    bytes.extend_from_slice(previous);
+    bytes.extend_from_slice(
+        &u32::try_from(payload.len())
+            .unwrap_or(u32::MAX)
+            .to_le_bytes(),
+    );
+    bytes.extend_from_slice(payload);
+    bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+    bytes
+}
+
+/// The hash that the next frame carries.
+pub(crate) fn hash(bytes: &[u8]) -> Hash {
+    *blake3::hash(bytes).as_bytes()
+}
+
+/// Reads a frame that is stored under `key`; checks everything that it says of itself.
+pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
+    let corrupt = |reason: &str| Error::corrupt(key, reason);
+    let (body, checksum) = bytes
+        .split_last_chunk::<CHECKSUM_BYTES>()
+        .ok_or_else(|| corrupt("it is too short"))?;
+    let mut rest = body;
+    if take::<4>(&mut rest) != Some(*MAGIC) {
+        return Err(corrupt("it does not begin as a record does"));
+    }
+    let [format] = take::<1>(&mut rest).ok_or_else(|| corrupt("it is too short"))?;
+    if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
+        return Err(corrupt("its checksum does not agree"));
+    }
+    if format > FRAME_FORMAT {
+        return Err(Error::NewerFormat {
+            found: format,
+            known: FRAME_FORMAT,
+        });
+    }
+    let header = (|| {
+        let first = Revision(u64::from_le_bytes(take(&mut rest)?));
+        let commits = u32::from_le_bytes(take(&mut rest)?);
+        let previous = take::<32>(&mut rest)?;
+        let length = u32::from_le_bytes(take(&mut rest)?);
+        Some((first, commits, previous, length))
+    })();
+    let (first, commits, previous, length) = header.ok_or_else(|| corrupt("it is too short"))?;
+    if first != key || usize::try_from(length) != Ok(rest.len()) {
+        return Err(corrupt("its place or length does not agree"));
+    }
+    Ok(Frame {
+        first,
+        commits,
+        previous,
+        payload: rest,
+    })
+}
+
+fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
+    let (head, tail) = rest.split_first_chunk::<N>()?;
+    *rest = tail;
+    Some(*head)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_frame_reads_back_and_every_flipped_bit_is_noticed() {
+        let bytes = seal(Revision(7), 2, &[9; 32], b"payload");
+        let frame = open(Revision(7), &bytes).expect("it reads back");
+        assert_eq!(
+            (frame.first, frame.commits, frame.payload),
+            (Revision(7), 2, &b"payload"[..])
+        );
+        for bit in 0..bytes.len() * 8 {
+            let mut damaged = bytes.clone();
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(open(Revision(7), &damaged).is_err(), "bit {bit}");
+        }
+        for length in 0..bytes.len() {
+            assert!(
+                open(Revision(7), &bytes[..length]).is_err(),
+                "cut at {length}"
+            );
+        }
+        assert!(open(Revision(8), &bytes).is_err());
+    }
+
+    #[test]
+    fn a_newer_format_is_named() {
+        let mut bytes = seal(Revision(1), 0, &[0; 32], b"");
+        bytes[4] = FRAME_FORMAT + 1;
+        let body = bytes.len() - 4;
+        let checksum = crc32fast::hash(&bytes[..body]).to_le_bytes();
+        bytes[body..].copy_from_slice(&checksum);
+        let error = open(Revision(1), &bytes).expect_err("refused");
+        assert!(
+            matches!(error, Error::NewerFormat { found: 2, known: 1 }),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,82 @@
+//! One process per data directory.
+
+use crate::Error;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, Write};
+use std::path::Path;
+
+/// Held until it is dropped. The file says who holds it.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    file: File,
+}
+
+impl DirectoryLock {
+    /// Takes the directory, which is made if it is not there, for its owner alone.
+    pub fn acquire(directory: &Path) -> Result<Self, Error> {
+        make_private(directory)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(directory.join("lock"))
+            .map_err(Error::io(format!(
+                "opening the lock of {}",
+                directory.display()
+            )))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                file.read_to_string(&mut holder)
+                    .map_err(Error::io("reading the lock"))?;
+                let holder = holder.trim().to_owned();
+                return Err(Error::Locked {
+                    directory: directory.to_owned(),
+                    holder,
+                });
+            }
+            Err(TryLockError::Error(source)) => {
+                return Err(Error::Io {
+                    what: "locking the data directory".into(),
+                    source,
+                });
+            }
+        }
+        let mut lock = Self { file };
+        lock.describe("")?;
+        Ok(lock)
+    }
+
+    /// Says who holds the directory: the process, and where it listens.
+    pub fn describe(&mut self, address: &str) -> Result<(), Error> {
+        let at = if address.is_empty() {
+            String::new()
+        } else {
+            format!(" at {address}")
+        };
+        let text = format!("process {}{at}\n", std::process::id());
+        let mut write = || {
+            self.file.set_len(0)?;
+            self.file.rewind()?;
+            self.file.write_all(text.as_bytes())
+        };
+        write().map_err(Error::io("writing the lock"))
+    }
+}
+
+#[cfg(unix)]
+fn make_private(directory: &Path) -> Result<(), Error> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(directory)
+        .map_err(Error::io(format!("making {}", directory.display())))
+}
+
+#[cfg(not(unix))]
+fn make_private(directory: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(directory).map_err(Error::io(format!("making {}", directory.display())))
+}

@@ -1,0 +1,41 @@
+//! Frames in memory: for tests and for control planes that need not outlive their process.
+
+use super::{Storage, Stored};
+use crate::Error;
+use hindsight_core::Revision;
+use std::collections::BTreeMap;
+use std::sync::{PoisonError, RwLock};
+
+/// Keeps everything until it is dropped.
+#[derive(Debug, Default)]
+pub struct MemoryStorage {
+    frames: RwLock<BTreeMap<Revision, Vec<u8>>>,
+}
+
+impl Storage for MemoryStorage {
+    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
+        frames.insert(first, frame.to_vec());
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let frames = self.frames.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(frames
+            .range(from..)
+            .next()
+            .map(|(first, bytes)| (*first, bytes.clone())))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        let frames = self.frames.read().unwrap_or_else(PoisonError::into_inner);
+        Ok(frames
+            .range(..=until)
+            .next_back()
+            .map(|(first, bytes)| (*first, bytes.clone())))
+    }
+}

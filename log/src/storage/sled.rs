@@ -1,0 +1,166 @@
+//! Frames in sled. Its `flush` does not fsync, so this file does: the database file after every
+//! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
+
+use super::{Storage, Stored};
+use crate::Error;
+use hindsight_core::Revision;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+/// Fixed for ever: it is part of the database's own configuration. Large segments keep frames out
+/// of sled's blob files, which it never syncs.
+const SEGMENT_BYTES: usize = 8 << 20;
+const CACHE_BYTES: u64 = 8 << 20;
+const TREE: &str = "frames-1";
+
+/// A sled database in a directory.
+#[derive(Debug)]
+pub struct SledStorage {
+    database: ::sled::Db,
+    tree: ::sled::Tree,
+    file: File,
+}
+
+impl SledStorage {
+    /// Opens or makes the database in `directory`.
+    pub fn open(directory: &Path) -> Result<Self, Error> {
+        let io = |what: &str| Error::io(format!("{what} {}", directory.display()));
+        let is_new = !directory.join("db").exists();
+        std::fs::create_dir_all(directory).map_err(io("making"))?;
+        drop_unfinished_snapshots(directory)?;
+        let database = match open_database(directory) {
+            Err(::sled::Error::Corruption { .. }) => {
+                quarantine_snapshots(directory)?;
+                open_database(directory)
+            }
+            other => other,
+        }
+        .map_err(|error| engine("opening", &error))?;
+        let tree = database
+            .open_tree(TREE)
+            .map_err(|error| engine("opening", &error))?;
+        let file = File::open(directory.join("db")).map_err(io("opening the database of"))?;
+        let storage = Self {
+            database,
+            tree,
+            file,
+        };
+        if is_new {
+            storage.sync()?;
+            sync_new(directory)?;
+        }
+        Ok(storage)
+    }
+}
+
+impl Storage for SledStorage {
+    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        let key = first.0.to_be_bytes();
+        self.tree
+            .insert(key, frame)
+            .map(drop)
+            .map_err(|error| engine("appending", &error))
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.database
+            .flush()
+            .map_err(|error| engine("flushing", &error))?;
+        self.file
+            .sync_data()
+            .map_err(Error::io("syncing the event log"))
+    }
+
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let next = self.tree.range(from.0.to_be_bytes()..).next();
+        stored(next)
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        let previous = self.tree.range(..=until.0.to_be_bytes()).next_back();
+        stored(previous)
+    }
+}
+
+type Found = Option<::sled::Result<(::sled::IVec, ::sled::IVec)>>;
+
+fn stored(found: Found) -> Result<Option<Stored>, Error> {
+    let Some(pair) = found else { return Ok(None) };
+    let (key, bytes) = pair.map_err(|error| engine("reading", &error))?;
+    let key = <[u8; 8]>::try_from(&*key).map_err(|_| Error::Engine {
+        what: "reading",
+        reason: "a key is not a revision".into(),
+    })?;
+    Ok(Some((Revision(u64::from_be_bytes(key)), bytes.to_vec())))
+}
+
+fn open_database(directory: &Path) -> ::sled::Result<::sled::Db> {
+    ::sled::Config::new()
+        .path(directory)
+        .segment_size(SEGMENT_BYTES)
+        .cache_capacity(CACHE_BYTES)
+        .flush_every_ms(None)
+        .open()
+}
+
+fn engine(what: &'static str, error: &::sled::Error) -> Error {
+    Error::Engine {
+        what,
+        reason: error.to_string(),
+    }
+}
+
+/// sled mistakes a half-written snapshot for a whole one; it can do without any.
+fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
+    for path in snapshots(directory)? {
+        if path.to_string_lossy().ends_with(".generating") {
+            std::fs::remove_file(&path).map_err(Error::io("removing an unfinished snapshot"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A damaged snapshot keeps sled from opening although every record is there.
+fn quarantine_snapshots(directory: &Path) -> Result<(), Error> {
+    for path in snapshots(directory)? {
+        let mut aside = path.clone().into_os_string();
+        aside.push(".damaged");
+        let aside = directory
+            .join("..")
+            .join(PathBuf::from(aside).file_name().unwrap_or_default());
+        tracing::warn!(file = %path.display(), "a side file of the storage engine is set aside");
+        std::fs::rename(&path, aside).map_err(Error::io("setting a damaged snapshot aside"))?;
+    }
+    Ok(())
+}
+
+fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = std::fs::read_dir(directory).map_err(Error::io("reading the data directory"))?;
+    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
+    let is_snapshot = |path: &PathBuf| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with("snap."))
+    };
+    Ok(paths.filter(is_snapshot).collect())
+}
+
+/// A new file is only there after a crash if its directory was synced.
+fn sync_new(directory: &Path) -> Result<(), Error> {
+    let mut synced: Vec<PathBuf> = ["conf", "blobs", ""]
+        .iter()
+        .map(|name| directory.join(name))
+        .collect();
+    synced.extend(directory.parent().map(Path::to_owned));
+    synced.extend(
+        directory
+            .parent()
+            .and_then(Path::parent)
+            .map(Path::to_owned),
+    );
+    for path in synced.iter().filter(|path| path.exists()) {
+        let file = File::open(path).map_err(Error::io("opening the new data directory"))?;
+        file.sync_all()
+            .map_err(Error::io("syncing the new data directory"))?;
+    }
+    Ok(())
+}

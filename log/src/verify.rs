@@ -1,0 +1,68 @@
+//! Walks a log and says what it saw.
+
+use crate::{Error, Reader};
+use hindsight_core::{Commit, Event, Revision, Time};
+use std::collections::BTreeMap;
+
+/// What a whole, intact log holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Frames.
+    pub frames: u64,
+    /// Commits.
+    pub commits: u64,
+    /// Facts by name.
+    pub events: BTreeMap<&'static str, u64>,
+    /// The newest revision.
+    pub newest: Revision,
+    /// When the first commit was made.
+    pub first_time: Option<Time>,
+    /// When the last commit was made.
+    pub last_time: Option<Time>,
+    /// Hash of the last frame: a fingerprint of the whole chain, in hex.
+    pub chain: String,
+}
+
+/// Checks frames, checksums, hash chain and revisions; the error names the first bad record.
+pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Report, Error> {
+    let mut report = Report::default();
+    for frame in reader.frames(Revision(1)) {
+        let frame = frame?;
+        for commit in &frame.commits {
+            if commit.revision != report.newest.next() {
+                return Err(Error::corrupt(report.newest.next(), "it is missing"));
+            }
+            report.count(commit);
+        }
+        report.frames += 1;
+        report.chain = blake3::Hash::from_bytes(frame.hash).to_hex().to_string();
+        progress(report.newest);
+    }
+    Ok(report)
+}
+
+impl Report {
+    fn count(&mut self, commit: &Commit) {
+        self.commits += 1;
+        self.newest = commit.revision;
+        self.first_time.get_or_insert(commit.time);
+        self.last_time = Some(commit.time);
+        for event in &commit.events {
+            *self.events.entry(name(event)).or_default() += 1;
+        }
+    }
+}
+
+const fn name(event: &Event) -> &'static str {
+    match event {
+        Event::ObjectCreated { .. } => "ObjectCreated",
+        Event::ObjectUpdated { .. } => "ObjectUpdated",
+        Event::FinalizerAdded { .. } => "FinalizerAdded",
+        Event::FinalizerRemoved { .. } => "FinalizerRemoved",
+        Event::OwnerAdded { .. } => "OwnerAdded",
+        Event::OwnerRemoved { .. } => "OwnerRemoved",
+        Event::OwnerChanged { .. } => "OwnerChanged",
+        Event::DeletionRequested { .. } => "DeletionRequested",
+        Event::ObjectDeleted { .. } => "ObjectDeleted",
+    }
+}

@@ -1,0 +1,137 @@
+//! The one writer: a thread that decides and a thread that syncs. While one batch is being synced
+//! the next is being decided against the state that is not published yet.
+
+mod decider;
+mod syncer;
+#[cfg(test)]
+mod tests;
+
+use crate::frame::Hash;
+use crate::{Error, Storage};
+use crossbeam_channel::{Sender, TrySendError, bounded};
+use decider::Decider;
+use hindsight_core::{Change, Command, Commit, Decision, Rejection, State};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use syncer::Syncer;
+
+/// Submissions that may wait; one more is refused.
+const QUEUE_SUBMISSIONS_MAX: usize = 4096;
+/// Batches that may be decided ahead of the one being synced.
+const BATCHES_AHEAD: usize = 1;
+
+/// What became of a submission: an answer for each command, or nothing was done.
+pub type Submitted = Result<Vec<Result<Decision, Rejection>>, WriteError>;
+/// Called once with the outcome, after it is durable.
+pub type Reply = Box<dyn FnOnce(Submitted) + Send>;
+
+/// Is told of every batch once it is durable, before anybody is answered.
+pub trait Publish: Send {
+    /// The state after the batch, and what changed.
+    fn publish(&mut self, state: State, changes: Vec<Arc<Change>>);
+}
+
+/// Why nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WriteError {
+    /// Too many submissions wait.
+    #[error("too many writes are waiting; try again in a second")]
+    Overloaded,
+    /// The log failed. What was under way has an unknown outcome; opening the log again decides.
+    #[error("the event log failed and takes no more writes: {0}")]
+    Poisoned(String),
+    /// The writer was stopped.
+    #[error("the event log is closed")]
+    Closed,
+}
+
+/// Takes submissions. Dropping it drains and stops both threads.
+#[derive(Debug)]
+pub struct Writer {
+    submissions: Option<Sender<Submission>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+pub(crate) struct Submission {
+    pub(crate) commands: Vec<Command>,
+    pub(crate) reply: Reply,
+}
+
+/// Commits that become durable together, and who waits for them.
+pub(crate) struct Batch {
+    pub(crate) frames: Vec<(hindsight_core::Revision, Vec<u8>)>,
+    pub(crate) changes: Vec<Arc<Change>>,
+    pub(crate) state: State,
+    pub(crate) answers: Vec<(Reply, Submitted)>,
+}
+
+/// Set once, by whichever thread fails first.
+pub(crate) type Poison = Arc<OnceLock<String>>;
+
+impl Writer {
+    pub(crate) fn start(
+        storage: Arc<dyn Storage>,
+        state: State,
+        hash: Hash,
+        publish: Box<dyn Publish>,
+    ) -> Result<Self, Error> {
+        let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
+        let (batches, decided) = bounded(BATCHES_AHEAD);
+        let poison = Poison::default();
+        let decider = Decider::new(state, hash, Arc::clone(&poison));
+        let syncer = Syncer {
+            storage,
+            publish,
+            poison,
+        };
+        let threads = vec![
+            spawn("decider", move || decider.run(&waiting, &batches))?,
+            spawn("syncer", move || syncer.run(&decided))?,
+        ];
+        Ok(Self {
+            submissions: Some(submissions),
+            threads,
+        })
+    }
+
+    /// Hands in commands; all of them go into one batch. `reply` is called on the writer's thread
+    /// and must not wait.
+    pub fn submit(&self, commands: Vec<Command>, reply: Reply) {
+        let Some(submissions) = &self.submissions else {
+            reply(Err(WriteError::Closed));
+            return;
+        };
+        match submissions.try_send(Submission { commands, reply }) {
+            Ok(()) => {}
+            Err(TrySendError::Full(refused)) => (refused.reply)(Err(WriteError::Overloaded)),
+            Err(TrySendError::Disconnected(refused)) => (refused.reply)(Err(WriteError::Closed)),
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.submissions = None;
+        for thread in self.threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the event log ended in a panic");
+            }
+        }
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
+    std::thread::Builder::new()
+        .name(name.into())
+        .spawn(run)
+        .map_err(Error::io(format!("starting the {name} thread")))
+}
+
+/// A decision's commits with the versions that they replace.
+pub(crate) fn change(state: &State, commit: Commit) -> Arc<Change> {
+    let previous = state.get(&commit.key).cloned();
+    Arc::new(Change {
+        commit: Arc::new(commit),
+        previous,
+    })
+}

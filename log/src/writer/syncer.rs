@@ -1,0 +1,58 @@
+//! Makes batches durable, then visible, then answers.
+
+use super::{Batch, Poison, Publish, WriteError};
+use crate::{Error, Storage};
+use crossbeam_channel::Receiver;
+use std::sync::Arc;
+
+pub(super) struct Syncer {
+    pub(super) storage: Arc<dyn Storage>,
+    pub(super) publish: Box<dyn Publish>,
+    pub(super) poison: Poison,
+}
+
+impl Syncer {
+    /// Until the decider is gone.
+    pub(super) fn run(mut self, decided: &Receiver<Batch>) {
+        while let Ok(batch) = decided.recv() {
+            self.settle(batch);
+        }
+    }
+
+    fn settle(&mut self, batch: Batch) {
+        if let Some(reason) = self.poison.get() {
+            let reason = reason.clone();
+            return refuse(batch, &reason);
+        }
+        if let Err(error) = self.store(&batch) {
+            let reason = error.to_string();
+            tracing::error!(reason, "the event log is poisoned; it takes no more writes");
+            self.poison.get_or_init(|| reason.clone());
+            return refuse(batch, &reason);
+        }
+        if !batch.changes.is_empty() {
+            self.publish.publish(batch.state, batch.changes);
+        }
+        for (reply, answer) in batch.answers {
+            reply(answer);
+        }
+    }
+
+    /// One fsync for the whole batch; none where nothing was written.
+    fn store(&self, batch: &Batch) -> Result<(), Error> {
+        for (first, bytes) in &batch.frames {
+            self.storage.append(*first, bytes)?;
+        }
+        if batch.frames.is_empty() {
+            Ok(())
+        } else {
+            self.storage.sync()
+        }
+    }
+}
+
+fn refuse(batch: Batch, reason: &str) {
+    for (reply, _) in batch.answers {
+        reply(Err(WriteError::Poisoned(reason.to_owned())));
+    }
+}

@@ -1,0 +1,240 @@
+//! The writer over recording and failing storages.
+
+use super::{Publish, Reply, Submitted, WriteError, Writer};
+use crate::{Error, Log, MemoryStorage, Report, Storage, Stored, verify};
+use hindsight_core::command::{Create, FieldValidation};
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{
+    Actor, Cause, Change, Command, GroupResource, Intent, ObjectKey, Request, Revision, State,
+    Time, builtin,
+};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+
+#[derive(Debug, Default)]
+struct Recording {
+    inner: MemoryStorage,
+    syncs: AtomicUsize,
+    fail_after: Option<usize>,
+}
+
+impl Storage for Recording {
+    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.inner.append(first, frame)
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        let done = self.syncs.fetch_add(1, Ordering::SeqCst);
+        if self.fail_after.is_some_and(|limit| done >= limit) {
+            let source = std::io::Error::other("the disk is gone");
+            return Err(Error::Io {
+                what: "syncing".into(),
+                source,
+            });
+        }
+        Ok(())
+    }
+
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        self.inner.at_or_after(from)
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        self.inner.at_or_before(until)
+    }
+}
+
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<Revision>>>);
+
+impl Publish for Seen {
+    fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
+        let last = changes.last().map(|change| change.commit.revision);
+        assert_eq!(last, Some(state.revision));
+        let mut seen = self.0.lock().expect("unpoisoned");
+        seen.extend(changes.iter().map(|change| change.commit.revision));
+    }
+}
+
+fn empty() -> State {
+    State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+}
+
+fn create(name: &str) -> Command {
+    Command {
+        actor: Arc::new(Actor {
+            user: "t".into(),
+            uid: "".into(),
+            groups: Vec::new(),
+        }),
+        request: Arc::new(Request::default()),
+        time: Time(1),
+        seed: [1; 16],
+        cause: Cause::Request,
+        intent: Intent::Create(Create {
+            key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
+            version: "v1".into(),
+            object: json!({"metadata": {"name": name}}),
+            validation: FieldValidation::Warn,
+        }),
+    }
+}
+
+fn start(storage: &Arc<Recording>) -> (Writer, Seen) {
+    let seen = Seen::default();
+    let storage: Arc<dyn Storage> = Arc::<Recording>::clone(storage);
+    let (log, state) = Log::open(storage, empty()).expect("opened");
+    (
+        log.start(state, Box::new(seen.clone())).expect("started"),
+        seen,
+    )
+}
+
+fn reply() -> (Reply, mpsc::Receiver<Submitted>) {
+    let (sender, receiver) = mpsc::channel();
+    (
+        Box::new(move |outcome| sender.send(outcome).expect("somebody waits")),
+        receiver,
+    )
+}
+
+fn submit(writer: &Writer, names: &[&str]) -> Submitted {
+    let (reply, answer) = reply();
+    writer.submit(names.iter().map(|name| create(name)).collect(), reply);
+    answer.recv().expect("an answer")
+}
+
+#[test]
+fn commands_of_one_submission_share_one_sync_and_see_each_other() {
+    let storage = Arc::new(Recording::default());
+    let (writer, seen) = start(&storage);
+    let answers = submit(&writer, &["a", "b", "a"]).expect("written");
+    assert!(answers[0].is_ok() && answers[1].is_ok() && answers[2].is_err());
+    assert_eq!(storage.syncs.load(Ordering::SeqCst), 1);
+    assert_eq!(
+        *seen.0.lock().expect("unpoisoned"),
+        [Revision(1), Revision(2)]
+    );
+}
+
+#[test]
+fn a_refusal_needs_no_sync() {
+    let storage = Arc::new(Recording::default());
+    let (writer, _) = start(&storage);
+    assert!(submit(&writer, &["Not_A_Name"]).expect("answered")[0].is_err());
+    assert_eq!(storage.syncs.load(Ordering::SeqCst), 0);
+}
+
+#[test]
+fn what_waits_together_is_synced_together() {
+    let storage = Arc::new(Recording::default());
+    let (writer, seen) = start(&storage);
+    let answers: Vec<_> = (0..1000)
+        .map(|index| {
+            let (reply, answer) = reply();
+            writer.submit(vec![create(&format!("n{index}"))], reply);
+            answer
+        })
+        .collect();
+    for answer in answers {
+        assert!(answer.recv().expect("an answer").expect("written")[0].is_ok());
+    }
+    assert_eq!(seen.0.lock().expect("unpoisoned").len(), 1000);
+    assert!(storage.syncs.load(Ordering::SeqCst) < 1000);
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_accepted_or_shown() {
+    let storage = Arc::new(Recording {
+        fail_after: Some(1),
+        ..Recording::default()
+    });
+    let (writer, seen) = start(&storage);
+    submit(&writer, &["a"]).expect("written");
+    assert!(matches!(
+        submit(&writer, &["b"]),
+        Err(WriteError::Poisoned(_))
+    ));
+    assert!(matches!(
+        submit(&writer, &["c"]),
+        Err(WriteError::Poisoned(_))
+    ));
+    assert_eq!(*seen.0.lock().expect("unpoisoned"), [Revision(1)]);
+    assert_eq!(
+        storage.syncs.load(Ordering::SeqCst),
+        2,
+        "a failed sync is not tried again"
+    );
+}
+
+#[test]
+fn a_reopened_log_gives_the_same_state() {
+    let storage = Arc::new(Recording::default());
+    let (writer, _) = start(&storage);
+    submit(&writer, &["a", "b"]).expect("written");
+    submit(&writer, &["c"]).expect("written");
+    drop(writer);
+    let (log, state) = Log::open(Arc::<Recording>::clone(&storage), empty()).expect("reopened");
+    assert_eq!((state.revision, state.objects.len()), (Revision(3), 3));
+    let folded = log.reader.state_at(empty(), Revision(3)).expect("folded");
+    assert_eq!(folded.hash(), state.hash());
+    assert_ne!(
+        log.reader
+            .state_at(empty(), Revision(2))
+            .expect("folded")
+            .hash(),
+        state.hash()
+    );
+    let back: Vec<u64> = log
+        .reader
+        .scan_back(Revision(2))
+        .map(|one| one.expect("readable").revision.0)
+        .collect();
+    assert_eq!(back, [2, 1]);
+    let Report {
+        commits,
+        frames,
+        newest,
+        ..
+    } = verify(&log.reader, |_| {}).expect("intact");
+    assert_eq!((commits, frames, newest), (3, 2, Revision(3)));
+}
+
+#[test]
+fn every_flipped_bit_and_every_missing_record_is_noticed() {
+    let storage = Arc::new(Recording::default());
+    let (writer, _) = start(&storage);
+    for name in ["a", "b", "c"] {
+        submit(&writer, &[name]).expect("written");
+    }
+    drop(writer);
+    let frame = |revision| {
+        storage
+            .at_or_before(Revision(revision))
+            .expect("readable")
+            .expect("stored")
+            .1
+    };
+    let refused = |frames: &[(u64, Vec<u8>)]| {
+        let copy = Arc::new(Recording::default());
+        for (first, bytes) in frames {
+            copy.append(Revision(*first), bytes).expect("appended");
+        }
+        Log::open(copy, empty()).is_err()
+    };
+    assert!(refused(&[(1, frame(1)), (3, frame(3))]), "a gap");
+    assert!(refused(&[(2, frame(2)), (3, frame(3))]), "no beginning");
+    assert!(
+        refused(&[(1, frame(2)), (2, frame(1)), (3, frame(3))]),
+        "out of order"
+    );
+    for bit in 0..frame(2).len() * 8 {
+        let mut damaged = frame(2);
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        assert!(
+            refused(&[(1, frame(1)), (2, damaged), (3, frame(3))]),
+            "bit {bit}"
+        );
+    }
+}
