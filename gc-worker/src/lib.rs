@@ -1,1 +1,12 @@
-//! stub
+//! Deciders over projections: what must be deleted now, and why. They only submit commands, which
+//! are decided again where they are carried out.
+#![deny(clippy::wildcard_enum_match_arm)]
+
+mod collector;
+mod content;
+mod plan;
+mod queue;
+mod ttl;
+
+pub use collector::{Collector, Worker};
+pub use plan::Step;

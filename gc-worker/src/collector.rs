@@ -1,0 +1,207 @@
+//! All the workers as one value without threads: told of changes, it says what to do next. A
+//! driver, a simulator or a test turns the crank.
+
+use crate::content;
+use crate::plan::{Step, View, plan};
+use crate::queue::{Queue, affected};
+use crate::ttl::Deadlines;
+use hindsight_core::object::Object;
+use hindsight_core::{Change, ObjectKey, Rejection, State, Time, Uid};
+use hindsight_projector::OwnershipGraph;
+use std::collections::BTreeSet;
+
+/// Which of the server's own identities a step is carried out as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Worker {
+    /// `generic-garbage-collector`.
+    GarbageCollector,
+    /// `namespace-controller`.
+    NamespaceController,
+    /// `customresourcedefinition-controller`, upstream part of the API server.
+    DefinitionController,
+    /// `ttl-after-finished-controller`.
+    TtlController,
+}
+
+/// Everything that must be known to say what goes next.
+#[derive(Debug)]
+pub struct Collector {
+    graph: OwnershipGraph,
+    queue: Queue,
+    unresolved: BTreeSet<Uid>,
+    containers: BTreeSet<ObjectKey>,
+    deadlines: Deadlines,
+    in_flight: Vec<(Worker, Option<Uid>, Option<ObjectKey>)>,
+}
+
+impl Collector {
+    /// Looks at everything once: what a stopped process left undone is found here.
+    pub fn new(state: &State) -> Self {
+        let mut collector = Self {
+            graph: OwnershipGraph::rebuild(state),
+            queue: Queue::default(),
+            unresolved: BTreeSet::new(),
+            containers: BTreeSet::new(),
+            deadlines: Deadlines::default(),
+            in_flight: Vec::new(),
+        };
+        for object in state.objects.values() {
+            collector.note(&object.key, Some(object));
+            if object.is_deleting() || !object.meta.owner_references.is_empty() {
+                collector.queue.push(object.meta.uid.clone());
+            }
+        }
+        collector
+    }
+
+    /// The ownership graph as of the last change.
+    pub const fn graph(&self) -> &OwnershipGraph {
+        &self.graph
+    }
+
+    /// Takes a durable change in.
+    pub fn observe(&mut self, change: &Change) {
+        self.graph.apply(change);
+        let key = &change.commit.key;
+        self.note(key, change.commit.object().map(|object| &**object));
+        for uid in affected(change, &self.graph) {
+            self.queue.push(uid);
+        }
+        self.note_container_of(change);
+        if &*key.resource.group == "apiextensions.k8s.io" {
+            for uid in std::mem::take(&mut self.unresolved) {
+                self.queue.push(uid);
+            }
+        }
+    }
+
+    /// When the clock alone makes something due.
+    pub fn next_deadline(&self) -> Option<Time> {
+        self.deadlines.next()
+    }
+
+    /// At most about `limit` steps that this state calls for; none when it is at rest. Tell
+    /// [`Self::settle`] what became of them before asking again.
+    pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Worker, Step)> {
+        let mut batch = Vec::new();
+        self.in_flight.clear();
+        for step in self.deadlines.due(state, now, limit) {
+            self.add(&mut batch, (Worker::TtlController, None, None), step);
+        }
+        for key in std::mem::take(&mut self.containers) {
+            let Some(object) = state.get(&key).filter(|object| object.is_deleting()) else {
+                continue;
+            };
+            let (worker, steps) = contents(state, object, limit);
+            if steps.len() >= limit {
+                self.containers.insert(key.clone());
+            }
+            for step in steps {
+                self.add(&mut batch, (worker, None, Some(key.clone())), step);
+            }
+        }
+        while batch.len() < limit {
+            let Some(uid) = self.queue.pop() else { break };
+            self.look(state, &uid, &mut batch);
+        }
+        batch
+    }
+
+    fn look(&mut self, state: &State, uid: &Uid, batch: &mut Vec<(Worker, Step)>) {
+        let plan = plan(
+            View {
+                graph: &self.graph,
+                state,
+            },
+            uid,
+        );
+        if plan.unresolved {
+            self.unresolved.insert(uid.clone());
+        }
+        for first in plan.first {
+            self.queue.push(first);
+        }
+        for step in plan.steps {
+            self.add(
+                batch,
+                (Worker::GarbageCollector, Some(uid.clone()), None),
+                step,
+            );
+        }
+    }
+
+    fn add(
+        &mut self,
+        batch: &mut Vec<(Worker, Step)>,
+        origin: (Worker, Option<Uid>, Option<ObjectKey>),
+        step: Step,
+    ) {
+        batch.push((origin.0, step));
+        self.in_flight.push(origin);
+    }
+
+    /// Answers to the last batch, in its order. What was out of date is looked at again, and so is
+    /// what was carried out: one look may take several steps.
+    pub fn settle<'a>(&mut self, answers: impl Iterator<Item = Result<(), &'a Rejection>>) {
+        let in_flight = std::mem::take(&mut self.in_flight);
+        for ((_, uid, container), answer) in in_flight.into_iter().zip(answers) {
+            let again = match answer {
+                Ok(()) => uid.is_some(),
+                Err(Rejection::Stale { .. } | Rejection::Conflict { .. }) => true,
+                Err(_) => false,
+            };
+            if let Some(uid) = uid.filter(|_| again) {
+                self.queue.push(uid);
+            }
+            if let Some(key) = container.filter(|_| again) {
+                self.containers.insert(key);
+            }
+        }
+    }
+
+    fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
+        self.deadlines.note(key, object);
+        let is_container = matches!(
+            &*key.resource.resource,
+            "namespaces" | "customresourcedefinitions"
+        );
+        if is_container && object.is_some_and(Object::is_deleting) {
+            self.containers.insert(key.clone());
+        }
+    }
+
+    /// A removal may have emptied its namespace, or its definition.
+    fn note_container_of(&mut self, change: &Change) {
+        let key = &change.commit.key;
+        if change.commit.object().is_some() && change.previous.is_some() {
+            return;
+        }
+        if !key.namespace.is_empty() {
+            let namespaces = hindsight_core::GroupResource::new("", "namespaces");
+            self.containers
+                .insert(ObjectKey::new(namespaces, "", &key.namespace));
+        }
+        if key.resource.group.contains('.') {
+            let definitions = hindsight_core::GroupResource::new(
+                "apiextensions.k8s.io",
+                "customresourcedefinitions",
+            );
+            self.containers
+                .insert(ObjectKey::new(definitions, "", &key.resource.to_string()));
+        }
+    }
+}
+
+fn contents(state: &State, container: &Object, limit: usize) -> (Worker, Vec<Step>) {
+    if &*container.key.resource.resource == "namespaces" {
+        (
+            Worker::NamespaceController,
+            content::of_namespace(state, container, limit),
+        )
+    } else {
+        (
+            Worker::DefinitionController,
+            content::of_definition(state, container, limit),
+        )
+    }
+}

@@ -1,0 +1,300 @@
+//! The decision table of garbage collection, for one object on one state. Source: upstream's
+//! `attemptToDeleteItem`, `processDeletingDependentsItem` and `attemptToOrphan`.
+
+use hindsight_core::classify::classify;
+use hindsight_core::command::{
+    Delete, DropOwners, DropReason, Intent, Propagation, Release, Target,
+};
+use hindsight_core::event::OwnerClass;
+use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::{Cause, ObjectKey, OwnerReference, Revision, Rule, State, Uid};
+use hindsight_projector::OwnershipGraph;
+use std::sync::Arc;
+
+/// One command that the collector wants carried out, and the commit that made it necessary.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// What to do.
+    pub intent: Intent,
+    /// Because of what.
+    pub cause: Cause,
+}
+
+/// What one look at an object comes to.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<Step>,
+    /// Its references cannot be resolved; a new kind may change that.
+    pub(crate) unresolved: bool,
+    /// Others must be looked at first.
+    pub(crate) first: Vec<Uid>,
+}
+
+/// What a decision reads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) graph: &'a OwnershipGraph,
+    pub(crate) state: &'a State,
+}
+
+pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
+    let Some(object) = view.object(uid) else {
+        return Plan::default();
+    };
+    let Some(node) = view.graph.node(uid) else {
+        return Plan::default();
+    };
+    if node.orphaning {
+        return view.orphan(object);
+    }
+    if node.waiting {
+        return view.wait(object);
+    }
+    if node.deleting || object.meta.owner_references.is_empty() {
+        return Plan::default();
+    }
+    view.collect(object)
+}
+
+impl View<'_> {
+    fn object(&self, uid: &Uid) -> Option<&Arc<Object>> {
+        let node = self.graph.node(uid)?;
+        self.state
+            .get(&node.key)
+            .filter(|object| object.meta.uid == *uid)
+    }
+
+    /// Every dependent loses the reference; then, with none left, the owner is let go.
+    fn orphan(&self, owner: &Object) -> Plan {
+        let uid = &owner.meta.uid;
+        let cause = cause_of_mark(owner);
+        let mut steps: Vec<Step> = Vec::new();
+        for (dependent, node) in self.graph.dependents(uid) {
+            let owners: Vec<OwnerReference> = node
+                .owners
+                .iter()
+                .filter(|one| one.uid == *uid)
+                .cloned()
+                .collect();
+            let intent = Intent::DropOwners(DropOwners {
+                dependent: target(&node.key, dependent, None),
+                owners,
+                reason: DropReason::Orphaning,
+            });
+            steps.push(Step {
+                intent,
+                cause: cause.clone(),
+            });
+        }
+        if steps.is_empty() {
+            steps.push(self.release(owner, ORPHAN_FINALIZER));
+        }
+        Plan {
+            steps,
+            ..Plan::default()
+        }
+    }
+
+    /// An owner in foreground deletion goes once every dependent is decided and none blocks it.
+    fn wait(&self, owner: &Object) -> Plan {
+        let uid = &owner.meta.uid;
+        let undecided: Vec<Uid> = self
+            .graph
+            .dependents(uid)
+            .filter(|(dependent, _)| *dependent != uid && self.is_undecided(dependent, uid))
+            .map(|(dependent, _)| dependent.clone())
+            .collect();
+        if !undecided.is_empty() {
+            return Plan {
+                first: undecided,
+                ..Plan::default()
+            };
+        }
+        let blocked = self.graph.blockers(uid).next().is_some();
+        if !blocked {
+            return Plan {
+                steps: vec![self.release(owner, FOREGROUND_FINALIZER)],
+                ..Plan::default()
+            };
+        }
+        let knot = self.graph.knot(uid);
+        let members = knot.iter().filter_map(|member| self.object(member));
+        let steps = members
+            .map(|member| self.release(member, FOREGROUND_FINALIZER))
+            .collect();
+        Plan {
+            steps,
+            ..Plan::default()
+        }
+    }
+
+    /// A live dependent that sees the owner waiting and could still be acted on.
+    fn is_undecided(&self, dependent: &Uid, owner: &Uid) -> bool {
+        let Some(object) = self
+            .object(dependent)
+            .filter(|object| !object.is_deleting())
+        else {
+            return false;
+        };
+        let classes = self.classes(object);
+        let unresolvable = classes.contains(&OwnerClass::Unresolvable);
+        let sees = object.meta.owner_references.iter().zip(&classes);
+        let waits = sees
+            .filter(|(reference, _)| reference.uid == *owner)
+            .any(|(_, class)| matches!(class, OwnerClass::Waiting | OwnerClass::Dangling));
+        waits && !unresolvable
+    }
+
+    fn collect(&self, object: &Object) -> Plan {
+        let classes = self.classes(object);
+        let any = |class| classes.contains(&class);
+        if any(OwnerClass::Unresolvable) {
+            return Plan {
+                unresolved: true,
+                ..Plan::default()
+            };
+        }
+        let gone: Vec<OwnerReference> = object
+            .meta
+            .owner_references
+            .iter()
+            .zip(&classes)
+            .filter(|(_, class)| **class != OwnerClass::Solid)
+            .map(|(reference, _)| reference.clone())
+            .collect();
+        if gone.is_empty() {
+            return Plan::default();
+        }
+        let steps = if any(OwnerClass::Solid) {
+            vec![self.prune(object, gone)]
+        } else {
+            self.delete(object, &gone, any(OwnerClass::Waiting))
+        };
+        Plan {
+            steps,
+            ..Plan::default()
+        }
+    }
+
+    /// A solid owner remains: the object stays and loses the other references.
+    fn prune(&self, object: &Object, gone: Vec<OwnerReference>) -> Step {
+        let cause = self.cause(object, &gone);
+        let intent = Intent::DropOwners(DropOwners {
+            dependent: target(&object.key, &object.meta.uid, Some(object.revision)),
+            owners: gone,
+            reason: DropReason::SolidOwnerRemains,
+        });
+        Step { intent, cause }
+    }
+
+    /// No owner holds it: it goes. Under a waiting owner a node with dependents of its own goes in
+    /// the foreground; where that would close a circle, it first stops blocking.
+    fn delete(&self, object: &Object, gone: &[OwnerReference], waiting: bool) -> Vec<Step> {
+        let uid = &object.meta.uid;
+        let cause = self.cause(object, gone);
+        let foreground = waiting && self.graph.has_dependents(uid);
+        let circular = foreground && self.graph.dependents(uid).any(|(_, node)| node.waiting);
+        let blocks = object
+            .meta
+            .owner_references
+            .iter()
+            .any(OwnerReference::blocks);
+        if circular && blocks {
+            let intent = Intent::Unblock(target(&object.key, uid, Some(object.revision)));
+            return vec![Step { intent, cause }];
+        }
+        let policy = if foreground {
+            Propagation::Foreground
+        } else {
+            own_policy(object)
+        };
+        let kind = self.state.kinds.by_resource(&object.key.resource);
+        let version = kind.and_then(|kind| kind.storage_version());
+        let intent = Intent::Delete(Delete {
+            target: target(&object.key, uid, Some(object.revision)),
+            version: version.map_or_else(|| "".into(), |version| version.name.clone()),
+            orphan_dependents: None,
+            propagation: Some(policy),
+            grace_period_seconds: None,
+            rule: if waiting {
+                Rule::OwnerForeground
+            } else {
+                self.absence(object, gone)
+            },
+        });
+        vec![Step { intent, cause }]
+    }
+
+    /// Which kind of absence it is.
+    fn absence(&self, object: &Object, gone: &[OwnerReference]) -> Rule {
+        let elsewhere = |one: &OwnerReference| {
+            let node = self.graph.node(&one.uid);
+            node.is_some_and(|node| node.key.namespace != object.key.namespace)
+        };
+        if gone.iter().any(elsewhere) {
+            Rule::OwnerInOtherNamespace
+        } else if gone.iter().all(|one| self.graph.never_existed(&one.uid)) {
+            Rule::OwnerNeverExisted
+        } else {
+            Rule::OwnersAbsent
+        }
+    }
+
+    /// The newest removal or mark among the owners; the object's own write if none is known.
+    fn cause(&self, object: &Object, gone: &[OwnerReference]) -> Cause {
+        let when = |one: &OwnerReference| {
+            let mark = || self.object(&one.uid).and_then(|owner| owner.mark);
+            self.graph
+                .removed_at(&one.uid)
+                .or_else(|| mark().map(|mark| mark.revision))
+        };
+        Cause::Commit(
+            gone.iter()
+                .filter_map(when)
+                .max()
+                .unwrap_or(object.revision),
+        )
+    }
+
+    fn release(&self, owner: &Object, finalizer: &str) -> Step {
+        let intent = Intent::Release(Release {
+            owner: target(&owner.key, &owner.meta.uid, None),
+            finalizer: finalizer.into(),
+            decided_at: self.state.revision,
+        });
+        Step {
+            intent,
+            cause: cause_of_mark(owner),
+        }
+    }
+
+    fn classes(&self, object: &Object) -> Vec<OwnerClass> {
+        let references = object.meta.owner_references.iter();
+        references
+            .map(|reference| classify(self.state, object, reference))
+            .collect()
+    }
+}
+
+pub(crate) fn cause_of_mark(object: &Object) -> Cause {
+    Cause::Commit(object.mark.map_or(object.revision, |mark| mark.revision))
+}
+
+pub(crate) fn target(key: &ObjectKey, uid: &Uid, revision: Option<Revision>) -> Target {
+    Target {
+        key: key.clone(),
+        uid: Some(uid.clone()),
+        revision,
+    }
+}
+
+/// What the object's own finalizers ask for.
+fn own_policy(object: &Object) -> Propagation {
+    if object.meta.has_finalizer(ORPHAN_FINALIZER) {
+        Propagation::Orphan
+    } else if object.meta.has_finalizer(FOREGROUND_FINALIZER) {
+        Propagation::Foreground
+    } else {
+        Propagation::Background
+    }
+}

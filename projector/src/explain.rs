@@ -1,0 +1,278 @@
+//! Why an object was deleted: from its removal back to the request or the policy behind it.
+
+use hindsight_core::object::Name;
+use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// Longer chains are cut; the root is still the last link that was reached.
+const LINKS_MAX: usize = 10_000;
+
+/// The log, as far as an explanation reads it.
+pub trait History {
+    /// What reading can fail with.
+    type Error;
+
+    /// The commit at this revision.
+    fn commit(&self, revision: Revision) -> Result<Option<Commit>, Self::Error>;
+
+    /// The newest commit that touched this object, not above `until`; of this identity, if given.
+    fn last(
+        &self,
+        key: &ObjectKey,
+        uid: Option<&Uid>,
+        until: Revision,
+    ) -> Result<Option<Commit>, Self::Error>;
+}
+
+/// The answer to "why was this deleted?".
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Explanation {
+    /// What was asked about.
+    pub object: Subject,
+    /// `deleted`, `deleting`, `live` or `unknown`.
+    pub state: &'static str,
+    /// The rule that it was deleted by.
+    pub rule: Option<Rule>,
+    /// Where the chain ends.
+    pub root: Option<Root>,
+    /// From the object back to the root.
+    pub chain: Vec<Link>,
+}
+
+/// An object by all its names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Subject {
+    /// Group and version.
+    pub api_version: String,
+    /// Kind.
+    pub kind: String,
+    /// Empty for a cluster-scoped object.
+    pub namespace: String,
+    /// Name.
+    pub name: String,
+    /// Identity; empty if there is none.
+    pub uid: String,
+}
+
+/// The request, or the policy, that everything followed from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Root {
+    /// Who asked.
+    pub user: String,
+    /// What they did.
+    pub verb: String,
+    /// What they did it to.
+    pub object: String,
+    /// When, as a revision.
+    pub revision: Revision,
+    /// When.
+    pub time: String,
+}
+
+/// One commit of the chain.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Link {
+    /// Its revision.
+    pub revision: Revision,
+    /// Its time.
+    pub time: String,
+    /// The rule that it followed; absent for other writes.
+    pub rule: Option<Rule>,
+    /// What it did: `removed`, `deletion requested`, `created`, `written`.
+    pub event: &'static str,
+    /// What it was done to.
+    pub object: String,
+    /// Who did it.
+    pub user: String,
+    /// How they asked; empty for the collector.
+    pub verb: String,
+}
+
+/// Explains the newest deletion of this object; `subject` says how to name it.
+pub fn explain<H: History>(
+    history: &H,
+    key: &ObjectKey,
+    uid: Option<&Uid>,
+    mut subject: Subject,
+) -> Result<Explanation, H::Error> {
+    let unknown = |subject| Explanation {
+        object: subject,
+        state: "unknown",
+        rule: None,
+        root: None,
+        chain: Vec::new(),
+    };
+    let Some(last) = history.last(key, uid, Revision(u64::MAX))? else {
+        return Ok(unknown(subject));
+    };
+    subject.uid = last.uid.to_string();
+    let mark = last.object().and_then(|object| object.mark);
+    let (state, start) = match (last.object(), mark) {
+        (None, _) => ("deleted", last),
+        (Some(_), Some(mark)) => match history.commit(mark.revision)? {
+            Some(commit) => ("deleting", commit),
+            None => return Ok(unknown(subject)),
+        },
+        (Some(_), None) => {
+            return Ok(Explanation {
+                object: subject,
+                state: "live",
+                rule: None,
+                root: None,
+                chain: vec![link(&last)],
+            });
+        }
+    };
+    let rule = rule_of(&start);
+    let chain = follow(history, start)?;
+    let root = chain.last().map(|commit| root(commit));
+    let chain = chain.iter().map(link).collect();
+    Ok(Explanation {
+        object: subject,
+        state,
+        rule,
+        root,
+        chain,
+    })
+}
+
+/// From a removal to its mark, and from there to what made that necessary.
+fn follow<H: History>(history: &H, start: Commit) -> Result<Vec<Commit>, H::Error> {
+    let mut chain = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut next = Some(start);
+    while let Some(commit) = next.take() {
+        if !seen.insert(commit.revision) || chain.len() >= LINKS_MAX {
+            break;
+        }
+        next = match mark_before(history, &commit)? {
+            Some(mark) => Some(mark),
+            None => match commit.cause {
+                Cause::Commit(revision) => history.commit(revision)?,
+                Cause::Request | Cause::Policy(_) => None,
+            },
+        };
+        chain.push(commit);
+    }
+    Ok(chain)
+}
+
+/// A removal that was asked for earlier goes back to that request.
+fn mark_before<H: History>(history: &H, commit: &Commit) -> Result<Option<Commit>, H::Error> {
+    if commit.object().is_some() {
+        return Ok(None);
+    }
+    let before = history.last(&commit.key, Some(&commit.uid), commit.revision.previous())?;
+    match before.and_then(|before| before.object().and_then(|object| object.mark)) {
+        Some(mark) => history.commit(mark.revision),
+        None => Ok(None),
+    }
+}
+
+fn link(commit: &Commit) -> Link {
+    let (event, rule) = what(commit);
+    Link {
+        revision: commit.revision,
+        time: commit.time.to_rfc3339_micros(),
+        rule,
+        event,
+        object: title(&commit.key),
+        user: commit.actor.user.to_string(),
+        verb: commit.request.verb.clone(),
+    }
+}
+
+fn root(commit: &Commit) -> Root {
+    let policy = match &commit.cause {
+        Cause::Policy(name) => Some(Name::clone(name)),
+        Cause::Request | Cause::Commit(_) => None,
+    };
+    Root {
+        user: commit.actor.user.to_string(),
+        verb: policy.map_or_else(
+            || commit.request.verb.clone(),
+            |name| format!("policy {name}"),
+        ),
+        object: title(&commit.key),
+        revision: commit.revision,
+        time: commit.time.to_rfc3339_micros(),
+    }
+}
+
+fn rule_of(commit: &Commit) -> Option<Rule> {
+    what(commit).1
+}
+
+fn what(commit: &Commit) -> (&'static str, Option<Rule>) {
+    let told = commit.events.iter().find_map(|event| match event {
+        Event::ObjectDeleted { rule, .. } => Some(("removed", Some(*rule))),
+        Event::DeletionRequested { rule, .. } => Some(("deletion requested", Some(*rule))),
+        Event::ObjectCreated { .. } => Some(("created", None)),
+        Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerAdded { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. } => None,
+    });
+    told.unwrap_or(("written", None))
+}
+
+fn title(key: &ObjectKey) -> String {
+    key.to_string()
+}
+
+impl Explanation {
+    /// For people: the state first, then one line a link.
+    pub fn to_text(&self) -> String {
+        let subject = &self.object;
+        let place = if subject.namespace.is_empty() {
+            subject.name.clone()
+        } else {
+            format!("{}/{}", subject.namespace, subject.name)
+        };
+        let mut text = format!("{} {place} is {}", subject.kind, self.state);
+        if let Some(rule) = self.rule {
+            let meaning = meaning(rule);
+            write!(text, ": {} ({meaning})", rule.name()).ok();
+        }
+        text.push('\n');
+        for link in &self.chain {
+            let rule = link
+                .rule
+                .map_or(String::new(), |rule| format!(" [{}]", rule.name()));
+            let verb = if link.verb.is_empty() {
+                String::new()
+            } else {
+                format!(" ({})", link.verb)
+            };
+            writeln!(
+                text,
+                "  {:>8}  {}  {} {}{rule} by {}{verb}",
+                link.revision, link.time, link.object, link.event, link.user
+            )
+            .ok();
+        }
+        text
+    }
+}
+
+const fn meaning(rule: Rule) -> &'static str {
+    match rule {
+        Rule::Requested => "somebody asked for it",
+        Rule::RequestedForeground => "somebody asked for it, in the foreground",
+        Rule::RequestedOrphan => "somebody asked for it, keeping its dependents",
+        Rule::RequestedCollection => "it was in a collection that somebody deleted",
+        Rule::OwnersAbsent => "all its owners are gone",
+        Rule::OwnerForeground => "its owner is being deleted in the foreground",
+        Rule::OwnerNeverExisted => "its owner never existed",
+        Rule::OwnerInOtherNamespace => "its owner lives in another namespace",
+        Rule::NamespaceDeleted => "its namespace was deleted",
+        Rule::CrdDeleted => "the definition of its kind was deleted",
+        Rule::TtlAfterFinished => "it finished, and its time to live is over",
+        Rule::Policy => "a policy asked for it",
+    }
+}

@@ -1,0 +1,280 @@
+//! Who refers to whom, by uid: a fold over changes that equals its rebuild from a state.
+
+use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::{Change, ObjectKey, OwnerReference, Revision, State, Uid};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// Removed owners that are remembered, so that a removal can name its cause.
+const REMOVED_MAX: usize = 16_384;
+
+/// One live object, as far as ownership goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Where it lives.
+    pub key: ObjectKey,
+    /// Its references.
+    pub owners: Arc<[OwnerReference]>,
+    /// Its deletion was asked for.
+    pub deleting: bool,
+    /// In foreground deletion.
+    pub waiting: bool,
+    /// In orphaning deletion.
+    pub orphaning: bool,
+}
+
+/// Every live object by uid, and for each uid who refers to it, whether or not it exists.
+#[derive(Debug, Clone, Default)]
+pub struct OwnershipGraph {
+    nodes: BTreeMap<Uid, Node>,
+    dependents: BTreeMap<Uid, BTreeSet<Uid>>,
+    removed: BTreeMap<Uid, Revision>,
+    removed_order: VecDeque<Uid>,
+    forgot: bool,
+    position: Revision,
+}
+
+impl OwnershipGraph {
+    /// The graph of a state. What was removed before is not known.
+    pub fn rebuild(state: &State) -> Self {
+        let mut graph = Self {
+            forgot: state.revision > Revision::ZERO,
+            ..Self::default()
+        };
+        for object in state.objects.values() {
+            graph.put(object);
+        }
+        graph.position = state.revision;
+        graph
+    }
+
+    /// Takes the next change in.
+    pub fn apply(&mut self, change: &Change) {
+        let commit = &change.commit;
+        match commit.object() {
+            Some(object) => self.put(object),
+            None => self.remove(&commit.uid, commit.revision),
+        }
+        self.position = commit.revision;
+    }
+
+    /// The last revision that was taken in.
+    pub const fn position(&self) -> Revision {
+        self.position
+    }
+
+    /// The live object with this uid.
+    pub fn node(&self, uid: &Uid) -> Option<&Node> {
+        self.nodes.get(uid)
+    }
+
+    /// Every live object.
+    pub fn nodes(&self) -> impl Iterator<Item = (&Uid, &Node)> {
+        self.nodes.iter()
+    }
+
+    /// Who refers to this uid, whether or not it exists.
+    pub fn dependents(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Node)> {
+        let uids = self.dependents.get(owner).into_iter().flatten();
+        uids.filter_map(|uid| Some((uid, self.nodes.get(uid)?)))
+    }
+
+    /// Whether anybody refers to this uid.
+    pub fn has_dependents(&self, owner: &Uid) -> bool {
+        self.dependents.contains_key(owner)
+    }
+
+    /// Dependents, other than itself, whose reference blocks this owner. By uid alone, as upstream.
+    pub fn blockers(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Node)> {
+        self.dependents(owner).filter(move |(uid, node)| {
+            *uid != owner
+                && node
+                    .owners
+                    .iter()
+                    .any(|one| one.uid == *owner && one.blocks())
+        })
+    }
+
+    /// When an object with this uid was removed, if that is remembered.
+    pub fn removed_at(&self, uid: &Uid) -> Option<Revision> {
+        self.removed.get(uid).copied()
+    }
+
+    /// Whether this uid certainly never belonged to anything.
+    pub fn never_existed(&self, uid: &Uid) -> bool {
+        !self.forgot && !self.nodes.contains_key(uid) && !self.removed.contains_key(uid)
+    }
+
+    /// Waiting objects that only wait for each other, of which this is one; empty if it is not.
+    pub fn knot(&self, uid: &Uid) -> BTreeSet<Uid> {
+        let forward = self.reach(uid, |at| {
+            self.blockers(at)
+                .map(|(blocker, _)| blocker.clone())
+                .collect()
+        });
+        let is_waiting = |one: &Uid| self.nodes.get(one).is_some_and(|node| node.waiting);
+        if !forward.contains(uid) || !forward.iter().all(is_waiting) {
+            return BTreeSet::new();
+        }
+        let backward = self.reach(uid, |at| {
+            let owners = self.nodes.get(at).map_or(&[][..], |node| &node.owners[..]);
+            let blocked = owners.iter().filter(|one| one.blocks() && one.uid != *at);
+            blocked.map(|one| one.uid.clone()).collect()
+        });
+        if forward.is_subset(&backward) {
+            forward
+        } else {
+            BTreeSet::new()
+        }
+    }
+
+    fn reach(&self, from: &Uid, next: impl Fn(&Uid) -> Vec<Uid>) -> BTreeSet<Uid> {
+        let mut reached = BTreeSet::new();
+        let mut open = vec![from.clone()];
+        while let Some(at) = open.pop() {
+            for uid in next(&at) {
+                if self.nodes.contains_key(&uid) && reached.insert(uid.clone()) {
+                    open.push(uid);
+                }
+            }
+        }
+        reached
+    }
+
+    fn put(&mut self, object: &Object) {
+        let uid = &object.meta.uid;
+        let deleting = object.is_deleting();
+        let node = Node {
+            key: object.key.clone(),
+            owners: Arc::clone(&object.meta.owner_references),
+            deleting,
+            waiting: deleting && object.meta.has_finalizer(FOREGROUND_FINALIZER),
+            orphaning: deleting && object.meta.has_finalizer(ORPHAN_FINALIZER),
+        };
+        let before = self.nodes.insert(uid.clone(), node);
+        if let Some(before) = before {
+            self.unlink(uid, &before.owners, &object.meta.owner_references);
+        }
+        for owner in object.meta.owner_references.iter() {
+            self.dependents
+                .entry(owner.uid.clone())
+                .or_default()
+                .insert(uid.clone());
+        }
+    }
+
+    fn remove(&mut self, uid: &Uid, revision: Revision) {
+        let Some(node) = self.nodes.remove(uid) else {
+            return;
+        };
+        self.unlink(uid, &node.owners, &[]);
+        self.removed.insert(uid.clone(), revision);
+        self.removed_order.push_back(uid.clone());
+        if self.removed_order.len() > REMOVED_MAX
+            && let Some(oldest) = self.removed_order.pop_front()
+        {
+            self.removed.remove(&oldest);
+            self.forgot = true;
+        }
+    }
+
+    fn unlink(&mut self, uid: &Uid, before: &[OwnerReference], after: &[OwnerReference]) {
+        for owner in before
+            .iter()
+            .filter(|one| after.iter().all(|other| other.uid != one.uid))
+        {
+            if let Some(dependents) = self.dependents.get_mut(&owner.uid) {
+                dependents.remove(uid);
+                if dependents.is_empty() {
+                    self.dependents.remove(&owner.uid);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use hindsight_core::{Actor, Cause, Commit, Event, GroupResource, Request, Time};
+
+    pub(crate) fn created(revision: u64, name: &str, owners: &[&str]) -> Change {
+        let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", name);
+        let owners: Vec<String> = owners
+            .iter()
+            .map(|uid| format!(r#"{{"apiVersion":"v1","kind":"ConfigMap","name":"{uid}","uid":"{uid}","blockOwnerDeletion":true}}"#))
+            .collect();
+        let body = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"uid":"{name}","ownerReferences":[{}]}}}}"#,
+            owners.join(",")
+        );
+        let object =
+            Object::from_body(key, body.into(), Revision(revision), None).expect("readable");
+        change(
+            revision,
+            vec![Event::ObjectCreated {
+                object: Arc::new(object),
+            }],
+            name,
+        )
+    }
+
+    fn change(revision: u64, events: Vec<Event>, uid: &str) -> Change {
+        let commit = Commit {
+            revision: Revision(revision),
+            time: Time(0),
+            actor: Arc::new(Actor {
+                user: "".into(),
+                uid: "".into(),
+                groups: Vec::new(),
+            }),
+            request: Arc::new(Request::default()),
+            cause: Cause::Request,
+            key: ObjectKey::new(GroupResource::new("", "configmaps"), "default", uid),
+            uid: Uid::from(uid),
+            events,
+        };
+        Change {
+            commit: Arc::new(commit),
+            previous: None,
+        }
+    }
+
+    fn names<'a>(found: impl Iterator<Item = (&'a Uid, &'a Node)>) -> Vec<&'a str> {
+        found.map(|(uid, _)| uid.as_str()).collect()
+    }
+
+    #[test]
+    fn a_dependent_is_known_before_its_owner_is() {
+        let mut graph = OwnershipGraph::default();
+        graph.apply(&created(1, "child", &["owner"]));
+        assert_eq!(names(graph.dependents(&"owner".into())), ["child"]);
+        assert!(graph.never_existed(&"owner".into()));
+        graph.apply(&created(2, "owner", &[]));
+        assert!(!graph.never_existed(&"owner".into()));
+        assert_eq!(names(graph.blockers(&"owner".into())), ["child"]);
+    }
+
+    #[test]
+    fn references_that_go_are_unlinked() {
+        let mut graph = OwnershipGraph::default();
+        graph.apply(&created(1, "child", &["a", "b"]));
+        graph.apply(&created(2, "child", &["b"]));
+        assert!(!graph.has_dependents(&"a".into()));
+        assert_eq!(names(graph.dependents(&"b".into())), ["child"]);
+    }
+
+    #[test]
+    fn a_removed_object_is_remembered_with_its_revision() {
+        let mut graph = OwnershipGraph::default();
+        graph.apply(&created(1, "a", &["o"]));
+        let event = Event::ObjectDeleted {
+            rule: hindsight_core::Rule::Requested,
+            owners: Vec::new(),
+            decided_at: Revision(1),
+        };
+        graph.apply(&change(2, vec![event], "a"));
+        assert_eq!(graph.removed_at(&"a".into()), Some(Revision(2)));
+        assert!(graph.node(&"a".into()).is_none() && !graph.has_dependents(&"o".into()));
+    }
+}

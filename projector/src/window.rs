@@ -1,0 +1,130 @@
+//! The newest changes, for watches: each watcher keeps a position and pulls.
+
+use hindsight_core::{Change, Revision};
+use imbl::Vector;
+use std::sync::Arc;
+
+/// Bounded by count and by the bytes of the bodies it keeps alive. Cloning is cheap.
+#[derive(Debug, Clone)]
+pub struct Window {
+    changes: Vector<Arc<Change>>,
+    /// The last revision before the window.
+    before: Revision,
+    bytes: usize,
+    limits: Limits,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    changes: usize,
+    bytes: usize,
+}
+
+/// The window no longer reaches so far back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too old resource version: {asked} ({oldest})")]
+pub struct Expired {
+    /// What was asked for.
+    pub asked: Revision,
+    /// The oldest revision that can be resumed from.
+    pub oldest: Revision,
+}
+
+impl Window {
+    /// An empty window after this revision.
+    pub fn new(position: Revision, changes_max: usize, bytes_max: usize) -> Self {
+        let limits = Limits {
+            changes: changes_max,
+            bytes: bytes_max,
+        };
+        Self {
+            changes: Vector::new(),
+            before: position,
+            bytes: 0,
+            limits,
+        }
+    }
+
+    /// Adds the next change; the oldest make room.
+    pub fn push(&mut self, change: Arc<Change>) {
+        self.bytes += size(&change);
+        self.changes.push_back(change);
+        while self.changes.len() > self.limits.changes || self.bytes > self.limits.bytes {
+            let Some(oldest) = self.changes.pop_front() else {
+                return;
+            };
+            self.before = oldest.commit.revision;
+            self.bytes -= size(&oldest);
+        }
+    }
+
+    /// At most `limit` changes after a revision, oldest first; empty when nothing is newer.
+    pub fn after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired> {
+        if revision < self.before {
+            return Err(Expired {
+                asked: revision,
+                oldest: self.before,
+            });
+        }
+        let skip = usize::try_from(revision.0 - self.before.0).unwrap_or(usize::MAX);
+        Ok(self
+            .changes
+            .iter()
+            .skip(skip)
+            .take(limit)
+            .cloned()
+            .collect())
+    }
+}
+
+fn size(change: &Change) -> usize {
+    change
+        .commit
+        .object()
+        .or(change.previous.as_ref())
+        .map_or(0, |object| object.body.len())
+        + 256
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ownership::tests::created;
+
+    #[test]
+    fn a_position_inside_resumes_and_one_before_it_expires() {
+        let mut window = Window::new(Revision(4), 3, usize::MAX);
+        for revision in 5..=9 {
+            window.push(Arc::new(created(revision, "a", &[])));
+        }
+        let after = |revision| {
+            let found = window.after(Revision(revision), 10)?;
+            Ok(found
+                .iter()
+                .map(|change| change.commit.revision.0)
+                .collect::<Vec<_>>())
+        };
+        assert_eq!(after(6), Ok(vec![7, 8, 9]));
+        assert_eq!(after(8), Ok(vec![9]));
+        assert_eq!(after(9), Ok(vec![]));
+        assert_eq!(after(100), Ok(vec![]));
+        assert_eq!(
+            after(5),
+            Err(Expired {
+                asked: Revision(5),
+                oldest: Revision(6)
+            })
+        );
+        assert_eq!(window.after(Revision(6), 2).map(|found| found.len()), Ok(2));
+    }
+
+    #[test]
+    fn bytes_bound_it_too() {
+        let mut window = Window::new(Revision(0), 100, 600);
+        for revision in 1..=10 {
+            window.push(Arc::new(created(revision, "a", &[])));
+        }
+        assert!(window.after(Revision(0), 1).is_err());
+        assert!(window.after(Revision(9), 1).is_ok());
+    }
+}
