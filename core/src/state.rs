@@ -17,11 +17,20 @@ pub struct State {
     pub objects: OrdMap<ObjectKey, Arc<Object>>,
     /// Every kind.
     pub kinds: Kinds,
-    /// For each owner held by a collector's finalizer: the last commit that gave it a dependent
-    /// or made one block. A release that was decided before is stale.
-    pub(crate) waiting: OrdMap<Uid, Revision>,
+    /// Owners that a collector's finalizer holds.
+    pub(crate) waiting: OrdMap<Uid, Held>,
     /// How many objects each namespace holds.
     pub(crate) populations: OrdMap<Name, u64>,
+}
+
+/// An owner in foreground or orphaning deletion.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    /// The last commit that gave it a dependent or made one block. A release that was decided
+    /// before is stale.
+    pub(crate) since: Revision,
+    /// Its dependents will be orphaned, so none of them may be collected.
+    pub(crate) orphaning: bool,
 }
 
 impl State {
@@ -93,9 +102,13 @@ impl State {
                 .or_insert(0) += 1;
         }
         if is_held(object) {
-            self.waiting
-                .entry(object.meta.uid.clone())
-                .or_insert(object.revision);
+            let orphaning = object.meta.has_finalizer(ORPHAN_FINALIZER);
+            let held = self.waiting.entry(object.meta.uid.clone());
+            held.or_insert(Held {
+                since: object.revision,
+                orphaning,
+            })
+            .orphaning = orphaning;
         } else {
             self.waiting.remove(&object.meta.uid);
         }
@@ -130,8 +143,8 @@ impl State {
                 | Event::DeletionRequested { .. }
                 | Event::ObjectDeleted { .. } => continue,
             };
-            if let Some(since) = self.waiting.get_mut(&owner.uid) {
-                *since = commit.revision;
+            if let Some(held) = self.waiting.get_mut(&owner.uid) {
+                held.since = commit.revision;
             }
         }
     }

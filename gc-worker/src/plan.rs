@@ -154,6 +154,9 @@ impl View<'_> {
                 ..Plan::default()
             };
         }
+        if self.will_be_orphaned(object) {
+            return Plan::default();
+        }
         let gone: Vec<OwnerReference> = object
             .meta
             .owner_references
@@ -174,6 +177,13 @@ impl View<'_> {
             steps,
             ..Plan::default()
         }
+    }
+
+    /// An owner is about to let it go, even where the reference misspells that owner.
+    fn will_be_orphaned(&self, object: &Object) -> bool {
+        let orphaning =
+            |one: &OwnerReference| self.graph.node(&one.uid).is_some_and(|node| node.orphaning);
+        object.meta.owner_references.iter().any(orphaning)
     }
 
     /// A solid owner remains: the object stays and loses the other references.

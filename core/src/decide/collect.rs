@@ -48,7 +48,12 @@ fn orphaned<'a>(
 ) -> Vec<&'a OwnerReference> {
     let waits = |reference: &&OwnerReference| {
         let named = owners.iter().any(|owner| owner.uid == reference.uid);
-        named && context.state.waiting.contains_key(&reference.uid)
+        named
+            && context
+                .state
+                .waiting
+                .get(&reference.uid)
+                .is_some_and(|held| held.orphaning)
     };
     object.meta.owner_references.iter().filter(waits).collect()
 }
@@ -99,8 +104,8 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
     if !object.is_deleting() || !object.meta.has_finalizer(&intent.finalizer) {
         return Ok(nothing(object));
     }
-    let newest = context.state.waiting.get(&object.meta.uid).copied();
-    if newest.is_some_and(|newest| newest > intent.decided_at) {
+    let held = context.state.waiting.get(&object.meta.uid);
+    if held.is_some_and(|held| held.since > intent.decided_at) {
         return Err(stale(object, "a dependent was added since"));
     }
     let mut document = object.document();

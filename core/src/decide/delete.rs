@@ -224,7 +224,12 @@ impl Request<'_> {
                 .any(|finding: &OwnerFinding| finding.class == class)
         };
         let wants_waiting = self.intent.rule == Rule::OwnerForeground;
+        let orphaned = |finding: &OwnerFinding| {
+            let held = self.context.state.waiting.get(&finding.owner.uid);
+            held.is_some_and(|held| held.orphaning)
+        };
         let holds = !findings.is_empty()
+            && !findings.iter().any(orphaned)
             && !any(OwnerClass::Solid)
             && !any(OwnerClass::Unresolvable)
             && any(OwnerClass::Waiting) == wants_waiting;

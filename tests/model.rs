@@ -1,0 +1,421 @@
+//! Random histories against the naive evaluator: the same objects, deletion marks, finalizers and
+//! live owner references must be left, whatever the order of the collector's steps.
+//!
+//! `HINDSIGHT_HISTORIES` sets how many, `HINDSIGHT_SEED` where to start.
+
+use hindsight_core::command::{
+    Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
+};
+use hindsight_core::{GroupResource, ObjectKey, Rule};
+use hindsight_tests::reference::{self, Kind, Policy, Reference, Thing};
+use hindsight_tests::world::World;
+use serde_json::{Value, json};
+
+const OPERATIONS: usize = 60;
+const NAMES: u64 = 7;
+const NAMESPACES: [&str; 2] = ["n1", "n2"];
+const FINALIZERS: [&str; 3] = ["x/a", "x/b", "x/c"];
+
+/// A small, fixed generator: the same seed gives the same history on every platform.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % sides
+    }
+
+    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        let index = self.roll(from.len() as u64);
+        from[usize::try_from(index).expect("a small number")].clone()
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Operation {
+    Create(Thing),
+    Delete(String, Option<Policy>),
+    SetFinalizers(String, Vec<String>),
+    SetOwners(String, Vec<Reference>),
+    Settle,
+}
+
+/// Runs both worlds side by side.
+struct Both {
+    dice: Dice,
+    naive: reference::World,
+    real: World,
+    limit: usize,
+    uids: Vec<(Kind, String, String)>,
+}
+
+impl Both {
+    fn new(seed: u64, limit: usize) -> Self {
+        let mut real = World::new();
+        for namespace in NAMESPACES {
+            create(
+                &mut real,
+                "namespaces",
+                "",
+                json!({"metadata": {"name": namespace}}),
+            )
+            .expect("a namespace");
+        }
+        Self {
+            dice: Dice(seed),
+            naive: reference::World::default(),
+            real,
+            limit,
+            uids: Vec::new(),
+        }
+    }
+
+    fn operation(&mut self) -> Operation {
+        let live: Vec<String> = self
+            .naive
+            .things
+            .iter()
+            .map(|one| one.uid.clone())
+            .collect();
+        let choice = self.dice.roll(10);
+        if choice < 4 || live.is_empty() {
+            return Operation::Create(self.thing());
+        }
+        let uid = self.dice.pick(&live);
+        match choice {
+            4..=6 => {
+                let policies = [
+                    None,
+                    Some(Policy::Background),
+                    Some(Policy::Foreground),
+                    Some(Policy::Orphan),
+                ];
+                Operation::Delete(uid, self.dice.pick(&policies))
+            }
+            7 => Operation::SetFinalizers(uid, self.finalizers()),
+            8 => Operation::SetOwners(uid, self.owners()),
+            _ => Operation::Settle,
+        }
+    }
+
+    fn thing(&mut self) -> Thing {
+        let kind = if self.dice.roll(5) == 0 {
+            Kind::PriorityClass
+        } else {
+            Kind::ConfigMap
+        };
+        let namespace = match kind {
+            Kind::ConfigMap => self.dice.pick(&NAMESPACES),
+            Kind::PriorityClass | Kind::Unknown => "",
+        };
+        Thing {
+            uid: String::new(),
+            kind,
+            namespace: namespace.into(),
+            name: format!("o{}", self.dice.roll(NAMES)),
+            finalizers: self.finalizers(),
+            owners: self.owners(),
+            deleting: false,
+        }
+    }
+
+    fn finalizers(&mut self) -> Vec<String> {
+        match self.dice.roll(8) {
+            0 | 1 => vec![self.dice.pick(&FINALIZERS).into()],
+            2 => vec!["x/a".into(), self.dice.pick(&FINALIZERS[1..]).into()],
+            _ => Vec::new(),
+        }
+    }
+
+    fn owners(&mut self) -> Vec<Reference> {
+        let count = self.dice.pick(&[0, 0, 1, 1, 1, 2, 2, 3]);
+        let mut owners: Vec<Reference> = Vec::new();
+        for _ in 0..count {
+            let owner = self.owner();
+            if owners.iter().all(|one| one.uid != owner.uid) {
+                owners.push(owner);
+            }
+        }
+        owners
+    }
+
+    /// Mostly somebody who is or was there, at times misspelt, unknown or made up.
+    fn owner(&mut self) -> Reference {
+        let blocks = self.dice.roll(2) == 0;
+        if self.uids.is_empty() || self.dice.roll(12) == 0 {
+            let uid = format!("made-up-{}", self.dice.roll(3));
+            return Reference {
+                kind: Kind::ConfigMap,
+                name: "o0".into(),
+                uid,
+                blocks,
+            };
+        }
+        let (kind, name, uid) = self.dice.pick(&self.uids.clone());
+        let kind = if self.dice.roll(25) == 0 {
+            Kind::Unknown
+        } else {
+            kind
+        };
+        let name = if self.dice.roll(20) == 0 {
+            "misspelt".into()
+        } else {
+            name
+        };
+        Reference {
+            kind,
+            name,
+            uid,
+            blocks,
+        }
+    }
+
+    fn run(&mut self, operation: Operation) {
+        match operation {
+            Operation::Create(thing) => self.create(thing),
+            Operation::Delete(uid, policy) => {
+                let key = self.key(&uid);
+                let delete = Intent::Delete(Delete {
+                    target: Target {
+                        key,
+                        uid: None,
+                        revision: None,
+                    },
+                    version: "v1".into(),
+                    orphan_dependents: None,
+                    propagation: policy.map(propagation),
+                    grace_period_seconds: None,
+                    rule: Rule::Requested,
+                });
+                self.real
+                    .run(delete)
+                    .expect("a delete of a live object is accepted");
+                self.naive.delete(&uid, policy);
+            }
+            Operation::SetFinalizers(uid, finalizers) => {
+                let accepted =
+                    self.patch(&uid, json!({"metadata": {"finalizers": list(&finalizers)}}));
+                assert_eq!(self.naive.set_finalizers(&uid, &finalizers), accepted);
+            }
+            Operation::SetOwners(uid, owners) => {
+                let change = json!({"metadata": {"ownerReferences": references(&owners)}});
+                assert!(self.patch(&uid, change));
+                self.naive.set_owners(&uid, &owners);
+            }
+            Operation::Settle => self.settle(),
+        }
+    }
+
+    fn create(&mut self, mut thing: Thing) {
+        let object = json!({"metadata": {"name": thing.name,
+            "finalizers": list(&thing.finalizers), "ownerReferences": references(&thing.owners)}});
+        let made = create(
+            &mut self.real,
+            resource(thing.kind),
+            &thing.namespace,
+            object,
+        );
+        if let Ok(uid) = &made {
+            thing.uid.clone_from(uid);
+            self.uids
+                .push((thing.kind, thing.name.clone(), uid.clone()));
+        }
+        assert_eq!(self.naive.create(thing), made.is_ok());
+    }
+
+    fn settle(&mut self) {
+        self.real.settle(self.limit);
+        assert!(
+            self.naive.settle(),
+            "the naive evaluator does not come to rest"
+        );
+        assert_eq!(self.real_things(), self.naive_things());
+    }
+
+    fn key(&self, uid: &str) -> ObjectKey {
+        let thing = self
+            .naive
+            .things
+            .iter()
+            .find(|one| one.uid == uid)
+            .expect("it is live");
+        key(resource(thing.kind), &thing.namespace, &thing.name)
+    }
+
+    fn patch(&mut self, uid: &str, change: Value) -> bool {
+        let key = self.key(uid);
+        let patch = Intent::Patch(PatchObject {
+            key,
+            version: "v1".into(),
+            subresource: "".into(),
+            patch: Patch::Merge(change),
+            validation: FieldValidation::Ignore,
+        });
+        self.real.run(patch).is_ok()
+    }
+
+    fn real_things(&self) -> Vec<Thing> {
+        let objects = self.real.state.objects.values();
+        let mut things: Vec<Thing> = objects
+            .filter(|object| &*object.key.resource.resource != "namespaces")
+            .map(|object| thing(object))
+            .collect();
+        things.sort();
+        things
+    }
+
+    fn naive_things(&self) -> Vec<Thing> {
+        let mut things = self.naive.things.clone();
+        for thing in things.iter_mut().filter(|one| one.deleting) {
+            thing.owners.clear();
+        }
+        things.sort();
+        things
+    }
+}
+
+/// As the comparison sees it: the owners of what is going do not count.
+fn thing(object: &hindsight_core::Object) -> Thing {
+    let owner = |one: &hindsight_core::OwnerReference| Reference {
+        kind: kind(&one.kind),
+        name: one.name.to_string(),
+        uid: one.uid.to_string(),
+        blocks: one.blocks(),
+    };
+    let deleting = object.is_deleting();
+    let owners = object
+        .meta
+        .owner_references
+        .iter()
+        .filter(|_| !deleting)
+        .map(owner);
+    Thing {
+        uid: object.meta.uid.to_string(),
+        kind: kind(&object.type_meta.kind),
+        namespace: object.key.namespace.to_string(),
+        name: object.key.name.to_string(),
+        finalizers: object
+            .meta
+            .finalizers
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        owners: owners.collect(),
+        deleting,
+    }
+}
+
+fn create(world: &mut World, resource: &str, namespace: &str, object: Value) -> Result<String, ()> {
+    let create = Intent::Create(Create {
+        key: key(resource, namespace, ""),
+        version: "v1".into(),
+        object,
+        validation: FieldValidation::Ignore,
+    });
+    let made = world.run(create).map_err(drop)?;
+    Ok(made.outcome.object().meta.uid.to_string())
+}
+
+fn key(resource: &str, namespace: &str, name: &str) -> ObjectKey {
+    let group = if resource == "priorityclasses" {
+        "scheduling.k8s.io"
+    } else {
+        ""
+    };
+    ObjectKey::new(GroupResource::new(group, resource), namespace, name)
+}
+
+fn resource(kind: Kind) -> &'static str {
+    match kind {
+        Kind::ConfigMap => "configmaps",
+        Kind::PriorityClass => "priorityclasses",
+        Kind::Unknown => "unknowns",
+    }
+}
+
+fn kind(name: &str) -> Kind {
+    match name {
+        "ConfigMap" => Kind::ConfigMap,
+        "PriorityClass" => Kind::PriorityClass,
+        _ => Kind::Unknown,
+    }
+}
+
+fn list(finalizers: &[String]) -> Value {
+    if finalizers.is_empty() {
+        Value::Null
+    } else {
+        json!(finalizers)
+    }
+}
+
+fn references(owners: &[Reference]) -> Value {
+    let one = |owner: &Reference| {
+        let (version, kind) = match owner.kind {
+            Kind::ConfigMap => ("v1", "ConfigMap"),
+            Kind::PriorityClass => ("scheduling.k8s.io/v1", "PriorityClass"),
+            Kind::Unknown => ("example.com/v1", "Unknown"),
+        };
+        json!({"apiVersion": version, "kind": kind, "name": owner.name, "uid": owner.uid,
+            "blockOwnerDeletion": owner.blocks})
+    };
+    if owners.is_empty() {
+        Value::Null
+    } else {
+        owners.iter().map(one).collect()
+    }
+}
+
+const fn propagation(policy: Policy) -> Propagation {
+    match policy {
+        Policy::Background => Propagation::Background,
+        Policy::Foreground => Propagation::Foreground,
+        Policy::Orphan => Propagation::Orphan,
+    }
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    std::env::var(variable)
+        .ok()
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(default)
+}
+
+#[test]
+fn random_histories_end_as_the_naive_evaluator_says() {
+    let (first, count) = (
+        number("HINDSIGHT_SEED", 1),
+        number("HINDSIGHT_HISTORIES", 700),
+    );
+    for seed in first..first + count {
+        let limit = [1, 2, 512][usize::try_from(seed % 3).expect("small")];
+        let mut both = Both::new(seed, limit);
+        let mut history = Vec::new();
+        for _ in 0..OPERATIONS {
+            let operation = both.operation();
+            history.push(operation.clone());
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                both.run(operation);
+            }));
+            assert!(outcome.is_ok(), "seed {seed}: {history:#?}");
+        }
+        both.settle();
+    }
+    println!("{count} histories from seed {first}, {OPERATIONS} operations each");
+}
+
+#[test]
+fn a_restart_of_the_collector_changes_nothing() {
+    for seed in 1..200 {
+        let mut both = Both::new(seed, 3);
+        for _ in 0..OPERATIONS {
+            let operation = both.operation();
+            both.run(operation);
+            both.real.restart();
+        }
+        both.settle();
+    }
+}

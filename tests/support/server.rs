@@ -1,0 +1,199 @@
+//! A real server process on a data directory of its own, and the clients that talk to it.
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+/// A running `hindsight serve`. Killed when dropped.
+#[derive(Debug)]
+pub struct Server {
+    process: Child,
+    directory: PathBuf,
+    /// The line that it printed when it was ready.
+    pub ready: String,
+    _temporary: Option<tempfile::TempDir>,
+}
+
+/// Where the built binaries of this test run are.
+pub fn binary(name: &str) -> PathBuf {
+    let mut folder = std::env::current_exe().expect("the test's own path");
+    folder.pop();
+    if folder.ends_with("deps") {
+        folder.pop();
+    }
+    let path = folder.join(name);
+    assert!(
+        path.exists(),
+        "{} is missing: run `cargo build --workspace` first",
+        path.display()
+    );
+    path
+}
+
+impl Server {
+    /// Starts on a fresh directory and waits until it says that it is ready.
+    pub fn start() -> Self {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let mut server = Self::start_on(&directory);
+        server._temporary = Some(temporary);
+        server
+    }
+
+    /// Starts on a directory that the caller keeps.
+    pub fn start_on(directory: &Path) -> Self {
+        let mut process = serve(directory)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .expect("hindsight serve starts");
+        let stdout = process.stdout.take().expect("a pipe");
+        let mut lines = BufReader::new(stdout);
+        let mut ready = String::new();
+        lines.read_line(&mut ready).expect("a line of output");
+        assert!(
+            ready.contains("ready"),
+            "the server did not start: {ready:?}"
+        );
+        std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
+        Self {
+            process,
+            directory: directory.to_owned(),
+            ready,
+            _temporary: None,
+        }
+    }
+
+    /// The data directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The administrator's kubeconfig.
+    pub fn kubeconfig(&self) -> PathBuf {
+        self.directory.join("admin.kubeconfig")
+    }
+
+    /// The process, for signals.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Sends a signal by name and waits for the end; the exit code, if there was one.
+    pub fn signal(mut self, name: &str) -> Option<i32> {
+        let sent = Command::new("kill")
+            .args([&format!("-{name}"), &self.pid().to_string()])
+            .status();
+        assert!(sent.expect("kill runs").success());
+        self.process.wait().expect("the server ends").code()
+    }
+
+    /// Runs kubectl as the administrator; panics with its output where it fails.
+    pub fn kubectl(&self, arguments: &[&str]) -> String {
+        let output = self.try_kubectl(arguments, "");
+        assert!(
+            output.status.success(),
+            "kubectl {arguments:?} failed:\n{}{}",
+            text(&output.stdout),
+            text(&output.stderr)
+        );
+        text(&output.stdout)
+    }
+
+    /// Runs kubectl with a manifest on standard input.
+    pub fn kubectl_with(&self, arguments: &[&str], manifest: &str) -> String {
+        let output = self.try_kubectl(arguments, manifest);
+        assert!(
+            output.status.success(),
+            "kubectl {arguments:?} failed:\n{}{}",
+            text(&output.stdout),
+            text(&output.stderr)
+        );
+        text(&output.stdout)
+    }
+
+    /// Runs kubectl and gives its error text; panics where it succeeds.
+    pub fn kubectl_fails(&self, arguments: &[&str], manifest: &str) -> String {
+        let output = self.try_kubectl(arguments, manifest);
+        assert!(
+            !output.status.success(),
+            "kubectl {arguments:?} should have failed"
+        );
+        text(&output.stderr)
+    }
+
+    /// Runs kubectl whatever it answers.
+    pub fn try_kubectl(&self, arguments: &[&str], manifest: &str) -> Output {
+        let mut command = Command::new("kubectl");
+        command
+            .arg("--kubeconfig")
+            .arg(self.kubeconfig())
+            .arg("--cache-dir")
+            .arg(self.directory.join("kubectl-cache"))
+            .args(arguments);
+        run(command, manifest)
+    }
+
+    /// Runs one of the command line's other subcommands on this server's directory.
+    pub fn hindsight(&self, arguments: &[&str]) -> Output {
+        hindsight(&self.directory, arguments)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if self.process.kill().is_ok() {
+            self.process.wait().ok();
+        }
+    }
+}
+
+/// `hindsight serve` on this directory and a free port.
+pub fn serve(directory: &Path) -> Command {
+    let mut command = Command::new(binary("hindsight"));
+    command
+        .arg("serve")
+        .arg("--data-dir")
+        .arg(directory)
+        .args(["--listen", "127.0.0.1:0"]);
+    command
+}
+
+/// A subcommand of the command line on this directory.
+pub fn hindsight(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(binary("hindsight"));
+    command.args(arguments).arg("--data-dir").arg(directory);
+    run(command, "")
+}
+
+/// Standard output of a run that must succeed.
+pub fn stdout(output: &Output) -> String {
+    assert!(
+        output.status.success(),
+        "failed:\n{}{}",
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    text(&output.stdout)
+}
+
+/// Output as text.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn run(mut command: Command, input: &str) -> Output {
+    use std::io::Write;
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("{command:?} cannot be started: {error}"));
+    let mut stdin = child.stdin.take().expect("a pipe");
+    let input = input.to_owned();
+    let writer = std::thread::spawn(move || stdin.write_all(input.as_bytes()).ok());
+    let output = child.wait_with_output().expect("the command ends");
+    writer.join().expect("the writer ends");
+    output
+}

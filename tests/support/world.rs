@@ -1,0 +1,105 @@
+//! The state machine with its collector, in one thread and without storage.
+
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{
+    Actor, Cause, Change, Command, Decision, Intent, Rejection, Request, State, Time, apply,
+    builtin, decide,
+};
+use hindsight_gc::Collector;
+use std::sync::Arc;
+
+/// A world that is driven by hand.
+#[derive(Debug)]
+pub struct World {
+    /// The state.
+    pub state: State,
+    /// Every change so far.
+    pub changes: Vec<Arc<Change>>,
+    collector: Collector,
+    commands: u64,
+}
+
+impl World {
+    /// An empty world with the built-in kinds.
+    pub fn new() -> Self {
+        let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        let collector = Collector::new(&state);
+        Self {
+            state,
+            changes: Vec::new(),
+            collector,
+            commands: 0,
+        }
+    }
+
+    /// Decides and applies.
+    pub fn run(&mut self, intent: Intent) -> Result<Decision, Rejection> {
+        self.run_because(intent, Cause::Request)
+    }
+
+    fn run_because(&mut self, intent: Intent, cause: Cause) -> Result<Decision, Rejection> {
+        self.commands += 1;
+        let mut seed = [0; 16];
+        seed[..8].copy_from_slice(&self.commands.to_le_bytes());
+        let command = Command {
+            actor: Arc::new(Actor {
+                user: "tester".into(),
+                uid: "".into(),
+                groups: Vec::new(),
+            }),
+            request: Arc::new(Request::default()),
+            time: self.now(),
+            seed,
+            cause,
+            intent,
+        };
+        let decision = decide(&self.state, &command)?;
+        for commit in &decision.commits {
+            let previous = self.state.get(&commit.key).cloned();
+            let change = Change {
+                commit: Arc::new(commit.clone()),
+                previous,
+            };
+            apply(&mut self.state, commit);
+            self.collector.observe(&change);
+            self.changes.push(Arc::new(change));
+        }
+        Ok(decision)
+    }
+
+    fn now(&self) -> Time {
+        Time(
+            i64::try_from(self.commands)
+                .unwrap_or(i64::MAX)
+                .saturating_mul(1_000_000),
+        )
+    }
+
+    /// Collects until it rests, `limit` steps at a time; panics if it never does.
+    pub fn settle(&mut self, limit: usize) {
+        for _ in 0..100_000 {
+            let batch = self.collector.next_batch(&self.state, self.now(), limit);
+            if batch.is_empty() {
+                return;
+            }
+            let answers: Vec<Result<Decision, Rejection>> = batch
+                .into_iter()
+                .map(|(_, step)| self.run_because(step.intent, step.cause))
+                .collect();
+            self.collector
+                .settle(answers.iter().map(|answer| answer.as_ref().map(|_| ())));
+        }
+        panic!("the collector does not come to rest");
+    }
+
+    /// The collector as it would be after a restart.
+    pub fn restart(&mut self) {
+        self.collector = Collector::new(&self.state);
+    }
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
