@@ -1,5 +1,21 @@
 //! The Kubernetes REST surface over a small [`Backend`]: the only crate that knows HTTP.
 
 mod backend;
+mod body;
+mod discovery;
+mod handler;
+mod health;
+mod list;
+mod openapi;
+mod params;
+mod path;
+mod respond;
+mod reviews;
+mod status;
+mod table;
+mod verbs;
+mod watch;
 
 pub use backend::{AsOf, AsOfError, Backend, Expired, Unavailable};
+pub use body::ApiBody;
+pub use handler::Api;

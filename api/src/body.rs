@@ -1,0 +1,95 @@
+//! Bodies in and out: bounded and decoded on the way in, whole or streamed on the way out.
+
+use crate::status::Failure;
+use bytes::Bytes;
+use futures_util::stream::{BoxStream, StreamExt};
+use http_body::{Body, Frame};
+use http_body_util::{BodyExt, Full, Limited, StreamBody};
+use serde_json::Value;
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+/// Largest request body. Source: upstream's `MaxRequestBodyBytes`.
+const REQUEST_BYTES_MAX: usize = 3 * 1024 * 1024;
+
+/// An answer's body.
+pub struct ApiBody(Inner);
+
+enum Inner {
+    Full(Full<Bytes>),
+    Stream(StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>),
+}
+
+impl std::fmt::Debug for ApiBody {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ApiBody")
+    }
+}
+
+impl ApiBody {
+    /// A body that is there already.
+    pub fn full(bytes: impl Into<Bytes>) -> Self {
+        Self(Inner::Full(Full::new(bytes.into())))
+    }
+
+    pub(crate) fn stream(chunks: BoxStream<'static, Bytes>) -> Self {
+        let frames = chunks.map(|chunk| Ok(Frame::data(chunk))).boxed();
+        Self(Inner::Stream(StreamBody::new(frames)))
+    }
+}
+
+impl Body for ApiBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match &mut self.0 {
+            Inner::Full(body) => Pin::new(body).poll_frame(context),
+            Inner::Stream(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+}
+
+/// The whole body; 413 where it is too large.
+pub(crate) async fn read<B>(body: B) -> Result<Bytes, Failure>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let collected = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
+    collected
+        .map(http_body_util::Collected::to_bytes)
+        .map_err(|error| {
+            if error.is::<http_body_util::LengthLimitError>() {
+                let message = format!("Request entity too large: limit is {REQUEST_BYTES_MAX}");
+                return Failure::new(413, "RequestEntityTooLarge", message);
+            }
+            Failure::bad_request(format!("the body could not be read: {error}"))
+        })
+}
+
+/// How a body is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    Json,
+    Yaml,
+}
+
+/// JSON or YAML to a document. Both decoders bound the depth.
+pub(crate) fn decode(bytes: &[u8], syntax: Syntax) -> Result<Value, Failure> {
+    let result = match syntax {
+        Syntax::Json => serde_json::from_slice(bytes).map_err(|error| error.to_string()),
+        Syntax::Yaml => std::str::from_utf8(bytes)
+            .map_err(|error| error.to_string())
+            .and_then(|text| serde_saphyr::from_str(text).map_err(|error| error.to_string())),
+    };
+    result.map_err(|error| {
+        Failure::bad_request(format!(
+            "couldn't get version/kind; json parse error: {error}"
+        ))
+    })
+}

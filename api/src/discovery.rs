@@ -1,0 +1,249 @@
+//! Which groups, versions and resources there are: the old form and the aggregated one.
+
+use crate::body::{ApiBody, Syntax};
+use crate::respond;
+use hindsight_core::State;
+use hindsight_core::builtin;
+use hindsight_core::kind::{Kind, KindRef, Subresource, Version};
+use http::{HeaderValue, Response, header};
+use serde_json::{Value, json};
+
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const VERBS: [&str; 8] = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "update",
+    "watch",
+];
+
+/// A discovery document, if the path names one.
+pub(crate) fn respond(path: &str, accept: &str, state: &State) -> Option<Response<ApiBody>> {
+    let segments: Vec<&str> = path
+        .split('/')
+        .filter(|segment| !segment.is_empty())
+        .collect();
+    let aggregated = accept.contains("as=APIGroupDiscoveryList") && accept.contains("v=v2;")
+        || accept.contains("v=v2,");
+    let document = match segments.as_slice() {
+        ["api"] if aggregated => return Some(aggregate(state, true)),
+        ["apis"] if aggregated => return Some(aggregate(state, false)),
+        ["api"] => json!({"kind": "APIVersions", "versions": ["v1"],
+            "serverAddressByClientCIDRs": []}),
+        ["apis"] => {
+            let groups: Vec<Value> = groups(state)
+                .iter()
+                .filter_map(|group| group_of(state, group))
+                .collect();
+            json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
+        }
+        ["apis", group] => with_type(group_of(state, group)?, "APIGroup"),
+        ["api", version] => resources(state, "", version)?,
+        ["apis", group, version] => resources(state, group, version)?,
+        _ => return None,
+    };
+    Some(respond::json(200, &document, Syntax::Json))
+}
+
+/// Every group but the core one: built-in groups in their order, then custom ones.
+pub(crate) fn groups(state: &State) -> Vec<String> {
+    let mut groups: Vec<String> = builtin::groups().map(str::to_owned).collect();
+    for kind in state.kinds.iter() {
+        if !groups.iter().any(|group| **group == *kind.resource.group) {
+            groups.push(kind.resource.group.to_string());
+        }
+    }
+    groups.retain(|group| !group.is_empty());
+    groups
+}
+
+/// Served versions of a group, preferred first.
+pub(crate) fn versions(state: &State, group: &str) -> Vec<String> {
+    let mut versions: Vec<String> = Vec::new();
+    for kind in kinds(state, group) {
+        for version in kind.versions.iter().filter(|version| version.served) {
+            if !versions.iter().any(|known| **known == *version.name) {
+                versions.push(version.name.to_string());
+            }
+        }
+    }
+    versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
+    versions
+}
+
+/// `v2` before `v1` before `v2beta1` before `v1alpha1`.
+fn rank(version: &str) -> (u8, u32, u32) {
+    let digits = |text: &str| text.parse::<u32>().ok();
+    let rest = version.strip_prefix('v').unwrap_or(version);
+    for (word, stability) in [("beta", 1), ("alpha", 0)] {
+        if let Some((major, minor)) = rest.split_once(word) {
+            return (
+                stability,
+                digits(major).unwrap_or(0),
+                digits(minor).unwrap_or(0),
+            );
+        }
+    }
+    (2, digits(rest).unwrap_or(0), 0)
+}
+
+pub(crate) fn kinds<'a>(state: &'a State, group: &'a str) -> impl Iterator<Item = &'a KindRef> {
+    state
+        .kinds
+        .iter()
+        .filter(move |kind| &*kind.resource.group == group)
+}
+
+fn group_of(state: &State, group: &str) -> Option<Value> {
+    let one = |version: &String| json!({"groupVersion": format!("{group}/{version}"), "version": version});
+    let versions: Vec<Value> = versions(state, group).iter().map(one).collect();
+    let preferred = versions.first()?.clone();
+    Some(json!({"name": group, "versions": versions, "preferredVersion": preferred}))
+}
+
+fn with_type(mut document: Value, kind: &str) -> Value {
+    if let Some(members) = document.as_object_mut() {
+        members.insert("kind".into(), kind.into());
+        members.insert("apiVersion".into(), "v1".into());
+    }
+    document
+}
+
+fn resources(state: &State, group: &str, version: &str) -> Option<Value> {
+    let mut list = Vec::new();
+    for kind in kinds(state, group) {
+        let Some(served) = kind.served(version) else {
+            continue;
+        };
+        list.push(json!({
+            "name": &*kind.resource.resource,
+            "singularName": &*kind.singular,
+            "namespaced": kind.is_namespaced(),
+            "kind": &*kind.kind,
+            "verbs": verbs(kind),
+            "shortNames": names(&kind.short_names),
+            "categories": names(&kind.categories),
+        }));
+        for subresource in &served.subresources {
+            let (group, version, name) = kind_of(kind, served, subresource);
+            list.push(json!({
+                "name": format!("{}/{}", kind.resource.resource, subresource.name()),
+                "singularName": "",
+                "namespaced": kind.is_namespaced(),
+                "group": group,
+                "version": version,
+                "kind": name,
+                "verbs": subresource_verbs(subresource),
+            }));
+        }
+    }
+    if list.is_empty() {
+        return None;
+    }
+    let group_version = if group.is_empty() {
+        version.to_owned()
+    } else {
+        format!("{group}/{version}")
+    };
+    Some(
+        json!({"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": group_version,
+        "resources": list}),
+    )
+}
+
+fn aggregate(state: &State, core: bool) -> Response<ApiBody> {
+    let names = if core {
+        vec![String::new()]
+    } else {
+        groups(state)
+    };
+    let items: Vec<Value> = names
+        .iter()
+        .map(|group| {
+            let versions: Vec<Value> = versions(state, group)
+                .iter()
+                .map(|version| {
+                    json!({"version": version, "freshness": "Current",
+                        "resources": aggregated_resources(state, group, version)})
+                })
+                .collect();
+            json!({"metadata": {"name": group, "creationTimestamp": null}, "versions": versions})
+        })
+        .collect();
+    let document = json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {}, "items": items});
+    let mut response = respond::json(200, &document, Syntax::Json);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(AGGREGATED));
+    response
+}
+
+fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value> {
+    let one = |kind: &KindRef| {
+        let served = kind.served(version)?;
+        let subresources: Vec<Value> = served
+            .subresources
+            .iter()
+            .map(|subresource| {
+                let (group, version, name) = kind_of(kind, served, subresource);
+                json!({"subresource": subresource.name(),
+                    "responseKind": {"group": group, "version": version, "kind": name},
+                    "verbs": subresource_verbs(subresource)})
+            })
+            .collect();
+        Some(json!({
+            "resource": &*kind.resource.resource,
+            "responseKind": {"group": group, "version": version, "kind": &*kind.kind},
+            "scope": if kind.is_namespaced() { "Namespaced" } else { "Cluster" },
+            "singularResource": &*kind.singular,
+            "verbs": verbs(kind),
+            "shortNames": names(&kind.short_names),
+            "categories": names(&kind.categories),
+            "subresources": subresources,
+        }))
+    };
+    kinds(state, group).filter_map(one).collect()
+}
+
+fn names(names: &[std::sync::Arc<str>]) -> Vec<&str> {
+    names.iter().map(|name| &**name).collect()
+}
+
+fn verbs(kind: &Kind) -> Vec<&'static str> {
+    if kind.strategy.review {
+        vec!["create"]
+    } else {
+        VERBS.to_vec()
+    }
+}
+
+fn subresource_verbs(subresource: &Subresource) -> Vec<&'static str> {
+    match subresource {
+        Subresource::Status | Subresource::Scale { .. } => vec!["get", "patch", "update"],
+        Subresource::Other(name) if matches!(&**name, "binding" | "eviction") => vec!["create"],
+        Subresource::Other(name) if &**name == "finalize" => vec!["update"],
+        Subresource::Other(_) => vec!["get", "patch", "update"],
+    }
+}
+
+/// The kind that a subresource speaks in.
+fn kind_of(kind: &Kind, version: &Version, subresource: &Subresource) -> (String, String, String) {
+    let own = || {
+        let group = kind.resource.group.to_string();
+        (group, version.name.to_string(), kind.kind.to_string())
+    };
+    match subresource {
+        Subresource::Scale { .. } => ("autoscaling".into(), "v1".into(), "Scale".into()),
+        Subresource::Other(name) if &**name == "eviction" => {
+            ("policy".into(), "v1".into(), "Eviction".into())
+        }
+        Subresource::Other(name) if &**name == "binding" => {
+            (String::new(), "v1".into(), "Binding".into())
+        }
+        Subresource::Status | Subresource::Other(_) => own(),
+    }
+}

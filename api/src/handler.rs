@@ -1,0 +1,231 @@
+//! One request to one answer: who may ask, what they ask for, and which verb that is.
+
+use crate::backend::Backend;
+use crate::body::{self, ApiBody, Syntax};
+use crate::params::Params;
+use crate::path::{Place, place, split_time};
+use crate::respond::{self, Accept, accept};
+use crate::status::Failure;
+use crate::{discovery, health, list, openapi, reviews, verbs, watch};
+use bytes::Bytes;
+use hindsight_core::kind::{KindRef, Version};
+use hindsight_core::object::ObjectKey;
+use hindsight_core::{
+    Actor, Cause, Command, GroupResource, Intent, Request as Origin, State, Time,
+};
+use http::request::Parts;
+use http::{Method, Request, Response, header};
+use http_body::Body;
+use std::sync::Arc;
+
+/// The Kubernetes API over a backend. Cheap to clone.
+#[derive(Clone)]
+pub struct Api {
+    pub(crate) backend: Arc<dyn Backend>,
+}
+
+impl std::fmt::Debug for Api {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Api")
+    }
+}
+
+/// A request that names a resource which exists.
+pub(crate) struct Asked {
+    pub(crate) parts: Parts,
+    pub(crate) params: Params,
+    pub(crate) place: Place,
+    pub(crate) kind: KindRef,
+    pub(crate) version: Version,
+    pub(crate) state: Arc<State>,
+    pub(crate) actor: Arc<Actor>,
+    pub(crate) accept: Accept,
+    pub(crate) past: bool,
+    pub(crate) now: Time,
+}
+
+impl Api {
+    /// Serves this backend.
+    pub fn new(backend: Arc<dyn Backend>) -> Self {
+        Self { backend }
+    }
+
+    /// Answers a request. Without an actor only health and version are answered.
+    pub async fn handle<B>(
+        &self,
+        request: Request<B>,
+        actor: Option<Arc<Actor>>,
+    ) -> Response<ApiBody>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let (parts, body) = request.into_parts();
+        let wanted = accept(&parts.headers);
+        let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
+        let answer = self.answer(parts, body, actor, wanted).await;
+        answer.unwrap_or_else(|failure| respond::failure(&failure, syntax))
+    }
+
+    async fn answer<B>(
+        &self,
+        parts: Parts,
+        body: B,
+        actor: Option<Arc<Actor>>,
+        wanted: Result<Accept, Failure>,
+    ) -> Result<Response<ApiBody>, Failure>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let uri = parts.uri.clone();
+        if let Some(response) = health::respond(uri.path()) {
+            return Ok(response);
+        }
+        let actor = actor.ok_or_else(Failure::unauthorized)?;
+        let (point, path) = split_time(uri.path())?;
+        let state = match point {
+            Some(point) => self.backend.as_of(point).await?,
+            None => self.backend.state(),
+        };
+        let accepted = parts
+            .headers
+            .get(header::ACCEPT)
+            .and_then(|value| value.to_str().ok());
+        let accepted = accepted.unwrap_or_default();
+        if let Some(document) = discovery::respond(path, accepted, &state) {
+            return Ok(document);
+        }
+        if let Some(document) = openapi::respond(path, &state) {
+            return Ok(document);
+        }
+        let Some(place) = place(path)? else {
+            return Ok(respond::text(404, "404 page not found\n"));
+        };
+        let params = Params::parse(uri.query())?;
+        let (kind, version) = resolve(&state, &place)?;
+        let asked = Asked {
+            parts,
+            params,
+            place,
+            kind,
+            version,
+            state,
+            actor,
+            accept: wanted?,
+            past: point.is_some(),
+            now: self.backend.now(),
+        };
+        self.dispatch(asked, body).await
+    }
+
+    async fn dispatch<B>(&self, asked: Asked, body: B) -> Result<Response<ApiBody>, Failure>
+    where
+        B: Body<Data = Bytes>,
+        B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+    {
+        let method = asked.parts.method.clone();
+        if asked.past && method != Method::GET {
+            let message = "the past does not change: this method is not allowed under /as-of/";
+            return Err(Failure::new(405, "MethodNotAllowed", message));
+        }
+        let named = asked.place.name.is_some();
+        if asked.kind.strategy.review {
+            let body = body::read(body).await?;
+            return reviews::answer(&asked, &body);
+        }
+        match (method, named) {
+            (Method::GET, true) => verbs::get(&asked),
+            (Method::GET, false)
+                if asked.place.watch || asked.params.flag("watch") == Some(true) =>
+            {
+                watch::open(self, asked)
+            }
+            (Method::GET, false) => list::answer(self, &asked).await,
+            (Method::POST, _) => verbs::create(self, &asked, body::read(body).await?).await,
+            (Method::PUT, true) => verbs::update(self, &asked, body::read(body).await?).await,
+            (Method::PATCH, true) => verbs::patch(self, &asked, body::read(body).await?).await,
+            (Method::DELETE, true) => verbs::delete(self, &asked, body::read(body).await?).await,
+            (Method::DELETE, false) => {
+                verbs::delete_collection(self, &asked, body::read(body).await?).await
+            }
+            _ => Err(Failure::method_not_allowed()),
+        }
+    }
+
+    /// One command, made durable, or only decided.
+    pub(crate) async fn decide(
+        &self,
+        command: Command,
+        dry_run: bool,
+    ) -> Result<hindsight_core::Decision, Failure> {
+        if dry_run {
+            return Ok(hindsight_core::decide(&self.backend.state(), &command)?);
+        }
+        let mut answers = self.backend.submit(vec![command]).await?;
+        let answer = answers.pop();
+        let missing = || Failure::new(500, "InternalError", "the writer gave no answer");
+        Ok(answer.ok_or_else(missing)??)
+    }
+
+    pub(crate) fn command(&self, asked: &Asked, verb: &str, intent: Intent) -> Command {
+        let agent = asked.parts.headers.get(header::USER_AGENT);
+        let origin = Origin {
+            verb: verb.to_owned(),
+            uri: asked.parts.uri.to_string(),
+            user_agent: agent
+                .and_then(|value| value.to_str().ok())
+                .unwrap_or_default()
+                .to_owned(),
+            id: String::new(),
+        };
+        Command {
+            actor: Arc::clone(&asked.actor),
+            request: Arc::new(origin),
+            time: self.backend.now(),
+            seed: self.backend.seed(),
+            cause: Cause::Request,
+            intent,
+        }
+    }
+}
+
+impl Asked {
+    /// When the request came.
+    pub(crate) const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The storage key of the named object; the namespace of a create.
+    pub(crate) fn key(&self) -> ObjectKey {
+        let namespace = self.place.namespace.as_deref().unwrap_or_default();
+        let name = self.place.name.as_deref().unwrap_or_default();
+        ObjectKey::new(self.kind.resource.clone(), namespace, name)
+    }
+}
+
+fn resolve(state: &State, place: &Place) -> Result<(KindRef, Version), Failure> {
+    let resource = GroupResource::new(&place.group, &place.resource);
+    let kind = state
+        .kinds
+        .by_resource(&resource)
+        .ok_or_else(Failure::no_such_resource)?;
+    let version = kind
+        .served(&place.version)
+        .ok_or_else(Failure::no_such_resource)?;
+    if place.namespace.is_some() && !kind.is_namespaced() {
+        return Err(Failure::no_such_resource());
+    }
+    if place.name.is_some() && place.namespace.is_none() && kind.is_namespaced() {
+        return Err(Failure::no_such_resource());
+    }
+    let served = place.subresource.is_empty()
+        || version
+            .subresources
+            .iter()
+            .any(|one| one.name() == place.subresource);
+    if !served {
+        return Err(Failure::no_such_resource());
+    }
+    Ok((Arc::clone(kind), version.clone()))
+}

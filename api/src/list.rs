@@ -1,0 +1,272 @@
+//! Lists: which objects, at which revision, and the JSON around their stored bytes.
+
+use crate::backend::AsOf;
+use crate::body::ApiBody;
+use crate::handler::{Api, Asked};
+use crate::respond::{self, View};
+use crate::status::Failure;
+use crate::table;
+use crate::verbs::in_version;
+use bytes::Bytes;
+use hindsight_core::rejection::FieldCause;
+use hindsight_core::selector::{FieldSelector, LabelSelector};
+use hindsight_core::{Object, ObjectKey, Revision, State};
+use http::Response;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// What a selection came to.
+pub(crate) struct Page {
+    pub(crate) items: Vec<Arc<Object>>,
+    revision: Revision,
+    token: Option<String>,
+    remaining: Option<usize>,
+}
+
+/// Which objects a list or a watch shows.
+#[derive(Debug, Clone)]
+pub(crate) struct Selection {
+    resource: hindsight_core::GroupResource,
+    namespace: Option<String>,
+    labels: LabelSelector,
+    fields: FieldSelector,
+}
+
+impl Selection {
+    pub(crate) fn of(asked: &Asked) -> Result<Self, Failure> {
+        let labels = LabelSelector::parse(asked.params.text("labelSelector"))
+            .map_err(Failure::bad_request)?;
+        let text = asked.params.text("fieldSelector");
+        let fields = FieldSelector::parse(text, &asked.kind, &asked.version.name)
+            .map_err(Failure::bad_request)?;
+        let namespace = asked
+            .place
+            .namespace
+            .clone()
+            .filter(|namespace| !namespace.is_empty());
+        Ok(Self {
+            resource: asked.kind.resource.clone(),
+            namespace,
+            labels,
+            fields,
+        })
+    }
+
+    /// Whether nothing but the place selects.
+    fn is_plain(&self) -> bool {
+        self.labels.is_empty() && self.fields.is_empty()
+    }
+
+    pub(crate) fn covers(&self, key: &ObjectKey) -> bool {
+        key.resource == self.resource
+            && self
+                .namespace
+                .as_deref()
+                .is_none_or(|wanted| *key.namespace == *wanted)
+    }
+
+    pub(crate) fn matches(&self, object: &Object) -> bool {
+        if !self.labels.matches(&object.meta.labels) {
+            return false;
+        }
+        let body = if self.fields.needs_body() {
+            object.document()
+        } else {
+            Value::Null
+        };
+        self.fields
+            .matches(&object.key.namespace, &object.key.name, &body)
+    }
+
+    pub(crate) fn objects<'a>(&'a self, state: &'a State) -> impl Iterator<Item = &'a Arc<Object>> {
+        let objects = state.list(&self.resource, self.namespace.as_deref());
+        objects.filter(|object| self.matches(object))
+    }
+}
+
+pub(crate) async fn answer(api: &Api, asked: &Asked) -> Result<Response<ApiBody>, Failure> {
+    let page = select(api, asked).await?;
+    Ok(render(asked, &page))
+}
+
+/// The page that the request's parameters ask for.
+pub(crate) async fn select(api: &Api, asked: &Asked) -> Result<Page, Failure> {
+    let selection = Selection::of(asked)?;
+    let limit = asked
+        .params
+        .integer("limit")?
+        .and_then(|limit| usize::try_from(limit).ok());
+    let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
+    let (state, after) = start(api, asked).await?;
+    let follows = |object: &&Arc<Object>| {
+        let place = (&*object.key.namespace, &*object.key.name);
+        after
+            .as_ref()
+            .is_none_or(|(namespace, name)| place > (namespace.as_str(), name.as_str()))
+    };
+    let mut rest = selection.objects(&state).filter(follows);
+    let items: Vec<Arc<Object>> = rest.by_ref().take(limit).cloned().collect();
+    let more = rest.next().is_some();
+    let last = items.last().filter(|_| more);
+    let token = last.map(|last| encode_token(state.revision, &last.key));
+    let plain = selection.is_plain();
+    let remaining = (more && plain).then(|| rest.count() + 1);
+    Ok(Page {
+        items,
+        revision: state.revision,
+        token,
+        remaining,
+    })
+}
+
+/// The state to list, and where to go on. Source: the table of list semantics by limit, continue,
+/// resourceVersion and resourceVersionMatch.
+async fn start(
+    api: &Api,
+    asked: &Asked,
+) -> Result<(Arc<State>, Option<(String, String)>), Failure> {
+    let params = &asked.params;
+    let text = params.text("resourceVersion");
+    let token = params.text("continue");
+    let matching = params.text("resourceVersionMatch");
+    check_match(text, token, matching)?;
+    if !token.is_empty() {
+        if !matches!(text, "" | "0") {
+            let message = "specifying resource version is not allowed when using continue";
+            return Err(Failure::bad_request(message));
+        }
+        let (revision, namespace, name) = decode_token(token)?;
+        let state = api.backend.as_of(AsOf::Revision(revision)).await?;
+        return Ok((state, Some((namespace, name))));
+    }
+    let Some(revision) = params
+        .revision()?
+        .filter(|revision| *revision > Revision::ZERO)
+    else {
+        return Ok((Arc::clone(&asked.state), None));
+    };
+    if revision > asked.state.revision {
+        return Err(Failure::too_large_version(
+            revision.0,
+            asked.state.revision.0,
+        ));
+    }
+    let paged = params.integer("limit")?.is_some_and(|limit| limit > 0);
+    if matching == "Exact" || (matching.is_empty() && paged) {
+        return Ok((api.backend.as_of(AsOf::Revision(revision)).await?, None));
+    }
+    Ok((Arc::clone(&asked.state), None))
+}
+
+fn check_match(revision: &str, token: &str, matching: &str) -> Result<(), Failure> {
+    let field = "resourceVersionMatch";
+    let forbidden = |why: &str| vec![FieldCause::forbidden(field, why)];
+    let causes = match matching {
+        "" => Vec::new(),
+        _ if revision.is_empty() => {
+            forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")
+        }
+        _ if !token.is_empty() => {
+            forbidden("resourceVersionMatch is forbidden when continue is provided")
+        }
+        "Exact" if revision == "0" => {
+            forbidden("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"")
+        }
+        "Exact" | "NotOlderThan" => Vec::new(),
+        other => vec![FieldCause::not_supported(
+            field,
+            other,
+            &["Exact", "NotOlderThan", ""],
+        )],
+    };
+    if causes.is_empty() {
+        Ok(())
+    } else {
+        Err(Failure::invalid_options("ListOptions", causes))
+    }
+}
+
+/// `items` are spliced from the stored bytes.
+pub(crate) fn render(asked: &Asked, page: &Page) -> Response<ApiBody> {
+    let syntax = asked.accept.syntax;
+    let mut metadata = json!({"resourceVersion": page.revision.to_string()});
+    if let Some(members) = metadata.as_object_mut() {
+        match &page.token {
+            Some(token) => drop(members.insert("continue".into(), token.as_str().into())),
+            None if asked.kind.is_custom() => drop(members.insert("continue".into(), "".into())),
+            None => {}
+        }
+        if let Some(remaining) = page.remaining {
+            members.insert("remainingItemCount".into(), remaining.into());
+        }
+    }
+    let items: Vec<&Object> = page.items.iter().map(|object| &**object).collect();
+    match asked.accept.view {
+        View::Table => {
+            let envelope = table::Envelope {
+                metadata,
+                ..table::Envelope::default()
+            };
+            respond::json(200, &table::of(asked, &items, envelope), syntax)
+        }
+        View::Metadata => {
+            let items: Vec<Value> = items
+                .iter()
+                .map(|object| table::metadata_only(object))
+                .collect();
+            let list = json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
+                "metadata": metadata, "items": items});
+            respond::json(200, &list, syntax)
+        }
+        View::Object => {
+            let head = format!(
+                "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{metadata},\"items\":[",
+                asked.kind.list_kind,
+                asked.kind.api_version(&asked.version.name)
+            );
+            let size: usize = items.iter().map(|object| object.body.len() + 1).sum();
+            let mut bytes = Vec::with_capacity(head.len() + size + 2);
+            bytes.extend_from_slice(head.as_bytes());
+            for (index, object) in items.iter().enumerate() {
+                if index > 0 {
+                    bytes.push(b',');
+                }
+                bytes.extend_from_slice(&in_version(asked, object));
+            }
+            bytes.extend_from_slice(b"]}");
+            respond::json_bytes(200, Bytes::from(bytes), syntax)
+        }
+    }
+}
+
+/// Opaque to clients: hex of a small document.
+fn encode_token(revision: Revision, last: &ObjectKey) -> String {
+    use std::fmt::Write;
+    let document = json!({"v": "meta.k8s.io/v1", "rv": revision.0, "ns": &*last.namespace,
+        "start": &*last.name});
+    let mut token = String::new();
+    for byte in document.to_string().bytes() {
+        write!(token, "{byte:02x}").ok();
+    }
+    token
+}
+
+fn decode_token(token: &str) -> Result<(Revision, String, String), Failure> {
+    let digits: Option<Vec<u32>> = token.chars().map(|digit| digit.to_digit(16)).collect();
+    let parsed = digits
+        .filter(|digits| digits.len() % 2 == 0)
+        .and_then(|digits| {
+            let pair = |pair: &[u32]| u8::try_from(pair.first()? * 16 + pair.last()?).ok();
+            let bytes: Option<Vec<u8>> = digits.chunks(2).map(pair).collect();
+            let document: Value = serde_json::from_slice(&bytes?).ok()?;
+            let text = |member: &str| Some(document.get(member)?.as_str()?.to_owned());
+            Some((
+                Revision(document.get("rv")?.as_u64()?),
+                text("ns")?,
+                text("start")?,
+            ))
+        });
+    parsed.ok_or_else(|| {
+        Failure::bad_request("invalid continue token: continue key is not valid: encoded value")
+    })
+}

@@ -1,0 +1,156 @@
+//! A request's path: which resource, object and subresource it speaks of, and at which time.
+
+use crate::backend::AsOf;
+use crate::status::Failure;
+use hindsight_core::{Revision, Time};
+
+/// What a path names.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Place {
+    pub(crate) group: String,
+    pub(crate) version: String,
+    pub(crate) namespace: Option<String>,
+    pub(crate) resource: String,
+    pub(crate) name: Option<String>,
+    pub(crate) subresource: String,
+    /// The old `/watch/` form.
+    pub(crate) watch: bool,
+}
+
+/// Takes `/as-of/<revision or time>` off a path.
+pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
+    let Some(rest) = path.strip_prefix("/as-of/") else {
+        return Ok((None, path));
+    };
+    let (point, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let point = percent_decode(point)?;
+    let parsed = point
+        .parse()
+        .map(|revision| AsOf::Revision(Revision(revision)))
+        .ok()
+        .or_else(|| Time::parse(&point).map(AsOf::Time));
+    let parsed = parsed.ok_or_else(|| {
+        Failure::bad_request(format!(
+            "{point:?} is neither a revision nor an RFC 3339 time"
+        ))
+    })?;
+    Ok((Some(parsed), if rest.is_empty() { "/" } else { rest }))
+}
+
+/// Reads the path of a resource; `None` where it is not one.
+pub(crate) fn place(path: &str) -> Result<Option<Place>, Failure> {
+    let segments = path.split('/').filter(|segment| !segment.is_empty());
+    let segments = segments
+        .map(percent_decode)
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut rest = segments.iter().map(String::as_str);
+    let (group, version) = match (rest.next(), rest.next()) {
+        (Some("api"), Some(version)) => ("", version),
+        (Some("apis"), Some(group)) => match rest.next() {
+            Some(version) => (group, version),
+            None => return Ok(None),
+        },
+        _ => return Ok(None),
+    };
+    let mut rest: Vec<&str> = rest.collect();
+    let mut place = Place {
+        group: group.into(),
+        version: version.into(),
+        ..Place::default()
+    };
+    if rest.first() == Some(&"watch") {
+        place.watch = true;
+        rest.remove(0);
+    }
+    if let ["namespaces", namespace, resource, ..] = rest.as_slice()
+        && !matches!(*resource, "status" | "finalize")
+    {
+        place.namespace = Some((*namespace).to_owned());
+        rest.drain(..2);
+    }
+    let Some((resource, rest)) = rest.split_first() else {
+        return Ok(None);
+    };
+    place.resource = (*resource).to_owned();
+    place.name = rest.first().map(|name| (*name).to_owned());
+    place.subresource = rest.get(1..).unwrap_or_default().join("/");
+    if place
+        .name
+        .as_deref()
+        .is_some_and(|name| matches!(name, "." | ".."))
+    {
+        return Err(Failure::bad_request("Name parameter invalid"));
+    }
+    Ok(Some(place))
+}
+
+/// `%xx` to bytes; what is not UTF-8 is refused.
+pub(crate) fn percent_decode(text: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
+        let (Some(high), Some(low)) = (digit(), digit()) else {
+            return Err(Failure::bad_request(format!(
+                "invalid URL escape in {text:?}"
+            )));
+        };
+        bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::bad_request("the URL is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_resources_objects_and_subresources() {
+        for (path, expected) in [
+            ("/api/v1/namespaces/d/configmaps/a", "/v1 d configmaps a "),
+            ("/api/v1/namespaces/d", "/v1 - namespaces d "),
+            ("/api/v1/namespaces/d/status", "/v1 - namespaces d status"),
+            ("/apis/apps/v1/deployments", "apps/v1 - deployments - "),
+            (
+                "/apis/apps/v1/namespaces/d/deployments/w/scale",
+                "apps/v1 d deployments w scale",
+            ),
+            ("/api/v1/nodes/n%31", "/v1 - nodes n1 "),
+        ] {
+            let place = place(path).expect("readable").expect("a resource");
+            let or_dash = |text: &Option<String>| text.clone().unwrap_or("-".into());
+            let seen = format!(
+                "{}/{} {} {} {} {}",
+                place.group,
+                place.version,
+                or_dash(&place.namespace),
+                place.resource,
+                or_dash(&place.name),
+                place.subresource
+            );
+            assert_eq!(seen, expected);
+        }
+        for path in ["/", "/api", "/apis/apps", "/version", "/api/v1"] {
+            assert_eq!(place(path).expect("readable"), None, "{path}");
+        }
+        assert!(place("/api/v1/namespaces/d/configmaps/..").is_err());
+        assert!(place("/api/v1/nodes/%zz").is_err() && place("/api/v1/nodes/%ff").is_err());
+    }
+
+    #[test]
+    fn a_point_in_time_stands_before_the_path() {
+        let split = |path| split_time(path).expect("readable");
+        assert_eq!(split("/api/v1"), (None, "/api/v1"));
+        assert_eq!(
+            split("/as-of/7/api/v1"),
+            (Some(AsOf::Revision(Revision(7))), "/api/v1")
+        );
+        let time = split("/as-of/1970-01-01T00:00:01Z/api").0;
+        assert_eq!(time, Some(AsOf::Time(Time(1_000_000))));
+        assert!(split_time("/as-of/soon/api").is_err());
+    }
+}

@@ -1,0 +1,140 @@
+//! Answers: JSON or YAML, warnings, and what a client accepts.
+
+use crate::body::{ApiBody, Syntax};
+use crate::status::Failure;
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode, header};
+use serde_json::Value;
+
+/// What a client wants to see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum View {
+    Object,
+    Table,
+    Metadata,
+}
+
+/// The first acceptable alternative of an `Accept` header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Accept {
+    pub(crate) view: View,
+    pub(crate) syntax: Syntax,
+}
+
+pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, Failure> {
+    let text = headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or("*/*");
+    text.split(',')
+        .find_map(alternative)
+        .ok_or_else(Failure::not_acceptable)
+}
+
+fn alternative(text: &str) -> Option<Accept> {
+    let mut parts = text.split(';').map(str::trim);
+    let syntax = match parts.next()? {
+        "" | "*/*" | "application/json" | "application/*" => Syntax::Json,
+        "application/yaml" => Syntax::Yaml,
+        _ => return None,
+    };
+    let mut view = View::Object;
+    for part in parts {
+        match part.split_once('=') {
+            Some(("as", "Table")) => view = View::Table,
+            Some(("as", "PartialObjectMetadata" | "PartialObjectMetadataList")) => {
+                view = View::Metadata;
+            }
+            Some(("as", _)) => return None,
+            _ => {}
+        }
+    }
+    Some(Accept { view, syntax })
+}
+
+/// How the request's body is written; JSON where nothing is said.
+pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {
+    match media_type(headers).as_str() {
+        "" | "application/json" => Ok(Syntax::Json),
+        "application/yaml" => Ok(Syntax::Yaml),
+        _ => Err(Failure::unsupported(&[
+            "application/json",
+            "application/yaml",
+        ])),
+    }
+}
+
+pub(crate) fn media_type(headers: &HeaderMap) -> String {
+    let text = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok());
+    let media = text
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default();
+    media.trim().to_lowercase()
+}
+
+pub(crate) fn json_bytes(code: u16, bytes: Bytes, syntax: Syntax) -> Response<ApiBody> {
+    if syntax == Syntax::Yaml {
+        let document: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        if let Ok(yaml) = serde_saphyr::to_string(&document) {
+            return build(code, "application/yaml", ApiBody::full(yaml));
+        }
+    }
+    build(code, "application/json", ApiBody::full(bytes))
+}
+
+pub(crate) fn json(code: u16, document: &Value, syntax: Syntax) -> Response<ApiBody> {
+    json_bytes(
+        code,
+        serde_json::to_vec(document).unwrap_or_default().into(),
+        syntax,
+    )
+}
+
+pub(crate) fn text(code: u16, text: &str) -> Response<ApiBody> {
+    build(
+        code,
+        "text/plain; charset=utf-8",
+        ApiBody::full(text.to_owned()),
+    )
+}
+
+pub(crate) fn stream(body: ApiBody) -> Response<ApiBody> {
+    build(200, "application/json", body)
+}
+
+fn build(code: u16, media: &'static str, body: ApiBody) -> Response<ApiBody> {
+    let mut response = Response::new(body);
+    *response.status_mut() =
+        StatusCode::from_u16(code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static(media),
+    );
+    response
+}
+
+/// A failure in the client's syntax.
+pub(crate) fn failure(failure: &Failure, syntax: Syntax) -> Response<ApiBody> {
+    let mut response = json(failure.code, &failure.to_json(), syntax);
+    if let Some(seconds) = failure.retry_after() {
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// `Warning: 299 - "..."`, one for each.
+pub(crate) fn warn(response: &mut Response<ApiBody>, warnings: &[String]) {
+    for warning in warnings {
+        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
+        let value = format!("299 - \"{text}\"");
+        if let Ok(value) = header::HeaderValue::from_str(&value) {
+            response.headers_mut().append(header::WARNING, value);
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! `metav1.Status`: the one place where an answer of the domain becomes an HTTP code.
+
+use crate::backend::{AsOfError, Unavailable};
+use hindsight_core::Rejection;
+use hindsight_core::kind::GroupResource;
+use hindsight_core::rejection::FieldCause;
+use serde_json::{Value, json};
+
+/// A failure as clients see it.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure {
+    pub(crate) code: u16,
+    reason: &'static str,
+    message: String,
+    details: Option<Value>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            reason,
+            message: message.into(),
+            details: None,
+        }
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+        Self::new(400, "BadRequest", message)
+    }
+
+    pub(crate) fn unauthorized() -> Self {
+        Self::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    pub(crate) fn method_not_allowed() -> Self {
+        let message = "the server does not allow this method on the requested resource";
+        Self::new(405, "MethodNotAllowed", message).with(json!({}))
+    }
+
+    pub(crate) fn no_such_resource() -> Self {
+        let message = "the server could not find the requested resource";
+        Self::new(404, "NotFound", message).with(json!({}))
+    }
+
+    pub(crate) fn not_acceptable() -> Self {
+        let message = "only the following media types are accepted: application/json, \
+                       application/yaml";
+        Self::new(406, "NotAcceptable", message)
+    }
+
+    pub(crate) fn unsupported(accepted: &[&str]) -> Self {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {}",
+            accepted.join(", ")
+        );
+        Self::new(415, "UnsupportedMediaType", message)
+    }
+
+    pub(crate) fn expired(message: impl Into<String>) -> Self {
+        Self::new(410, "Expired", message)
+    }
+
+    pub(crate) fn too_large_version(asked: u64, newest: u64) -> Self {
+        let message = format!("Too large resource version: {asked}, current: {newest}");
+        Self::new(504, "Timeout", message.clone()).with(json!({
+            "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+            "retryAfterSeconds": 1,
+        }))
+    }
+
+    /// 422 on an options type of `meta.k8s.io`.
+    pub(crate) fn invalid_options(kind: &str, causes: Vec<FieldCause>) -> Self {
+        Self::from(Rejection::Invalid {
+            group: "meta.k8s.io".into(),
+            kind: kind.into(),
+            name: "".into(),
+            causes,
+        })
+    }
+
+    fn with(mut self, details: Value) -> Self {
+        self.details = Some(details);
+        self
+    }
+
+    /// The document that says so.
+    pub(crate) fn to_json(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": self.message,
+            "code": self.code,
+        });
+        if let Some(members) = status.as_object_mut() {
+            if !self.reason.is_empty() {
+                members.insert("reason".into(), self.reason.into());
+            }
+            if let Some(details) = &self.details {
+                members.insert("details".into(), details.clone());
+            }
+        }
+        status
+    }
+
+    pub(crate) fn retry_after(&self) -> Option<u64> {
+        self.details.as_ref()?.get("retryAfterSeconds")?.as_u64()
+    }
+}
+
+fn details(resource: &GroupResource, name: &str) -> Value {
+    let mut details = json!({"name": name, "kind": &*resource.resource});
+    if let Some(members) = details
+        .as_object_mut()
+        .filter(|_| !resource.group.is_empty())
+    {
+        members.insert("group".into(), Value::from(&*resource.group));
+    }
+    details
+}
+
+fn causes(causes: &[FieldCause]) -> Value {
+    let one = |cause: &FieldCause| json!({"reason": cause.reason, "message": cause.message, "field": cause.field});
+    causes.iter().map(one).collect()
+}
+
+impl From<Rejection> for Failure {
+    fn from(rejection: Rejection) -> Self {
+        let message = rejection.to_string();
+        match rejection {
+            Rejection::BadRequest(_) => Self::bad_request(message),
+            Rejection::Forbidden {
+                resource,
+                name,
+                causes: found,
+                ..
+            } => {
+                let mut details = details(&resource, &name);
+                if let Some(members) = details.as_object_mut().filter(|_| !found.is_empty()) {
+                    members.insert("causes".into(), causes(&found));
+                }
+                Self::new(403, "Forbidden", message).with(details)
+            }
+            Rejection::NotFound { resource, name } => {
+                Self::new(404, "NotFound", message).with(details(&resource, &name))
+            }
+            Rejection::AlreadyExists {
+                resource,
+                name,
+                generated,
+                ..
+            } => {
+                let mut details = details(&resource, &name);
+                if let Some(members) = details.as_object_mut().filter(|_| generated) {
+                    members.insert("retryAfterSeconds".into(), json!(1));
+                }
+                Self::new(409, "AlreadyExists", message).with(details)
+            }
+            Rejection::Conflict { resource, name, .. } => {
+                Self::new(409, "Conflict", message).with(details(&resource, &name))
+            }
+            Rejection::TooLarge(_) => Self::new(413, "RequestEntityTooLarge", message),
+            Rejection::UnsupportedMediaType(_) => Self::new(415, "UnsupportedMediaType", message),
+            Rejection::Invalid {
+                group,
+                kind,
+                name,
+                causes: found,
+            } => Self::new(422, "Invalid", message).with(json!({
+                "name": &*name, "group": &*group, "kind": &*kind, "causes": causes(&found),
+            })),
+            Rejection::Unprocessable => Self::new(422, "Invalid", message).with(json!({})),
+            Rejection::Internal(_) => Self::new(500, "", message),
+            Rejection::Stale { .. } => Self::new(409, "Conflict", message),
+        }
+    }
+}
+
+impl From<Unavailable> for Failure {
+    fn from(unavailable: Unavailable) -> Self {
+        let message = unavailable.to_string();
+        let retry = json!({"retryAfterSeconds": 1});
+        match unavailable {
+            Unavailable::Overloaded => Self::new(429, "TooManyRequests", message).with(retry),
+            Unavailable::Poisoned(_) => Self::new(500, "InternalError", message),
+            Unavailable::Stopping => Self::new(503, "ServiceUnavailable", message).with(retry),
+        }
+    }
+}
+
+impl From<AsOfError> for Failure {
+    fn from(error: AsOfError) -> Self {
+        match error {
+            AsOfError::Future { asked, newest } => Self::too_large_version(asked.0, newest.0),
+            AsOfError::Pruned { .. } => Self::expired(error.to_string()),
+            AsOfError::Unreadable(_) => Self::new(500, "InternalError", error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! One verb, one file.
+
+mod delete;
+mod delete_collection;
+mod write;
+
+pub(crate) use delete::delete;
+pub(crate) use delete_collection::delete_collection;
+pub(crate) use write::{create, patch, update};
+
+use crate::body::ApiBody;
+use crate::handler::Asked;
+use crate::respond::{self, View};
+use crate::status::Failure;
+use crate::table;
+use bytes::Bytes;
+use hindsight_core::{Object, Rejection, scale::scale_of};
+use http::Response;
+use serde_json::Value;
+
+/// `get`: the stored bytes, unless another form was asked for.
+pub(crate) fn get(asked: &Asked) -> Result<Response<ApiBody>, Failure> {
+    let key = asked.key();
+    if let Some(wanted) = asked
+        .params
+        .revision()?
+        .filter(|wanted| *wanted > asked.state.revision)
+    {
+        return Err(Failure::too_large_version(wanted.0, asked.state.revision.0));
+    }
+    let object = asked.state.get(&key).ok_or_else(|| {
+        Failure::from(Rejection::NotFound {
+            resource: key.resource.clone(),
+            name: key.name.clone(),
+        })
+    })?;
+    show(asked, 200, object)
+}
+
+/// An object in the form and version that the client asked for.
+pub(crate) fn show(
+    asked: &Asked,
+    code: u16,
+    object: &Object,
+) -> Result<Response<ApiBody>, Failure> {
+    let syntax = asked.accept.syntax;
+    if asked.place.subresource == "scale" {
+        let scale = scale_of(&asked.version, object).ok_or_else(Failure::no_such_resource)?;
+        return Ok(respond::json(code, &scale, syntax));
+    }
+    Ok(match asked.accept.view {
+        View::Object => respond::json_bytes(code, in_version(asked, object), syntax),
+        View::Metadata => respond::json(code, &table::metadata_only(object), syntax),
+        View::Table => {
+            let table = table::of(asked, &[object], table::Envelope::default());
+            respond::json(code, &table, syntax)
+        }
+    })
+}
+
+/// The body in the requested version; the stored bytes where that is the stored one.
+pub(crate) fn in_version(asked: &Asked, object: &Object) -> Bytes {
+    let wanted = asked.kind.api_version(&asked.version.name);
+    if *object.type_meta.api_version == *wanted {
+        return object.body.clone();
+    }
+    let mut document = object.document();
+    if let Some(root) = document.as_object_mut() {
+        root.insert("apiVersion".into(), Value::from(wanted));
+    }
+    serde_json::to_vec(&document).unwrap_or_default().into()
+}

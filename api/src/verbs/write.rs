@@ -1,0 +1,192 @@
+//! `create`, `update`, `patch`.
+
+use super::show;
+use crate::body::{ApiBody, Syntax, decode};
+use crate::handler::{Api, Asked};
+use crate::respond;
+use crate::status::Failure;
+use bytes::Bytes;
+use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
+use hindsight_core::object::ObjectKey;
+use hindsight_core::{Decision, Object, Outcome};
+use http::Response;
+use serde_json::Value;
+
+const PATCH_TYPES: [&str; 3] = [
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+];
+
+pub(crate) async fn create(
+    api: &Api,
+    asked: &Asked,
+    body: Bytes,
+) -> Result<Response<ApiBody>, Failure> {
+    if asked.place.subresource == "binding" || asked.place.subresource == "eviction" {
+        return Err(Failure::method_not_allowed());
+    }
+    if asked.place.name.is_some() {
+        return Err(Failure::method_not_allowed());
+    }
+    let dry_run = asked.params.dry_run("CreateOptions")?;
+    let validation = asked.params.field_validation("CreateOptions")?;
+    let object = document(asked, &body)?;
+    let intent = Intent::Create(Create {
+        key: namespaced(asked, &object)?,
+        version: asked.version.name.clone(),
+        object,
+        validation,
+    });
+    let decision = api
+        .decide(api.command(asked, "create", intent), dry_run)
+        .await?;
+    answer(asked, &decision, dry_run)
+}
+
+pub(crate) async fn update(
+    api: &Api,
+    asked: &Asked,
+    body: Bytes,
+) -> Result<Response<ApiBody>, Failure> {
+    let dry_run = asked.params.dry_run("UpdateOptions")?;
+    let validation = asked.params.field_validation("UpdateOptions")?;
+    let object = document(asked, &body)?;
+    let intent = Intent::Update(Update {
+        key: asked.key(),
+        version: asked.version.name.clone(),
+        subresource: asked.place.subresource.as_str().into(),
+        object,
+        validation,
+    });
+    let decision = api
+        .decide(api.command(asked, "update", intent), dry_run)
+        .await?;
+    answer(asked, &decision, dry_run)
+}
+
+pub(crate) async fn patch(
+    api: &Api,
+    asked: &Asked,
+    body: Bytes,
+) -> Result<Response<ApiBody>, Failure> {
+    let dry_run = asked.params.dry_run("PatchOptions")?;
+    let validation = asked.params.field_validation("PatchOptions")?;
+    let media = respond::media_type(&asked.parts.headers);
+    let custom = asked.kind.is_custom();
+    let document = || decode(&body, Syntax::Json);
+    let patch = match media.as_str() {
+        "application/json-patch+json" => Patch::Json(document()?),
+        "application/merge-patch+json" => Patch::Merge(document()?),
+        "application/strategic-merge-patch+json" if !custom => Patch::Strategic(document()?),
+        _ => {
+            return Err(Failure::unsupported(
+                PATCH_TYPES
+                    .get(..if custom { 2 } else { 3 })
+                    .unwrap_or_default(),
+            ));
+        }
+    };
+    let intent = Intent::Patch(PatchObject {
+        key: asked.key(),
+        version: asked.version.name.clone(),
+        subresource: asked.place.subresource.as_str().into(),
+        patch,
+        validation,
+    });
+    let decision = api
+        .decide(api.command(asked, "patch", intent), dry_run)
+        .await?;
+    answer(asked, &decision, dry_run)
+}
+
+fn answer(asked: &Asked, decision: &Decision, dry_run: bool) -> Result<Response<ApiBody>, Failure> {
+    let object = decision.outcome.object();
+    let code = if matches!(decision.outcome, Outcome::Created(_)) {
+        201
+    } else {
+        200
+    };
+    let mut response = if dry_run && !decision.commits.is_empty() {
+        let stored = asked.state.get(&object.key);
+        show(
+            asked,
+            code,
+            &as_stored(object, stored.map(|stored| &**stored)),
+        )?
+    } else {
+        show(asked, code, object)?
+    };
+    respond::warn(&mut response, &decision.warnings);
+    Ok(response)
+}
+
+/// A dry run moves no revision: the answer keeps the stored one, and a new object has none.
+pub(super) fn as_stored(object: &Object, stored: Option<&Object>) -> Object {
+    let mut shown = object.clone();
+    let mut document = object.document();
+    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+        match stored {
+            Some(stored) => {
+                metadata.insert("resourceVersion".into(), stored.revision.to_string().into());
+            }
+            None => {
+                metadata.remove("resourceVersion");
+            }
+        }
+    }
+    shown.body = serde_json::to_vec(&document).unwrap_or_default().into();
+    shown
+}
+
+/// The body as a document of the endpoint's kind.
+fn document(asked: &Asked, body: &[u8]) -> Result<Value, Failure> {
+    let mut document = decode(body, respond::syntax(&asked.parts.headers)?)?;
+    if asked.place.subresource == "scale" {
+        return Ok(document);
+    }
+    let root = document
+        .as_object_mut()
+        .ok_or_else(|| Failure::bad_request("the body is not an object"))?;
+    let version = asked.kind.api_version(&asked.version.name);
+    let text = |member: &str| {
+        root.get(member)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (sent_version, sent_kind) = (text("apiVersion"), text("kind"));
+    if !sent_version.is_empty() && sent_version != version {
+        return Err(Failure::bad_request(format!(
+            "the API version in the data ({sent_version}) does not match the expected API version \
+             ({version})"
+        )));
+    }
+    if !sent_kind.is_empty() && sent_kind != *asked.kind.kind {
+        return Err(Failure::bad_request(format!(
+            "{sent_kind} in version \"{}\" cannot be handled as a {}",
+            asked.version.name, asked.kind.kind
+        )));
+    }
+    root.insert("apiVersion".into(), version.into());
+    root.insert("kind".into(), Value::from(&*asked.kind.kind));
+    Ok(document)
+}
+
+/// The namespace of a create, which the body may not contradict.
+fn namespaced(asked: &Asked, object: &Value) -> Result<ObjectKey, Failure> {
+    let key = asked.key();
+    let sent = object
+        .pointer("/metadata/namespace")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if asked.kind.is_namespaced() && key.namespace.is_empty() {
+        return Err(Failure::method_not_allowed());
+    }
+    if asked.kind.is_namespaced() && !sent.is_empty() && sent != &*key.namespace {
+        return Err(Failure::bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ));
+    }
+    Ok(key)
+}
