@@ -1,6 +1,7 @@
 //! A keep-alive HTTPS client: one connection, one request at a time, like one busy controller.
 
 use anyhow::{Context, Result, anyhow};
+use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt, Full};
@@ -136,26 +137,7 @@ fn roots(pem: &[u8]) -> Result<rustls::RootCertStore> {
 
 /// Standard base64, as kubeconfigs carry it.
 fn decode(text: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let (mut bits, mut width) = (0_u32, 0_u32);
-    for byte in text
-        .bytes()
-        .filter(|byte| !byte.is_ascii_whitespace() && *byte != b'=')
-    {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a' + 26,
-            b'0'..=b'9' => byte - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return Err(anyhow!("the kubeconfig holds bad base64")),
-        };
-        bits = (bits << 6) | u32::from(value);
-        width += 6;
-        if width >= 8 {
-            width -= 8;
-            bytes.push(u8::try_from((bits >> width) & 0xff)?);
-        }
-    }
-    Ok(bytes)
+    BASE64_STANDARD
+        .decode(text)
+        .context("the kubeconfig holds bad base64")
 }

@@ -1,1 +1,26 @@
-//! stub
+//! Hindsight as a library: [`ControlPlane::open`] gives a Kubernetes-compatible control plane on a
+//! directory or in memory. The only crate that reads the clock and makes randomness.
+
+#[cfg(feature = "http")]
+mod backend;
+mod bootstrap;
+mod collectors;
+mod control_plane;
+mod effects;
+mod history;
+#[cfg(feature = "http")]
+mod inspect;
+#[cfg(feature = "http")]
+mod service;
+
+#[cfg(feature = "http")]
+pub mod cli;
+#[cfg(feature = "http")]
+mod remote;
+#[cfg(feature = "http")]
+mod server;
+
+pub use control_plane::{Config, ControlPlane, OpenError};
+pub use history::LogHistory;
+#[cfg(feature = "http")]
+pub use service::Service;

@@ -1,2 +1,7 @@
 //! The hindsight process.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    hindsight::cli::run()
+}

@@ -1,6 +1,7 @@
 //! Defaults of built-in kinds, as a table of paths and values. Those that deletion, scaling or
 //! printing look at; a segment `*` stands for every item of a list.
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value};
 
 /// Resource, path to a container, member, JSON.
@@ -150,25 +151,11 @@ fn fold_string_data(document: &mut Value) {
     for (key, value) in plain {
         data.insert(
             key,
-            base64(value.as_str().unwrap_or_default().as_bytes()).into(),
+            BASE64_STANDARD
+                .encode(value.as_str().unwrap_or_default())
+                .into(),
         );
     }
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for chunk in bytes.chunks(3) {
-        let part = |at: usize| u32::from(chunk.get(at).copied().unwrap_or(0));
-        let bits = part(0) << 16 | part(1) << 8 | part(2);
-        for digit in 0..4_u32 {
-            let index = usize::try_from(bits >> (18 - 6 * digit) & 63).unwrap_or(0);
-            let padded = usize::try_from(digit).unwrap_or(0) > chunk.len();
-            let letter = ALPHABET.get(index).copied().unwrap_or(b'=');
-            text.push(if padded { '=' } else { char::from(letter) });
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -1,0 +1,80 @@
+//! The control plane as the HTTP surface sees it.
+
+use crate::control_plane::ControlPlane;
+use futures_util::future::BoxFuture;
+use hindsight_api::{AsOf, AsOfError, Backend, Expired, Unavailable};
+use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Time};
+use hindsight_log::WriteError;
+use std::sync::Arc;
+
+impl Backend for ControlPlane {
+    fn state(&self) -> Arc<State> {
+        Self::state(self)
+    }
+
+    fn changed(&self) -> tokio::sync::watch::Receiver<Revision> {
+        Self::changed(self)
+    }
+
+    fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired> {
+        Self::changes_after(self, revision, limit).map_err(|expired| Expired {
+            asked: expired.asked,
+            oldest: expired.oldest,
+        })
+    }
+
+    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>> {
+        Box::pin(async move {
+            let newest = Self::state(self);
+            if let AsOf::Revision(asked) = point {
+                if asked == newest.revision {
+                    return Ok(newest);
+                }
+                if asked > newest.revision {
+                    return Err(AsOfError::Future {
+                        asked,
+                        newest: newest.revision,
+                    });
+                }
+            }
+            let plane = self.clone();
+            let folded = tokio::task::spawn_blocking(move || plane.fold(point)).await;
+            let state = folded.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
+            state
+                .map(Arc::new)
+                .map_err(|error| AsOfError::Unreadable(error.to_string()))
+        })
+    }
+
+    fn submit(
+        &self,
+        commands: Vec<Command>,
+    ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>> {
+        Box::pin(async move {
+            Self::submit(self, commands)
+                .await
+                .map_err(|error| match error {
+                    WriteError::Overloaded => Unavailable::Overloaded,
+                    WriteError::Poisoned(reason) => Unavailable::Poisoned(reason),
+                    WriteError::Closed => Unavailable::Stopping,
+                })
+        })
+    }
+
+    fn now(&self) -> Time {
+        Self::now(self)
+    }
+
+    fn seed(&self) -> [u8; 16] {
+        Self::seed(self)
+    }
+}
+
+impl ControlPlane {
+    fn fold(&self, point: AsOf) -> Result<State, hindsight_log::Error> {
+        match point {
+            AsOf::Revision(revision) => self.reader().state_at(self.empty_state(), revision),
+            AsOf::Time(time) => self.reader().state_at_time(self.empty_state(), time),
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! `hindsight verify` and `hindsight replay`.
+
+use super::ask::{Source, empty_state};
+use super::{Directory, Output, show};
+use anyhow::{Result, bail};
+use clap::Args;
+use hindsight_core::Revision;
+use hindsight_log::verify;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+#[derive(Debug, Args)]
+pub(super) struct Verify {
+    #[command(flatten)]
+    directory: Directory,
+    /// How to print it
+    #[arg(long, short, default_value = "text")]
+    output: Output,
+}
+
+impl Verify {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let Source::Directory { reader, .. } = self.directory.source()? else {
+            bail!("a server holds the directory; stop it first, then verify");
+        };
+        let report = verify(&reader, |_| {})?;
+        let time = |time: Option<hindsight_core::Time>| time.map(|time| time.to_rfc3339_micros());
+        let document = json!({
+            "revision": report.newest, "commits": report.commits, "frames": report.frames,
+            "events": report.events, "first": time(report.first_time),
+            "last": time(report.last_time), "chain": report.chain,
+        });
+        if self.output == Output::Json {
+            show::json(&document);
+            return Ok(ExitCode::SUCCESS);
+        }
+        show::line(&format!(
+            "intact: revision {}, {} commits in {} frames, chain {}",
+            report.newest, report.commits, report.frames, report.chain
+        ));
+        for (event, count) in &report.events {
+            show::line(&format!("  {count:>8}  {event}"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Replay {
+    #[command(flatten)]
+    directory: Directory,
+    /// Stop after this revision
+    #[arg(long)]
+    until: Option<u64>,
+    /// How to print it
+    #[arg(long, short, default_value = "text")]
+    output: Output,
+}
+
+impl Replay {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let document = match self.directory.source()? {
+            Source::Directory { reader, .. } => {
+                let until = Revision(self.until.unwrap_or(u64::MAX));
+                let state = reader.state_at(empty_state(), until)?;
+                json!({"revision": state.revision, "hash": state.hash()})
+            }
+            Source::Server => {
+                let until = self.until.map_or(String::new(), |until| until.to_string());
+                self.directory
+                    .ask(&format!("/hindsight/v1/state?asOf={until}"))?
+            }
+        };
+        if self.output == Output::Json {
+            show::json(&document);
+        } else {
+            let revision = document
+                .get("revision")
+                .and_then(Value::as_u64)
+                .unwrap_or_default();
+            let hash = document
+                .get("hash")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            show::line(&format!("revision {revision}, state {hash}"));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,235 @@
+//! The control plane: log, state, projections and collectors, opened and wired together.
+
+use crate::collectors::{self, Collectors};
+use crate::{bootstrap, effects};
+use arc_swap::ArcSwap;
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, builtin};
+use hindsight_log::{
+    DirectoryLock, Error, Log, MemoryStorage, Publish, Reader, SledStorage, Storage, Submitted,
+    WriteError, Writer,
+};
+use hindsight_projector::{Expired, Window};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use tokio::sync::{oneshot, watch};
+
+const WINDOW_CHANGES_MAX: usize = 100_000;
+const WINDOW_BYTES_MAX: usize = 16 << 20;
+
+/// How to open a control plane.
+#[derive(Debug, Clone, Default)]
+pub struct Config {
+    /// Where the log lives; without it everything is kept in memory and lost at the end.
+    pub data_dir: Option<PathBuf>,
+    /// Leave garbage, namespaces and finished jobs alone.
+    pub without_collectors: bool,
+}
+
+/// Why it could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] Error),
+    /// The first objects could not be written.
+    #[error("the first objects could not be written: {0}")]
+    Bootstrap(String),
+}
+
+/// An open control plane. Cheap to clone; the last clone closes it.
+#[derive(Debug, Clone)]
+pub struct ControlPlane {
+    shared: Arc<Shared>,
+}
+
+/// What readers see: swapped as one value after every durable batch.
+#[derive(Debug)]
+struct Published {
+    state: Arc<State>,
+    window: Window,
+}
+
+#[derive(Debug)]
+struct Shared {
+    // Dropped in this order: collectors stop submitting before the writer drains, and the lock goes last.
+    collectors: Mutex<Option<Collectors>>,
+    writer: Arc<Writer>,
+    reader: Reader,
+    published: Arc<ArcSwap<Published>>,
+    changed: watch::Receiver<Revision>,
+    builtin: Arc<BuiltinKinds>,
+    lock: Mutex<Option<DirectoryLock>>,
+}
+
+/// Tells readers, watchers and collectors, in that order.
+struct Publisher {
+    published: Arc<ArcSwap<Published>>,
+    changed: watch::Sender<Revision>,
+    collectors: crossbeam_channel::Sender<collectors::Batch>,
+    window: Window,
+}
+
+impl Publish for Publisher {
+    fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
+        for change in &changes {
+            self.window.push(Arc::clone(change));
+        }
+        let state = Arc::new(state);
+        let revision = state.revision;
+        let published = Published {
+            state: Arc::clone(&state),
+            window: self.window.clone(),
+        };
+        self.published.store(Arc::new(published));
+        self.changed.send_replace(revision);
+        // Without collectors nobody listens, which is fine.
+        self.collectors.send((state, changes)).ok();
+    }
+}
+
+impl ControlPlane {
+    /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads.
+    pub fn open(config: Config) -> Result<Self, OpenError> {
+        let (lock, storage) = match &config.data_dir {
+            None => (None, Arc::new(MemoryStorage::default()) as Arc<dyn Storage>),
+            Some(directory) => {
+                let (lock, storage) = open_directory(directory)?;
+                (Some(lock), storage)
+            }
+        };
+        let builtin = Arc::new(BuiltinKinds::new(builtin::kinds(), None));
+        let (log, state) = Log::open(storage, State::new(Arc::clone(&builtin)))?;
+        let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
+        let first = Published {
+            state: Arc::new(state.clone()),
+            window: window.clone(),
+        };
+        let published = Arc::new(ArcSwap::from_pointee(first));
+        let (sender, changed) = watch::channel(state.revision);
+        let (feed, changes) = crossbeam_channel::unbounded();
+        let publisher = Publisher {
+            published: Arc::clone(&published),
+            changed: sender,
+            collectors: feed,
+            window,
+        };
+        let reader = log.reader.clone();
+        let writer = Arc::new(log.start(state.clone(), Box::new(publisher))?);
+        let collectors = if config.without_collectors {
+            drop(changes);
+            None
+        } else {
+            Some(Collectors::start(state, changes, Arc::downgrade(&writer))?)
+        };
+        let shared = Shared {
+            collectors: Mutex::new(collectors),
+            writer,
+            reader,
+            published,
+            changed,
+            builtin,
+            lock: Mutex::new(lock),
+        };
+        let plane = Self {
+            shared: Arc::new(shared),
+        };
+        bootstrap::run(&plane)?;
+        Ok(plane)
+    }
+
+    /// The newest durable state.
+    pub fn state(&self) -> Arc<State> {
+        Arc::clone(&self.shared.published.load().state)
+    }
+
+    /// Before the first commit: what a log is folded into.
+    pub fn empty_state(&self) -> State {
+        State::new(Arc::clone(&self.shared.builtin))
+    }
+
+    /// Reads the log.
+    pub fn reader(&self) -> &Reader {
+        &self.shared.reader
+    }
+
+    /// Tells whenever the state has moved.
+    pub fn changed(&self) -> watch::Receiver<Revision> {
+        self.shared.changed.clone()
+    }
+
+    /// Changes after a revision, oldest first; empty when there are none yet.
+    pub fn changes_after(
+        &self,
+        revision: Revision,
+        limit: usize,
+    ) -> Result<Vec<Arc<Change>>, Expired> {
+        self.shared.published.load().window.after(revision, limit)
+    }
+
+    /// Decides and makes durable; all commands go into one batch.
+    pub async fn submit(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Vec<Result<Decision, Rejection>>, WriteError> {
+        let (sender, receiver) = oneshot::channel();
+        // A client that is gone does not hear the answer; the write stands.
+        let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
+        self.shared.writer.submit(commands, reply);
+        receiver.await.unwrap_or(Err(WriteError::Closed))
+    }
+
+    /// As [`Self::submit`], for callers without a runtime. Must not be called inside one.
+    pub fn submit_blocking(
+        &self,
+        commands: Vec<Command>,
+    ) -> Result<Vec<Result<Decision, Rejection>>, WriteError> {
+        let (sender, receiver) = crossbeam_channel::bounded(1);
+        let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
+        self.shared.writer.submit(commands, reply);
+        receiver.recv().unwrap_or(Err(WriteError::Closed))
+    }
+
+    /// What a command would come to; nothing is written.
+    pub fn preview(&self, command: &Command) -> Result<Decision, Rejection> {
+        hindsight_core::decide(&self.state(), command)
+    }
+
+    /// The wall clock, for commands.
+    pub fn now(&self) -> hindsight_core::Time {
+        effects::now()
+    }
+
+    /// Fresh randomness, for one command.
+    pub fn seed(&self) -> [u8; 16] {
+        effects::seed()
+    }
+
+    /// Writes into the lock where the server listens, so that others can be told.
+    pub fn describe_holder(&self, address: &str) -> Result<(), Error> {
+        let mut lock = self
+            .shared
+            .lock
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        lock.as_mut().map_or(Ok(()), |lock| lock.describe(address))
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let mut collectors = self
+            .collectors
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        drop(collectors.take());
+    }
+}
+
+/// The lock first: nothing is read or written before it is held.
+pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
+    let lock = DirectoryLock::acquire(directory)?;
+    let storage = SledStorage::open(&directory.join("events"))?;
+    Ok((lock, Arc::new(storage)))
+}

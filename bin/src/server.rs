@@ -1,0 +1,81 @@
+//! The server process: TLS, identities, connections, and a clean end.
+
+mod admin;
+mod auth;
+mod connection;
+mod kubeconfig;
+mod pki;
+
+pub(crate) use admin::point;
+
+use crate::{Config, ControlPlane};
+use anyhow::{Context, Result};
+use auth::Tokens;
+use connection::Acceptor;
+use hindsight_api::Api;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// What `hindsight serve` was asked to do.
+#[derive(Debug, Clone)]
+pub(crate) struct Options {
+    pub(crate) data_dir: PathBuf,
+    pub(crate) listen: SocketAddr,
+    pub(crate) kubeconfig: Option<PathBuf>,
+    pub(crate) token_auth_file: Option<PathBuf>,
+}
+
+/// Serves until a signal comes; `ready` is called once with the address.
+pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path)) -> Result<()> {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let tokens = match &options.token_auth_file {
+        Some(file) => Tokens::read(file)?,
+        None => Tokens::default(),
+    };
+    let config = Config {
+        data_dir: Some(options.data_dir.clone()),
+        ..Config::default()
+    };
+    let plane = tokio::task::spawn_blocking(move || ControlPlane::open(config)).await??;
+    let listener = TcpListener::bind(options.listen).await.with_context(|| {
+        format!(
+            "{} cannot be listened on; name another --listen",
+            options.listen
+        )
+    })?;
+    let address = listener.local_addr()?;
+    plane.describe_holder(&format!("https://{address}"))?;
+    let pki = pki::Pki::open(&options.data_dir.join("pki"), address.ip())?;
+    let kubeconfig = options.data_dir.join("admin.kubeconfig");
+    for path in std::iter::once(&kubeconfig).chain(&options.kubeconfig) {
+        kubeconfig::write(path, address, &pki)?;
+    }
+    let acceptor = Acceptor {
+        tls: pki.server_config()?,
+        api: Api::new(Arc::new(plane.clone())),
+        plane: plane.clone(),
+        tokens: Arc::new(tokens),
+    };
+    ready(address, &kubeconfig);
+    connection::accept(listener, acceptor, shutdown()).await;
+    tokio::task::spawn_blocking(move || drop(plane)).await?;
+    Ok(())
+}
+
+/// Resolves at the first SIGINT or SIGTERM.
+async fn shutdown() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let interrupt = tokio::signal::ctrl_c();
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        interrupt.await.ok();
+        return;
+    };
+    tokio::select! {
+        _ = interrupt => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,109 @@
+//! `/hindsight/v1/...`: the questions that only this server can answer, for its own command line
+//! and for anybody who may read.
+
+use crate::ControlPlane;
+use crate::inspect::{self, Filter, Unanswered};
+use hindsight_api::{ApiBody, AsOf, Backend};
+use hindsight_core::{Revision, Time};
+use http::{Response, StatusCode, Uri, header};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody> {
+    let query = parse(uri.query().unwrap_or_default());
+    let question = uri.path().trim_start_matches("/hindsight/v1/").to_owned();
+    let plane = plane.clone();
+    let point = query.get("asOf").and_then(|text| point(text));
+    let state = match point {
+        Some(point) => match Backend::as_of(&plane, point).await {
+            Ok(state) => state,
+            Err(error) => {
+                return respond(
+                    StatusCode::BAD_REQUEST,
+                    &json!({"message": error.to_string()}),
+                );
+            }
+        },
+        None => plane.state(),
+    };
+    let work = move || ask(&plane, &question, &state, &query);
+    match tokio::task::spawn_blocking(work).await {
+        Ok(Ok(Some(document))) => respond(StatusCode::OK, &document),
+        Ok(Ok(None)) => respond(
+            StatusCode::NOT_FOUND,
+            &json!({"message": "no such question"}),
+        ),
+        Ok(Err(error)) => respond(
+            StatusCode::BAD_REQUEST,
+            &json!({"message": error.to_string()}),
+        ),
+        Err(_) => respond(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            &json!({"message": "the answer failed"}),
+        ),
+    }
+}
+
+fn ask(
+    plane: &ControlPlane,
+    question: &str,
+    state: &hindsight_core::State,
+    query: &BTreeMap<String, String>,
+) -> Result<Option<Value>, Unanswered> {
+    let get = |name: &str| query.get(name).filter(|value| !value.is_empty()).cloned();
+    let filter = Filter {
+        kind: get("kind"),
+        namespace: get("namespace"),
+        name: get("name"),
+        uid: get("uid"),
+    };
+    Ok(match question {
+        "log" => Some(inspect::log(plane.reader(), state, &filter)?),
+        "why" => Some(json!(inspect::why(plane.reader(), state, &filter)?)),
+        "objects" => Some(inspect::objects(state, &filter)?),
+        "state" => Some(json!({"revision": state.revision, "hash": state.hash()})),
+        _ => None,
+    })
+}
+
+/// A revision or a time.
+pub(crate) fn point(text: &str) -> Option<AsOf> {
+    let revision = text
+        .parse()
+        .map(|revision| AsOf::Revision(Revision(revision)))
+        .ok();
+    revision.or_else(|| Time::parse(text).map(AsOf::Time))
+}
+
+fn parse(query: &str) -> BTreeMap<String, String> {
+    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs
+        .map(|(name, value)| (name.to_owned(), decode(value)))
+        .collect()
+}
+
+/// `%xx` to bytes; what is malformed stays as it is.
+fn decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, tail)) = rest.split_first() {
+        let digits = tail.get(..2).filter(|_| *first == b'%');
+        let value =
+            digits.and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
+        bytes.push(value.unwrap_or(*first));
+        rest = if value.is_some() {
+            tail.get(2..).unwrap_or_default()
+        } else {
+            tail
+        };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
+    let mut response = Response::new(ApiBody::full(document.to_string()));
+    *response.status_mut() = code;
+    let json = header::HeaderValue::from_static("application/json");
+    response.headers_mut().insert(header::CONTENT_TYPE, json);
+    response
+}

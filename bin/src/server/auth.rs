@@ -1,0 +1,126 @@
+//! Who is there: a client certificate of our own authority, or a token of the token file.
+
+use anyhow::{Context, Result, bail};
+use hindsight_core::Actor;
+use http::{HeaderMap, header};
+use std::path::Path;
+use std::sync::Arc;
+use subtle::ConstantTimeEq;
+
+/// Somebody, or nobody.
+pub(super) type Identity = Option<Arc<Actor>>;
+
+/// The token file: `token,user,uid,"group1,group2"` a line.
+#[derive(Debug, Default)]
+pub(super) struct Tokens(Vec<(String, Arc<Actor>)>);
+
+impl Tokens {
+    pub(super) fn read(file: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("the token file {} cannot be read", file.display()))?;
+        Self::parse(&text)
+            .with_context(|| format!("the token file {} is not usable", file.display()))
+    }
+
+    fn parse(text: &str) -> Result<Self> {
+        let mut tokens = Vec::new();
+        let lines = text
+            .lines()
+            .enumerate()
+            .filter(|(_, line)| !line.trim().is_empty());
+        for (index, line) in lines {
+            let fields = fields(line);
+            let [token, user, uid, rest @ ..] = fields.as_slice() else {
+                bail!(
+                    "line {}: token,user,uid and optionally \"group,group\" are expected",
+                    index + 1
+                );
+            };
+            let groups = rest.first().map_or("", String::as_str).split(',');
+            let groups = groups.map(str::trim).filter(|group| !group.is_empty());
+            tokens.push((token.clone(), Arc::new(actor(user, uid, groups))));
+        }
+        Ok(Self(tokens))
+    }
+
+    /// The token's owner, or the certificate's; a token that nobody has is nobody.
+    pub(super) fn identify(&self, headers: &HeaderMap, certificate: Identity) -> Identity {
+        let Some(value) = headers.get(header::AUTHORIZATION) else {
+            return certificate;
+        };
+        let token = value.to_str().ok()?.strip_prefix("Bearer ")?.trim();
+        // Every token is compared, so the time tells nothing.
+        let same = |known: &str| bool::from(known.as_bytes().ct_eq(token.as_bytes()));
+        let found = self.0.iter().filter(|(known, _)| same(known)).last();
+        found.map(|(_, actor)| Arc::clone(actor))
+    }
+}
+
+/// Fields of a line, commas inside double quotes not counting.
+fn fields(line: &str) -> Vec<String> {
+    let mut fields = vec![String::new()];
+    let mut quoted = false;
+    for one in line.trim().chars() {
+        match one {
+            '"' => quoted = !quoted,
+            ',' if !quoted => fields.push(String::new()),
+            other => {
+                if let Some(field) = fields.last_mut() {
+                    field.push(other);
+                }
+            }
+        }
+    }
+    fields
+}
+
+fn actor<'a>(user: &str, uid: &str, groups: impl Iterator<Item = &'a str>) -> Actor {
+    let everybody = std::iter::once("system:authenticated");
+    let groups = groups.chain(everybody).map(Into::into).collect();
+    Actor {
+        user: user.into(),
+        uid: uid.into(),
+        groups,
+    }
+}
+
+/// The common name is the user, each organisation a group.
+pub(super) fn of_certificate(certificate: &[u8]) -> Identity {
+    let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
+    let subject = parsed.subject();
+    let user = subject.iter_common_name().next()?.as_str().ok()?;
+    let groups = subject
+        .iter_organization()
+        .filter_map(|group| group.as_str().ok());
+    Some(Arc::new(actor(user, "", groups)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_name_users_and_groups() {
+        let tokens = Tokens::parse("t1,alice,u1,\"dev,ops\"\nt2,bob,u2\n").expect("readable");
+        let identify = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, value.parse().expect("a header"));
+            tokens.identify(&headers, None)
+        };
+        let alice = identify("Bearer t1").expect("alice");
+        assert_eq!(&*alice.user, "alice");
+        let groups: Vec<&str> = alice.groups.iter().map(|group| &**group).collect();
+        assert_eq!(groups, ["dev", "ops", "system:authenticated"]);
+        assert_eq!(
+            identify("Bearer t2").map(|actor| actor.uid.to_string()),
+            Some("u2".into())
+        );
+        assert!(identify("Bearer t3").is_none() && identify("Basic t1").is_none());
+    }
+
+    #[test]
+    fn a_short_line_is_refused_by_its_number() {
+        let error = Tokens::parse("a,b,c\nd\n").expect_err("refused");
+        assert!(error.to_string().contains("line 2"), "{error}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Connections: accepted, identified, served, and drained at the end.
+
+use super::admin;
+use super::auth::{Identity, Tokens, of_certificate};
+use crate::ControlPlane;
+use hindsight_api::{Api, ApiBody};
+use http::Response;
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::conn::auto::Builder;
+use std::convert::Infallible;
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+
+const CONNECTIONS_MAX: usize = 8192;
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long open requests may take to end once the server stops.
+const DRAIN: Duration = Duration::from_secs(2);
+/// A pause after a failed accept, for when file descriptors run out.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+#[derive(Clone)]
+pub(super) struct Acceptor {
+    pub(super) tls: Arc<rustls::ServerConfig>,
+    pub(super) api: Api,
+    pub(super) plane: ControlPlane,
+    pub(super) tokens: Arc<Tokens>,
+}
+
+/// Accepts until `shutdown`, then lets open requests end.
+pub(super) async fn accept(
+    listener: TcpListener,
+    acceptor: Acceptor,
+    shutdown: impl Future<Output = ()>,
+) {
+    let (stop, stopping) = watch::channel(());
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    tokio::pin!(shutdown);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = &mut shutdown => break,
+        };
+        let Ok((stream, _)) = accepted else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        // Without a free place the connection is closed at once.
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+            continue;
+        };
+        let (acceptor, stopping) = (acceptor.clone(), stopping.clone());
+        tokio::spawn(async move {
+            if let Err(error) = serve(stream, acceptor, stopping).await {
+                tracing::debug!(error = %error, "a connection ended");
+            }
+            drop(place);
+        });
+    }
+    drop(listener);
+    drop(stopping);
+    stop.send_replace(());
+    tokio::time::timeout(DRAIN, stop.closed()).await.ok();
+}
+
+async fn serve(
+    stream: TcpStream,
+    acceptor: Acceptor,
+    mut stopping: watch::Receiver<()>,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    stream.set_nodelay(true)?;
+    let handshake = tokio_rustls::TlsAcceptor::from(Arc::clone(&acceptor.tls)).accept(stream);
+    let stream = tokio::time::timeout(HANDSHAKE, handshake).await??;
+    let certificates = stream.get_ref().1.peer_certificates();
+    let certificate = certificates
+        .and_then(<[_]>::first)
+        .and_then(|first| of_certificate(first));
+    let service = service_fn(move |request: http::Request<Incoming>| {
+        let acceptor = acceptor.clone();
+        let certificate = certificate.clone();
+        async move { Ok::<_, Infallible>(answer(&acceptor, certificate, request).await) }
+    });
+    let builder = Builder::new(TokioExecutor::new());
+    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    tokio::select! {
+        ended = connection.as_mut() => return ended,
+        _ = stopping.changed() => connection.as_mut().graceful_shutdown(),
+    }
+    // Watches never end by themselves.
+    tokio::time::timeout(DRAIN / 2, connection).await.ok();
+    Ok(())
+}
+
+async fn answer(
+    acceptor: &Acceptor,
+    certificate: Identity,
+    request: http::Request<Incoming>,
+) -> Response<ApiBody> {
+    let actor = acceptor.tokens.identify(request.headers(), certificate);
+    if request.uri().path().starts_with("/hindsight/v1/") && actor.is_some() {
+        return admin::answer(&acceptor.plane, request.uri()).await;
+    }
+    acceptor.api.handle(request, actor).await
+}

@@ -1,0 +1,150 @@
+//! The authority and the certificates that it signs, made at the first start and kept.
+
+use anyhow::{Context, Result};
+use rcgen::{
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
+    ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
+};
+use rustls::server::WebPkiClientVerifier;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Everything that a server and its administrator need, in PEM.
+#[derive(Debug)]
+pub(super) struct Pki {
+    pub(super) authority: String,
+    server: (String, String),
+    pub(super) admin: (String, String),
+}
+
+impl Pki {
+    /// Reads what is there and makes what is missing.
+    pub(super) fn open(directory: &Path, address: IpAddr) -> Result<Self> {
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("{} cannot be made", directory.display()))?;
+        let path = |name: &str| directory.join(name);
+        if !path("ca.crt").exists() || !path("ca.key").exists() {
+            make_authority(&path("ca.crt"), &path("ca.key"))?;
+        }
+        let authority = read(&path("ca.crt"))?;
+        let key = KeyPair::from_pem(&read(&path("ca.key"))?)?;
+        let issuer = Issuer::new(authority_params()?, key);
+        // Made anew at every start: the address may be another one.
+        let server = sign(server_params(address)?, &issuer)?;
+        write_private(&path("server.crt"), &server.0)?;
+        write_private(&path("server.key"), &server.1)?;
+        if !path("admin.crt").exists() || !path("admin.key").exists() {
+            let admin = sign(admin_params()?, &issuer)?;
+            write_private(&path("admin.crt"), &admin.0)?;
+            write_private(&path("admin.key"), &admin.1)?;
+        }
+        let admin = (read(&path("admin.crt"))?, read(&path("admin.key"))?);
+        Ok(Self {
+            authority,
+            server,
+            admin,
+        })
+    }
+
+    /// TLS that asks for a certificate and takes only one of our own authority.
+    pub(super) fn server_config(&self) -> Result<Arc<rustls::ServerConfig>> {
+        let mut roots = rustls::RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(self.authority.as_bytes())?)?;
+        let verifier = WebPkiClientVerifier::builder(Arc::new(roots))
+            .allow_unauthenticated()
+            .build()?;
+        let chain = vec![CertificateDer::from_pem_slice(self.server.0.as_bytes())?];
+        let key = PrivateKeyDer::from_pem_slice(self.server.1.as_bytes())?;
+        let mut config = rustls::ServerConfig::builder()
+            .with_client_cert_verifier(verifier)
+            .with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+        Ok(Arc::new(config))
+    }
+}
+
+/// The same at every start, so that the authority's key alone makes it an issuer.
+fn authority_params() -> Result<CertificateParams> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::DigitalSignature,
+    ];
+    params.distinguished_name = DistinguishedName::new();
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "hindsight-ca");
+    Ok(params)
+}
+
+fn make_authority(certificate: &Path, key: &Path) -> Result<()> {
+    let authority = CertifiedIssuer::self_signed(authority_params()?, KeyPair::generate()?)?;
+    write_private(key, &authority.key().serialize_pem())?;
+    write_private(certificate, &authority.pem())
+}
+
+fn server_params(address: IpAddr) -> Result<CertificateParams> {
+    let names = [
+        "localhost",
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+    ];
+    let mut params = CertificateParams::new(names.map(str::to_owned).to_vec())?;
+    for ip in [
+        IpAddr::from([127, 0, 0, 1]),
+        IpAddr::from([0, 0, 0, 0, 0, 0, 0, 1]),
+        address,
+    ] {
+        params.subject_alt_names.push(SanType::IpAddress(ip));
+    }
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    params
+        .distinguished_name
+        .push(DnType::CommonName, "hindsight");
+    Ok(params)
+}
+
+fn admin_params() -> Result<CertificateParams> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    params.distinguished_name.push(DnType::CommonName, "admin");
+    params
+        .distinguished_name
+        .push(DnType::OrganizationName, "system:masters");
+    Ok(params)
+}
+
+fn sign(params: CertificateParams, issuer: &Issuer<'_, KeyPair>) -> Result<(String, String)> {
+    let key = KeyPair::generate()?;
+    let certificate = params.signed_by(&key, issuer)?;
+    Ok((certificate.pem(), key.serialize_pem()))
+}
+
+fn read(path: &Path) -> Result<String> {
+    std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+/// Writes beside and renames, for the owner alone: a half-written secret is never found.
+pub(super) fn write_private(path: &Path, text: &str) -> Result<()> {
+    use std::io::Write;
+    use std::os::unix::fs::OpenOptionsExt;
+    let beside = PathBuf::from(format!("{}.new", path.display()));
+    let write = || {
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&beside)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&beside, path)
+    };
+    write().with_context(|| format!("{} cannot be written", path.display()))
+}

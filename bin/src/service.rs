@@ -1,0 +1,53 @@
+//! The API as a tower service, without a socket: what an in-process client talks to.
+
+use crate::control_plane::ControlPlane;
+use bytes::Bytes;
+use futures_util::future::BoxFuture;
+use hindsight_api::{Api, ApiBody};
+use hindsight_core::Actor;
+use http::{Request, Response};
+use http_body::Body;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+/// Answers requests as one identity. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Service {
+    api: Api,
+    actor: Arc<Actor>,
+}
+
+impl ControlPlane {
+    /// The Kubernetes API in process, as the administrator.
+    pub fn service(&self) -> Service {
+        let actor = Actor {
+            user: "admin".into(),
+            uid: "".into(),
+            groups: vec!["system:masters".into(), "system:authenticated".into()],
+        };
+        Service {
+            api: Api::new(Arc::new(self.clone())),
+            actor: Arc::new(actor),
+        }
+    }
+}
+
+impl<B> tower_service::Service<Request<B>> for Service
+where
+    B: Body<Data = Bytes> + Send + 'static,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    type Response = Response<ApiBody>;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response<ApiBody>, Infallible>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let Self { api, actor } = self.clone();
+        Box::pin(async move { Ok(api.handle(request, Some(actor)).await) })
+    }
+}
