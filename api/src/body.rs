@@ -1,5 +1,6 @@
 //! Bodies in and out: bounded and decoded on the way in, whole or streamed on the way out.
 
+use crate::protobuf;
 use crate::status::Failure;
 use bytes::Bytes;
 use futures_util::stream::{BoxStream, StreamExt};
@@ -77,11 +78,13 @@ where
 pub(crate) enum Syntax {
     Json,
     Yaml,
+    Protobuf,
 }
 
-/// JSON or YAML to a document. Both decoders bound the depth.
+/// A body to a document. All decoders bound the depth.
 pub(crate) fn decode(bytes: &[u8], syntax: Syntax) -> Result<Value, Failure> {
     let result = match syntax {
+        Syntax::Protobuf => return protobuf::decode(bytes),
         Syntax::Json => serde_json::from_slice(bytes).map_err(|error| error.to_string()),
         Syntax::Yaml => std::str::from_utf8(bytes)
             .map_err(|error| error.to_string())

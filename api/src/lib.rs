@@ -9,6 +9,7 @@ mod list;
 mod openapi;
 mod params;
 mod path;
+mod protobuf;
 mod respond;
 mod reviews;
 mod status;

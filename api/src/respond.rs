@@ -57,6 +57,7 @@ pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {
     match media_type(headers).as_str() {
         "" | "application/json" => Ok(Syntax::Json),
         "application/yaml" => Ok(Syntax::Yaml),
+        "application/vnd.kubernetes.protobuf" => Ok(Syntax::Protobuf),
         _ => Err(Failure::unsupported(&[
             "application/json",
             "application/yaml",
