@@ -158,7 +158,11 @@ impl Bench {
             .must(Method::POST, MAPS, bytes_of(&owner)?)
             .await?;
         let owner: Value = serde_json::from_slice(&answer)?;
-        let uid: Arc<str> = owner["metadata"]["uid"].as_str().context("no uid")?.into();
+        let uid: Arc<str> = owner
+            .pointer("/metadata/uid")
+            .and_then(Value::as_str)
+            .context("no uid")?
+            .into();
         let before = self.count(&mut connection).await?;
         self.adopt(&uid, dependents).await?;
         let start = Instant::now();
@@ -202,8 +206,14 @@ impl Bench {
         let path = format!("{MAPS}?limit=1");
         let answer = connection.must(Method::GET, &path, Bytes::new()).await?;
         let list: Value = serde_json::from_slice(&answer)?;
-        let shown = list["items"].as_array().map_or(0, Vec::len);
-        let more = list["metadata"]["remainingItemCount"].as_u64().unwrap_or(0);
+        let shown = list
+            .get("items")
+            .and_then(Value::as_array)
+            .map_or(0, Vec::len);
+        let more = list
+            .pointer("/metadata/remainingItemCount")
+            .and_then(Value::as_u64)
+            .unwrap_or(0);
         Ok(shown + usize::try_from(more)?)
     }
 }

@@ -1,4 +1,10 @@
 //! The `kube` crate as a user of the server: typed, dynamic, watching, and a small controller.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
 
 use futures_util::{StreamExt, TryStreamExt};
 use hindsight_tests::server::Server;
@@ -7,6 +13,7 @@ use kube::api::{
     Api, DeleteParams, DynamicObject, ListParams, ObjectMeta, Patch, PatchParams, PostParams,
     PropagationPolicy, WatchEvent, WatchParams,
 };
+use kube::config::KubeConfigOptions;
 use kube::runtime::finalizer::{Event as Finalizer, finalizer};
 use kube::runtime::{Controller, WatchStreamExt, controller::Action, reflector, watcher};
 use kube::{Client, Config, Resource, ResourceExt};
@@ -19,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 async fn client(server: &Server) -> Client {
     let kubeconfig =
         kube::config::Kubeconfig::read_from(server.kubeconfig()).expect("a kubeconfig");
-    let config = Config::from_custom_kubeconfig(kubeconfig, &Default::default()).await;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
     Client::try_from(config.expect("a usable kubeconfig")).expect("a client")
 }
 

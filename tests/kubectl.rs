@@ -1,4 +1,10 @@
 //! The real kubectl, without any flag that relaxes it.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
 
 use hindsight_tests::server::{Server, stdout, text};
 use serde_json::Value;

@@ -2,6 +2,12 @@
 //! live owner references must be left, whatever the order of the collector's steps.
 //!
 //! `HINDSIGHT_HISTORIES` sets how many, `HINDSIGHT_SEED` where to start.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
 
 use hindsight_core::command::{
     Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,

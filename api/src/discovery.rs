@@ -223,10 +223,11 @@ fn verbs(kind: &Kind) -> Vec<&'static str> {
 
 fn subresource_verbs(subresource: &Subresource) -> Vec<&'static str> {
     match subresource {
-        Subresource::Status | Subresource::Scale { .. } => vec!["get", "patch", "update"],
         Subresource::Other(name) if matches!(&**name, "binding" | "eviction") => vec!["create"],
         Subresource::Other(name) if &**name == "finalize" => vec!["update"],
-        Subresource::Other(_) => vec!["get", "patch", "update"],
+        Subresource::Status | Subresource::Scale { .. } | Subresource::Other(_) => {
+            vec!["get", "patch", "update"]
+        }
     }
 }
 

@@ -71,7 +71,7 @@ pub(crate) fn place(path: &str) -> Result<Option<Place>, Failure> {
     let Some((resource, rest)) = rest.split_first() else {
         return Ok(None);
     };
-    place.resource = (*resource).to_owned();
+    (*resource).clone_into(&mut place.resource);
     place.name = rest.first().map(|name| (*name).to_owned());
     place.subresource = rest.get(1..).unwrap_or_default().join("/");
     if place

@@ -155,7 +155,7 @@ fn add(
             members.insert(name.into(), BASE64_STANDARD.encode(bytes).into());
         }
         (Field::Bool, Wire::Number(number)) => {
-            drop(members.insert(name.into(), json!(*number != 0)))
+            drop(members.insert(name.into(), json!(*number != 0)));
         }
         (Field::Integer, Wire::Number(number)) => {
             members.insert(name.into(), json!(number.cast_signed()));

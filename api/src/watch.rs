@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 /// Changes that one turn of a watch looks at.
 const TURN_CHANGES_MAX: usize = 512;
-const BOOKMARK_EVERY: Duration = Duration::from_secs(60);
+const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 const DEFAULT_SECONDS: u64 = 1800;
 
 /// Opens a stream of events.

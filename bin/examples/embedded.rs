@@ -4,7 +4,7 @@
 
 use hindsight::{Config, ControlPlane};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, DeleteParams, ObjectMeta, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
 use kube::{Client, Resource, ResourceExt};
 use std::time::Duration;
 
@@ -23,11 +23,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     println!(
         "{} objects",
-        maps.list(&Default::default()).await?.items.len()
+        maps.list(&ListParams::default()).await?.items.len()
     );
 
     maps.delete("owner", &DeleteParams::default()).await?;
-    while !maps.list(&Default::default()).await?.items.is_empty() {
+    while !maps.list(&ListParams::default()).await?.items.is_empty() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     println!("all gone at revision {}", plane.state().revision);

@@ -107,21 +107,21 @@ impl ControlPlane {
             window: window.clone(),
         };
         let published = Arc::new(ArcSwap::from_pointee(first));
-        let (sender, changed) = watch::channel(state.revision);
-        let (feed, changes) = crossbeam_channel::unbounded();
+        let (moved, changed) = watch::channel(state.revision);
+        let (feed, batches) = crossbeam_channel::unbounded();
         let publisher = Publisher {
             published: Arc::clone(&published),
-            changed: sender,
+            changed: moved,
             collectors: feed,
             window,
         };
         let reader = log.reader.clone();
         let writer = Arc::new(log.start(state.clone(), Box::new(publisher))?);
         let collectors = if config.without_collectors {
-            drop(changes);
+            drop(batches);
             None
         } else {
-            Some(Collectors::start(state, changes, Arc::downgrade(&writer))?)
+            Some(Collectors::start(state, batches, Arc::downgrade(&writer))?)
         };
         let shared = Shared {
             collectors: Mutex::new(collectors),

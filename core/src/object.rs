@@ -95,10 +95,11 @@ impl Object {
         revision: Revision,
         mark: Option<Mark>,
     ) -> Result<Self, UnreadableObject> {
-        let head: meta::Head = serde_json::from_slice(&body).map_err(|error| UnreadableObject {
-            key: key.clone(),
-            reason: error.to_string(),
-        })?;
+        let head: meta::Head<'_> =
+            serde_json::from_slice(&body).map_err(|error| UnreadableObject {
+                key: key.clone(),
+                reason: error.to_string(),
+            })?;
         let type_meta = TypeMeta {
             api_version: head.api_version.as_ref().into(),
             kind: head.kind.as_ref().into(),

@@ -2,8 +2,8 @@
 
 #[cfg(test)]
 pub(crate) mod conformance;
-pub mod memory;
-pub mod sled;
+pub(crate) mod memory;
+pub(crate) mod sled;
 
 use crate::Error;
 use hindsight_core::Revision;

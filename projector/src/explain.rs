@@ -128,7 +128,7 @@ pub fn explain<H: History>(
     };
     let rule = rule_of(&start);
     let chain = follow(history, start)?;
-    let root = chain.last().map(|commit| root(commit));
+    let root = chain.last().map(root);
     let chain = chain.iter().map(link).collect();
     Ok(Explanation {
         object: subject,

@@ -1,4 +1,12 @@
 //! Support for the tests: the source tree, a running server, scenarios and the naive model.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "a test stops where its ground is not what it expects"
+)]
 
 pub mod reference;
 pub mod server;

@@ -11,7 +11,8 @@ pub struct Server {
     directory: PathBuf,
     /// The line that it printed when it was ready.
     pub ready: String,
-    _temporary: Option<tempfile::TempDir>,
+    /// Removed with the server.
+    temporary: Option<tempfile::TempDir>,
 }
 
 /// Where the built binaries of this test run are.
@@ -36,7 +37,7 @@ impl Server {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
         let mut server = Self::start_on(&directory);
-        server._temporary = Some(temporary);
+        server.temporary = Some(temporary);
         server
     }
 
@@ -60,7 +61,7 @@ impl Server {
             process,
             directory: directory.to_owned(),
             ready,
-            _temporary: None,
+            temporary: None,
         }
     }
 
@@ -145,6 +146,7 @@ impl Drop for Server {
         if self.process.kill().is_ok() {
             self.process.wait().ok();
         }
+        drop(self.temporary.take());
     }
 }
 

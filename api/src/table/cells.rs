@@ -26,7 +26,7 @@ fn cell(source: &str, object: &Value, now: Time) -> Value {
                 object
                     .get(member)
                     .and_then(Value::as_object)
-                    .map_or(0, |map| map.len())
+                    .map_or(0, serde_json::Map::len)
             };
             json!(count("data") + count("binaryData"))
         }

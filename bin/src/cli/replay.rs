@@ -24,7 +24,8 @@ impl Verify {
             bail!("a server holds the directory; stop it first, then verify");
         };
         let report = verify(&reader, |_| {})?;
-        let time = |time: Option<hindsight_core::Time>| time.map(|time| time.to_rfc3339_micros());
+        let time =
+            |time: Option<hindsight_core::Time>| time.map(hindsight_core::Time::to_rfc3339_micros);
         let document = json!({
             "revision": report.newest, "commits": report.commits, "frames": report.frames,
             "events": report.events, "first": time(report.first_time),

@@ -20,11 +20,6 @@ use grace::Grace;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Said when a Job is deleted without saying what becomes of its pods.
-pub const JOB_WARNING: &str = "child pods are preserved by default when jobs are deleted; \
-     set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to \
-     suppress this warning";
-
 const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
@@ -159,7 +154,7 @@ impl Request<'_> {
             return false;
         };
         let before = metadata.clone();
-        policy::write_finalizers(metadata, finalizers);
+        write_finalizers(metadata, finalizers);
         let first = self.object.meta.deletion_timestamp.is_none();
         let when = grace.deletion_time(self.context.command.time);
         let in_the_future = self.object.meta.deletion_timestamp > Some(when);
@@ -181,7 +176,7 @@ impl Request<'_> {
             if !self.object.meta.has_finalizer(DEFINITION_FINALIZER) {
                 finalizers.push(DEFINITION_FINALIZER.into());
             }
-            policy::write_finalizers(metadata, &finalizers);
+            write_finalizers(metadata, &finalizers);
             metadata.insert("deletionTimestamp".into(), json!(now));
         }
         let condition = json!({

@@ -163,12 +163,12 @@ impl Change<'_> {
     }
 
     fn shape(&self, old: &Value, next: &mut Value) {
-        if is(self.kind, "", "namespaces") {
-            if let Some(root) = next.as_object_mut() {
-                create::label_namespace(root);
-                if self.subresource != "finalize" {
-                    restore(root, old, "spec");
-                }
+        if is(self.kind, "", "namespaces")
+            && let Some(root) = next.as_object_mut()
+        {
+            create::label_namespace(root);
+            if self.subresource != "finalize" {
+                restore(root, old, "spec");
             }
         }
         if is(

@@ -94,7 +94,7 @@ pub(super) fn label_1035(name: &str) -> Result<(), String> {
 /// Not empty, alphanumeric at both ends, only these bytes between.
 fn is_word(word: &str, allowed: fn(u8) -> bool) -> bool {
     let bytes = word.as_bytes();
-    let ends = |end: Option<&u8>| end.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let ends = |end: Option<&u8>| end.is_some_and(u8::is_ascii_alphanumeric);
     ends(bytes.first()) && ends(bytes.last()) && bytes.iter().all(|byte| allowed(*byte))
 }
 
