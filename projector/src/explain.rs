@@ -4,7 +4,6 @@ use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fmt::Write;
 
 /// Longer chains are cut; the root is still the last link that was reached.
 const LINKS_MAX: usize = 10_000;
@@ -223,56 +222,4 @@ fn what(commit: &Commit) -> (&'static str, Option<Rule>) {
 
 fn title(key: &ObjectKey) -> String {
     key.to_string()
-}
-
-impl Explanation {
-    /// For people: the state first, then one line a link.
-    pub fn to_text(&self) -> String {
-        let subject = &self.object;
-        let place = if subject.namespace.is_empty() {
-            subject.name.clone()
-        } else {
-            format!("{}/{}", subject.namespace, subject.name)
-        };
-        let mut text = format!("{} {place} is {}", subject.kind, self.state);
-        if let Some(rule) = self.rule {
-            let meaning = meaning(rule);
-            write!(text, ": {} ({meaning})", rule.name()).ok();
-        }
-        text.push('\n');
-        for link in &self.chain {
-            let rule = link
-                .rule
-                .map_or(String::new(), |rule| format!(" [{}]", rule.name()));
-            let verb = if link.verb.is_empty() {
-                String::new()
-            } else {
-                format!(" ({})", link.verb)
-            };
-            writeln!(
-                text,
-                "  {:>8}  {}  {} {}{rule} by {}{verb}",
-                link.revision, link.time, link.object, link.event, link.user
-            )
-            .ok();
-        }
-        text
-    }
-}
-
-const fn meaning(rule: Rule) -> &'static str {
-    match rule {
-        Rule::Requested => "somebody asked for it",
-        Rule::RequestedForeground => "somebody asked for it, in the foreground",
-        Rule::RequestedOrphan => "somebody asked for it, keeping its dependents",
-        Rule::RequestedCollection => "it was in a collection that somebody deleted",
-        Rule::OwnersAbsent => "all its owners are gone",
-        Rule::OwnerForeground => "its owner is being deleted in the foreground",
-        Rule::OwnerNeverExisted => "its owner never existed",
-        Rule::OwnerInOtherNamespace => "its owner lives in another namespace",
-        Rule::NamespaceDeleted => "its namespace was deleted",
-        Rule::CrdDeleted => "the definition of its kind was deleted",
-        Rule::TtlAfterFinished => "it finished, and its time to live is over",
-        Rule::Policy => "a policy asked for it",
-    }
 }

@@ -77,16 +77,14 @@ pub fn functions(text: &str) -> Vec<Function> {
         if !is_signature(body) {
             continue;
         }
+        let rest = || lines.iter().skip(index);
+        let opens = rest().position(|one| one.ends_with('{') || one.ends_with('}'));
+        let declares = rest().position(|one| one.ends_with(';'));
+        if declares.is_some_and(|at| opens.is_none_or(|opens| at < opens)) {
+            continue;
+        }
         let closing = format!("{}}}", " ".repeat(indent));
-        let end = lines
-            .iter()
-            .skip(index)
-            .position(|candidate| *candidate == closing);
-        let semicolon = lines
-            .iter()
-            .skip(index)
-            .position(|one| one.trim_end().ends_with(';'));
-        if let Some(length) = end.filter(|end| semicolon.is_none_or(|at| at > 0 || *end == 0)) {
+        if let Some(length) = rest().position(|one| *one == closing) {
             found.push(Function {
                 first_line: index + 1,
                 lines: length + 1,
@@ -103,4 +101,19 @@ fn is_signature(line: &str) -> bool {
         rest = next;
     }
     rest.starts_with("fn ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::functions;
+
+    #[test]
+    fn bodies_are_measured_and_declarations_are_not() {
+        let text = "trait T {\n    fn a(\n        &self,\n    ) -> u8;\n}\nfn b() {\n    c();\n}\n";
+        let found: Vec<(usize, usize)> = functions(text)
+            .iter()
+            .map(|one| (one.first_line, one.lines))
+            .collect();
+        assert_eq!(found, [(6, 3)]);
+    }
 }
