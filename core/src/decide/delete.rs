@@ -7,6 +7,8 @@ mod policy;
 mod precondition;
 pub(crate) mod removal;
 pub(crate) use policy::write_finalizers;
+#[cfg(test)]
+mod tests;
 
 use super::Context;
 use super::commit::Written;

@@ -3,6 +3,7 @@
 
 use crate::Rejection;
 use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lists that merge: field, and the member that tells two items apart.
 const MERGE_KEYS: &[(&str, &str)] = &[
@@ -16,11 +17,11 @@ const MERGE_KEYS: &[(&str, &str)] = &[
     ("initContainers", "name"),
     ("ownerReferences", "uid"),
     ("podIPs", "ip"),
+    ("matchConditions", "name"),
     ("resourceClaims", "name"),
+    ("schedulingGates", "name"),
     ("secrets", "name"),
-    ("taints", "key"),
     ("topologySpreadConstraints", "topologyKey"),
-    ("validations", "expression"),
     ("volumeDevices", "devicePath"),
     ("volumeMounts", "mountPath"),
     ("volumes", "name"),
@@ -57,8 +58,50 @@ fn merge_object(
     for (key, value) in change {
         if let Some(list) = key.strip_prefix("$deleteFromPrimitiveList/") {
             delete_values(target, list, value);
+        } else if key.starts_with("$setElementOrder/") {
+            // After the lists themselves have been merged.
         } else if !key.starts_with('$') {
             merge_member(target, key, value)?;
+        }
+    }
+    for (key, order) in change {
+        if let Some(list) = key.strip_prefix("$setElementOrder/") {
+            reorder(target, list, order)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the named elements into the client's order; they share the places that they had.
+fn reorder(target: &mut Map<String, Value>, list: &str, order: &Value) -> Result<(), Rejection> {
+    let bad = || Rejection::Internal(format!("$setElementOrder/{list} is not a list"));
+    let order = order.as_array().ok_or_else(bad)?;
+    let Some(items) = target.get_mut(list).and_then(Value::as_array_mut) else {
+        return Ok(());
+    };
+    let key = merge_key(list, order, items);
+    let id = |value: &Value| {
+        key.and_then(|key| value.get(key))
+            .unwrap_or(value)
+            .to_string()
+    };
+    let ranks: BTreeMap<String, usize> = order
+        .iter()
+        .enumerate()
+        .map(|(rank, value)| (id(value), rank))
+        .collect();
+    let mut named: Vec<(usize, Value)> = items
+        .iter()
+        .filter_map(|item| Some((*ranks.get(&id(item))?, item.clone())))
+        .collect();
+    named.sort_by_key(|(rank, _)| *rank);
+    let mut named = named.into_iter();
+    for item in items
+        .iter_mut()
+        .filter(|item| ranks.contains_key(&id(item)))
+    {
+        if let Some((_, next)) = named.next() {
+            *item = next;
         }
     }
     Ok(())
@@ -78,7 +121,7 @@ fn merge_member(
                 target.remove(key);
             }
             Some("replace") => {
-                target.insert(key.into(), without_directives(members));
+                target.insert(key.into(), fresh(members)?);
             }
             _ => {
                 let slot = target.entry(key).or_insert(Value::Null);
@@ -140,41 +183,73 @@ fn merge_key(field: &str, items: &[Value], old: &[Value]) -> Option<&'static str
         .map(|(_, key)| *key)
 }
 
-fn merge_by_key(mut list: Vec<Value>, items: &[Value], key: &str) -> Result<Vec<Value>, Rejection> {
+/// Items by their key, in the order in which they were first seen; each is found in one step.
+struct Keyed {
+    places: BTreeMap<String, usize>,
+    items: Vec<Option<Value>>,
+}
+
+impl Keyed {
+    fn new(list: Vec<Value>, key: &str) -> Self {
+        let mut keyed = Self {
+            places: BTreeMap::new(),
+            items: Vec::with_capacity(list.len()),
+        };
+        for item in list {
+            let id = item.get(key).map(ToString::to_string).unwrap_or_default();
+            keyed.places.entry(id).or_insert(keyed.items.len());
+            keyed.items.push(Some(item));
+        }
+        keyed
+    }
+
+    fn get(&mut self, id: &str) -> Option<&mut Option<Value>> {
+        let place = *self.places.get(id)?;
+        self.items.get_mut(place).filter(|item| item.is_some())
+    }
+
+    fn push(&mut self, id: String, item: Value) {
+        self.places.insert(id, self.items.len());
+        self.items.push(Some(item));
+    }
+}
+
+fn merge_by_key(list: Vec<Value>, items: &[Value], key: &str) -> Result<Vec<Value>, Rejection> {
     let replaces = |item: &&Value| {
         item.get("$patch").and_then(Value::as_str) == Some("replace") && item.get(key).is_none()
     };
-    if items.iter().any(|item| replaces(&item)) {
-        return Ok(items
-            .iter()
-            .filter(|item| !replaces(item))
-            .cloned()
-            .collect());
+    let old = if items.iter().any(|item| replaces(&item)) {
+        Vec::new()
+    } else {
+        list
+    };
+    let mut keyed = Keyed::new(old, key);
+    for item in items.iter().filter(|item| !replaces(item)) {
+        merge_item(&mut keyed, item, key)?;
     }
-    for item in items {
-        let members = item.as_object().ok_or_else(|| list_of(item))?;
-        let id = members.get(key).ok_or_else(|| {
-            Rejection::Internal(format!(
-                "map: {item} does not contain declared merge key: {key}"
-            ))
-        })?;
-        let position = list.iter().position(|one| one.get(key) == Some(id));
-        match (directive(members)?, position) {
-            (Some("delete"), _) => list.retain(|one| one.get(key) != Some(id)),
-            (Some("replace"), Some(at)) => {
-                if let Some(slot) = list.get_mut(at) {
-                    *slot = without_directives(members);
-                }
+    Ok(keyed.items.into_iter().flatten().collect())
+}
+
+fn merge_item(keyed: &mut Keyed, item: &Value, key: &str) -> Result<(), Rejection> {
+    let members = item.as_object().ok_or_else(|| list_of(item))?;
+    let id = members.get(key).ok_or_else(|| {
+        Rejection::Internal(format!(
+            "map: {item} does not contain declared merge key: {key}"
+        ))
+    })?;
+    let id = id.to_string();
+    match (directive(members)?, keyed.get(&id)) {
+        (Some("delete"), Some(slot)) => *slot = None,
+        (Some("delete"), None) => {}
+        (Some("replace"), Some(slot)) => *slot = Some(fresh(members)?),
+        (_, Some(slot)) => {
+            if let Some(slot) = slot.as_mut().and_then(Value::as_object_mut) {
+                merge_object(slot, members)?;
             }
-            (_, Some(at)) => {
-                if let Some(slot) = list.get_mut(at).and_then(Value::as_object_mut) {
-                    merge_object(slot, members)?;
-                }
-            }
-            (_, None) => list.push(without_directives(members)),
         }
+        (_, None) => keyed.push(id, fresh(members)?),
     }
-    Ok(list)
+    Ok(())
 }
 
 fn list_of(item: &Value) -> Rejection {
@@ -196,13 +271,11 @@ fn directive(members: &Map<String, Value>) -> Result<Option<&str>, Rejection> {
     }
 }
 
-fn without_directives(members: &Map<String, Value>) -> Value {
-    let plain = members.iter().filter(|(key, _)| !key.starts_with('$'));
-    Value::Object(
-        plain
-            .map(|(key, value)| (key.clone(), value.clone()))
-            .collect(),
-    )
+/// What a patch leaves where there was nothing: its directives are carried out, not kept.
+fn fresh(members: &Map<String, Value>) -> Result<Value, Rejection> {
+    let mut made = Map::new();
+    merge_object(&mut made, members)?;
+    Ok(Value::Object(made))
 }
 
 fn retain_keys(target: &mut Map<String, Value>, change: &Map<String, Value>) {
@@ -219,10 +292,12 @@ fn delete_values(target: &mut Map<String, Value>, list: &str, values: &Value) {
 }
 
 fn union(mut old: Vec<Value>, items: &[Value]) -> Vec<Value> {
-    for item in items {
-        if !old.contains(item) {
-            old.push(item.clone());
-        }
-    }
+    let mut known: BTreeSet<String> = old.iter().map(ToString::to_string).collect();
+    old.extend(
+        items
+            .iter()
+            .filter(|item| known.insert(item.to_string()))
+            .cloned(),
+    );
     old
 }

@@ -164,3 +164,21 @@ fn strategic_merges_treat_finalizers_as_a_set_and_obey_directives() {
         Err(Rejection::Internal(_))
     ));
 }
+
+#[test]
+fn strategic_merges_order_lists_and_keep_no_directive() {
+    let live = json!({"spec": {"containers": [{"name": "a"}, {"name": "b"}, {"name": "c"}]}});
+    let order = json!({"spec": {"$setElementOrder/containers": [{"name": "c"}, {"name": "a"}]}});
+    let ordered = json!({"spec": {"containers": [{"name": "c"}, {"name": "b"}, {"name": "a"}]}});
+    check(live.clone(), Patch::Strategic(order), ordered);
+    let change = json!({"spec": {"containers": [{"name": "n", "x": null, "$retainKeys": ["name"],
+        "env": [{"name": "e", "$patch": "delete"}, {"name": "f"}]}]}});
+    let result = apply(&live, &Patch::Strategic(change)).expect("it applies");
+    assert_eq!(
+        result["spec"]["containers"][3],
+        json!({"name": "n", "env": [{"name": "f"}]})
+    );
+    let taints = json!({"spec": {"taints": [{"key": "a"}, {"key": "b"}]}});
+    let fewer = json!({"spec": {"taints": [{"key": "a"}]}});
+    check(taints, Patch::Strategic(fewer.clone()), fewer);
+}
