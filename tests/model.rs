@@ -238,7 +238,12 @@ impl Both {
             self.naive.settle(),
             "the naive evaluator does not come to rest"
         );
-        assert_eq!(self.real_things(), self.naive_things());
+        assert_eq!(
+            self.real_things(),
+            self.naive_things(),
+            "{}",
+            self.real.history()
+        );
     }
 
     fn key(&self, uid: &str) -> ObjectKey {

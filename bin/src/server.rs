@@ -60,22 +60,22 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         plane: plane.clone(),
         tokens: Arc::new(tokens),
     };
+    let shutdown = shutdown()?;
     ready(address, &kubeconfig);
-    connection::accept(listener, acceptor, shutdown()).await;
+    connection::accept(listener, acceptor, shutdown).await;
     tokio::task::spawn_blocking(move || drop(plane)).await?;
     Ok(())
 }
 
-/// Resolves at the first SIGINT or SIGTERM.
-async fn shutdown() {
+/// Resolves at the first SIGINT or SIGTERM after this call: from here on neither ends the process.
+fn shutdown() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
-    let interrupt = tokio::signal::ctrl_c();
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        interrupt.await.ok();
-        return;
-    };
-    tokio::select! {
-        _ = interrupt => {}
-        _ = terminate.recv() => {}
-    }
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
 }

@@ -142,7 +142,8 @@ impl View<'_> {
         let waits = sees
             .filter(|(reference, _)| reference.uid == *owner)
             .any(|(_, class)| matches!(class, OwnerClass::Waiting | OwnerClass::Dangling));
-        waits && !unresolvable
+        // Once the other owner has let it go, it may be decided after all.
+        waits && (!unresolvable || self.will_be_orphaned(object))
     }
 
     fn collect(&self, object: &Object) -> Plan {

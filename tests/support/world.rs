@@ -2,7 +2,7 @@
 
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Cause, Change, Command, Decision, Intent, Rejection, Request, State, Time, apply,
+    Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, Request, State, Time, apply,
     builtin, decide,
 };
 use hindsight_gc::Collector;
@@ -92,6 +92,22 @@ impl World {
         panic!("the collector does not come to rest");
     }
 
+    /// What happened, a line a commit: for the message of a test that fails.
+    pub fn history(&self) -> String {
+        let line = |change: &Arc<Change>| {
+            let commit = &change.commit;
+            let facts: Vec<String> = commit.events.iter().map(fact).collect();
+            format!(
+                "{:>5} {} {} {}\n",
+                commit.revision,
+                commit.key,
+                commit.uid,
+                facts.join(", ")
+            )
+        };
+        self.changes.iter().map(line).collect()
+    }
+
     /// The collector as it would be after a restart.
     pub fn restart(&mut self) {
         self.collector = Collector::new(&self.state);
@@ -101,5 +117,22 @@ impl World {
 impl Default for World {
     fn default() -> Self {
         Self::new()
+    }
+}
+
+fn fact(event: &Event) -> String {
+    let name = format!("{event:?}");
+    let name = name.split([' ', '{']).next().unwrap_or_default().to_owned();
+    match event {
+        Event::FinalizerAdded { finalizer } | Event::FinalizerRemoved { finalizer } => {
+            format!("{name} {finalizer}")
+        }
+        Event::OwnerAdded { owner }
+        | Event::OwnerRemoved { owner }
+        | Event::OwnerChanged { to: owner, .. } => format!("{name} {} {}", owner.name, owner.uid),
+        Event::DeletionRequested { rule, .. } | Event::ObjectDeleted { rule, .. } => {
+            format!("{name} {}", rule.name())
+        }
+        Event::ObjectCreated { .. } | Event::ObjectUpdated { .. } => name,
     }
 }
