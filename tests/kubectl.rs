@@ -300,6 +300,13 @@ fn kubectl_learns_the_kinds_from_discovery_and_openapi() {
     }
     let versions = server.kubectl(&["api-versions"]);
     assert!(versions.lines().any(|one| one == "apps/v1"), "{versions}");
+    let explained = server.kubectl(&["explain", "deployment.spec.replicas"]);
+    assert!(explained.contains("integer"), "{explained}");
+    let unknown = server.kubectl_fails(
+        &["create", "-f", "-"],
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndta: {k: v}\n",
+    );
+    assert!(unknown.contains("unknown field \"dta\""), "{unknown}");
     let who = server.kubectl(&["auth", "whoami", "-o", "json"]);
     assert!(who.contains("system:masters"), "{who}");
 }

@@ -1,8 +1,9 @@
-//! OpenAPI v3: what clients read to know the operations, and the schemas of custom kinds.
+//! OpenAPI v3: what clients read to know operations and schemas.
 
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
 use crate::respond;
+use crate::schemas;
 use hindsight_core::kind::{Kind, KindRef};
 use hindsight_core::{GroupResource, ObjectKey, State};
 use http::Response;
@@ -47,11 +48,10 @@ fn of_group_version(state: &State, group: &str, version: &str) -> Value {
     let mut schemas = Map::new();
     for kind in served {
         let gvk = json!({"group": group, "version": version, "kind": &*kind.kind});
-        let mut schema = schema(state, kind, version);
+        let (name, mut schema) = schema(state, kind, version, &mut schemas);
         if let Some(members) = schema.as_object_mut() {
             members.insert("x-kubernetes-group-version-kind".into(), json!([gvk]));
         }
-        let name = schema_name(kind, version);
         for (path, item) in operations(kind, version, &gvk, &name) {
             paths.insert(path, item);
         }
@@ -71,23 +71,61 @@ fn schema_name(kind: &Kind, version: &str) -> String {
     format!("{group}.{version}.{}", kind.kind)
 }
 
-/// The definition's own schema; a built-in kind says only that it is an object.
-fn schema(state: &State, kind: &Kind, version: &str) -> Value {
+/// A built-in kind's schema, whose definitions join the others; or the definition's own.
+fn schema(
+    state: &State,
+    kind: &Kind,
+    version: &str,
+    components: &mut Map<String, Value>,
+) -> (String, Value) {
+    let group = &kind.resource.group;
+    if !kind.is_custom()
+        && let Some((name, mut document)) = schemas::document(group, version, &kind.kind)
+    {
+        to_components(&mut document);
+        if let Some(Value::Object(definitions)) = document
+            .as_object_mut()
+            .and_then(|members| members.remove("definitions"))
+        {
+            components.extend(definitions);
+        }
+        return (name, document);
+    }
+    (schema_name(kind, version), custom(state, kind, version))
+}
+
+/// References point into this document; what is no part of OpenAPI goes.
+fn to_components(document: &mut Value) {
+    let mut open = vec![document];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                members.remove("$schema");
+                if let Some(Value::String(target)) = members.get_mut("$ref") {
+                    *target = target.replace("#/definitions/", "#/components/schemas/");
+                }
+                open.extend(members.values_mut());
+            }
+            Value::Array(items) => open.extend(items.iter_mut()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
+fn custom(state: &State, kind: &Kind, version: &str) -> Value {
     let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
     let key = ObjectKey::new(definitions, "", &kind.resource.to_string());
-    let own = state
-        .get(&key)
-        .filter(|_| kind.is_custom())
-        .and_then(|definition| {
-            let document = definition.document();
-            let versions = document.pointer("/spec/versions")?.as_array()?;
-            let found = versions
-                .iter()
-                .find(|one| one.get("name").and_then(Value::as_str) == Some(version));
-            found?.pointer("/schema/openAPIV3Schema").cloned()
-        });
-    let mut schema = own
-        .unwrap_or_else(|| json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true}));
+    let own = state.get(&key).and_then(|definition| {
+        let document = definition.document();
+        let versions = document.pointer("/spec/versions")?.as_array()?;
+        let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);
+        versions
+            .iter()
+            .find(named)?
+            .pointer("/schema/openAPIV3Schema")
+            .cloned()
+    });
+    let mut schema = own.unwrap_or_else(|| json!({"type": "object"}));
     if let Some(members) = schema.as_object_mut() {
         let properties = members.entry("properties").or_insert_with(|| json!({}));
         if let Some(properties) = properties.as_object_mut() {
@@ -132,4 +170,30 @@ fn operations(kind: &Kind, version: &str, gvk: &Value, schema: &str) -> Vec<(Str
     let one = json!({"get": operation("get", false), "put": operation("put", true),
         "patch": operation("patch", true), "delete": operation("delete", false)});
     vec![(format!("{collection}/{{name}}"), one), (collection, many)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schemas::builtin_kinds;
+
+    #[test]
+    fn every_reference_leads_somewhere() {
+        let state = State::new(builtin_kinds());
+        let mut seen = 0;
+        for (group, version) in [("", "v1"), ("apps", "v1"), ("apiextensions.k8s.io", "v1")] {
+            let document = of_group_version(&state, group, version);
+            let mut open = vec![&document];
+            while let Some(value) = open.pop() {
+                if let Some(target) = value.get("$ref").and_then(Value::as_str) {
+                    let pointer = target.trim_start_matches('#');
+                    assert!(document.pointer(pointer).is_some(), "{target}");
+                    seen += 1;
+                }
+                open.extend(value.as_object().into_iter().flat_map(Map::values));
+                open.extend(value.as_array().into_iter().flatten());
+            }
+        }
+        assert!(seen > 500, "{seen}");
+    }
 }

@@ -4,7 +4,7 @@ use crate::collectors::{self, Collectors};
 use crate::{bootstrap, effects};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, builtin};
+use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
 use hindsight_log::{
     DirectoryLock, Error, Log, MemoryStorage, Publish, Reader, SledStorage, Storage, Submitted,
     WriteError, Writer,
@@ -99,7 +99,7 @@ impl ControlPlane {
                 (Some(lock), storage)
             }
         };
-        let builtin = Arc::new(BuiltinKinds::new(builtin::kinds(), None));
+        let builtin = builtin_kinds();
         let (log, state) = Log::open(storage, State::new(Arc::clone(&builtin)))?;
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
         let first = Published {
@@ -225,6 +225,17 @@ impl Drop for Shared {
             .unwrap_or_else(PoisonError::into_inner);
         drop(collectors.take());
     }
+}
+
+/// With the HTTP surface come the schemas that bodies are checked with.
+#[cfg(feature = "http")]
+fn builtin_kinds() -> Arc<BuiltinKinds> {
+    hindsight_api::builtin_kinds()
+}
+
+#[cfg(not(feature = "http"))]
+fn builtin_kinds() -> Arc<BuiltinKinds> {
+    Arc::new(BuiltinKinds::new(hindsight_core::builtin::kinds(), None))
 }
 
 /// The lock first: nothing is read or written before it is held.

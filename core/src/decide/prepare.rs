@@ -55,6 +55,14 @@ pub(super) fn prune(
     let Some(schema) = context.state.kinds.schema(kind, &version.name) else {
         return Ok(Vec::new());
     };
+    if !kind.is_custom()
+        && let Some(wrong) = schema.validate(document).first()
+    {
+        return Err(Rejection::BadRequest(format!(
+            "{} in version \"{}\" cannot be handled as a {}: {}",
+            kind.kind, version.name, kind.kind, wrong.message
+        )));
+    }
     let unknown: Vec<String> = schema
         .prune(document)
         .iter()

@@ -1,0 +1,114 @@
+//! The schemas of built-in kinds, derived from `k8s-openapi` when they are first needed.
+
+mod convert;
+mod table;
+
+use convert::Converter;
+use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas, GroupVersionKind};
+use hindsight_core::{builtin, schema::Schema};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The built-in kinds with their schemas: what a control plane opens with.
+pub fn builtin_kinds() -> Arc<BuiltinKinds> {
+    Arc::new(BuiltinKinds::new(
+        builtin::kinds(),
+        Some(Box::<Schemas>::default()),
+    ))
+}
+
+/// Made once a kind is asked for; definitions that several kinds use are shared.
+#[derive(Debug, Default)]
+struct Schemas {
+    made: Mutex<Made>,
+}
+
+#[derive(Debug, Default)]
+struct Made {
+    kinds: BTreeMap<GroupVersionKind, Option<Arc<Schema>>>,
+    definitions: Converter,
+}
+
+impl BuiltinSchemas for Schemas {
+    fn schema(&self, kind: &GroupVersionKind) -> Option<Arc<Schema>> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = made.kinds.get(kind) {
+            return known.clone();
+        }
+        let schema = document(&kind.group, &kind.version, &kind.kind)
+            .map(|(_, document)| made.definitions.root(&document));
+        made.kinds.insert(kind.clone(), schema.clone());
+        schema
+    }
+}
+
+/// A kind's name and JSON schema, with the definitions that it refers to under `definitions`.
+pub(crate) fn document(group: &str, version: &str, kind: &str) -> Option<(String, Value)> {
+    let found = table::KINDS
+        .iter()
+        .find(|row| (row.0, row.1, row.2) == (group, version, kind));
+    found.map(|row| row.3())
+}
+
+fn generate<T: JsonSchema>() -> (String, Value) {
+    let generator = SchemaSettings::draft07().into_generator();
+    let schema = generator.into_root_schema_for::<T>();
+    (T::schema_name().into_owned(), schema.to_value())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn every_built_in_kind_has_a_schema() {
+        for kind in builtin::kinds() {
+            let version = &kind.versions[0].name;
+            let found = document(&kind.resource.group, version, &kind.kind);
+            assert!(
+                found.is_some(),
+                "{} {version} {}",
+                kind.resource.group,
+                kind.kind
+            );
+        }
+    }
+
+    #[test]
+    fn unknown_fields_and_wrong_types_are_found_at_any_depth() {
+        let schemas = Schemas::default();
+        let gvk = GroupVersionKind::parse("apps/v1", "Deployment").expect("a kind");
+        let schema = schemas.schema(&gvk).expect("a schema");
+        let mut deployment = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "a", "nam": "b", "annotations": {"any": "key"}},
+            "spec": {"replicas": 1, "template": {"spec": {"containers": [
+                {"name": "c", "imag": "x", "resources": {"limits": {"cpu": 1, "memory": "1Gi"}},
+                    "livenessProbe": {"httpGet": {"port": "web"}}}]}}}});
+        let unknown = schema.prune(&mut deployment);
+        assert_eq!(
+            unknown,
+            ["metadata.nam", "spec.template.spec.containers[0].imag"]
+        );
+        assert!(
+            schema.validate(&deployment).is_empty(),
+            "{:?}",
+            schema.validate(&deployment)
+        );
+        deployment["spec"]["replicas"] = json!("three");
+        assert_eq!(schema.validate(&deployment).len(), 1);
+    }
+
+    #[test]
+    fn schemas_that_contain_themselves_end() {
+        let schemas = Schemas::default();
+        let gvk = GroupVersionKind::parse("apiextensions.k8s.io/v1", "CustomResourceDefinition");
+        let schema = schemas.schema(&gvk.expect("a kind")).expect("a schema");
+        let mut definition = json!({"spec": {"versions": [{"name": "v1", "schema":
+            {"openAPIV3Schema": {"type": "object", "properties": {"a": {"type": "string"}}}}}]}});
+        assert!(schema.prune(&mut definition).is_empty());
+    }
+}

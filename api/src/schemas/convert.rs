@@ -1,0 +1,90 @@
+//! From JSON schema with definitions to the structural schemas that bodies are checked with.
+
+use hindsight_core::schema::Schema;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Definitions that take more than their schema says: numbers for quantities, anything for raw
+/// documents. `JSONSchemaProps` contains itself, and is checked where definitions are read.
+const ANYTHING: [&str; 6] = [
+    "api.resource.Quantity",
+    "runtime.RawExtension",
+    "apiextensions.v1.JSON",
+    "apiextensions.v1.JSONSchemaProps",
+    "util.intstr.IntOrString",
+    "meta.v1.FieldsV1",
+];
+
+/// Keeps what was converted, by the definition's name.
+#[derive(Debug, Default)]
+pub(super) struct Converter {
+    made: BTreeMap<String, Arc<Schema>>,
+}
+
+impl Converter {
+    pub(super) fn root(&mut self, document: &Value) -> Arc<Schema> {
+        self.convert(document, document)
+    }
+
+    /// The types are nested at most a few dozen deep, and the one that contains itself is cut.
+    fn convert(&mut self, document: &Value, root: &Value) -> Arc<Schema> {
+        if let Some(name) = reference(document) {
+            return self.definition(name, root);
+        }
+        let properties = document.get("properties").and_then(Value::as_object);
+        let properties = properties.into_iter().flatten();
+        let properties = properties
+            .map(|(name, schema)| (Arc::from(name.as_str()), self.convert(schema, root)))
+            .collect();
+        let mut child = |member: &str| {
+            let schema = document.get(member).filter(|schema| schema.is_object())?;
+            Some(self.convert(schema, root))
+        };
+        let (additional, items) = (child("additionalProperties"), child("items"));
+        let type_name = document
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default();
+        let preserve_unknown = type_name.is_empty();
+        let type_name = type_name.into();
+        // Every field of a built-in type reads null as its zero value.
+        let nullable = true;
+        Arc::new(Schema {
+            type_name,
+            properties,
+            additional,
+            items,
+            nullable,
+            preserve_unknown,
+            ..Schema::default()
+        })
+    }
+
+    fn definition(&mut self, name: &str, root: &Value) -> Arc<Schema> {
+        if let Some(made) = self.made.get(name) {
+            return Arc::clone(made);
+        }
+        let definition = root.get("definitions").and_then(|all| all.get(name));
+        let opaque = ANYTHING.iter().any(|suffix| name.ends_with(suffix))
+            || name.contains("apiextensions.v1.JSONSchemaPropsOr");
+        let schema = match definition.filter(|_| !opaque) {
+            Some(definition) => self.convert(definition, root),
+            None => Arc::new(Schema {
+                preserve_unknown: true,
+                nullable: true,
+                ..Schema::default()
+            }),
+        };
+        self.made.insert(name.to_owned(), Arc::clone(&schema));
+        schema
+    }
+}
+
+/// The definition that a schema refers to, plainly or through `allOf` of one.
+fn reference(document: &Value) -> Option<&str> {
+    let target = document
+        .get("$ref")
+        .or_else(|| document.pointer("/allOf/0/$ref"))?;
+    target.as_str()?.strip_prefix("#/definitions/")
+}
