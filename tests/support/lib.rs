@@ -9,6 +9,7 @@
 )]
 
 pub mod reference;
+pub mod scenario;
 pub mod server;
 pub mod tree;
 pub mod world;
