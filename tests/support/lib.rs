@@ -8,6 +8,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+pub mod http;
 pub mod reference;
 pub mod scenario;
 pub mod server;

@@ -21,7 +21,7 @@ impl Context<'_> {
             .and_then(|previous| previous.mark)
             .or_else(|| mark_of(&extra).map(|rule| Mark { revision, rule }));
         let object = Object::from_value(object.key, object.document, revision, mark)
-            .map_err(|error| Rejection::Internal(error.to_string()))?;
+            .map_err(|error| Rejection::BadRequest(error.to_string()))?;
         let object = Arc::new(object);
         let mut events = extra;
         compare(previous.map(|previous| &**previous), &object, &mut events);

@@ -29,20 +29,14 @@ pub(crate) use definition::refresh as refresh_definition;
 pub(crate) fn create(context: Context<'_>, intent: &Create) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let mut document = intent.object.clone();
-    let mut warnings = Vec::new();
+    // What does not decode is refused before anything is looked up.
+    let mut warnings = prepare::prune(&context, kind, version, intent.validation, &mut document)?;
     let metadata = prepare::metadata(&mut document)?;
     refuse_revision(metadata)?;
     admit(&context, kind, &intent.key, prepare::text(metadata, "name"))?;
     own(&context, kind, &intent.key, metadata);
     prepare::dedup_owners(metadata, &mut warnings);
     let key = name::choose(&context, kind, &intent.key, metadata)?;
-    warnings.extend(prepare::prune(
-        &context,
-        kind,
-        version,
-        intent.validation,
-        &mut document,
-    )?);
     shape(&context, kind, version, &mut document);
     prepare::to_storage(kind, &mut document);
     let causes = prepare::complete(&context, kind, version, &mut document);

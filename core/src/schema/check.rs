@@ -55,10 +55,6 @@ fn object(schema: &Schema, members: &Map<String, Value>, path: &str, causes: &mu
         causes.push(FieldCause::required(join(path, name), ""));
     }
     for (name, member) in members {
-        // The metadata of the object itself has rules of its own.
-        if path.is_empty() && name == "metadata" {
-            continue;
-        }
         if let Some(schema) = schema.member(name) {
             check(schema, member, &join(path, name), causes);
         }
