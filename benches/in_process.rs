@@ -29,6 +29,10 @@ struct Arguments {
     events: usize,
 }
 
+/// The server's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
     let directory = tempfile::tempdir()?;

@@ -2,6 +2,7 @@
 //! the next is being decided against the state that is not published yet.
 
 mod decider;
+mod frames;
 mod syncer;
 #[cfg(test)]
 mod tests;
@@ -10,6 +11,7 @@ use crate::frame::Hash;
 use crate::{Error, Storage};
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
+use frames::Frames;
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -59,7 +61,6 @@ pub(crate) struct Submission {
 
 /// Commits that become durable together, and who waits for them.
 pub(crate) struct Batch {
-    pub(crate) frames: Vec<(hindsight_core::Revision, Vec<u8>)>,
     pub(crate) changes: Vec<Arc<Change>>,
     pub(crate) state: State,
     pub(crate) answers: Vec<(Reply, Submitted)>,
@@ -78,9 +79,9 @@ impl Writer {
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
         let (batches, decided) = bounded(BATCHES_AHEAD);
         let poison = Poison::default();
-        let decider = Decider::new(state, hash, Arc::clone(&poison));
+        let decider = Decider::new(state, Arc::clone(&poison));
         let syncer = Syncer {
-            storage,
+            frames: Frames::new(storage, hash),
             publish,
             poison,
         };

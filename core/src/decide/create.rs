@@ -10,7 +10,7 @@ use super::delete::{decision, is};
 use super::{Context, prepare};
 use crate::command::Create;
 use crate::kind::{GroupResource, Kind, Origin, Version};
-use crate::object::{ObjectKey, Uid};
+use crate::object::{Name, ObjectKey, Uid};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection};
 use serde_json::{Map, Value, json};
@@ -33,10 +33,10 @@ pub(crate) fn create(context: Context<'_>, intent: &Create) -> Result<Decision, 
     let mut warnings = prepare::prune(&context, kind, version, intent.validation, &mut document)?;
     let metadata = prepare::metadata(&mut document)?;
     refuse_revision(metadata)?;
-    admit(&context, kind, &intent.key, prepare::text(metadata, "name"))?;
-    own(&context, kind, &intent.key, metadata);
+    let collection = admit(&context, kind, &intent.key, prepare::text(metadata, "name"))?;
+    own(&context, kind, &collection, metadata);
     prepare::dedup_owners(metadata, &mut warnings);
-    let key = name::choose(&context, kind, &intent.key, metadata)?;
+    let key = name::choose(&context, kind, &collection, metadata)?;
     shape(&context, kind, version, &mut document);
     prepare::to_storage(kind, &mut document);
     let causes = prepare::complete(&context, kind, version, &mut document);
@@ -63,8 +63,14 @@ fn refuse_revision(metadata: &Map<String, Value>) -> Result<(), Rejection> {
     }
 }
 
+/// The collection to create in, its parts shared with the objects that are there already.
 /// Source: the `NamespaceLifecycle` admission plugin, and the finalizer of definitions.
-fn admit(context: &Context<'_>, kind: &Kind, key: &ObjectKey, name: &str) -> Result<(), Rejection> {
+fn admit(
+    context: &Context<'_>,
+    kind: &Kind,
+    key: &ObjectKey,
+    name: &str,
+) -> Result<ObjectKey, Rejection> {
     let forbidden = |reason: String, causes| Rejection::Forbidden {
         resource: key.resource.clone(),
         name: name.into(),
@@ -81,8 +87,13 @@ fn admit(context: &Context<'_>, kind: &Kind, key: &ObjectKey, name: &str) -> Res
         let reason = "create not allowed while custom resource definition is terminating";
         return Err(forbidden(reason.into(), Vec::new()));
     }
+    let collection = |namespace: &Name| ObjectKey {
+        resource: kind.resource.clone(),
+        namespace: Arc::clone(namespace),
+        name: Arc::clone(&key.name),
+    };
     if !kind.is_namespaced() {
-        return Ok(());
+        return Ok(collection(&key.namespace));
     }
     let namespaces = GroupResource::new("", "namespaces");
     let namespace = &key.namespace;
@@ -94,7 +105,7 @@ fn admit(context: &Context<'_>, kind: &Kind, key: &ObjectKey, name: &str) -> Res
         name: Arc::clone(namespace),
     })?;
     if !found.is_deleting() {
-        return Ok(());
+        return Ok(collection(&found.key.name));
     }
     let cause = FieldCause {
         reason: "NamespaceTerminating",

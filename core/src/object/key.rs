@@ -2,6 +2,7 @@
 
 use crate::kind::GroupResource;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 pub type Name = Arc<str>;
 
 /// Coordinates of an object. Orders as lists do: by resource, then namespace, then name, bytewise.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
     /// Group and plural resource.
     pub resource: GroupResource,
@@ -27,6 +28,30 @@ impl ObjectKey {
             namespace: namespace.into(),
             name: name.into(),
         }
+    }
+}
+
+impl Ord for ObjectKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        compare(&self.resource.group, &other.resource.group)
+            .then_with(|| compare(&self.resource.resource, &other.resource.resource))
+            .then_with(|| compare(&self.namespace, &other.namespace))
+            .then_with(|| self.name.cmp(&other.name))
+    }
+}
+
+impl PartialOrd for ObjectKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Keys of one collection share their parts, so most comparisons need not look at the text.
+fn compare(one: &Name, other: &Name) -> Ordering {
+    if Arc::ptr_eq(one, other) {
+        Ordering::Equal
+    } else {
+        one.cmp(other)
     }
 }
 

@@ -1,92 +1,104 @@
 //! Format 1: bincode of plain structs; bodies are JSON bytes; who asked is stored once a frame.
 
 use crate::Error;
-use bytes::Bytes;
 use hindsight_core::command::Propagation;
 use hindsight_core::event::{OwnerClass, OwnerFinding};
-use hindsight_core::object::Mark;
+use hindsight_core::object::{Mark, Name};
 use hindsight_core::{
     Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, OwnerReference, Request,
     Revision, Rule, Time, Uid,
 };
 use serde::{Deserialize, Serialize};
+use serde_bytes::Bytes;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[derive(Serialize, Deserialize)]
-struct FrameV1 {
-    origins: Vec<OriginV1>,
-    commits: Vec<CommitV1>,
+struct FrameV1<'a> {
+    #[serde(borrow)]
+    origins: Vec<OriginV1<'a>>,
+    #[serde(borrow)]
+    commits: Vec<CommitV1<'a>>,
 }
 
 #[derive(Serialize, Deserialize, PartialEq)]
-struct OriginV1 {
-    user: String,
-    uid: String,
-    groups: Vec<String>,
-    verb: String,
-    uri: String,
-    user_agent: String,
-    request: String,
+struct OriginV1<'a> {
+    user: &'a str,
+    uid: &'a str,
+    #[serde(borrow)]
+    groups: Vec<&'a str>,
+    verb: &'a str,
+    uri: &'a str,
+    user_agent: &'a str,
+    request: &'a str,
 }
 
 #[derive(Serialize, Deserialize)]
-struct CommitV1 {
+struct CommitV1<'a> {
     time_micros: i64,
     origin: u32,
-    cause: CauseV1,
-    key: [String; 4],
-    uid: String,
-    events: Vec<EventV1>,
+    #[serde(borrow)]
+    cause: CauseV1<'a>,
+    #[serde(borrow)]
+    key: [&'a str; 4],
+    uid: &'a str,
+    #[serde(borrow)]
+    events: Vec<EventV1<'a>>,
 }
 
 #[derive(Serialize, Deserialize)]
-enum CauseV1 {
+enum CauseV1<'a> {
     Request,
     Commit(u64),
-    Policy(String),
+    Policy(&'a str),
 }
 
 #[derive(Serialize, Deserialize)]
-enum EventV1 {
+enum EventV1<'a> {
     Created {
-        body: Vec<u8>,
+        #[serde(borrow)]
+        body: &'a Bytes,
     },
     Updated {
-        body: Vec<u8>,
+        #[serde(borrow)]
+        body: &'a Bytes,
         mark: Option<(u64, u8)>,
     },
-    FinalizerAdded(String),
-    FinalizerRemoved(String),
-    OwnerAdded(OwnerV1),
-    OwnerRemoved(OwnerV1),
-    OwnerChanged(OwnerV1, OwnerV1),
+    FinalizerAdded(&'a str),
+    FinalizerRemoved(&'a str),
+    OwnerAdded(#[serde(borrow)] OwnerV1<'a>),
+    OwnerRemoved(#[serde(borrow)] OwnerV1<'a>),
+    OwnerChanged(#[serde(borrow)] OwnerV1<'a>, #[serde(borrow)] OwnerV1<'a>),
     DeletionRequested {
         rule: u8,
         propagation: u8,
         grace: Option<i64>,
-        owners: Vec<FindingV1>,
+        #[serde(borrow)]
+        owners: Vec<FindingV1<'a>>,
         decided_at: u64,
     },
     Deleted {
         rule: u8,
-        owners: Vec<FindingV1>,
+        #[serde(borrow)]
+        owners: Vec<FindingV1<'a>>,
         decided_at: u64,
     },
 }
 
 #[derive(Serialize, Deserialize)]
-struct OwnerV1 {
-    api_version: String,
-    kind: String,
-    name: String,
-    uid: String,
+struct OwnerV1<'a> {
+    api_version: &'a str,
+    kind: &'a str,
+    name: &'a str,
+    uid: &'a str,
     controller: Option<bool>,
     blocks: Option<bool>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct FindingV1 {
-    owner: OwnerV1,
+struct FindingV1<'a> {
+    #[serde(borrow)]
+    owner: OwnerV1<'a>,
     class: u8,
     since: Option<u64>,
 }
@@ -117,9 +129,9 @@ const CLASSES: [OwnerClass; 4] = [
     OwnerClass::Unresolvable,
 ];
 
-/// The payload of a frame.
-pub(crate) fn encode(commits: &[Arc<Commit>]) -> Result<Vec<u8>, Error> {
-    let mut origins: Vec<OriginV1> = Vec::new();
+/// The payload of a frame; `capacity` is about how many bytes it will need.
+pub(crate) fn encode(commits: &[&Commit], capacity: usize) -> Result<Vec<u8>, Error> {
+    let mut origins: Vec<OriginV1<'_>> = Vec::new();
     let mut stored = Vec::with_capacity(commits.len());
     for commit in commits {
         let origin = origin_of(commit);
@@ -136,24 +148,26 @@ pub(crate) fn encode(commits: &[Arc<Commit>]) -> Result<Vec<u8>, Error> {
         origins,
         commits: stored,
     };
-    bincode::serde::encode_to_vec(&frame, bincode::config::legacy()).map_err(|error| {
-        Error::Engine {
+    let mut payload = Vec::with_capacity(capacity);
+    bincode::serde::encode_into_std_write(&frame, &mut payload, bincode::config::legacy())
+        .map_err(|error| Error::Engine {
             what: "encoding a record",
             reason: error.to_string(),
-        }
-    })
+        })?;
+    Ok(payload)
 }
 
 /// The commits of a frame; every byte must be used.
 pub(crate) fn decode(first: Revision, payload: &[u8]) -> Result<Vec<Commit>, Error> {
     let corrupt = |reason: String| Error::corrupt(first, reason);
-    let (frame, used): (FrameV1, usize) =
-        bincode::serde::decode_from_slice(payload, bincode::config::legacy())
+    let (frame, used): (FrameV1<'_>, usize) =
+        bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy())
             .map_err(|error| corrupt(error.to_string()))?;
     if used != payload.len() {
         return Err(corrupt("bytes are left over".into()));
     }
-    let origins: Vec<_> = frame.origins.into_iter().map(origin_from).collect();
+    let origins: Vec<_> = frame.origins.iter().map(origin_from).collect();
+    let mut names = Names::default();
     let mut revision = first;
     let mut commits = Vec::with_capacity(frame.commits.len());
     for stored in frame.commits {
@@ -161,47 +175,54 @@ pub(crate) fn decode(first: Revision, payload: &[u8]) -> Result<Vec<Commit>, Err
         let origin = origins
             .get(index)
             .ok_or_else(|| corrupt("an origin is missing".into()))?;
-        commits.push(commit_from(stored, origin, revision).ok_or_else(|| {
-            Error::corrupt(revision, "a fact in it cannot be read by this release")
-        })?);
+        commits.push(
+            commit_from(stored, origin, &mut names, revision).ok_or_else(|| {
+                Error::corrupt(revision, "a fact in it cannot be read by this release")
+            })?,
+        );
         revision = revision.next();
     }
     Ok(commits)
 }
 
-fn origin_of(commit: &Commit) -> OriginV1 {
-    OriginV1 {
-        user: commit.actor.user.to_string(),
-        uid: commit.actor.uid.to_string(),
-        groups: commit
-            .actor
-            .groups
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-        verb: commit.request.verb.clone(),
-        uri: commit.request.uri.clone(),
-        user_agent: commit.request.user_agent.clone(),
-        request: commit.request.id.clone(),
+/// Groups, resources and namespaces of a frame: each is held once.
+#[derive(Default)]
+struct Names<'a>(BTreeMap<&'a str, Name>);
+
+impl<'a> Names<'a> {
+    fn share(&mut self, text: &'a str) -> Name {
+        Arc::clone(self.0.entry(text).or_insert_with(|| text.into()))
     }
 }
 
-fn origin_from(origin: OriginV1) -> (Arc<Actor>, Arc<Request>) {
+fn origin_of(commit: &Commit) -> OriginV1<'_> {
+    OriginV1 {
+        user: &commit.actor.user,
+        uid: &commit.actor.uid,
+        groups: commit.actor.groups.iter().map(|group| &**group).collect(),
+        verb: &commit.request.verb,
+        uri: &commit.request.uri,
+        user_agent: &commit.request.user_agent,
+        request: &commit.request.id,
+    }
+}
+
+fn origin_from(origin: &OriginV1<'_>) -> (Arc<Actor>, Arc<Request>) {
     let actor = Actor {
         user: origin.user.into(),
         uid: origin.uid.into(),
-        groups: origin.groups.into_iter().map(Into::into).collect(),
+        groups: origin.groups.iter().map(|group| (*group).into()).collect(),
     };
     let request = Request {
-        verb: origin.verb,
-        uri: origin.uri,
-        user_agent: origin.user_agent,
-        id: origin.request,
+        verb: origin.verb.to_owned(),
+        uri: origin.uri.to_owned(),
+        user_agent: origin.user_agent.to_owned(),
+        id: origin.request.to_owned(),
     };
     (Arc::new(actor), Arc::new(request))
 }
 
-fn commit_of(commit: &Commit, origin: u32) -> CommitV1 {
+fn commit_of(commit: &Commit, origin: u32) -> CommitV1<'_> {
     let key = &commit.key;
     CommitV1 {
         time_micros: commit.time.0,
@@ -209,26 +230,34 @@ fn commit_of(commit: &Commit, origin: u32) -> CommitV1 {
         cause: match &commit.cause {
             Cause::Request => CauseV1::Request,
             Cause::Commit(revision) => CauseV1::Commit(revision.0),
-            Cause::Policy(name) => CauseV1::Policy(name.to_string()),
+            Cause::Policy(name) => CauseV1::Policy(name),
         },
         key: [
-            key.resource.group.to_string(),
-            key.resource.resource.to_string(),
-            key.namespace.to_string(),
-            key.name.to_string(),
+            &key.resource.group,
+            &key.resource.resource,
+            &key.namespace,
+            &key.name,
         ],
-        uid: commit.uid.to_string(),
+        uid: commit.uid.as_str(),
         events: commit.events.iter().map(event_of).collect(),
     }
 }
 
-fn commit_from(
-    stored: CommitV1,
+fn commit_from<'a>(
+    stored: CommitV1<'a>,
     origin: &(Arc<Actor>, Arc<Request>),
+    names: &mut Names<'a>,
     revision: Revision,
 ) -> Option<Commit> {
     let [group, resource, namespace, name] = stored.key;
-    let key = ObjectKey::new(GroupResource::new(&group, &resource), &namespace, &name);
+    let key = ObjectKey {
+        resource: GroupResource {
+            group: names.share(group),
+            resource: names.share(resource),
+        },
+        namespace: names.share(namespace),
+        name: name.into(),
+    };
     let read = |event| event_from(event, &key, revision);
     let events = stored
         .events
@@ -245,25 +274,25 @@ fn commit_from(
             CauseV1::Commit(revision) => Cause::Commit(Revision(revision)),
             CauseV1::Policy(name) => Cause::Policy(name.into()),
         },
-        uid: Uid::from(stored.uid.as_str()),
+        uid: Uid::from(stored.uid),
         key,
         events,
     })
 }
 
-fn event_of(event: &Event) -> EventV1 {
+fn event_of(event: &Event) -> EventV1<'_> {
     match event {
         Event::ObjectCreated { object } => EventV1::Created {
-            body: object.body.to_vec(),
+            body: Bytes::new(&object.body),
         },
         Event::ObjectUpdated { object } => EventV1::Updated {
-            body: object.body.to_vec(),
+            body: Bytes::new(&object.body),
             mark: object
                 .mark
                 .map(|mark| (mark.revision.0, code(&RULES, mark.rule))),
         },
-        Event::FinalizerAdded { finalizer } => EventV1::FinalizerAdded(finalizer.to_string()),
-        Event::FinalizerRemoved { finalizer } => EventV1::FinalizerRemoved(finalizer.to_string()),
+        Event::FinalizerAdded { finalizer } => EventV1::FinalizerAdded(finalizer),
+        Event::FinalizerRemoved { finalizer } => EventV1::FinalizerRemoved(finalizer),
         Event::OwnerAdded { owner } => EventV1::OwnerAdded(owner_of(owner)),
         Event::OwnerRemoved { owner } => EventV1::OwnerRemoved(owner_of(owner)),
         Event::OwnerChanged { from, to } => EventV1::OwnerChanged(owner_of(from), owner_of(to)),
@@ -292,11 +321,16 @@ fn event_of(event: &Event) -> EventV1 {
     }
 }
 
-fn event_from(event: EventV1, key: &ObjectKey, revision: Revision) -> Option<Event> {
-    let object = |body: Vec<u8>, mark: Option<Mark>| {
-        Object::from_body(key.clone(), Bytes::from(body), revision, mark)
-            .ok()
-            .map(Arc::new)
+fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option<Event> {
+    let object = |body: &Bytes, mark: Option<Mark>| {
+        Object::from_body(
+            key.clone(),
+            bytes::Bytes::copy_from_slice(body),
+            revision,
+            mark,
+        )
+        .ok()
+        .map(Arc::new)
     };
     Some(match event {
         EventV1::Created { body } => Event::ObjectCreated {
@@ -361,29 +395,29 @@ fn event_from(event: EventV1, key: &ObjectKey, revision: Revision) -> Option<Eve
     })
 }
 
-fn owner_of(owner: &OwnerReference) -> OwnerV1 {
+fn owner_of(owner: &OwnerReference) -> OwnerV1<'_> {
     OwnerV1 {
-        api_version: owner.api_version.to_string(),
-        kind: owner.kind.to_string(),
-        name: owner.name.to_string(),
-        uid: owner.uid.to_string(),
+        api_version: &owner.api_version,
+        kind: &owner.kind,
+        name: &owner.name,
+        uid: owner.uid.as_str(),
         controller: owner.controller,
         blocks: owner.block_owner_deletion,
     }
 }
 
-fn owner_from(owner: OwnerV1) -> OwnerReference {
+fn owner_from(owner: OwnerV1<'_>) -> OwnerReference {
     OwnerReference {
         api_version: owner.api_version.into(),
         kind: owner.kind.into(),
         name: owner.name.into(),
-        uid: Uid::from(owner.uid.as_str()),
+        uid: Uid::from(owner.uid),
         controller: owner.controller,
         block_owner_deletion: owner.blocks,
     }
 }
 
-fn finding_of(finding: &OwnerFinding) -> FindingV1 {
+fn finding_of(finding: &OwnerFinding) -> FindingV1<'_> {
     FindingV1 {
         owner: owner_of(&finding.owner),
         class: code(&CLASSES, finding.class),
@@ -391,7 +425,7 @@ fn finding_of(finding: &OwnerFinding) -> FindingV1 {
     }
 }
 
-fn finding_from(finding: FindingV1) -> Option<OwnerFinding> {
+fn finding_from(finding: FindingV1<'_>) -> Option<OwnerFinding> {
     Some(OwnerFinding {
         owner: owner_from(finding.owner),
         class: value(&CLASSES, finding.class)?,

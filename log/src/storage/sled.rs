@@ -6,11 +6,14 @@ use crate::Error;
 use hindsight_core::Revision;
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Fixed for ever: it is part of the database's own configuration. Large segments keep frames out
 /// of sled's blob files, which it never syncs.
 const SEGMENT_BYTES: usize = 8 << 20;
 const CACHE_BYTES: u64 = 8 << 20;
+const OPEN_ATTEMPTS_MAX: u32 = 500;
+const OPEN_PAUSE: Duration = Duration::from_millis(10);
 const TREE: &str = "frames-1";
 
 /// A sled database in a directory.
@@ -94,13 +97,29 @@ fn stored(found: Found) -> Result<Option<Stored>, Error> {
     Ok(Some((Revision(u64::from_be_bytes(key)), bytes.to_vec())))
 }
 
+/// The log's own lock is held by now, so a database that is still locked is one that this process
+/// has just dropped: sled's threads let go of the file a moment later.
 fn open_database(directory: &Path) -> ::sled::Result<::sled::Db> {
-    ::sled::Config::new()
+    let config = ::sled::Config::new()
         .path(directory)
         .segment_size(SEGMENT_BYTES)
         .cache_capacity(CACHE_BYTES)
-        .flush_every_ms(None)
-        .open()
+        .flush_every_ms(None);
+    let mut opened = config.open();
+    for _ in 1..OPEN_ATTEMPTS_MAX {
+        if !matches!(&opened, Err(::sled::Error::Io(error)) if is_locked(error)) {
+            break;
+        }
+        std::thread::sleep(OPEN_PAUSE);
+        opened = config.open();
+    }
+    opened
+}
+
+/// sled wraps the refusal in a text of its own.
+fn is_locked(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::WouldBlock
+        || error.to_string().contains("could not acquire lock")
 }
 
 fn engine(what: &'static str, error: &::sled::Error) -> Error {

@@ -1,33 +1,22 @@
 //! Decides everything that waits, against the newest state, durable or not.
 
 use super::{Batch, Poison, Submission, Submitted, WriteError, change};
-use crate::frame::{self, Hash};
-use crate::{Error, codec};
 use crossbeam_channel::{Receiver, Sender};
-use hindsight_core::{
-    Change, Command, Commit, Decision, Rejection, Revision, State, apply, decide,
-};
+use hindsight_core::{Change, Command, Decision, Rejection, State, apply, decide};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Commits in a batch; a single submission may exceed it.
 const BATCH_COMMITS_MAX: usize = 4096;
-/// Bytes of bodies in a frame; a single larger object has a frame of its own.
-const FRAME_BYTES_MAX: usize = 64 << 10;
 
 pub(super) struct Decider {
     state: State,
-    hash: Hash,
     poison: Poison,
 }
 
 impl Decider {
-    pub(super) const fn new(state: State, hash: Hash, poison: Poison) -> Self {
-        Self {
-            state,
-            hash,
-            poison,
-        }
+    pub(super) const fn new(state: State, poison: Poison) -> Self {
+        Self { state, poison }
     }
 
     /// Until nobody can submit any more.
@@ -50,12 +39,7 @@ impl Decider {
             let room = changes.len() < BATCH_COMMITS_MAX;
             next = room.then(|| waiting.try_recv().ok()).flatten();
         }
-        let frames = self.frames(&changes).unwrap_or_else(|error| {
-            self.fail(&error.to_string());
-            Vec::new()
-        });
         Batch {
-            frames,
             changes,
             state: self.state.clone(),
             answers,
@@ -92,35 +76,6 @@ impl Decider {
             }
         }
         Ok(decided)
-    }
-
-    fn frames(&mut self, changes: &[Arc<Change>]) -> Result<Vec<(Revision, Vec<u8>)>, Error> {
-        let mut frames = Vec::new();
-        let mut pending: Vec<Arc<Commit>> = Vec::new();
-        let mut bytes = 0;
-        for change in changes {
-            let size = change.commit.object().map_or(0, |object| object.body.len()) + 256;
-            if bytes + size > FRAME_BYTES_MAX && !pending.is_empty() {
-                frames.extend(self.frame(&pending)?);
-                pending.clear();
-                bytes = 0;
-            }
-            bytes += size;
-            pending.push(Arc::clone(&change.commit));
-        }
-        frames.extend(self.frame(&pending)?);
-        Ok(frames)
-    }
-
-    fn frame(&mut self, commits: &[Arc<Commit>]) -> Result<Option<(Revision, Vec<u8>)>, Error> {
-        let Some(first) = commits.first() else {
-            return Ok(None);
-        };
-        let payload = codec::encode(commits)?;
-        let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
-        let bytes = frame::seal(first.revision, count, &self.hash, &payload);
-        self.hash = frame::hash(&bytes);
-        Ok(Some((first.revision, bytes)))
     }
 
     fn fail(&self, reason: &str) {

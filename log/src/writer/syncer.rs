@@ -1,12 +1,11 @@
 //! Makes batches durable, then visible, then answers.
 
+use super::frames::Frames;
 use super::{Batch, Poison, Publish, WriteError};
-use crate::{Error, Storage};
 use crossbeam_channel::Receiver;
-use std::sync::Arc;
 
 pub(super) struct Syncer {
-    pub(super) storage: Arc<dyn Storage>,
+    pub(super) frames: Frames,
     pub(super) publish: Box<dyn Publish>,
     pub(super) poison: Poison,
 }
@@ -24,7 +23,7 @@ impl Syncer {
             let reason = reason.clone();
             return refuse(batch, &reason);
         }
-        if let Err(error) = self.store(&batch) {
+        if let Err(error) = self.frames.store(&batch.changes) {
             let reason = error.to_string();
             tracing::error!(reason, "the event log is poisoned; it takes no more writes");
             self.poison.get_or_init(|| reason.clone());
@@ -35,18 +34,6 @@ impl Syncer {
         }
         for (reply, answer) in batch.answers {
             reply(answer);
-        }
-    }
-
-    /// One fsync for the whole batch; none where nothing was written.
-    fn store(&self, batch: &Batch) -> Result<(), Error> {
-        for (first, bytes) in &batch.frames {
-            self.storage.append(*first, bytes)?;
-        }
-        if batch.frames.is_empty() {
-            Ok(())
-        } else {
-            self.storage.sync()
         }
     }
 }

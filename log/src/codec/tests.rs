@@ -1,0 +1,154 @@
+//! The stored form is for ever: bytes of the first release read back, and are written again.
+
+use super::{decode, encode};
+use hindsight_core::command::Propagation;
+use hindsight_core::event::{OwnerClass, OwnerFinding};
+use hindsight_core::object::Mark;
+use hindsight_core::{
+    Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, OwnerReference, Request,
+    Revision, Rule, Time, Uid,
+};
+use std::sync::Arc;
+
+const GOLDEN: &[u8] = include_bytes!("../../golden/payload-1.bin");
+
+fn owner(name: &str) -> OwnerReference {
+    OwnerReference {
+        api_version: "apps/v1".into(),
+        kind: "Deployment".into(),
+        name: name.into(),
+        uid: Uid::from("00000000-0000-4000-8000-000000000001"),
+        controller: Some(true),
+        block_owner_deletion: None,
+    }
+}
+
+fn finding() -> OwnerFinding {
+    OwnerFinding {
+        owner: owner("web"),
+        class: OwnerClass::Dangling,
+        since: Some(Revision(3)),
+    }
+}
+
+fn object(key: &ObjectKey, revision: u64, mark: Option<Mark>) -> Arc<Object> {
+    let document = serde_json::json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "settings", "namespace": "default", "uid": "00000000-0000-4000-8000-000000000002"},
+        "data": {"text": "snow \u{2744} and \"quotes\""},
+    });
+    Arc::new(Object::from_value(key.clone(), document, Revision(revision), mark).unwrap())
+}
+
+/// Every kind of fact, two origins, every kind of cause.
+fn commits() -> Vec<Arc<Commit>> {
+    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "settings");
+    let mark = Mark {
+        revision: Revision(8),
+        rule: Rule::RequestedOrphan,
+    };
+    let facts = [
+        vec![
+            Event::ObjectCreated {
+                object: object(&key, 7, None),
+            },
+            Event::FinalizerAdded {
+                finalizer: "example.com/hold".into(),
+            },
+            Event::OwnerAdded {
+                owner: owner("web"),
+            },
+        ],
+        vec![
+            Event::DeletionRequested {
+                rule: Rule::RequestedOrphan,
+                propagation: Propagation::Orphan,
+                grace_period_seconds: Some(30),
+                owners: vec![finding()],
+                decided_at: Revision(7),
+            },
+            Event::ObjectUpdated {
+                object: object(&key, 8, Some(mark)),
+            },
+            Event::OwnerChanged {
+                from: owner("web"),
+                to: owner("api"),
+            },
+            Event::OwnerRemoved {
+                owner: owner("api"),
+            },
+            Event::FinalizerRemoved {
+                finalizer: "example.com/hold".into(),
+            },
+        ],
+        vec![Event::ObjectDeleted {
+            rule: Rule::OwnersAbsent,
+            owners: vec![finding()],
+            decided_at: Revision(8),
+        }],
+    ];
+    let causes = [
+        Cause::Request,
+        Cause::Commit(Revision(7)),
+        Cause::Policy("keep-ten".into()),
+    ];
+    let commit = |(index, (events, cause)): (u64, (Vec<Event>, Cause))| {
+        Arc::new(Commit {
+            revision: Revision(7 + index),
+            time: Time(1_700_000_000_000_000 + i64::try_from(index).unwrap()),
+            actor: Arc::new(Actor {
+                user: if index == 2 { "system:gc" } else { "alice" }.into(),
+                uid: "7".into(),
+                groups: vec!["system:masters".into()],
+            }),
+            request: Arc::new(Request {
+                verb: "create".into(),
+                uri: "/api/v1".into(),
+                user_agent: "kubectl".into(),
+                id: "r".into(),
+            }),
+            cause,
+            key: key.clone(),
+            uid: Uid::from("00000000-0000-4000-8000-000000000002"),
+            events,
+        })
+    };
+    (0..)
+        .zip(facts.into_iter().zip(causes))
+        .map(commit)
+        .collect()
+}
+
+#[test]
+fn what_the_first_release_wrote_reads_back() {
+    let read: Vec<Arc<Commit>> = decode(Revision(7), GOLDEN)
+        .unwrap()
+        .into_iter()
+        .map(Arc::new)
+        .collect();
+    assert_eq!(read, commits());
+}
+
+#[test]
+fn the_same_commits_are_written_as_the_same_bytes() {
+    assert_eq!(
+        encode(
+            &commits().iter().map(|commit| &**commit).collect::<Vec<_>>(),
+            0
+        )
+        .unwrap(),
+        GOLDEN
+    );
+}
+
+#[test]
+fn a_payload_that_is_cut_or_longer_is_refused() {
+    for length in 0..GOLDEN.len() {
+        assert!(
+            decode(Revision(7), &GOLDEN[..length]).is_err(),
+            "cut at {length}"
+        );
+    }
+    let longer = [GOLDEN, &[0]].concat();
+    assert!(decode(Revision(7), &longer).is_err());
+}

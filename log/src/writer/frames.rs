@@ -1,0 +1,56 @@
+//! Commits to frames: packed, chained, handed to storage.
+
+use crate::frame::{self, Hash};
+use crate::{Error, Storage, codec};
+use hindsight_core::{Change, Commit};
+use std::sync::Arc;
+
+/// Bytes of bodies in a frame; a single larger object has a frame of its own.
+const FRAME_BYTES_MAX: usize = 64 << 10;
+/// What a commit needs beside its body.
+const COMMIT_BYTES: usize = 256;
+
+/// The end of the log.
+pub(super) struct Frames {
+    storage: Arc<dyn Storage>,
+    last: Hash,
+}
+
+impl Frames {
+    pub(super) fn new(storage: Arc<dyn Storage>, last: Hash) -> Self {
+        Self { storage, last }
+    }
+
+    /// Appends the commits of a batch and makes them durable with one sync.
+    pub(super) fn store(&mut self, changes: &[Arc<Change>]) -> Result<(), Error> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut pending: Vec<&Commit> = Vec::with_capacity(changes.len());
+        let mut bytes = 0;
+        for change in changes {
+            let body = change.commit.object().map_or(0, |object| object.body.len());
+            if bytes + body + COMMIT_BYTES > FRAME_BYTES_MAX {
+                self.append(&pending, bytes)?;
+                pending.clear();
+                bytes = 0;
+            }
+            bytes += body + COMMIT_BYTES;
+            pending.push(&change.commit);
+        }
+        self.append(&pending, bytes)?;
+        self.storage.sync()
+    }
+
+    fn append(&mut self, commits: &[&Commit], capacity: usize) -> Result<(), Error> {
+        let Some(first) = commits.first() else {
+            return Ok(());
+        };
+        let payload = codec::encode(commits, capacity)?;
+        let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
+        let bytes = frame::seal(first.revision, count, &self.last, &payload);
+        self.storage.append(first.revision, &bytes)?;
+        self.last = frame::hash(&bytes);
+        Ok(())
+    }
+}
