@@ -269,7 +269,7 @@ impl Both {
     }
 
     fn real_things(&self) -> Vec<Thing> {
-        let objects = self.real.state.objects.values();
+        let objects = self.real.state.objects();
         let mut things: Vec<Thing> = objects
             .filter(|object| &*object.key.resource.resource != "namespaces")
             .map(|object| thing(object))

@@ -21,7 +21,7 @@ pub fn decide(state: &State, command: &Command) -> Result<Decision, Rejection> {
 
 /// Makes what happened part of the state. Total: every commit that was ever stored applies.
 pub fn apply(state: &mut State, commit: &Commit) {
-    let previous = state.objects.get(&commit.key).cloned();
+    let previous = state.get(&commit.key).cloned();
     match commit.object() {
         Some(object) => state.put(object),
         None => state.take(&commit.key),

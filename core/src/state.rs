@@ -5,7 +5,9 @@ use crate::custom::kind_of_definition;
 use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, Uid};
-use imbl::OrdMap;
+use imbl::{OrdMap, OrdSet};
+use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The world at one revision. Persistent maps: a clone shares everything with its origin.
@@ -13,8 +15,7 @@ use std::sync::Arc;
 pub struct State {
     /// The last commit that was applied.
     pub revision: Revision,
-    /// Every object.
-    pub objects: OrdMap<ObjectKey, Arc<Object>>,
+    stored: OrdSet<Stored>,
     /// Every kind.
     pub kinds: Kinds,
     /// Owners that a collector's finalizer holds.
@@ -22,6 +23,36 @@ pub struct State {
     /// How many objects each namespace holds.
     pub(crate) populations: OrdMap<Name, u64>,
 }
+
+/// An object, found by its key: a node of the set is copied with one pointer an object.
+#[derive(Debug, Clone)]
+struct Stored(Arc<Object>);
+
+impl Borrow<ObjectKey> for Stored {
+    fn borrow(&self) -> &ObjectKey {
+        &self.0.key
+    }
+}
+
+impl Ord for Stored {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.key.cmp(&other.0.key)
+    }
+}
+
+impl PartialOrd for Stored {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Stored {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for Stored {}
 
 /// An owner in foreground or orphaning deletion.
 #[derive(Debug, Clone, Copy)]
@@ -38,7 +69,7 @@ impl State {
     pub fn new(builtin: Arc<BuiltinKinds>) -> Self {
         Self {
             revision: Revision::ZERO,
-            objects: OrdMap::new(),
+            stored: OrdSet::new(),
             kinds: Kinds::new(builtin),
             waiting: OrdMap::new(),
             populations: OrdMap::new(),
@@ -47,7 +78,22 @@ impl State {
 
     /// The object at these coordinates.
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<Object>> {
-        self.objects.get(key)
+        self.stored.get(key).map(|stored| &stored.0)
+    }
+
+    /// Every object, in list order.
+    pub fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
+        self.stored.iter().map(|stored| &stored.0)
+    }
+
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.stored.len()
+    }
+
+    /// Whether there is no object at all.
+    pub fn is_empty(&self) -> bool {
+        self.stored.is_empty()
     }
 
     /// Objects of one resource in list order; of one namespace, or of all.
@@ -57,13 +103,13 @@ impl State {
         namespace: Option<&'a str>,
     ) -> impl Iterator<Item = &'a Arc<Object>> {
         let start = ObjectKey::new(resource.clone(), namespace.unwrap_or(""), "");
-        self.objects
+        self.stored
             .range(start..)
-            .take_while(move |(key, _)| {
-                key.resource == *resource
-                    && namespace.is_none_or(|wanted| &*key.namespace == wanted)
+            .map(|stored| &stored.0)
+            .take_while(move |object| {
+                object.key.resource == *resource
+                    && namespace.is_none_or(|wanted| &*object.key.namespace == wanted)
             })
-            .map(|(_, object)| object)
     }
 
     /// How many objects live in this namespace.
@@ -75,7 +121,8 @@ impl State {
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.revision.0.to_le_bytes());
-        for (key, object) in &self.objects {
+        for object in self.objects() {
+            let key = &object.key;
             let mark = object.mark.map_or(0, |mark| mark.revision.0);
             for part in [
                 &key.resource.group,
@@ -94,7 +141,7 @@ impl State {
     }
 
     pub(crate) fn put(&mut self, object: &Arc<Object>) {
-        let replaced = self.objects.insert(object.key.clone(), Arc::clone(object));
+        let replaced = self.stored.insert(Stored(Arc::clone(object)));
         if replaced.is_none() && !object.key.namespace.is_empty() {
             *self
                 .populations
@@ -115,7 +162,7 @@ impl State {
     }
 
     pub(crate) fn take(&mut self, key: &ObjectKey) {
-        let Some(object) = self.objects.remove(key) else {
+        let Some(Stored(object)) = self.stored.remove(key) else {
             return;
         };
         self.waiting.remove(&object.meta.uid);

@@ -45,7 +45,7 @@ impl Collector {
             deadlines: Deadlines::default(),
             in_flight: Vec::new(),
         };
-        for object in state.objects.values() {
+        for object in state.objects() {
             collector.note(&object.key, Some(object));
             if object.is_deleting() || !object.meta.owner_references.is_empty() {
                 collector.queue.push(object.meta.uid.clone());

@@ -27,22 +27,26 @@ pub(crate) struct Frame<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// Bytes of a frame around an encoded payload.
-pub(crate) fn seal(first: Revision, commits: u32, previous: &Hash, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(HEADER_BYTES + payload.len() + CHECKSUM_BYTES);
-    bytes.extend_from_slice(MAGIC);
-    bytes.push(FRAME_FORMAT);
-    bytes.extend_from_slice(&first.0.to_le_bytes());
-    bytes.extend_from_slice(&commits.to_le_bytes());
-    bytes.extend_from_slice(previous);
-    bytes.extend_from_slice(
-        &u32::try_from(payload.len())
-            .unwrap_or(u32::MAX)
-            .to_le_bytes(),
-    );
-    bytes.extend_from_slice(payload);
-    bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
-    bytes
+/// Room for the header, to which the payload is appended before the frame is sealed.
+pub(crate) fn begin(bytes: &mut Vec<u8>) {
+    bytes.clear();
+    bytes.resize(HEADER_BYTES, 0);
+}
+
+/// Turns a begun frame into a whole one: writes its header, and the checksum after the payload.
+pub(crate) fn seal(bytes: &mut Vec<u8>, first: Revision, commits: u32, previous: &Hash) {
+    let length = bytes.len().saturating_sub(HEADER_BYTES);
+    let mut header = Vec::with_capacity(HEADER_BYTES);
+    header.extend_from_slice(MAGIC);
+    header.push(FRAME_FORMAT);
+    header.extend_from_slice(&first.0.to_le_bytes());
+    header.extend_from_slice(&commits.to_le_bytes());
+    header.extend_from_slice(previous);
+    header.extend_from_slice(&u32::try_from(length).unwrap_or(u32::MAX).to_le_bytes());
+    for (place, byte) in bytes.iter_mut().zip(header) {
+        *place = byte;
+    }
+    bytes.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
 }
 
 /// The hash that the next frame carries.
@@ -99,9 +103,17 @@ fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
 mod tests {
     use super::*;
 
+    fn sealed(first: u64, commits: u32, previous: Hash, payload: &[u8]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        begin(&mut bytes);
+        bytes.extend_from_slice(payload);
+        seal(&mut bytes, Revision(first), commits, &previous);
+        bytes
+    }
+
     #[test]
     fn a_frame_reads_back_and_every_flipped_bit_is_noticed() {
-        let bytes = seal(Revision(7), 2, &[9; 32], b"payload");
+        let bytes = sealed(7, 2, [9; 32], b"payload");
         let frame = open(Revision(7), &bytes).expect("it reads back");
         assert_eq!(
             (frame.first, frame.commits, frame.payload),
@@ -123,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_newer_format_is_named() {
-        let mut bytes = seal(Revision(1), 0, &[0; 32], b"");
+        let mut bytes = sealed(1, 0, [0; 32], b"");
         bytes[4] = FRAME_FORMAT + 1;
         let body = bytes.len() - 4;
         let checksum = crc32fast::hash(&bytes[..body]).to_le_bytes();

@@ -41,7 +41,7 @@ impl OwnershipGraph {
             forgot: state.revision > Revision::ZERO,
             ..Self::default()
         };
-        for object in state.objects.values() {
+        for object in state.objects() {
             graph.put(object);
         }
         graph.position = state.revision;

@@ -131,14 +131,11 @@ fn what_the_first_release_wrote_reads_back() {
 
 #[test]
 fn the_same_commits_are_written_as_the_same_bytes() {
-    assert_eq!(
-        encode(
-            &commits().iter().map(|commit| &**commit).collect::<Vec<_>>(),
-            0
-        )
-        .unwrap(),
-        GOLDEN
-    );
+    let commits = commits();
+    let commits: Vec<&Commit> = commits.iter().map(|commit| &**commit).collect();
+    let mut payload = Vec::new();
+    encode(&commits, &mut payload).unwrap();
+    assert_eq!(payload, GOLDEN);
 }
 
 #[test]

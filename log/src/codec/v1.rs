@@ -129,8 +129,8 @@ const CLASSES: [OwnerClass; 4] = [
     OwnerClass::Unresolvable,
 ];
 
-/// The payload of a frame; `capacity` is about how many bytes it will need.
-pub(crate) fn encode(commits: &[&Commit], capacity: usize) -> Result<Vec<u8>, Error> {
+/// Appends the payload of a frame.
+pub(crate) fn encode(commits: &[&Commit], payload: &mut Vec<u8>) -> Result<(), Error> {
     let mut origins: Vec<OriginV1<'_>> = Vec::new();
     let mut stored = Vec::with_capacity(commits.len());
     for commit in commits {
@@ -148,13 +148,13 @@ pub(crate) fn encode(commits: &[&Commit], capacity: usize) -> Result<Vec<u8>, Er
         origins,
         commits: stored,
     };
-    let mut payload = Vec::with_capacity(capacity);
-    bincode::serde::encode_into_std_write(&frame, &mut payload, bincode::config::legacy())
-        .map_err(|error| Error::Engine {
+    bincode::serde::encode_into_std_write(&frame, payload, bincode::config::legacy()).map_err(
+        |error| Error::Engine {
             what: "encoding a record",
             reason: error.to_string(),
-        })?;
-    Ok(payload)
+        },
+    )?;
+    Ok(())
 }
 
 /// The commits of a frame; every byte must be used.
@@ -336,18 +336,9 @@ fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option
         EventV1::Created { body } => Event::ObjectCreated {
             object: object(body, None)?,
         },
-        EventV1::Updated { body, mark } => {
-            let mark = match mark {
-                Some((revision, rule)) => Some(Mark {
-                    revision: Revision(revision),
-                    rule: value(&RULES, rule)?,
-                }),
-                None => None,
-            };
-            Event::ObjectUpdated {
-                object: object(body, mark)?,
-            }
-        }
+        EventV1::Updated { body, mark } => Event::ObjectUpdated {
+            object: object(body, mark_from(mark)?)?,
+        },
         EventV1::FinalizerAdded(name) => Event::FinalizerAdded {
             finalizer: name.into(),
         },
@@ -393,6 +384,20 @@ fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option
             decided_at: Revision(decided_at),
         },
     })
+}
+
+/// The outer option is whether it could be read.
+fn mark_from(mark: Option<(u64, u8)>) -> Option<Option<Mark>> {
+    let read = |(revision, rule)| {
+        Some(Mark {
+            revision: Revision(revision),
+            rule: value(&RULES, rule)?,
+        })
+    };
+    match mark {
+        Some(mark) => read(mark).map(Some),
+        None => Some(None),
+    }
 }
 
 fn owner_of(owner: &OwnerReference) -> OwnerV1<'_> {

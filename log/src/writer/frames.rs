@@ -14,11 +14,17 @@ const COMMIT_BYTES: usize = 256;
 pub(super) struct Frames {
     storage: Arc<dyn Storage>,
     last: Hash,
+    /// Kept between frames, so that its memory is.
+    bytes: Vec<u8>,
 }
 
 impl Frames {
     pub(super) fn new(storage: Arc<dyn Storage>, last: Hash) -> Self {
-        Self { storage, last }
+        Self {
+            storage,
+            last,
+            bytes: Vec::new(),
+        }
     }
 
     /// Appends the commits of a batch and makes them durable with one sync.
@@ -31,26 +37,27 @@ impl Frames {
         for change in changes {
             let body = change.commit.object().map_or(0, |object| object.body.len());
             if bytes + body + COMMIT_BYTES > FRAME_BYTES_MAX {
-                self.append(&pending, bytes)?;
+                self.append(&pending)?;
                 pending.clear();
                 bytes = 0;
             }
             bytes += body + COMMIT_BYTES;
             pending.push(&change.commit);
         }
-        self.append(&pending, bytes)?;
+        self.append(&pending)?;
         self.storage.sync()
     }
 
-    fn append(&mut self, commits: &[&Commit], capacity: usize) -> Result<(), Error> {
+    fn append(&mut self, commits: &[&Commit]) -> Result<(), Error> {
         let Some(first) = commits.first() else {
             return Ok(());
         };
-        let payload = codec::encode(commits, capacity)?;
         let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
-        let bytes = frame::seal(first.revision, count, &self.last, &payload);
-        self.storage.append(first.revision, &bytes)?;
-        self.last = frame::hash(&bytes);
+        frame::begin(&mut self.bytes);
+        codec::encode(commits, &mut self.bytes)?;
+        frame::seal(&mut self.bytes, first.revision, count, &self.last);
+        self.storage.append(first.revision, &self.bytes)?;
+        self.last = frame::hash(&self.bytes);
         Ok(())
     }
 }

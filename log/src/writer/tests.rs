@@ -176,7 +176,7 @@ fn a_reopened_log_gives_the_same_state() {
     submit(&writer, &["c"]).expect("written");
     drop(writer);
     let (log, state) = Log::open(Arc::<Recording>::clone(&storage), empty()).expect("reopened");
-    assert_eq!((state.revision, state.objects.len()), (Revision(3), 3));
+    assert_eq!((state.revision, state.len()), (Revision(3), 3));
     let folded = log.reader.state_at(empty(), Revision(3)).expect("folded");
     assert_eq!(folded.hash(), state.hash());
     assert_ne!(
