@@ -40,73 +40,74 @@ fn object(key: &ObjectKey, revision: u64, mark: Option<Mark>) -> Arc<Object> {
     Arc::new(Object::from_value(key.clone(), document, Revision(revision), mark).unwrap())
 }
 
-/// Every kind of fact, two origins, every kind of cause.
-fn commits() -> Vec<Arc<Commit>> {
-    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "settings");
+fn facts(key: &ObjectKey) -> [Vec<Event>; 3] {
     let mark = Mark {
         revision: Revision(8),
         rule: Rule::RequestedOrphan,
     };
-    let facts = [
-        vec![
-            Event::ObjectCreated {
-                object: object(&key, 7, None),
-            },
-            Event::FinalizerAdded {
-                finalizer: "example.com/hold".into(),
-            },
-            Event::OwnerAdded {
-                owner: owner("web"),
-            },
-        ],
-        vec![
-            Event::DeletionRequested {
-                rule: Rule::RequestedOrphan,
-                propagation: Propagation::Orphan,
-                grace_period_seconds: Some(30),
-                owners: vec![finding()],
-                decided_at: Revision(7),
-            },
-            Event::ObjectUpdated {
-                object: object(&key, 8, Some(mark)),
-            },
-            Event::OwnerChanged {
-                from: owner("web"),
-                to: owner("api"),
-            },
-            Event::OwnerRemoved {
-                owner: owner("api"),
-            },
-            Event::FinalizerRemoved {
-                finalizer: "example.com/hold".into(),
-            },
-        ],
-        vec![Event::ObjectDeleted {
-            rule: Rule::OwnersAbsent,
-            owners: vec![finding()],
-            decided_at: Revision(8),
-        }],
+    let hold = || "example.com/hold".into();
+    let created = vec![
+        Event::ObjectCreated {
+            object: object(key, 7, None),
+        },
+        Event::FinalizerAdded { finalizer: hold() },
+        Event::OwnerAdded {
+            owner: owner("web"),
+        },
     ];
+    let marked = vec![
+        Event::DeletionRequested {
+            rule: Rule::RequestedOrphan,
+            propagation: Propagation::Orphan,
+            grace_period_seconds: Some(30),
+            owners: vec![finding()],
+            decided_at: Revision(7),
+        },
+        Event::ObjectUpdated {
+            object: object(key, 8, Some(mark)),
+        },
+        Event::OwnerChanged {
+            from: owner("web"),
+            to: owner("api"),
+        },
+        Event::OwnerRemoved {
+            owner: owner("api"),
+        },
+        Event::FinalizerRemoved { finalizer: hold() },
+    ];
+    let removed = vec![Event::ObjectDeleted {
+        rule: Rule::OwnersAbsent,
+        owners: vec![finding()],
+        decided_at: Revision(8),
+    }];
+    [created, marked, removed]
+}
+
+/// Every kind of fact, two origins, every kind of cause.
+fn commits() -> Vec<Arc<Commit>> {
+    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "settings");
     let causes = [
         Cause::Request,
         Cause::Commit(Revision(7)),
         Cause::Policy("keep-ten".into()),
     ];
+    let request = Arc::new(Request {
+        verb: "create".into(),
+        uri: "/api/v1".into(),
+        user_agent: "kubectl".into(),
+        id: "r".into(),
+    });
     let commit = |(index, (events, cause)): (u64, (Vec<Event>, Cause))| {
+        let user = if index == 2 { "system:gc" } else { "alice" };
         Arc::new(Commit {
             revision: Revision(7 + index),
             time: Time(1_700_000_000_000_000 + i64::try_from(index).unwrap()),
             actor: Arc::new(Actor {
-                user: if index == 2 { "system:gc" } else { "alice" }.into(),
+                user: user.into(),
                 uid: "7".into(),
                 groups: vec!["system:masters".into()],
             }),
-            request: Arc::new(Request {
-                verb: "create".into(),
-                uri: "/api/v1".into(),
-                user_agent: "kubectl".into(),
-                id: "r".into(),
-            }),
+            request: Arc::clone(&request),
             cause,
             key: key.clone(),
             uid: Uid::from("00000000-0000-4000-8000-000000000002"),
@@ -114,7 +115,7 @@ fn commits() -> Vec<Arc<Commit>> {
         })
     };
     (0..)
-        .zip(facts.into_iter().zip(causes))
+        .zip(facts(&key).into_iter().zip(causes))
         .map(commit)
         .collect()
 }

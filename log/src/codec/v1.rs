@@ -336,8 +336,14 @@ fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option
         EventV1::Created { body } => Event::ObjectCreated {
             object: object(body, None)?,
         },
-        EventV1::Updated { body, mark } => Event::ObjectUpdated {
-            object: object(body, mark_from(mark)?)?,
+        EventV1::Updated { body, mark: None } => Event::ObjectUpdated {
+            object: object(body, None)?,
+        },
+        EventV1::Updated {
+            body,
+            mark: Some((at, rule)),
+        } => Event::ObjectUpdated {
+            object: object(body, Some(mark_from(at, rule)?))?,
         },
         EventV1::FinalizerAdded(name) => Event::FinalizerAdded {
             finalizer: name.into(),
@@ -386,18 +392,11 @@ fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option
     })
 }
 
-/// The outer option is whether it could be read.
-fn mark_from(mark: Option<(u64, u8)>) -> Option<Option<Mark>> {
-    let read = |(revision, rule)| {
-        Some(Mark {
-            revision: Revision(revision),
-            rule: value(&RULES, rule)?,
-        })
-    };
-    match mark {
-        Some(mark) => read(mark).map(Some),
-        None => Some(None),
-    }
+fn mark_from(at: u64, rule: u8) -> Option<Mark> {
+    Some(Mark {
+        revision: Revision(at),
+        rule: value(&RULES, rule)?,
+    })
 }
 
 fn owner_of(owner: &OwnerReference) -> OwnerV1<'_> {
