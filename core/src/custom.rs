@@ -1,62 +1,49 @@
 //! `CustomResourceDefinition`s: the kind and the schemas that a definition document asks for.
 
+mod check;
+
+pub(crate) use check::check;
+
 use crate::kind::{
     DefaultPropagation, GroupResource, Kind, NameRule, Origin, PrinterColumn, Scope, Strategy,
     Subresource, Version,
 };
 use crate::object::{Name, Uid};
-use crate::rejection::FieldCause;
 use crate::schema::{self, Schema};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A kind, and the schema of each of its versions.
 pub type Definition = (Kind, BTreeMap<Arc<str>, Arc<Schema>>);
 
-/// The kind that a definition defines, with the schema of each version.
+/// The kind that a definition defines, with the schema of each version; nothing where the
+/// document does not name one. What a definition may say is decided by [`check`], before it is
+/// written: one that was written once stays readable.
 pub fn kind_of_definition(
     document: &Value,
     definition: &Uid,
     terminating: bool,
-) -> Result<Definition, Vec<FieldCause>> {
+) -> Option<Definition> {
     let reader = Reader { document };
-    let mut causes = reader.wrong_names();
-    let mut versions = Vec::new();
-    let mut schemas = BTreeMap::new();
-    for (index, version) in reader.versions().iter().enumerate() {
-        let path = format!("spec.versions[{index}]");
-        let name: Name = text(version, "/name").into();
-        match version.pointer("/schema/openAPIV3Schema") {
-            Some(schema) => {
-                match schema::parse(schema, &format!("{path}.schema.openAPIV3Schema")) {
-                    Ok(schema) => drop(schemas.insert(Arc::clone(&name), Arc::new(schema))),
-                    Err(why) => causes.push(FieldCause::invalid(path, &json!(&*name), &why)),
-                }
-            }
-            None => causes.push(FieldCause::required(
-                format!("{path}.schema.openAPIV3Schema"),
-                "schemas are required",
-            )),
-        }
-        versions.push(read_version(version, name));
+    let named = ["/spec/group", "/spec/names/plural", "/spec/names/kind"];
+    let stored = |version: &&Version| version.storage;
+    let versions: Vec<Version> = reader.versions().iter().map(read_version).collect();
+    let readable = named.iter().all(|pointer| !reader.text(pointer).is_empty())
+        && versions.iter().filter(stored).count() == 1;
+    if !readable {
+        return None;
     }
-    if versions.iter().filter(|version| version.storage).count() != 1 {
-        let why = "must have exactly one version marked as storage version";
-        causes.push(FieldCause::invalid(
-            "spec.versions",
-            &json!(versions.len()),
-            why,
-        ));
-    }
-    if !causes.is_empty() {
-        return Err(causes);
-    }
+    let schemas = reader.versions().iter().filter_map(|version| {
+        let schema = schema::parse(version.pointer("/schema/openAPIV3Schema")?);
+        Some((text(version, "/name").into(), Arc::new(schema)))
+    });
+    let schemas = schemas.collect();
     let origin = Origin::Custom {
         definition: definition.clone(),
         terminating,
     };
-    Ok((reader.kind(versions, origin), schemas))
+    Some((reader.kind(versions, origin), schemas))
 }
 
 struct Reader<'a> {
@@ -83,37 +70,6 @@ impl Reader<'_> {
             .filter_map(Value::as_str)
             .map(Name::from)
             .collect()
-    }
-
-    fn wrong_names(&self) -> Vec<FieldCause> {
-        let mut causes = Vec::new();
-        for pointer in [
-            "/spec/group",
-            "/spec/scope",
-            "/spec/names/plural",
-            "/spec/names/kind",
-        ] {
-            if self.text(pointer).is_empty() {
-                let field = pointer.trim_start_matches('/').replace('/', ".");
-                causes.push(FieldCause::required(field, ""));
-            }
-        }
-        let expected = format!(
-            "{}.{}",
-            self.text("/spec/names/plural"),
-            self.text("/spec/group")
-        );
-        let name = self.text("/metadata/name");
-        if name != expected {
-            let why = "must be spec.names.plural+\".\"+spec.group";
-            causes.push(FieldCause::invalid("metadata.name", &json!(name), why));
-        }
-        if self.text("/spec/conversion/strategy") == "Webhook" {
-            let supported = &["None"];
-            let field = "spec.conversion.strategy";
-            causes.push(FieldCause::not_supported(field, "Webhook", supported));
-        }
-        causes
     }
 
     fn kind(&self, versions: Vec<Version>, origin: Origin) -> Kind {
@@ -159,7 +115,7 @@ const fn strategy(status_apart: bool) -> Strategy {
     }
 }
 
-fn read_version(version: &Value, name: Name) -> Version {
+fn read_version(version: &Value) -> Version {
     let flag = |key: &str| version.get(key) == Some(&Value::Bool(true));
     let mut subresources = Vec::new();
     if version.pointer("/subresources/status").is_some() {
@@ -194,7 +150,7 @@ fn read_version(version: &Value, name: Name) -> Version {
             .map(|field| text(field, "/jsonPath").into())
             .collect(),
         deprecation_warning: flag("deprecated").then(|| warning.into()),
-        name,
+        name: text(version, "/name").into(),
     }
 }
 

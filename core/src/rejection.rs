@@ -109,6 +109,32 @@ impl FieldCause {
         }
     }
 
+    /// A value of the wrong type; reads like an invalid one.
+    pub fn type_invalid(field: impl Into<String>, value: &serde_json::Value, why: &str) -> Self {
+        Self {
+            reason: "FieldValueTypeInvalid",
+            ..Self::invalid(field, value, why)
+        }
+    }
+
+    /// `Duplicate value`.
+    pub fn duplicate(field: impl Into<String>, value: &serde_json::Value) -> Self {
+        Self {
+            reason: "FieldValueDuplicate",
+            message: format!("Duplicate value: {value}"),
+            field: field.into(),
+        }
+    }
+
+    /// `Too many`.
+    pub fn too_many(field: impl Into<String>, actual: usize, max: usize) -> Self {
+        Self {
+            reason: "FieldValueTooMany",
+            message: format!("Too many: {actual}: must have at most {max} items"),
+            field: field.into(),
+        }
+    }
+
     /// `Required value`.
     pub fn required(field: impl Into<String>, why: &str) -> Self {
         let message = if why.is_empty() {
@@ -133,16 +159,22 @@ impl FieldCause {
         }
     }
 
-    /// `Unsupported value`.
+    /// `Unsupported value`, of a text.
     pub fn not_supported(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
+        Self::unsupported(field, &serde_json::Value::from(value), supported)
+    }
+
+    /// `Unsupported value`.
+    pub fn unsupported(
+        field: impl Into<String>,
+        value: &serde_json::Value,
+        supported: &[&str],
+    ) -> Self {
         let supported: Vec<String> = supported.iter().map(|one| format!("\"{one}\"")).collect();
-        let message = format!(
-            "Unsupported value: \"{value}\": supported values: {}",
-            supported.join(", ")
-        );
+        let supported = supported.join(", ");
         Self {
             reason: "FieldValueNotSupported",
-            message,
+            message: format!("Unsupported value: {value}: supported values: {supported}"),
             field: field.into(),
         }
     }

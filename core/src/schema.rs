@@ -1,14 +1,27 @@
 //! Structural schemas: what a body of a custom kind may hold. Defaults, pruning, validation.
+//! Source: `apiextensions-apiserver/pkg/apiserver/schema` and `kube-openapi/pkg/validation`.
 
 mod check;
+mod embedded;
+mod fill;
+mod format;
+mod lists;
+mod metadata;
 mod parse;
+mod path;
+mod prune;
+#[cfg(test)]
+mod tests;
 
 use crate::rejection::FieldCause;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use format::Format;
+pub(crate) use metadata::{metadata_causes, object_meta};
 pub use parse::parse;
+pub(crate) use path::Path;
 
 /// A structural schema.
 #[derive(Debug, Clone, Default)]
@@ -19,6 +32,8 @@ pub struct Schema {
     pub properties: BTreeMap<Arc<str>, Arc<Self>>,
     /// Schema of members that are not listed.
     pub additional: Option<Arc<Self>>,
+    /// `additionalProperties: false`.
+    pub closed: bool,
     /// Schema of a list's items.
     pub items: Option<Arc<Self>>,
     /// Members that must be there.
@@ -35,8 +50,14 @@ pub struct Schema {
     pub default: Option<Value>,
     /// Allowed values; empty allows all.
     pub enumeration: Vec<Value>,
+    /// What a text must look like.
+    pub format: Option<Format>,
     /// Bounds on numbers, lengths, items, and the pattern.
     pub bounds: Bounds,
+    /// `allOf`, `anyOf`, `oneOf` and `not`.
+    pub junctors: Option<Box<Junctors>>,
+    /// What makes two items of a list the same.
+    pub identity: Identity,
 }
 
 /// Bounds of a value.
@@ -46,6 +67,12 @@ pub struct Bounds {
     pub minimum: Option<f64>,
     /// Largest number.
     pub maximum: Option<f64>,
+    /// The smallest number itself is out.
+    pub exclusive_minimum: bool,
+    /// The largest number itself is out.
+    pub exclusive_maximum: bool,
+    /// What a number must be a multiple of.
+    pub multiple_of: Option<f64>,
     /// Fewest characters.
     pub min_length: Option<usize>,
     /// Most characters.
@@ -54,8 +81,37 @@ pub struct Bounds {
     pub min_items: Option<usize>,
     /// Most items.
     pub max_items: Option<usize>,
+    /// Fewest members.
+    pub min_properties: Option<usize>,
+    /// Most members.
+    pub max_properties: Option<usize>,
     /// Regular expression that a text must match somewhere.
     pub pattern: Option<regex::Regex>,
+}
+
+/// Schemas that a value is checked against besides its own.
+#[derive(Debug, Clone, Default)]
+pub struct Junctors {
+    /// Every one must fit.
+    pub all_of: Vec<Schema>,
+    /// At least one must fit.
+    pub any_of: Vec<Schema>,
+    /// Exactly one must fit.
+    pub one_of: Vec<Schema>,
+    /// Must not fit.
+    pub not: Option<Schema>,
+}
+
+/// `x-kubernetes-list-type`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Identity {
+    /// Items may repeat.
+    #[default]
+    Atomic,
+    /// No item may be there twice.
+    Set,
+    /// No two items may agree in these members.
+    Map(Vec<Arc<str>>),
 }
 
 impl PartialEq for Schema {
@@ -66,99 +122,42 @@ impl PartialEq for Schema {
 }
 
 impl Schema {
-    /// Fills in defaults of absent members, from the outside in.
+    /// Drops nulls that nothing allows, then fills in what is absent, from the outside in.
     pub fn apply_defaults(&self, value: &mut Value) {
-        match value {
-            Value::Object(members) => {
-                for (name, schema) in &self.properties {
-                    if let Some(default) = &schema.default
-                        && !members.contains_key(&**name)
-                    {
-                        members.insert(name.to_string(), default.clone());
-                    }
-                    if let Some(member) = members.get_mut(&**name) {
-                        schema.apply_defaults(member);
-                    }
-                }
-                self.default_additional(members);
-            }
-            Value::Array(items) => {
-                if let Some(schema) = &self.items {
-                    items
-                        .iter_mut()
-                        .for_each(|item| schema.apply_defaults(item));
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-
-    fn default_additional(&self, members: &mut Map<String, Value>) {
-        let Some(schema) = &self.additional else {
-            return;
-        };
-        let unlisted = members
-            .iter_mut()
-            .filter(|(name, _)| !self.properties.contains_key(&***name));
-        unlisted.for_each(|(_, member)| schema.apply_defaults(member));
+        fill::drop_nulls(self, value);
+        fill::defaults(self, value);
     }
 
     /// Removes members that the schema does not know; their paths, in order.
     pub fn prune(&self, document: &mut Value) -> Vec<String> {
         let mut removed = Vec::new();
-        self.prune_at(document, "", true, &mut removed);
+        prune::root(self, document, &mut removed);
+        removed.sort();
         removed
     }
 
-    fn prune_at(&self, value: &mut Value, path: &str, root: bool, removed: &mut Vec<String>) {
-        match value {
-            Value::Object(members) => {
-                let known = |name: &str| {
-                    self.properties.contains_key(name)
-                        || self.additional.is_some()
-                        || self.preserve_unknown
-                        || ((root || self.embedded)
-                            && matches!(name, "apiVersion" | "kind" | "metadata"))
-                };
-                members.retain(|name, _| {
-                    let keep = known(name);
-                    if !keep {
-                        removed.push(join(path, name));
-                    }
-                    keep
-                });
-                for (name, member) in members.iter_mut() {
-                    if let Some(schema) = self.member(name) {
-                        schema.prune_at(member, &join(path, name), false, removed);
-                    }
-                }
-            }
-            Value::Array(items) => {
-                let Some(schema) = &self.items else { return };
-                for (index, item) in items.iter_mut().enumerate() {
-                    schema.prune_at(item, &format!("{path}[{index}]"), false, removed);
-                }
-            }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-        }
-    }
-
-    fn member(&self, name: &str) -> Option<&Arc<Self>> {
-        self.properties.get(name).or(self.additional.as_ref())
-    }
-
-    /// Everything that is wrong with a document.
+    /// Every value that does not fit.
     pub fn validate(&self, document: &Value) -> Vec<FieldCause> {
-        let mut causes = Vec::new();
-        check::check(self, document, "", &mut causes);
+        check::causes(self, document, None)
+    }
+
+    /// Everything that is wrong with an object of a custom kind. What an earlier version of it
+    /// already held, and what did not change since, is not held against it.
+    pub fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
+        let mut causes = check::causes(self, document, None);
+        if !causes.is_empty() && old.is_some() {
+            causes = check::causes(self, document, old);
+        }
+        embedded::check(self, document, &Path::Root, &mut causes);
+        let repeated = lists::duplicates(self, document);
+        let clean = |old: &Value| lists::duplicates(self, old).is_empty();
+        if !repeated.is_empty() && old.is_none_or(clean) {
+            causes.extend(repeated);
+        }
         causes
     }
-}
 
-fn join(path: &str, name: &str) -> String {
-    if path.is_empty() {
-        name.to_owned()
-    } else {
-        format!("{path}.{name}")
+    pub(crate) fn member(&self, name: &str) -> Option<&Arc<Self>> {
+        self.properties.get(name).or(self.additional.as_ref())
     }
 }

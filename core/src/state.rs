@@ -205,7 +205,7 @@ impl State {
             (Some(object), _) => {
                 let document = object.document();
                 let deleting = object.is_deleting();
-                if let Ok((kind, schemas)) =
+                if let Some((kind, schemas)) =
                     kind_of_definition(&document, &object.meta.uid, deleting)
                 {
                     self.kinds.define(kind, schemas);

@@ -5,6 +5,7 @@ mod names;
 mod owners;
 
 pub use names::{is_label_value, is_path_segment, is_qualified_name, is_subdomain};
+pub(crate) use names::{label, subdomain};
 
 use crate::kind::{Kind, NameRule};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
@@ -21,9 +22,32 @@ pub fn metadata(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldCause> {
     name(kind, metadata, &mut causes);
     labels(metadata, &mut causes);
     annotations(metadata, &mut causes);
-    finalizers(kind, metadata, &mut causes);
+    finalizers(kind.strategy.strict_finalizers, metadata, &mut causes);
     owners::check(metadata, &mut causes);
     causes
+}
+
+/// Everything that is wrong with the metadata of an object inside of another one. It needs no
+/// name.
+pub(crate) fn embedded_metadata(metadata: &Map<String, Value>) -> Vec<FieldCause> {
+    let mut causes = Vec::new();
+    let name = metadata.get("name").and_then(Value::as_str);
+    if let Some(name) = name.filter(|name| !name.is_empty())
+        && let Err(why) = names::path_segment(name)
+    {
+        causes.push(FieldCause::invalid("metadata.name", &json!(name), &why));
+    }
+    labels(metadata, &mut causes);
+    annotations(metadata, &mut causes);
+    finalizers(false, metadata, &mut causes);
+    owners::check(metadata, &mut causes);
+    causes
+}
+
+/// A kind's name: a DNS-1035 label that may have upper-case letters.
+pub(crate) fn mixed_case_name(name: &str) -> Result<(), String> {
+    names::label_1035(&name.to_lowercase())
+        .map_err(|why| format!("may have mixed case, but should otherwise match: {why}"))
 }
 
 /// Finalizers that a deleting object may not gain.
@@ -65,8 +89,8 @@ pub fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
     names::path_segment(name)?;
     match rule {
         NameRule::PathSegment => Ok(()),
-        NameRule::Subdomain => names::subdomain(name),
-        NameRule::Label => names::label(name),
+        NameRule::Subdomain => subdomain(name),
+        NameRule::Label => label(name),
         NameRule::Label1035 => names::label_1035(name),
     }
 }
@@ -113,7 +137,7 @@ fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn finalizers(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
     let listed: Vec<&str> = strings(metadata, "finalizers").collect();
     for (index, finalizer) in listed.iter().enumerate() {
         if !is_qualified_name(finalizer) {
@@ -121,7 +145,7 @@ fn finalizers(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<Field
             causes.push(FieldCause::invalid(field, &json!(finalizer), QUALIFIED));
         }
         let standard = finalizer.contains('/') || STANDARD_FINALIZERS.contains(finalizer);
-        if kind.strategy.strict_finalizers && !standard {
+        if strict && !standard {
             causes.push(FieldCause::invalid(
                 format!("metadata.finalizers[{index}]"),
                 &json!(finalizer),

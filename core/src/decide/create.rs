@@ -39,7 +39,7 @@ pub(crate) fn create(context: Context<'_>, intent: &Create) -> Result<Decision, 
     let key = name::choose(&context, kind, &collection, metadata)?;
     shape(&context, kind, version, &mut document);
     prepare::to_storage(kind, &mut document);
-    let causes = prepare::complete(&context, kind, version, &mut document);
+    let causes = prepare::complete(&context, kind, version, &mut document, None);
     prepare::refuse(kind, &key.name, causes)?;
     let written = Written {
         key,

@@ -3,11 +3,11 @@
 use super::Context;
 use super::delete::is;
 use crate::command::FieldValidation;
-use crate::custom::kind_of_definition;
+use crate::custom;
 use crate::kind::{Kind, Version};
-use crate::object::{Name, Uid};
+use crate::object::Name;
 use crate::rejection::FieldCause;
-use crate::{Rejection, defaults, validate};
+use crate::{Rejection, defaults, schema, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -55,9 +55,12 @@ pub(super) fn prune(
     let Some(schema) = context.state.kinds.schema(kind, &version.name) else {
         return Ok(Vec::new());
     };
-    if !kind.is_custom()
-        && let Some(wrong) = schema.validate(document).first()
-    {
+    let wrong = if kind.is_custom() {
+        schema::metadata_causes(document)
+    } else {
+        schema.validate(document)
+    };
+    if let Some(wrong) = wrong.first() {
         return Err(Rejection::BadRequest(format!(
             "{} in version \"{}\" cannot be handled as a {}: {}",
             kind.kind, version.name, kind.kind, wrong.message
@@ -78,12 +81,14 @@ pub(super) fn prune(
     }
 }
 
-/// Defaults; then everything that is wrong with the document.
+/// Defaults; then everything that is wrong with the document. What was wrong before and did not
+/// change is not held against an object of a custom kind.
 pub(super) fn complete(
     context: &Context<'_>,
     kind: &Kind,
     version: &Version,
     document: &mut Value,
+    old: Option<&Value>,
 ) -> Vec<FieldCause> {
     defaults::apply(&kind.resource.resource, document);
     let schema = context
@@ -96,15 +101,11 @@ pub(super) fn complete(
         .and_then(Value::as_object)
         .map_or_else(Vec::new, |metadata| validate::metadata(kind, metadata));
     if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
-        causes.extend(
-            kind_of_definition(document, &Uid::from(""), false)
-                .err()
-                .unwrap_or_default(),
-        );
+        causes.extend(custom::check(document));
     }
     if let Some(schema) = schema {
         schema.apply_defaults(document);
-        causes.extend(schema.validate(document));
+        causes.extend(schema.validate_object(document, old));
     }
     causes
 }

@@ -78,6 +78,7 @@ impl Change<'_> {
             self.kind,
             self.version,
             &mut next,
+            Some(&old),
         ));
         prepare::refuse(self.kind, &self.stored.key.name, causes)?;
         self.generation(&old, &mut next);

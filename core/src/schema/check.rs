@@ -1,121 +1,181 @@
-//! Validation with the messages of apiextensions.
+//! Validation with the messages of `kube-openapi/pkg/validation`.
 
-use super::{Schema, join};
+mod junctors;
+mod scalar;
+
+use super::{Identity, Path, Schema};
 use crate::rejection::FieldCause;
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
-pub(super) fn check(schema: &Schema, value: &Value, path: &str, causes: &mut Vec<FieldCause>) {
-    if value.is_null() && schema.nullable {
+/// Everything that does not fit, but for what is as it was in `old`.
+pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldCause> {
+    let mut report = Report::default();
+    check(schema, value, old, &Path::Root, &mut report);
+    report.causes
+}
+
+/// What was found, and how much of the value fitted: the best of several reports is the one that
+/// is told.
+#[derive(Debug, Default)]
+struct Report {
+    causes: Vec<FieldCause>,
+    fitting: usize,
+}
+
+impl Report {
+    fn invalid(&mut self, at: &Path<'_>, value: &Value, why: &str) {
+        let cause = FieldCause::invalid(at.to_string(), value, &format!("{at} in body {why}"));
+        self.causes.push(cause);
+    }
+
+    fn wrong_type(&mut self, at: &Path<'_>, wanted: &str, found: &str) {
+        let why = format!("{at} in body must be of type {wanted}: {found:?}");
+        let cause = FieldCause::type_invalid(at.to_string(), &found.into(), &why);
+        self.causes.push(cause);
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.causes.extend(other.causes);
+        self.fitting += other.fitting;
+    }
+}
+
+fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, report: &mut Report) {
+    if old == Some(value) {
+        report.fitting += 1;
         return;
     }
-    if !has_type(schema, value) {
-        let wanted = if schema.int_or_string {
-            "integer,string"
-        } else {
-            &*schema.type_name
-        };
-        let why = format!(
-            "{path} in body must be of type {wanted}: \"{}\"",
-            type_of(value)
-        );
-        causes.push(FieldCause::invalid(path, &type_of(value).into(), &why));
+    if has_type(schema, value) {
+        report.fitting += 1;
+    } else {
+        report.wrong_type(at, wanted_type(schema), type_of(value));
+    }
+    one_of_the_allowed(schema, value, at, report);
+    if value.is_null() {
         return;
     }
-    if !schema.enumeration.is_empty() && !schema.enumeration.contains(value) {
-        let text = value
-            .as_str()
-            .map_or_else(|| value.to_string(), str::to_owned);
-        let allowed: Vec<String> = schema
-            .enumeration
-            .iter()
-            .map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned))
-            .collect();
-        let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
-        causes.push(FieldCause::not_supported(path, &text, &allowed));
+    if let Some(nested) = &schema.junctors {
+        junctors::check(nested, value, at, report);
     }
     match value {
-        Value::Object(members) => object(schema, members, path, causes),
-        Value::Array(items) => array(schema, items, path, causes),
-        Value::String(text) => string(schema, text, path, causes),
-        Value::Number(number) => {
-            if let Some(number) = number.as_f64() {
-                bounds(schema, number, value, path, causes);
-            }
-        }
+        Value::Object(members) => object(schema, members, old, at, report),
+        Value::Array(items) => array(schema, items, old, at, report),
+        Value::String(text) => scalar::text(schema, text, at, report),
+        Value::Number(number) => scalar::number(&schema.bounds, number, at, report),
         Value::Null | Value::Bool(_) => {}
     }
 }
 
-fn object(schema: &Schema, members: &Map<String, Value>, path: &str, causes: &mut Vec<FieldCause>) {
-    for name in schema
-        .required
-        .iter()
-        .filter(|name| !members.contains_key(&***name))
-    {
-        causes.push(FieldCause::required(join(path, name), ""));
+fn one_of_the_allowed(schema: &Schema, value: &Value, at: &Path<'_>, report: &mut Report) {
+    if schema.enumeration.is_empty() {
+        return;
+    }
+    if schema.enumeration.iter().any(|one| same(one, value)) {
+        report.fitting += 1;
+        return;
+    }
+    let plain = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
+    let allowed: Vec<String> = schema.enumeration.iter().map(plain).collect();
+    let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
+    let cause = FieldCause::unsupported(at.to_string(), value, &allowed);
+    report.causes.push(cause);
+}
+
+/// Numbers are compared by what they are, not by how they are written.
+fn same(one: &Value, other: &Value) -> bool {
+    one == other || one.is_number() && other.is_number() && one.as_f64() == other.as_f64()
+}
+
+fn object(
+    schema: &Schema,
+    members: &Map<String, Value>,
+    old: Option<&Value>,
+    at: &Path<'_>,
+    report: &mut Report,
+) {
+    let bounds = &schema.bounds;
+    let count = members.len();
+    if let Some(min) = bounds.min_properties.filter(|min| count < *min) {
+        let why = format!("should have at least {min} properties");
+        return report.invalid(at, &count.into(), &why);
+    }
+    if let Some(max) = bounds.max_properties.filter(|max| count > *max) {
+        let cause = FieldCause::too_many(at.to_string(), count, max);
+        return report.causes.push(cause);
     }
     for (name, member) in members {
+        let at = at.member(name);
         if let Some(schema) = schema.member(name) {
-            check(schema, member, &join(path, name), causes);
+            let old = old.and_then(|old| old.get(name));
+            check(schema, member, old, &at, report);
+        } else if schema.closed {
+            let why = format!("{at} in body is a forbidden property");
+            let cause = FieldCause::invalid(at.to_string(), &name.as_str().into(), &why);
+            report.causes.push(cause);
+        }
+    }
+    for name in &schema.required {
+        if members.contains_key(&**name) {
+            report.fitting += 1;
+        } else {
+            let missing = at.member(name).to_string();
+            report.causes.push(FieldCause::required(missing, ""));
         }
     }
 }
 
-fn array(schema: &Schema, items: &[Value], path: &str, causes: &mut Vec<FieldCause>) {
-    let mut refuse = |why: String| {
-        causes.push(FieldCause::invalid(path, &Value::from(items.len()), &why));
-    };
-    if let Some(max) = schema.bounds.max_items.filter(|max| items.len() > *max) {
-        refuse(format!("{path} in body should have at most {max} items"));
-    }
-    if let Some(min) = schema.bounds.min_items.filter(|min| items.len() < *min) {
-        refuse(format!("{path} in body should have at least {min} items"));
-    }
-    if let Some(schema) = &schema.items {
+fn array(
+    schema: &Schema,
+    items: &[Value],
+    old: Option<&Value>,
+    at: &Path<'_>,
+    report: &mut Report,
+) {
+    if let Some(of_items) = &schema.items {
         for (index, item) in items.iter().enumerate() {
-            check(schema, item, &format!("{path}[{index}]"), causes);
+            let old = old.and_then(|old| counterpart(&schema.identity, item, old));
+            check(of_items, item, old, &at.item(index), report);
         }
     }
-}
-
-fn string(schema: &Schema, text: &str, path: &str, causes: &mut Vec<FieldCause>) {
-    let mut refuse = |why: String| causes.push(FieldCause::invalid(path, &text.into(), &why));
-    let length = text.chars().count();
-    if let Some(max) = schema.bounds.max_length.filter(|max| length > *max) {
-        refuse(format!("{path} in body should be at most {max} chars long"));
+    let count = items.len();
+    if let Some(min) = schema.bounds.min_items.filter(|min| count < *min) {
+        let why = format!("should have at least {min} items");
+        report.invalid(at, &count.into(), &why);
     }
-    if let Some(min) = schema.bounds.min_length.filter(|min| length < *min) {
-        refuse(format!(
-            "{path} in body should be at least {min} chars long"
-        ));
-    }
-    if let Some(pattern) = schema
-        .bounds
-        .pattern
-        .as_ref()
-        .filter(|one| !one.is_match(text))
-    {
-        refuse(format!("{path} in body should match '{pattern}'"));
+    if let Some(max) = schema.bounds.max_items.filter(|max| count > *max) {
+        let cause = FieldCause::too_many(at.to_string(), count, max);
+        report.causes.push(cause);
     }
 }
 
-fn bounds(schema: &Schema, number: f64, value: &Value, path: &str, causes: &mut Vec<FieldCause>) {
-    let mut refuse = |why: String| causes.push(FieldCause::invalid(path, value, &why));
-    if let Some(max) = schema.bounds.maximum.filter(|max| number > *max) {
-        refuse(format!(
-            "{path} in body should be less than or equal to {max}"
-        ));
-    }
-    if let Some(min) = schema.bounds.minimum.filter(|min| number < *min) {
-        refuse(format!(
-            "{path} in body should be greater than or equal to {min}"
-        ));
+/// The item of the old list that has the same keys; only the items of maps can be told apart.
+fn counterpart<'a>(identity: &Identity, item: &Value, old: &'a Value) -> Option<&'a Value> {
+    let Identity::Map(keys) = identity else {
+        return None;
+    };
+    let agrees = |other: &&Value| {
+        let same = |key: &Arc<str>| item.get(&**key) == other.get(&**key);
+        keys.iter().all(same)
+    };
+    old.as_array()?.iter().find(agrees)
+}
+
+fn wanted_type(schema: &Schema) -> &str {
+    if schema.int_or_string {
+        "integer,string"
+    } else {
+        &schema.type_name
     }
 }
 
 fn has_type(schema: &Schema, value: &Value) -> bool {
+    if value.is_null() {
+        return schema.nullable || wanted_type(schema).is_empty();
+    }
+    let whole = || is_whole(value);
     if schema.int_or_string {
-        return value.is_string() || value.is_i64() || value.is_u64();
+        return value.is_string() || whole();
     }
     match &*schema.type_name {
         "object" => value.is_object(),
@@ -123,11 +183,13 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
         "string" => value.is_string(),
         "boolean" => value.is_boolean(),
         "number" => value.is_number(),
-        "integer" => {
-            value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|one| one.fract() == 0.0)
-        }
+        "integer" => whole(),
         _ => true,
     }
+}
+
+fn is_whole(value: &Value) -> bool {
+    value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|one| one.fract() == 0.0)
 }
 
 fn type_of(value: &Value) -> &'static str {

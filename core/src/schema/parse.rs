@@ -1,95 +1,119 @@
-//! From `openAPIV3Schema` to a [`Schema`].
+//! From `openAPIV3Schema` to a [`Schema`]. What makes no sense is left out: the past is read with
+//! this, and what a definition may say is decided before it is written.
 
-use super::{Bounds, Schema};
+use super::{Bounds, Format, Identity, Junctors, Schema};
+use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// A compiled pattern may not take more than this.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
 
-/// Reads a schema; the message says where it cannot be used. The document's depth is bounded by
-/// the decoder.
-pub fn parse(document: &Value, path: &str) -> Result<Schema, String> {
-    let text = |key: &str| {
-        document
-            .get(key)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
+/// Reads a schema. The document's depth is bounded by the decoder.
+pub fn parse(document: &Value) -> Schema {
+    let text = |key: &str| text(document, key);
     let flag = |key: &str| document.get(key) == Some(&Value::Bool(true));
     let child = |key: &str| match document.get(key) {
-        Some(Value::Bool(true)) => Ok(Some(Arc::new(Schema::default()))),
-        Some(schema @ Value::Object(_)) => parse(schema, &format!("{path}.{key}"))
-            .map(Arc::new)
-            .map(Some),
-        _ => Ok(None),
+        Some(Value::Bool(true)) => Some(Arc::default()),
+        Some(schema @ Value::Object(_)) => Some(Arc::new(parse(schema))),
+        _ => None,
     };
-    let int_or_string = flag("x-kubernetes-int-or-string");
-    let preserve_unknown = flag("x-kubernetes-preserve-unknown-fields");
-    if text("type").is_empty() && !int_or_string && !preserve_unknown {
-        return Err(format!(
-            "{path}.type: Required value: must not be empty for specified object fields"
-        ));
-    }
-    let mut properties = std::collections::BTreeMap::new();
-    for (name, schema) in document
-        .get("properties")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten()
-    {
-        let schema = parse(schema, &format!("{path}.properties[{name}]"))?;
-        properties.insert(name.as_str().into(), Arc::new(schema));
-    }
-    let list = |key: &str| {
-        document
-            .get(key)
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default()
-    };
-    Ok(Schema {
+    let properties = document.get("properties").and_then(Value::as_object);
+    let properties = properties.into_iter().flatten();
+    Schema {
         type_name: text("type").into(),
-        properties,
-        additional: child("additionalProperties")?,
-        items: child("items")?,
-        required: list("required")
-            .iter()
-            .filter_map(Value::as_str)
-            .map(Arc::from)
+        properties: properties
+            .map(|(name, schema)| (name.as_str().into(), Arc::new(parse(schema))))
             .collect(),
+        additional: child("additionalProperties"),
+        closed: document.get("additionalProperties") == Some(&Value::Bool(false)),
+        items: child("items"),
+        required: names(document, "required"),
         nullable: flag("nullable"),
-        int_or_string,
-        preserve_unknown,
+        int_or_string: flag("x-kubernetes-int-or-string"),
+        preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
         embedded: flag("x-kubernetes-embedded-resource"),
         default: document.get("default").cloned(),
-        enumeration: list("enum"),
-        bounds: bounds(document, path)?,
-    })
+        enumeration: list(document, "enum").to_vec(),
+        format: Some(text("type"))
+            .filter(|name| name.is_empty() || *name == "string")
+            .and_then(|_| Format::named(text("format"))),
+        bounds: bounds(document),
+        junctors: junctors(document),
+        identity: identity(document),
+    }
 }
 
-fn bounds(document: &Value, path: &str) -> Result<Bounds, String> {
+/// Compiles a pattern within bounds.
+pub(crate) fn pattern(pattern: &str) -> Result<Regex, regex::Error> {
+    RegexBuilder::new(pattern)
+        .size_limit(PATTERN_BYTES_MAX)
+        .build()
+}
+
+fn bounds(document: &Value) -> Bounds {
     let number = |key: &str| document.get(key).and_then(Value::as_f64);
+    let flag = |key: &str| document.get(key) == Some(&Value::Bool(true));
     let size = |key: &str| {
         let value = document.get(key).and_then(Value::as_u64);
         value.and_then(|value| usize::try_from(value).ok())
     };
-    let pattern = match document.get("pattern").and_then(Value::as_str) {
-        None => None,
-        Some(pattern) => {
-            let built = regex::RegexBuilder::new(pattern)
-                .size_limit(PATTERN_BYTES_MAX)
-                .build();
-            Some(built.map_err(|error| format!("{path}.pattern: {error}"))?)
-        }
-    };
-    Ok(Bounds {
+    Bounds {
         minimum: number("minimum"),
         maximum: number("maximum"),
+        exclusive_minimum: flag("exclusiveMinimum"),
+        exclusive_maximum: flag("exclusiveMaximum"),
+        multiple_of: number("multipleOf").filter(|one| *one > 0.0),
         min_length: size("minLength"),
         max_length: size("maxLength"),
         min_items: size("minItems"),
         max_items: size("maxItems"),
-        pattern,
-    })
+        min_properties: size("minProperties"),
+        max_properties: size("maxProperties"),
+        pattern: Some(text(document, "pattern"))
+            .filter(|text| !text.is_empty())
+            .and_then(|text| pattern(text).ok()),
+    }
+}
+
+fn junctors(document: &Value) -> Option<Box<Junctors>> {
+    let all = |key: &str| list(document, key).iter().map(parse).collect::<Vec<_>>();
+    let found = Junctors {
+        all_of: all("allOf"),
+        any_of: all("anyOf"),
+        one_of: all("oneOf"),
+        not: document.get("not").map(parse),
+    };
+    let none = found.all_of.is_empty()
+        && found.any_of.is_empty()
+        && found.one_of.is_empty()
+        && found.not.is_none();
+    (!none).then(|| Box::new(found))
+}
+
+fn identity(document: &Value) -> Identity {
+    match text(document, "x-kubernetes-list-type") {
+        "set" => Identity::Set,
+        "map" => Identity::Map(names(document, "x-kubernetes-list-map-keys")),
+        _ => Identity::Atomic,
+    }
+}
+
+fn text<'a>(document: &'a Value, key: &str) -> &'a str {
+    document
+        .get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
+    document
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
+}
+
+fn names(document: &Value, key: &str) -> Vec<Arc<str>> {
+    let names = list(document, key).iter().filter_map(Value::as_str);
+    names.map(Arc::from).collect()
 }

@@ -66,7 +66,7 @@ pub(super) fn path_segment(name: &str) -> Result<(), String> {
     }
 }
 
-pub(super) fn subdomain(name: &str) -> Result<(), String> {
+pub(crate) fn subdomain(name: &str) -> Result<(), String> {
     if name.len() > SUBDOMAIN_MAX {
         return Err(format!("must be no more than {SUBDOMAIN_MAX} bytes"));
     }
@@ -74,7 +74,7 @@ pub(super) fn subdomain(name: &str) -> Result<(), String> {
     fits.then_some(()).ok_or_else(|| SUBDOMAIN.into())
 }
 
-pub(super) fn label(name: &str) -> Result<(), String> {
+pub(crate) fn label(name: &str) -> Result<(), String> {
     if name.len() > LABEL_MAX {
         return Err(format!("must be no more than {LABEL_MAX} bytes"));
     }
@@ -83,7 +83,7 @@ pub(super) fn label(name: &str) -> Result<(), String> {
         .ok_or_else(|| LABEL.into())
 }
 
-pub(super) fn label_1035(name: &str) -> Result<(), String> {
+pub(crate) fn label_1035(name: &str) -> Result<(), String> {
     if name.len() > LABEL_MAX {
         return Err(format!("must be no more than {LABEL_MAX} bytes"));
     }

@@ -94,7 +94,7 @@ fn default_names(document: &mut Value) {
 }
 
 fn accepts_names(context: &Context<'_>, document: &Value) -> bool {
-    let Ok((kind, _)) = kind_of_definition(document, &Uid::from(""), false) else {
+    let Some((kind, _)) = kind_of_definition(document, &Uid::from(""), false) else {
         return true;
     };
     let kinds = &context.state.kinds;

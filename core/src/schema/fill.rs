@@ -1,0 +1,67 @@
+//! Nulls and defaults. Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting`.
+
+use super::Schema;
+use serde_json::Value;
+
+/// Removes members that are null, may not be, and have no default to take.
+pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|name, member| {
+                let useless = |schema: &Schema| !schema.nullable && schema.default.is_none();
+                !(member.is_null() && schema.member(name).is_some_and(|one| useless(one)))
+            });
+            for (name, member) in members.iter_mut() {
+                if let Some(schema) = schema.member(name) {
+                    drop_nulls(schema, member);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(schema) = &schema.items else { return };
+            items.iter_mut().for_each(|item| drop_nulls(schema, item));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// A default for every member that is absent, or null where null is no value.
+pub(super) fn defaults(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, schema) in &schema.properties {
+                if let Some(default) = &schema.default
+                    && members.get(&**name).is_none_or(|one| is_unset(schema, one))
+                {
+                    members.insert(name.to_string(), default.clone());
+                }
+            }
+            for (name, member) in members.iter_mut() {
+                if let Some(schema) = schema.member(name) {
+                    replace_null(schema, member);
+                    defaults(schema, member);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(schema) = &schema.items else { return };
+            for item in items {
+                replace_null(schema, item);
+                defaults(schema, item);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn replace_null(schema: &Schema, value: &mut Value) {
+    if let Some(default) = &schema.default
+        && is_unset(schema, value)
+    {
+        *value = default.clone();
+    }
+}
+
+fn is_unset(schema: &Schema, value: &Value) -> bool {
+    value.is_null() && !schema.nullable
+}

@@ -1,0 +1,249 @@
+//! Formats of texts. Source: `apiextensions-apiserver/pkg/apiserver/validation/formats.go` and
+//! `kube-openapi/pkg/validation/strfmt`; a format that is not known there checks nothing.
+
+mod network;
+mod numeric;
+mod time;
+
+use crate::validate;
+use regex::Regex;
+use std::fmt;
+use std::sync::LazyLock;
+
+/// A format that is known.
+#[derive(Clone, Copy)]
+pub struct Format {
+    name: &'static str,
+    rule: Rule,
+}
+
+type Check = fn(&str) -> bool;
+
+#[derive(Clone, Copy)]
+enum Rule {
+    Any,
+    Pattern(usize),
+    Function(Check),
+}
+
+/// Patterns, by the formats that they stand for.
+const PATTERNS: [(&str, &str); 9] = [
+    ("bsonobjectid", "^[0-9a-fA-F]{24}$"),
+    (
+        "uuid",
+        "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$",
+    ),
+    (
+        "uuid3",
+        "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12}$",
+    ),
+    (
+        "uuid4",
+        "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$",
+    ),
+    (
+        "uuid5",
+        "(?i)^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$",
+    ),
+    ("ssn", "^[0-9]{3}[- ]?[0-9]{2}[- ]?[0-9]{4}$"),
+    ("hexcolor", "^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"),
+    (
+        "rgbcolor",
+        r"^rgb\(\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*(,\s*(0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])\s*){2}\)$",
+    ),
+    (
+        "byte",
+        "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$",
+    ),
+];
+
+const FUNCTIONS: [(&str, Check); 18] = [
+    ("uri", network::is_uri),
+    ("email", network::is_email),
+    ("hostname", network::is_hostname),
+    ("ipv4", network::is_ipv4),
+    ("ipv6", network::is_ipv6),
+    ("cidr", network::is_cidr),
+    ("mac", network::is_mac),
+    ("isbn", numeric::is_isbn),
+    ("isbn10", numeric::is_isbn10),
+    ("isbn13", numeric::is_isbn13),
+    ("creditcard", numeric::is_credit_card),
+    ("quantity", numeric::is_quantity),
+    ("date", time::is_date),
+    ("datetime", time::is_date_time),
+    ("date-time", time::is_date_time),
+    ("duration", time::is_duration),
+    ("k8s-short-name", |text| validate::label(text).is_ok()),
+    ("k8s-long-name", |text| validate::subdomain(text).is_ok()),
+];
+
+static COMPILED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
+    let patterns = PATTERNS.iter();
+    patterns.map(|(_, text)| Regex::new(text).ok()).collect()
+});
+
+impl Format {
+    /// The format of this name; dashes in it mean nothing.
+    pub fn named(name: &str) -> Option<Self> {
+        let same = |known: &str| known == name || known.replace('-', "") == name.replace('-', "");
+        if name == "password" {
+            let rule = Rule::Any;
+            return Some(Self {
+                name: "password",
+                rule,
+            });
+        }
+        let pattern = || {
+            let index = PATTERNS.iter().position(|(known, _)| same(known))?;
+            Some((PATTERNS.get(index)?.0, Rule::Pattern(index)))
+        };
+        let exact = FUNCTIONS.iter().find(|(known, _)| *known == name);
+        let function = exact.or_else(|| FUNCTIONS.iter().find(|(known, _)| same(known)));
+        let function = function.map(|(name, rule)| (*name, Rule::Function(*rule)));
+        let (name, rule) = function.or_else(pattern)?;
+        Some(Self { name, rule })
+    }
+
+    /// Its name.
+    pub const fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Whether a text is of this format.
+    pub fn fits(&self, text: &str) -> bool {
+        match self.rule {
+            Rule::Any => true,
+            Rule::Function(rule) => rule(text),
+            Rule::Pattern(index) => COMPILED
+                .get(index)
+                .and_then(Option::as_ref)
+                .is_some_and(|pattern| pattern.is_match(text)),
+        }
+    }
+}
+
+impl fmt::Debug for Format {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Format").field(&self.name).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Format; what fits; what does not.
+    const TABLE: &[(&str, &[&str], &[&str])] = &[
+        (
+            "uri",
+            &["http://a.b/c?d=%20", "/a", "urn:x:y", "https://[::1]:80/"],
+            &["", "a", "http://a b/", "/%zz", "http://a:x/", "//"],
+        ),
+        (
+            "email",
+            &["a@b.c", "A B <a@b>", "a.b+c@d-e", "\"a b\"@c"],
+            &["", "a", "a@", "@b", "a..b@c", "a@b c", "<a@b"],
+        ),
+        (
+            "hostname",
+            &["a", "a.com", "a-b.example", "1.example.org", "a-"],
+            &["", "a.b", "-a", "a_b", "a.com.", "a..com"],
+        ),
+        (
+            "ipv4",
+            &["1.2.3.4"],
+            &["1.2.3", "1.2.3.256", "::1", "01.2.3.4"],
+        ),
+        (
+            "ipv6",
+            &["::1", "fe80::1", "::ffff:1.2.3.4"],
+            &["1.2.3.4", ":::", "::1%eth0"],
+        ),
+        (
+            "cidr",
+            &["10.0.0.0/8", "::/0"],
+            &["10.0.0.0", "10.0.0.0/33", "::/129", "/8"],
+        ),
+        (
+            "mac",
+            &["01:23:45:67:89:ab", "01-23-45-67-89-AB", "0123.4567.89ab"],
+            &["01:23:45:67:89", "01:23:45:67:89:ag", "01:23-45:67:89:ab"],
+        ),
+        (
+            "uuid4",
+            &["6BA7B810-9dad-41d1-80b4-00c04fd430c8"],
+            &["6ba7b810-9dad-11d1-80b4-00c04fd430c8", "x"],
+        ),
+        (
+            "isbn",
+            &["0321751043", "978-0321751041"],
+            &["0321751044", "1"],
+        ),
+        ("isbn10", &["0-321-75104-3"], &["978-0321751041"]),
+        ("isbn13", &["978-0321751041"], &["978-0321751042"]),
+        (
+            "creditcard",
+            &["4111 1111-1111 1111"],
+            &["4111111111111112", "1234"],
+        ),
+        (
+            "quantity",
+            &["1", "1.5Gi", "-10m", "1e3", "2E", ".5"],
+            &["", "1x", "Gi", "1 Gi", "1e"],
+        ),
+        (
+            "date",
+            &["2024-02-29"],
+            &["2023-02-29", "2024-2-1", "2024-01-01T00:00:00Z"],
+        ),
+        (
+            "date-time",
+            &["2014-12-15T19:30:20.000Z", "2014-12-15t19:30:20+01:00"],
+            &[
+                "2014-12-15",
+                "2014-12-15T24:00:00Z",
+                "2014-12-15T19:30:20",
+                "2014-12-15 19:30:20Z",
+            ],
+        ),
+        (
+            "duration",
+            &["22 ns", "1h30m", "-1.5s", "3 days", "0"],
+            &["", "1", "1 fortnight", "h"],
+        ),
+        ("byte", &["YQ==", "YWJj"], &["", "YQ", "Y Q="]),
+        ("hexcolor", &["#FFFFFF", "abc"], &["#ab", "red"]),
+        (
+            "rgbcolor",
+            &["rgb(255,0, 10)"],
+            &["rgb(256,0,0)", "rgb(1,2)"],
+        ),
+        ("ssn", &["123-45-6789", "123456789"], &["12-345-678"]),
+        ("bsonobjectid", &["507f1f77bcf86cd799439011"], &["507f1f77"]),
+        ("password", &["", "any"], &[]),
+        ("k8s-short-name", &["a-1"], &["A", "a.b"]),
+        ("k8s-long-name", &["a.b-1"], &["a..b"]),
+    ];
+
+    #[test]
+    fn formats_are_checked_as_kubernetes_checks_them() {
+        for (name, good, bad) in TABLE {
+            let format = Format::named(name).expect(name);
+            assert_eq!(format.name(), *name);
+            for text in *good {
+                assert!(format.fits(text), "{name}: {text:?} fits");
+            }
+            for text in *bad {
+                assert!(!format.fits(text), "{name}: {text:?} does not fit");
+            }
+        }
+    }
+
+    #[test]
+    fn every_pattern_compiles_and_unknown_formats_are_unknown() {
+        assert!(COMPILED.iter().all(Option::is_some));
+        assert!(Format::named("phone").is_none() && Format::named("").is_none());
+        assert_eq!(Format::named("u-uid").expect("a format").name(), "uuid");
+    }
+}

@@ -1,0 +1,168 @@
+//! Addresses, names and locators, as Go's `net`, `net/url` and `net/mail` read them.
+
+use std::net::IpAddr;
+
+pub(super) fn is_ipv4(text: &str) -> bool {
+    text.contains('.') && text.parse::<IpAddr>().is_ok()
+}
+
+pub(super) fn is_ipv6(text: &str) -> bool {
+    text.contains(':') && text.parse::<IpAddr>().is_ok()
+}
+
+pub(super) fn is_cidr(text: &str) -> bool {
+    let Some((address, length)) = text.split_once('/') else {
+        return false;
+    };
+    let digits = !length.is_empty() && length.bytes().all(|one| one.is_ascii_digit());
+    let most = match address.parse::<IpAddr>() {
+        Ok(IpAddr::V4(_)) => 32,
+        Ok(IpAddr::V6(_)) => 128,
+        Err(_) => return false,
+    };
+    digits && length.parse::<u8>().is_ok_and(|length| length <= most)
+}
+
+/// Six, eight or twenty bytes, in pairs or in fours of digits.
+pub(super) fn is_mac(text: &str) -> bool {
+    let groups = |separator: char, digits: usize| {
+        let groups: Vec<&str> = text.split(separator).collect();
+        let good = |group: &&str| {
+            group.len() == digits && group.bytes().all(|one| one.is_ascii_hexdigit())
+        };
+        let bytes = groups.len() * digits / 2;
+        groups.len() > 1 && groups.iter().all(good) && matches!(bytes, 6 | 8 | 20)
+    };
+    groups(':', 2) || groups('-', 2) || groups('.', 4)
+}
+
+/// One label, or labels whose last has at least two characters.
+pub(super) fn is_hostname(text: &str) -> bool {
+    let labels: Vec<&str> = text.split('.').collect();
+    if text.len() > 255 || labels.iter().any(|label| label.len() > 63) {
+        return false;
+    }
+    let plain = |text: &str| text.chars().all(is_host_char);
+    match labels.as_slice() {
+        [only] => {
+            let mut rest = only.chars();
+            let first = rest.next().is_some_and(is_host_char);
+            let rest = rest.as_str();
+            first && plain(rest.strip_prefix('-').unwrap_or(rest))
+        }
+        [first @ .., last] => {
+            let inner = |label: &&str| {
+                let ends = label.chars().next().is_some_and(is_host_char)
+                    && label.chars().next_back().is_some_and(is_host_char);
+                ends && label.chars().all(|one| one == '-' || is_host_char(one))
+            };
+            let last_good = last.split('-').all(|part| !part.is_empty() && plain(part));
+            first.iter().all(inner) && last_good && last.chars().count() > 1
+        }
+        [] => false,
+    }
+}
+
+/// Letters, digits and symbols, of any script.
+fn is_host_char(one: char) -> bool {
+    one.is_alphanumeric() || "$+<=>^`|~".contains(one) || (!one.is_ascii() && !one.is_whitespace())
+}
+
+/// An absolute URI, or an absolute path.
+pub(super) fn is_uri(text: &str) -> bool {
+    if text.is_empty() || text.bytes().any(|one| one.is_ascii_control()) {
+        return false;
+    }
+    let Ok((scheme, rest)) = scheme(text) else {
+        return false;
+    };
+    let rest = rest.split_once('?').map_or(rest, |(path, _)| path);
+    if !rest.starts_with('/') {
+        return !scheme.is_empty();
+    }
+    let path = match rest.strip_prefix("//").filter(|_| !scheme.is_empty()) {
+        Some(after) => {
+            let (authority, path) = after.split_at(after.find('/').unwrap_or(after.len()));
+            if !is_authority(authority) {
+                return false;
+            }
+            path
+        }
+        None => rest,
+    };
+    rest != "//" && escapes_are_whole(path)
+}
+
+fn scheme(text: &str) -> Result<(&str, &str), ()> {
+    let first = |one: char| one.is_ascii_alphabetic();
+    let Some((scheme, rest)) = text.split_once(':') else {
+        return Ok(("", text));
+    };
+    let good = |one: char| one.is_ascii_alphanumeric() || "+-.".contains(one);
+    match scheme {
+        "" => Err(()),
+        scheme if scheme.starts_with(first) && scheme.chars().all(good) => Ok((scheme, rest)),
+        _ => Ok(("", text)),
+    }
+}
+
+fn is_authority(authority: &str) -> bool {
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
+    let (name, port) = match host.strip_prefix('[') {
+        Some(inside) => match inside.split_once(']') {
+            Some((name, port)) => (name, port),
+            None => return false,
+        },
+        None => host.split_at(host.find(':').unwrap_or(host.len())),
+    };
+    let digits = |port: &str| port.bytes().all(|one| one.is_ascii_digit());
+    let port_good = port.is_empty() || port.strip_prefix(':').is_some_and(digits);
+    let name_good = !name.contains([' ', '"', '<', '>', '\\', '^', '`', '{', '|', '}']);
+    port_good && name_good && escapes_are_whole(name)
+}
+
+fn escapes_are_whole(text: &str) -> bool {
+    text.split('%').skip(1).all(|after| {
+        let digits = after.as_bytes().get(..2);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
+    })
+}
+
+/// `local@domain`, or the same in angle brackets behind a name.
+pub(super) fn is_email(text: &str) -> bool {
+    let text = text.trim();
+    match text.strip_suffix('>') {
+        Some(rest) => match rest.rsplit_once('<') {
+            Some((name, address)) => is_phrase(name.trim()) && is_address(address),
+            None => false,
+        },
+        None => is_address(text),
+    }
+}
+
+fn is_phrase(name: &str) -> bool {
+    let quoted = name.len() > 1 && name.starts_with('"') && name.ends_with('"');
+    quoted || name.split_whitespace().all(is_dot_atom)
+}
+
+fn is_address(address: &str) -> bool {
+    let Some((local, domain)) = address.rsplit_once('@') else {
+        return false;
+    };
+    let quoted = local.len() > 2 && local.starts_with('"') && local.ends_with('"');
+    let literal = domain
+        .strip_prefix('[')
+        .and_then(|one| one.strip_suffix(']'));
+    let literal = literal.is_some_and(|inside| inside.parse::<IpAddr>().is_ok());
+    (quoted || is_dot_atom(local)) && (literal || is_dot_atom(domain))
+}
+
+fn is_dot_atom(text: &str) -> bool {
+    let good = |one: char| {
+        one.is_ascii_alphanumeric() || !one.is_ascii() || "!#$%&'*+-/=?^_`{|}~".contains(one)
+    };
+    text.split('.')
+        .all(|atom| !atom.is_empty() && atom.chars().all(good))
+}

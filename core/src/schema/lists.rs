@@ -1,0 +1,71 @@
+//! Lists that are sets or maps: nothing may be there twice.
+//! Source: `apiextensions-apiserver/pkg/apiserver/schema/listtype`.
+
+use super::{Identity, Path, Schema};
+use crate::rejection::FieldCause;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A cause for everything that is in a set or map twice.
+pub(super) fn duplicates(schema: &Schema, document: &Value) -> Vec<FieldCause> {
+    let mut causes = Vec::new();
+    walk(schema, document, &Path::Root, &mut causes);
+    causes
+}
+
+fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                if let Some(schema) = schema.properties.get(&**name) {
+                    walk(schema, member, &at.member(name), causes);
+                } else if let Some(schema) = &schema.additional {
+                    walk(schema, member, &at.entry(name), causes);
+                }
+            }
+        }
+        Value::Array(items) => {
+            match &schema.identity {
+                Identity::Atomic => {}
+                Identity::Set => repeated(items, at, causes),
+                Identity::Map(keys) => map(keys, items, at, causes),
+            }
+            if let Some(schema) = &schema.items {
+                for (index, item) in items.iter().enumerate() {
+                    walk(schema, item, &at.item(index), causes);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    let odd = |item: &&Value| !item.is_object() && !item.is_null();
+    if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| odd(item)) {
+        let why = "must be an object for an array of list-type map";
+        causes.push(FieldCause::invalid(at.item(index).to_string(), item, why));
+        return;
+    }
+    let key = |item: &Value| {
+        let held = keys
+            .iter()
+            .filter_map(|key| Some((key.to_string(), item.get(&**key)?.clone())));
+        Value::Object(held.collect::<Map<_, _>>())
+    };
+    let held: Vec<Value> = items.iter().map(key).collect();
+    repeated(&held, at, causes);
+}
+
+/// Only the first repetition of a value is told.
+fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    let mut seen: BTreeMap<String, usize> = BTreeMap::new();
+    for (index, value) in values.iter().enumerate() {
+        let times = seen.entry(value.to_string()).or_default();
+        *times += 1;
+        if *times == 2 {
+            causes.push(FieldCause::duplicate(at.item(index).to_string(), value));
+        }
+    }
+}

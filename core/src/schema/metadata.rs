@@ -1,0 +1,46 @@
+//! What `metadata` holds, for kinds whose schema does not say.
+
+use super::{Schema, parse};
+use crate::rejection::FieldCause;
+use serde_json::{Value, json};
+use std::sync::LazyLock;
+
+static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| parse(&document()));
+
+/// The schema of `ObjectMeta`.
+pub(crate) fn object_meta() -> &'static Schema {
+    &OBJECT_META
+}
+
+/// What is wrong with the types of a document's metadata.
+pub(crate) fn metadata_causes(document: &Value) -> Vec<FieldCause> {
+    let metadata = document.get("metadata");
+    metadata.map_or_else(Vec::new, |metadata| object_meta().validate(metadata))
+}
+
+fn document() -> Value {
+    let text = || json!({"type": "string", "nullable": true});
+    let flag = || json!({"type": "boolean", "nullable": true});
+    let count = || json!({"type": "integer", "nullable": true});
+    let texts = || json!({"type": "array", "items": text(), "nullable": true});
+    let map = || json!({"type": "object", "additionalProperties": text(), "nullable": true});
+    let any = || json!({"x-kubernetes-preserve-unknown-fields": true, "nullable": true});
+    let object =
+        |properties: Value| json!({"type": "object", "nullable": true, "properties": properties});
+    let list = |items: Value| json!({"type": "array", "items": items, "nullable": true});
+    let owner = object(
+        json!({"apiVersion": text(), "kind": text(), "name": text(), "uid": text(),
+        "controller": flag(), "blockOwnerDeletion": flag()}),
+    );
+    let managed = object(
+        json!({"manager": text(), "operation": text(), "apiVersion": text(),
+        "time": text(), "fieldsType": text(), "fieldsV1": any(), "subresource": text()}),
+    );
+    object(json!({
+        "name": text(), "generateName": text(), "namespace": text(), "selfLink": text(),
+        "uid": text(), "resourceVersion": text(), "generation": count(),
+        "creationTimestamp": text(), "deletionTimestamp": text(),
+        "deletionGracePeriodSeconds": count(), "labels": map(), "annotations": map(),
+        "ownerReferences": list(owner), "finalizers": texts(), "managedFields": list(managed),
+    }))
+}

@@ -1,0 +1,242 @@
+//! Tables of schemas, documents and what is said about them.
+
+use super::*;
+use serde_json::json;
+
+/// The schema of `spec`, in an object that has one.
+fn schema(spec: Value) -> Schema {
+    parse(&json!({"type": "object", "properties": {"spec": spec}}))
+}
+
+fn told(schema: &Schema, spec: &Value) -> Vec<String> {
+    let causes = schema.validate_object(&json!({"spec": spec}), None);
+    causes
+        .iter()
+        .map(|cause| {
+            let reason = cause.reason.trim_start_matches("FieldValue");
+            format!("{reason} {}: {}", cause.field, cause.message)
+        })
+        .collect()
+}
+
+/// Rows of a schema of `spec`, a `spec`, and what is said of it.
+fn check_table(table: &str) {
+    for row in table.lines().filter(|row| !row.is_empty()) {
+        let columns: Vec<&str> = row.split(" | ").collect();
+        let [schema_of_spec, spec, expected] = columns[..] else {
+            panic!("a row has three columns: {row}");
+        };
+        let read = |text: &str| serde_json::from_str::<Value>(text).expect(text);
+        let found = told(&schema(read(schema_of_spec)), &read(spec)).join("; ");
+        let found = if found.is_empty() { "fits" } else { &found };
+        assert_eq!(found, expected, "{schema_of_spec} {spec}");
+    }
+}
+
+const SCALARS: &str = r#"
+{"type": "number", "minimum": 1.5} | 1.25 | Invalid spec: Invalid value: 1.25: spec in body should be greater than or equal to 1.5
+{"type": "number", "maximum": 1e7} | 2e7 | Invalid spec: Invalid value: 20000000.0: spec in body should be less than or equal to 1e+07
+{"type": "number", "maximum": 3.5} | 4 | Invalid spec: Invalid value: 4: spec in body should be less than or equal to 3
+{"type": "number", "multipleOf": 5} | 7 | Invalid spec: Invalid value: 7: spec in body should be a multiple of 5
+{"type": "number", "multipleOf": 0.5} | 7.25 | Invalid spec: Invalid value: 7.25: spec in body should be a multiple of 0.5
+{"type": "integer", "minimum": 1, "exclusiveMinimum": true} | 1 | Invalid spec: Invalid value: 1: spec in body should be greater than 1
+{"type": "integer", "maximum": 3, "exclusiveMaximum": true} | 3 | Invalid spec: Invalid value: 3: spec in body should be less than 3
+{"type": "integer"} | 2.0 | fits
+{"type": "integer"} | 2.5 | TypeInvalid spec: Invalid value: "number": spec in body must be of type integer: "number"
+{"type": "boolean"} | "true" | TypeInvalid spec: Invalid value: "string": spec in body must be of type boolean: "string"
+{"type": "string", "minLength": 2} | "a" | Invalid spec: Invalid value: "a": spec in body should be at least 2 chars long
+{"type": "string", "maxLength": 3} | "abcd" | TooLong spec: Too long: may not be more than 3 bytes
+{"type": "string", "pattern": "^a"} | "ba" | Invalid spec: Invalid value: "ba": spec in body should match '^a'
+{"type": "string", "pattern": "(?i)^\\p{L}+$"} | "Ab" | fits
+{"type": "string"} | 5 | TypeInvalid spec: Invalid value: "integer": spec in body must be of type string: "integer"
+{"type": "string", "format": "ipv4"} | "1.2.3" | TypeInvalid spec: Invalid value: "1.2.3": spec in body must be of type ipv4: "1.2.3"
+{"type": "string", "format": "unheard-of"} | "any" | fits
+{"type": "integer", "format": "int32"} | 5 | fits
+{"type": "string", "nullable": true} | null | fits
+{"x-kubernetes-int-or-string": true} | 1 | fits
+{"x-kubernetes-int-or-string": true} | "1" | fits
+{"x-kubernetes-int-or-string": true} | true | TypeInvalid spec: Invalid value: "boolean": spec in body must be of type integer,string: "boolean"
+{"type": "string", "enum": ["a", "b"]} | "c" | NotSupported spec: Unsupported value: "c": supported values: "a", "b"
+{"type": "integer", "enum": [1, 2]} | 2.0 | fits
+{"type": "integer", "enum": [1, 2]} | 3 | NotSupported spec: Unsupported value: 3: supported values: "1", "2"
+"#;
+
+const CONTAINERS: &str = r#"
+{"type": "array", "items": {"type": "string"}, "minItems": 1} | [] | Invalid spec: Invalid value: 0: spec in body should have at least 1 items
+{"type": "array", "items": {"type": "string"}, "maxItems": 1} | ["a", "b"] | TooMany spec: Too many: 2: must have at most 1 items
+{"type": "array", "items": {"type": "string"}} | [1] | TypeInvalid spec[0]: Invalid value: "integer": spec[0] in body must be of type string: "integer"
+{"type": "array", "items": {"type": "string"}} | [null] | TypeInvalid spec[0]: Invalid value: "null": spec[0] in body must be of type string: "null"
+{"type": "object", "minProperties": 1} | {} | Invalid spec: Invalid value: 0: spec in body should have at least 1 properties
+{"type": "object", "maxProperties": 1} | {"a": 1, "b": 2} | TooMany spec: Too many: 2: must have at most 1 items
+{"type": "object", "additionalProperties": {"type": "integer"}} | {"a": "x"} | TypeInvalid spec.a: Invalid value: "string": spec.a in body must be of type integer: "string"
+{"type": "object", "additionalProperties": false} | {"a": "x"} | Invalid spec.a: Invalid value: "a": spec.a in body is a forbidden property
+{"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}} | {} | Required spec.a: Required value
+{"type": "array", "x-kubernetes-list-type": "set"} | ["a", "b"] | fits
+{"type": "array", "x-kubernetes-list-type": "set"} | ["a", "b", "a", "a"] | Duplicate spec[2]: Duplicate value: "a"
+{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]} | [{"k": 1, "v": 1}, {"k": 1, "v": 2}] | Duplicate spec[1]: Duplicate value: {"k":1}
+{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "l"]} | [{"k": 1, "l": 1}, {"k": 1, "l": 2}] | fits
+{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]} | [{}, {}] | Duplicate spec[1]: Duplicate value: {}
+{"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]} | [1] | Invalid spec[0]: Invalid value: 1: must be an object for an array of list-type map
+"#;
+
+const JUNCTORS: &str = r#"
+{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]} | {"a": 1} | fits
+{"anyOf": [{"required": ["a"]}, {"required": ["b"]}]} | {} | Invalid <nil>: Invalid value: "": "spec" must validate at least one schema (anyOf); Required spec.a: Required value
+{"anyOf": [{"required": ["a"]}, {"required": ["b", "c"]}]} | {"c": 1} | Invalid <nil>: Invalid value: "": "spec" must validate at least one schema (anyOf); Required spec.b: Required value
+{"oneOf": [{"required": ["a"]}, {"required": ["b"]}]} | {"b": 1} | fits
+{"oneOf": [{"required": ["a"]}, {"required": ["b"]}]} | {} | Invalid <nil>: Invalid value: "": "spec" must validate one and only one schema (oneOf). Found none valid; Required spec.a: Required value
+{"oneOf": [{"required": ["a"]}, {"required": ["b"]}]} | {"a": 1, "b": 1} | Invalid <nil>: Invalid value: "": "spec" must validate one and only one schema (oneOf). Found 2 valid alternatives
+{"allOf": [{"required": ["a"]}, {"required": ["b"]}]} | {"a": 1, "b": 1} | fits
+{"allOf": [{"required": ["a"]}, {"required": ["b"]}]} | {"a": 1} | Required spec.b: Required value; Invalid <nil>: Invalid value: "": "spec" must validate all the schemas (allOf)
+{"allOf": [{"required": ["a"]}]} | {} | Required spec.a: Required value; Invalid <nil>: Invalid value: "": "spec" must validate all the schemas (allOf). None validated
+{"not": {"required": ["a"]}} | {"a": 1} | Invalid <nil>: Invalid value: "": "spec" must not validate the schema (not)
+{"not": {"required": ["a"]}} | {} | fits
+{"anyOf": [{"type": "integer"}, {"type": "string"}], "x-kubernetes-int-or-string": true} | "1" | fits
+"#;
+
+#[test]
+fn values_that_do_not_fit_are_told_as_kubernetes_tells_them() {
+    check_table(SCALARS);
+    check_table(CONTAINERS);
+}
+
+#[test]
+fn junctors_tell_which_alternative_came_closest() {
+    check_table(JUNCTORS);
+}
+
+#[test]
+fn what_was_wrong_and_did_not_change_is_not_held_against_an_update() {
+    let keyed = json!({"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+        "items": {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "integer", "maximum": 1}}}});
+    let schema = schema(json!({"type": "object", "properties": {
+        "n": {"type": "integer", "maximum": 1}, "l": keyed,
+        "s": {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}}}));
+    let old = json!({"spec": {"n": 5, "l": [{"k": "a", "v": 5}], "s": ["x", "x"]}});
+    for (new, wrong) in [
+        (
+            json!({"n": 5, "l": [{"k": "b", "v": 1}, {"k": "a", "v": 5}], "s": ["y", "y"]}),
+            0,
+        ),
+        (json!({"n": 6}), 1),
+        (json!({"l": [{"k": "a", "v": 6}]}), 1),
+        (json!({"l": [{"k": "b", "v": 5}]}), 1),
+    ] {
+        let causes = schema.validate_object(&json!({"spec": new}), Some(&old));
+        assert_eq!(causes.len(), wrong, "{new}: {causes:?}");
+    }
+}
+
+#[test]
+fn nulls_that_may_not_be_give_way_to_defaults() {
+    let text = |more: Value| {
+        let mut schema = json!({"type": "string"});
+        schema
+            .as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().expect("an object").clone());
+        schema
+    };
+    let schema = schema(
+        json!({"type": "object", "default": {"d": "set"}, "properties": {
+        "plain": text(json!({})), "null": text(json!({"nullable": true})),
+        "d": text(json!({"default": "x"})), "dn": text(json!({"default": "x", "nullable": true})),
+        "map": {"type": "object", "additionalProperties": text(json!({}))},
+        "list": {"type": "array", "items": text(json!({"default": "i"}))}}}),
+    );
+    for (spec, expected) in [
+        (
+            json!({"plain": null, "null": null, "d": null, "dn": null}),
+            json!({"null": null, "d": "x", "dn": null}),
+        ),
+        (
+            json!({"map": {"a": null, "b": "c"}}),
+            json!({"map": {"b": "c"}, "d": "x", "dn": "x"}),
+        ),
+        (
+            json!({"list": [null, "a"], "d": "y"}),
+            json!({"list": ["i", "a"], "d": "y", "dn": "x"}),
+        ),
+    ] {
+        let mut document = json!({"spec": spec});
+        schema.apply_defaults(&mut document);
+        assert_eq!(document["spec"], expected, "{spec}");
+    }
+    let mut absent = json!({});
+    schema.apply_defaults(&mut absent);
+    assert_eq!(absent["spec"], json!({"d": "set", "dn": "x"}));
+}
+
+#[test]
+fn unknown_fields_are_dropped_and_metadata_knows_its_own() {
+    let free = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {"strict": {"type": "object"}}});
+    let embedded = json!({"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"spec": {"type": "object"}}});
+    let document = json!({"type": "object", "properties": {
+        "metadata": {"type": "object"},
+        "spec": {"type": "object", "properties": {"free": free, "embedded": embedded,
+            "map": {"type": "object", "additionalProperties": {"type": "object", "properties": {"a": {"type": "string"}}}},
+            "list": {"type": "array", "items": {"type": "object"}}}}}});
+    let schema = parse(&document);
+    let mut document = json!({"apiVersion": "v1", "kind": "K", "odd": 1,
+        "metadata": {"name": "n", "nam": 1, "labels": {"any": "x"}, "ownerReferences": [{"uid": "u", "odd": 1}]},
+        "spec": {"free": {"any": {"thing": 1}, "strict": {"odd": 1}}, "map": {"k": {"a": "b", "odd": 1}},
+            "embedded": {"apiVersion": "v1", "kind": "P", "metadata": {"name": "n", "odd": 1}, "odd": 1, "spec": {"odd": 1}},
+            "list": [{"odd": 1}]}});
+    assert_eq!(
+        schema.prune(&mut document),
+        [
+            "metadata.nam",
+            "metadata.ownerReferences[0].odd",
+            "odd",
+            "spec.embedded.metadata.odd",
+            "spec.embedded.odd",
+            "spec.embedded.spec.odd",
+            "spec.free.strict.odd",
+            "spec.list[0].odd",
+            "spec.map.k.odd"
+        ]
+    );
+    assert_eq!(document["metadata"]["labels"], json!({"any": "x"}));
+    assert_eq!(document["spec"]["free"]["any"], json!({"thing": 1}));
+    assert_eq!(
+        document["spec"]["embedded"]["metadata"],
+        json!({"name": "n"})
+    );
+}
+
+#[test]
+fn an_embedded_resource_is_a_resource() {
+    let schema = schema(
+        json!({"type": "object", "x-kubernetes-embedded-resource": true,
+        "x-kubernetes-preserve-unknown-fields": true}),
+    );
+    for (spec, expected) in [
+        (
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "labels": {"b": "c"}}}),
+            vec![],
+        ),
+        (
+            json!({}),
+            vec![
+                "Required spec.apiVersion: Required value",
+                "Required spec.kind: Required value",
+            ],
+        ),
+        (
+            json!({"apiVersion": "a/b/c", "kind": 5}),
+            vec![
+                "Invalid spec.apiVersion: Invalid value: \"a/b/c\": unexpected GroupVersion string: a/b/c",
+                "Invalid spec.kind: Invalid value: 5: must be a string",
+            ],
+        ),
+    ] {
+        assert_eq!(told(&schema, &spec), expected, "{spec}");
+    }
+    let labels = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"b": "-"}}});
+    assert!(
+        told(&schema, &labels)[0].starts_with("Invalid spec.metadata.labels: Invalid value: \"-\"")
+    );
+    let types = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"b": 1}}});
+    assert!(told(&schema, &types)[0].starts_with("Invalid spec.metadata: Invalid value: {"));
+}
