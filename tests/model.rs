@@ -9,10 +9,10 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_core::command::{
-    Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
-};
-use hindsight_core::{GroupResource, ObjectKey, Rule};
+use hindsight_core::ObjectKey;
+use hindsight_core::command::Intent;
+use hindsight_tests::dice::{Dice, number};
+use hindsight_tests::naive;
 use hindsight_tests::reference::{self, Kind, Policy, Reference, Thing};
 use hindsight_tests::world::World;
 use serde_json::{Value, json};
@@ -20,25 +20,8 @@ use serde_json::{Value, json};
 const OPERATIONS: usize = 60;
 const NAMES: u64 = 7;
 const NAMESPACES: [&str; 2] = ["n1", "n2"];
-const FINALIZERS: [&str; 3] = ["x/a", "x/b", "x/c"];
-
-/// A small, fixed generator: the same seed gives the same history on every platform.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % sides
-    }
-
-    fn pick<T: Clone>(&mut self, from: &[T]) -> T {
-        let index = self.roll(from.len() as u64);
-        from[usize::try_from(index).expect("a small number")].clone()
-    }
-}
+/// Two of the collector's own, which a client may set on a live object too.
+const FINALIZERS: [&str; 5] = ["x/a", "x/b", "x/c", "orphan", "foregroundDeletion"];
 
 #[derive(Debug, Clone)]
 enum Operation {
@@ -62,13 +45,8 @@ impl Both {
     fn new(seed: u64, limit: usize) -> Self {
         let mut real = World::new();
         for namespace in NAMESPACES {
-            create(
-                &mut real,
-                "namespaces",
-                "",
-                json!({"metadata": {"name": namespace}}),
-            )
-            .expect("a namespace");
+            real.run(naive::create_namespace(namespace))
+                .expect("a namespace");
         }
         Self {
             dice: Dice(seed),
@@ -183,31 +161,20 @@ impl Both {
         match operation {
             Operation::Create(thing) => self.create(thing),
             Operation::Delete(uid, policy) => {
-                let key = self.key(&uid);
-                let delete = Intent::Delete(Delete {
-                    target: Target {
-                        key,
-                        uid: None,
-                        revision: None,
-                    },
-                    version: "v1".into(),
-                    orphan_dependents: None,
-                    propagation: policy.map(propagation),
-                    grace_period_seconds: None,
-                    rule: Rule::Requested,
-                });
                 self.real
-                    .run(delete)
+                    .run(naive::delete(self.key(&uid), policy))
                     .expect("a delete of a live object is accepted");
                 self.naive.delete(&uid, policy);
             }
             Operation::SetFinalizers(uid, finalizers) => {
-                let accepted =
-                    self.patch(&uid, json!({"metadata": {"finalizers": list(&finalizers)}}));
+                let accepted = self.patch(
+                    &uid,
+                    json!({"metadata": {"finalizers": naive::list(&finalizers)}}),
+                );
                 assert_eq!(self.naive.set_finalizers(&uid, &finalizers), accepted);
             }
             Operation::SetOwners(uid, owners) => {
-                let change = json!({"metadata": {"ownerReferences": references(&owners)}});
+                let change = json!({"metadata": {"ownerReferences": naive::references(&owners)}});
                 assert!(self.patch(&uid, change));
                 self.naive.set_owners(&uid, &owners);
             }
@@ -217,13 +184,11 @@ impl Both {
 
     fn create(&mut self, mut thing: Thing) {
         let object = json!({"metadata": {"name": thing.name,
-            "finalizers": list(&thing.finalizers), "ownerReferences": references(&thing.owners)}});
-        let made = create(
-            &mut self.real,
-            resource(thing.kind),
-            &thing.namespace,
-            object,
-        );
+            "finalizers": naive::list(&thing.finalizers), "ownerReferences": naive::references(&thing.owners)}});
+        let made = self
+            .real
+            .run(naive::create(thing.kind, &thing.namespace, object))
+            .map(|made| made.outcome.object().meta.uid.to_string());
         if let Ok(uid) = &made {
             thing.uid.clone_from(uid);
             self.uids
@@ -253,146 +218,21 @@ impl Both {
             .iter()
             .find(|one| one.uid == uid)
             .expect("it is live");
-        key(resource(thing.kind), &thing.namespace, &thing.name)
+        naive::key(thing.kind, &thing.namespace, &thing.name)
     }
 
     fn patch(&mut self, uid: &str, change: Value) -> bool {
-        let key = self.key(uid);
-        let patch = Intent::Patch(PatchObject {
-            key,
-            version: "v1".into(),
-            subresource: "".into(),
-            patch: Patch::Merge(change),
-            validation: FieldValidation::Ignore,
-        });
+        let patch: Intent = naive::patch(self.key(uid), change);
         self.real.run(patch).is_ok()
     }
 
     fn real_things(&self) -> Vec<Thing> {
-        let objects = self.real.state.objects();
-        let mut things: Vec<Thing> = objects
-            .filter(|object| &*object.key.resource.resource != "namespaces")
-            .map(|object| thing(object))
-            .collect();
-        things.sort();
-        things
+        naive::world(&self.real.state).visible()
     }
 
     fn naive_things(&self) -> Vec<Thing> {
-        let mut things = self.naive.things.clone();
-        for thing in things.iter_mut().filter(|one| one.deleting) {
-            thing.owners.clear();
-        }
-        things.sort();
-        things
+        self.naive.visible()
     }
-}
-
-/// As the comparison sees it: the owners of what is going do not count.
-fn thing(object: &hindsight_core::Object) -> Thing {
-    let owner = |one: &hindsight_core::OwnerReference| Reference {
-        kind: kind(&one.kind),
-        name: one.name.to_string(),
-        uid: one.uid.to_string(),
-        blocks: one.blocks(),
-    };
-    let deleting = object.is_deleting();
-    let owners = object
-        .meta
-        .owner_references
-        .iter()
-        .filter(|_| !deleting)
-        .map(owner);
-    Thing {
-        uid: object.meta.uid.to_string(),
-        kind: kind(&object.type_meta.kind),
-        namespace: object.key.namespace.to_string(),
-        name: object.key.name.to_string(),
-        finalizers: object
-            .meta
-            .finalizers
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-        owners: owners.collect(),
-        deleting,
-    }
-}
-
-fn create(world: &mut World, resource: &str, namespace: &str, object: Value) -> Result<String, ()> {
-    let create = Intent::Create(Create {
-        key: key(resource, namespace, ""),
-        version: "v1".into(),
-        object,
-        validation: FieldValidation::Ignore,
-    });
-    let made = world.run(create).map_err(drop)?;
-    Ok(made.outcome.object().meta.uid.to_string())
-}
-
-fn key(resource: &str, namespace: &str, name: &str) -> ObjectKey {
-    let group = if resource == "priorityclasses" {
-        "scheduling.k8s.io"
-    } else {
-        ""
-    };
-    ObjectKey::new(GroupResource::new(group, resource), namespace, name)
-}
-
-fn resource(kind: Kind) -> &'static str {
-    match kind {
-        Kind::ConfigMap => "configmaps",
-        Kind::PriorityClass => "priorityclasses",
-        Kind::Unknown => "unknowns",
-    }
-}
-
-fn kind(name: &str) -> Kind {
-    match name {
-        "ConfigMap" => Kind::ConfigMap,
-        "PriorityClass" => Kind::PriorityClass,
-        _ => Kind::Unknown,
-    }
-}
-
-fn list(finalizers: &[String]) -> Value {
-    if finalizers.is_empty() {
-        Value::Null
-    } else {
-        json!(finalizers)
-    }
-}
-
-fn references(owners: &[Reference]) -> Value {
-    let one = |owner: &Reference| {
-        let (version, kind) = match owner.kind {
-            Kind::ConfigMap => ("v1", "ConfigMap"),
-            Kind::PriorityClass => ("scheduling.k8s.io/v1", "PriorityClass"),
-            Kind::Unknown => ("example.com/v1", "Unknown"),
-        };
-        json!({"apiVersion": version, "kind": kind, "name": owner.name, "uid": owner.uid,
-            "blockOwnerDeletion": owner.blocks})
-    };
-    if owners.is_empty() {
-        Value::Null
-    } else {
-        owners.iter().map(one).collect()
-    }
-}
-
-const fn propagation(policy: Policy) -> Propagation {
-    match policy {
-        Policy::Background => Propagation::Background,
-        Policy::Foreground => Propagation::Foreground,
-        Policy::Orphan => Propagation::Orphan,
-    }
-}
-
-fn number(variable: &str, default: u64) -> u64 {
-    std::env::var(variable)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(default)
 }
 
 #[test]

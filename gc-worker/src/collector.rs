@@ -29,6 +29,8 @@ pub struct Collector {
     graph: OwnershipGraph,
     queue: Queue,
     unresolved: BTreeSet<Uid>,
+    /// Those whose turn comes when others have been decided.
+    deferred: BTreeSet<Uid>,
     containers: BTreeSet<ObjectKey>,
     deadlines: Deadlines,
     in_flight: Vec<(Worker, Option<Uid>, Option<ObjectKey>)>,
@@ -41,6 +43,7 @@ impl Collector {
             graph: OwnershipGraph::rebuild(state),
             queue: Queue::default(),
             unresolved: BTreeSet::new(),
+            deferred: BTreeSet::new(),
             containers: BTreeSet::new(),
             deadlines: Deadlines::default(),
             in_flight: Vec::new(),
@@ -85,6 +88,9 @@ impl Collector {
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Worker, Step)> {
         let mut batch = Vec::new();
         self.in_flight.clear();
+        for uid in std::mem::take(&mut self.deferred) {
+            self.queue.push(uid);
+        }
         for step in self.deadlines.due(state, now, limit) {
             self.add(&mut batch, (Worker::TtlController, None, None), step);
         }
@@ -117,6 +123,9 @@ impl Collector {
         );
         if plan.unresolved {
             self.unresolved.insert(uid.clone());
+        }
+        if !plan.first.is_empty() {
+            self.deferred.insert(uid.clone());
         }
         for first in plan.first {
             self.queue.push(first);

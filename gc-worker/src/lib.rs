@@ -9,4 +9,4 @@ mod queue;
 mod ttl;
 
 pub use collector::{Collector, Worker};
-pub use plan::Step;
+pub use plan::{Step, due};

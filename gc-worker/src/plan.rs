@@ -1,6 +1,8 @@
 //! The decision table of garbage collection, for one object on one state. Source: upstream's
 //! `attemptToDeleteItem`, `processDeletingDependentsItem` and `attemptToOrphan`.
 
+mod order;
+
 use hindsight_core::classify::classify;
 use hindsight_core::command::{
     Delete, DropOwners, DropReason, Intent, Propagation, Release, Target,
@@ -30,11 +32,35 @@ pub(crate) struct Plan {
     pub(crate) first: Vec<Uid>,
 }
 
+impl Plan {
+    /// These steps, unless others must be looked at first.
+    fn after(first: Vec<Uid>, steps: impl FnOnce() -> Vec<Step>) -> Self {
+        let steps = if first.is_empty() {
+            steps()
+        } else {
+            Vec::new()
+        };
+        Self {
+            steps,
+            first,
+            unresolved: false,
+        }
+    }
+}
+
 /// What a decision reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) graph: &'a OwnershipGraph,
     pub(crate) state: &'a State,
+}
+
+/// Every step of the garbage collector that this state calls for, in no order: all of them may be
+/// carried out, and whichever is first does not matter.
+pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
+    let view = View { graph, state };
+    let plans = graph.nodes().map(|(uid, _)| plan(view, uid));
+    plans.flat_map(|plan| plan.steps).collect()
 }
 
 pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
@@ -86,46 +112,51 @@ impl View<'_> {
                 cause: cause.clone(),
             });
         }
-        if steps.is_empty() {
-            steps.push(self.release(owner, ORPHAN_FINALIZER));
+        if !steps.is_empty() {
+            return Plan {
+                steps,
+                ..Plan::default()
+            };
         }
-        Plan {
-            steps,
-            ..Plan::default()
-        }
+        Plan::after(self.undecided_owners(uid), || {
+            vec![self.release(owner, ORPHAN_FINALIZER)]
+        })
     }
 
-    /// An owner in foreground deletion goes once every dependent is decided and none blocks it.
+    /// An owner in foreground deletion goes once every dependent is decided and none blocks it. Of
+    /// owners that only wait for each other one is let go, which frees the next: rather one that
+    /// nothing else holds, and of those the lowest uid. One step, so that a crash leaves no half.
     fn wait(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
-        let undecided: Vec<Uid> = self
-            .graph
-            .dependents(uid)
-            .filter(|(dependent, _)| *dependent != uid && self.is_undecided(dependent, uid))
-            .map(|(dependent, _)| dependent.clone())
-            .collect();
-        if !undecided.is_empty() {
-            return Plan {
-                first: undecided,
-                ..Plan::default()
-            };
+        let first = self.before_release(uid);
+        if !first.is_empty() {
+            return Plan::after(first, Vec::new);
         }
-        let blocked = self.graph.blockers(uid).next().is_some();
-        if !blocked {
-            return Plan {
-                steps: vec![self.release(owner, FOREGROUND_FINALIZER)],
-                ..Plan::default()
-            };
+        if self.graph.blockers(uid).next().is_none() {
+            return Plan::after(Vec::new(), || {
+                vec![self.release(owner, FOREGROUND_FINALIZER)]
+            });
         }
         let knot = self.graph.knot(uid);
-        let members = knot.iter().filter_map(|member| self.object(member));
-        let steps = members
-            .map(|member| self.release(member, FOREGROUND_FINALIZER))
-            .collect();
-        Plan {
-            steps,
-            ..Plan::default()
-        }
+        let first = knot.iter().flat_map(|member| self.before_release(member));
+        Plan::after(first.collect(), || {
+            let members = knot.iter().filter_map(|member| self.object(member));
+            let loosest = members.min_by_key(|one| (one.meta.finalizers.len() > 1, &one.meta.uid));
+            loosest
+                .map(|member| self.release(member, FOREGROUND_FINALIZER))
+                .into_iter()
+                .collect()
+        })
+    }
+
+    /// Whom the release of a waiting owner could change the decision of.
+    fn before_release(&self, owner: &Uid) -> Vec<Uid> {
+        let dependents = self.graph.dependents(owner);
+        let undecided =
+            dependents.filter(|(uid, _)| *uid != owner && self.is_undecided(uid, owner));
+        let mut first: Vec<Uid> = undecided.map(|(uid, _)| uid.clone()).collect();
+        first.extend(self.undecided_owners(owner));
+        first
     }
 
     /// A live dependent that sees the owner waiting and could still be acted on.
@@ -169,15 +200,13 @@ impl View<'_> {
         if gone.is_empty() {
             return Plan::default();
         }
-        let steps = if any(OwnerClass::Solid) {
-            vec![self.prune(object, gone)]
-        } else {
-            self.delete(object, &gone, any(OwnerClass::Waiting))
-        };
-        Plan {
-            steps,
-            ..Plan::default()
-        }
+        Plan::after(self.undecided_owners(&object.meta.uid), || {
+            if any(OwnerClass::Solid) {
+                vec![self.prune(object, gone)]
+            } else {
+                self.delete(object, &gone, any(OwnerClass::Waiting))
+            }
+        })
     }
 
     /// An owner is about to let it go, even where the reference misspells that owner.

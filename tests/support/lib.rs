@@ -8,7 +8,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+pub mod dice;
 pub mod http;
+pub mod naive;
 pub mod reference;
 pub mod scenario;
 pub mod server;

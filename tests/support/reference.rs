@@ -66,7 +66,7 @@ enum Class {
 }
 
 /// A plain list of objects.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct World {
     /// In no particular order.
     pub things: Vec<Thing>,
@@ -84,6 +84,10 @@ impl Thing {
         self.deleting && self.holds(FOREGROUND)
     }
 
+    fn is_orphaning(&self) -> bool {
+        self.deleting && self.holds(ORPHAN)
+    }
+
     fn blocks(&self, owner: &str) -> bool {
         self.uid != owner && self.owners.iter().any(|one| one.uid == owner && one.blocks)
     }
@@ -95,6 +99,16 @@ impl World {
         let same =
             |one: &&Thing| one.kind == kind && one.namespace == namespace && one.name == name;
         self.things.iter().find(same)
+    }
+
+    /// Everything, sorted; the owners of what is going do not count.
+    pub fn visible(&self) -> Vec<Thing> {
+        let mut things = self.things.clone();
+        for thing in things.iter_mut().filter(|one| one.deleting) {
+            thing.owners.clear();
+        }
+        things.sort();
+        things
     }
 
     /// Adds an object; false where the name is taken.
@@ -170,25 +184,62 @@ impl World {
     fn step(&mut self) -> bool {
         let uids: Vec<String> = self.things.iter().map(|one| one.uid.clone()).collect();
         uids.iter().any(|uid| self.orphan(uid))
-            || uids.iter().any(|uid| self.collect(uid))
+            || self.collect_one(&uids)
             || uids.iter().any(|uid| self.let_go(uid))
             || self.break_a_knot()
     }
 
+    /// Dependents of an orphaning owner forget it.
     fn orphan(&mut self, uid: &str) -> bool {
-        if !self
-            .get(uid)
-            .is_some_and(|one| one.deleting && one.holds(ORPHAN))
-        {
+        if !self.get(uid).is_some_and(Thing::is_orphaning) {
             return false;
         }
+        let refers = |one: &Reference| one.uid == uid;
+        let mut any = false;
         for thing in &mut self.things {
-            thing.owners.retain(|one| one.uid != uid);
+            any |= thing.owners.iter().any(refers);
+            thing.owners.retain(|one| !refers(one));
         }
-        let freed: Vec<String> = self.things.iter().map(|one| one.uid.clone()).collect();
-        self.drop_finalizer(uid, ORPHAN);
-        freed.iter().for_each(|one| self.remove_if_free(one));
-        true
+        any
+    }
+
+    /// Owners are decided before their dependents; in a circle, the lower uid first.
+    fn collect_one(&mut self, uids: &[String]) -> bool {
+        let due: Vec<&String> = uids.iter().filter(|uid| self.is_due(uid)).collect();
+        let comes_later = |one: &str| {
+            due.iter().any(|other| {
+                self.above(one).contains(*other)
+                    && (!self.above(other).contains(one) || other.as_str() < one)
+            })
+        };
+        let first = due.iter().find(|uid| !comes_later(uid));
+        first.is_some_and(|uid| self.collect(uid))
+    }
+
+    fn is_due(&self, uid: &str) -> bool {
+        let Some(thing) = self.get(uid).filter(|one| !one.deleting) else {
+            return false;
+        };
+        let class = |one| self.class(thing, one);
+        let classes: Vec<Class> = thing.owners.iter().map(class).collect();
+        !classes.contains(&Class::Unresolvable) && classes.iter().any(|one| *one != Class::Solid)
+    }
+
+    /// The owners of an object and theirs, up to those that are going.
+    fn above(&self, uid: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        loop {
+            let before = found.len();
+            for thing in &self.things {
+                let open = thing.uid == uid || (found.contains(&thing.uid) && !thing.deleting);
+                let owners = thing.owners.iter().filter(|_| open);
+                let there = owners.filter(|one| self.get(&one.uid).is_some());
+                found.extend(there.map(|one| one.uid.clone()));
+            }
+            if found.len() == before {
+                return found;
+            }
+        }
     }
 
     fn collect(&mut self, uid: &str) -> bool {
@@ -238,6 +289,11 @@ impl World {
     }
 
     fn let_go(&mut self, uid: &str) -> bool {
+        if self.get(uid).is_some_and(Thing::is_orphaning) {
+            self.drop_finalizer(uid, ORPHAN);
+            self.remove_if_free(uid);
+            return true;
+        }
         let blocked = self.things.iter().any(|one| one.blocks(uid));
         let free = !blocked && self.get(uid).is_some_and(Thing::is_waiting);
         if free {
@@ -247,28 +303,25 @@ impl World {
         free
     }
 
-    /// Waiting objects that only wait for each other go together.
+    /// Of waiting objects that only wait for each other one is let go: rather one that nothing else
+    /// holds, and of those the lowest uid.
     fn break_a_knot(&mut self) -> bool {
-        let waiting: Vec<String> = self
-            .things
-            .iter()
-            .filter(|one| one.is_waiting())
-            .map(|one| one.uid.clone())
-            .collect();
-        for uid in &waiting {
+        let mut waiting: Vec<&Thing> = self.things.iter().filter(|one| one.is_waiting()).collect();
+        waiting.sort_by_key(|one| (one.finalizers.len() > 1, one.uid.clone()));
+        let uids: Vec<&str> = waiting.iter().map(|one| one.uid.as_str()).collect();
+        let is_knotted = |uid: &&&str| {
             let reached = self.blockers_of(uid);
             let closed = reached
                 .iter()
-                .all(|one| waiting.contains(one) && self.blockers_of(one) == reached);
-            if closed && reached.contains(uid) {
-                reached
-                    .iter()
-                    .for_each(|one| self.drop_finalizer(one, FOREGROUND));
-                reached.iter().for_each(|one| self.remove_if_free(one));
-                return true;
-            }
-        }
-        false
+                .all(|one| uids.contains(&one.as_str()) && self.blockers_of(one) == reached);
+            closed && reached.contains(**uid)
+        };
+        let Some(uid) = uids.iter().find(is_knotted).map(|uid| (*uid).to_owned()) else {
+            return false;
+        };
+        self.drop_finalizer(&uid, FOREGROUND);
+        self.remove_if_free(&uid);
+        true
     }
 
     /// Everything that blocks it, and everything that blocks those.

@@ -8,6 +8,32 @@ use hindsight_core::{
 use hindsight_gc::Collector;
 use std::sync::Arc;
 
+/// The command with this number, of a clock that ticks once a command.
+pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
+    let mut seed = [0; 16];
+    seed[..8].copy_from_slice(&number.to_le_bytes());
+    Command {
+        actor: Arc::new(Actor {
+            user: "tester".into(),
+            uid: "".into(),
+            groups: Vec::new(),
+        }),
+        request: Arc::new(Request::default()),
+        time: second(number),
+        seed,
+        cause,
+        intent,
+    }
+}
+
+fn second(number: u64) -> Time {
+    Time(
+        i64::try_from(number)
+            .unwrap_or(i64::MAX)
+            .saturating_mul(1_000_000),
+    )
+}
+
 /// A world that is driven by hand.
 #[derive(Debug)]
 pub struct World {
@@ -39,20 +65,7 @@ impl World {
 
     fn run_because(&mut self, intent: Intent, cause: Cause) -> Result<Decision, Rejection> {
         self.commands += 1;
-        let mut seed = [0; 16];
-        seed[..8].copy_from_slice(&self.commands.to_le_bytes());
-        let command = Command {
-            actor: Arc::new(Actor {
-                user: "tester".into(),
-                uid: "".into(),
-                groups: Vec::new(),
-            }),
-            request: Arc::new(Request::default()),
-            time: self.now(),
-            seed,
-            cause,
-            intent,
-        };
+        let command = command(self.commands, intent, cause);
         let decision = decide(&self.state, &command)?;
         for commit in &decision.commits {
             let previous = self.state.get(&commit.key).cloned();
@@ -68,11 +81,7 @@ impl World {
     }
 
     fn now(&self) -> Time {
-        Time(
-            i64::try_from(self.commands)
-                .unwrap_or(i64::MAX)
-                .saturating_mul(1_000_000),
-        )
+        second(self.commands)
     }
 
     /// Collects until it rests, `limit` steps at a time; panics if it never does.
