@@ -1,62 +1,101 @@
-//! Defaults of built-in kinds, as a table of paths and values. Those that deletion, scaling or
-//! printing look at; a segment `*` stands for every item of a list.
+//! Defaults of built-in kinds, as a table of paths and values: those that clients read back. A
+//! segment `*` stands for every item of a list.
+
+mod derived;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value};
 
-/// Resource, path to a container, member, JSON.
-type Row = (&'static str, &'static str, &'static str, &'static str);
+/// `path JSON`, the last segment being the member; relative to the pod, in the order in which one
+/// may make up what the next looks into.
+const POD_SPEC: &str = r#"
+restartPolicy "Always"
+terminationGracePeriodSeconds 30
+dnsPolicy "ClusterFirst"
+schedulerName "default-scheduler"
+securityContext {}
+volumes/*/configMap/defaultMode 420
+volumes/*/secret/defaultMode 420
+volumes/*/downwardAPI/defaultMode 420
+volumes/*/projected/defaultMode 420
+volumes/*/hostPath/type ""
+"#;
 
-const POD_SPEC: &[Row] = &[
-    ("", "", "restartPolicy", "\"Always\""),
-    ("", "", "terminationGracePeriodSeconds", "30"),
-    ("", "", "dnsPolicy", "\"ClusterFirst\""),
-    ("", "", "schedulerName", "\"default-scheduler\""),
-    ("", "", "securityContext", "{}"),
-    (
-        "",
-        "containers/*",
-        "terminationMessagePath",
-        "\"/dev/termination-log\"",
-    ),
-    ("", "containers/*", "terminationMessagePolicy", "\"File\""),
-    ("", "containers/*", "imagePullPolicy", "\"IfNotPresent\""),
-    ("", "containers/*", "resources", "{}"),
-    ("", "containers/*/ports/*", "protocol", "\"TCP\""),
-];
-const ROWS: &[Row] = &[
-    ("deployments", "spec", "replicas", "1"),
-    ("deployments", "spec", "revisionHistoryLimit", "10"),
-    ("deployments", "spec", "progressDeadlineSeconds", "600"),
-    ("deployments", "spec/strategy", "type", "\"RollingUpdate\""),
-    ("replicasets", "spec", "replicas", "1"),
-    ("statefulsets", "spec", "replicas", "1"),
-    (
-        "statefulsets",
-        "spec",
-        "podManagementPolicy",
-        "\"OrderedReady\"",
-    ),
-    ("replicationcontrollers", "spec", "replicas", "1"),
-    ("jobs", "spec", "completions", "1"),
-    ("jobs", "spec", "parallelism", "1"),
-    ("jobs", "spec", "backoffLimit", "6"),
-    ("jobs", "spec", "suspend", "false"),
-    ("cronjobs", "spec", "concurrencyPolicy", "\"Allow\""),
-    ("cronjobs", "spec", "suspend", "false"),
-    ("services", "spec", "type", "\"ClusterIP\""),
-    ("services", "spec", "sessionAffinity", "\"None\""),
-    ("services", "spec/ports/*", "protocol", "\"TCP\""),
-    ("secrets", "", "type", "\"Opaque\""),
-    (
-        "persistentvolumeclaims",
-        "spec",
-        "volumeMode",
-        "\"Filesystem\"",
-    ),
-    ("storageclasses", "", "reclaimPolicy", "\"Delete\""),
-    ("storageclasses", "", "volumeBindingMode", "\"Immediate\""),
-];
+/// The same, relative to each container.
+const CONTAINER: &str = r#"
+terminationMessagePath "/dev/termination-log"
+terminationMessagePolicy "File"
+resources {}
+ports/*/protocol "TCP"
+env/*/valueFrom/fieldRef/apiVersion "v1"
+"#;
+
+const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
+const PROBE: &str = r#"
+timeoutSeconds 1
+periodSeconds 10
+successThreshold 1
+failureThreshold 3
+httpGet/path "/"
+httpGet/scheme "HTTP"
+"#;
+
+/// `resource path JSON`.
+const ROWS: &str = r#"
+deployments spec/replicas 1
+deployments spec/revisionHistoryLimit 10
+deployments spec/progressDeadlineSeconds 600
+deployments spec/strategy {}
+deployments spec/strategy/type "RollingUpdate"
+replicasets spec/replicas 1
+statefulsets spec/replicas 1
+statefulsets spec/revisionHistoryLimit 10
+statefulsets spec/podManagementPolicy "OrderedReady"
+statefulsets spec/updateStrategy {}
+statefulsets spec/updateStrategy/type "RollingUpdate"
+statefulsets spec/volumeClaimTemplates/*/spec/volumeMode "Filesystem"
+daemonsets spec/revisionHistoryLimit 10
+daemonsets spec/updateStrategy {}
+daemonsets spec/updateStrategy/type "RollingUpdate"
+replicationcontrollers spec/replicas 1
+jobs spec/parallelism 1
+jobs spec/backoffLimit 6
+jobs spec/completionMode "NonIndexed"
+jobs spec/suspend false
+cronjobs spec/concurrencyPolicy "Allow"
+cronjobs spec/suspend false
+cronjobs spec/successfulJobsHistoryLimit 3
+cronjobs spec/failedJobsHistoryLimit 1
+services spec/type "ClusterIP"
+services spec/sessionAffinity "None"
+services spec/ports/*/protocol "TCP"
+secrets type "Opaque"
+persistentvolumeclaims spec/volumeMode "Filesystem"
+persistentvolumes spec/volumeMode "Filesystem"
+persistentvolumes spec/persistentVolumeReclaimPolicy "Retain"
+storageclasses reclaimPolicy "Delete"
+storageclasses volumeBindingMode "Immediate"
+horizontalpodautoscalers spec/minReplicas 1
+rolebindings roleRef/apiGroup "rbac.authorization.k8s.io"
+clusterrolebindings roleRef/apiGroup "rbac.authorization.k8s.io"
+networkpolicies spec/ingress/*/ports/*/protocol "TCP"
+networkpolicies spec/egress/*/ports/*/protocol "TCP"
+ingressclasses spec/parameters/scope "Cluster"
+mutatingwebhookconfigurations webhooks/*/failurePolicy "Fail"
+mutatingwebhookconfigurations webhooks/*/matchPolicy "Equivalent"
+mutatingwebhookconfigurations webhooks/*/timeoutSeconds 10
+mutatingwebhookconfigurations webhooks/*/namespaceSelector {}
+mutatingwebhookconfigurations webhooks/*/objectSelector {}
+mutatingwebhookconfigurations webhooks/*/reinvocationPolicy "Never"
+mutatingwebhookconfigurations webhooks/*/rules/*/scope "*"
+validatingwebhookconfigurations webhooks/*/failurePolicy "Fail"
+validatingwebhookconfigurations webhooks/*/matchPolicy "Equivalent"
+validatingwebhookconfigurations webhooks/*/timeoutSeconds 10
+validatingwebhookconfigurations webhooks/*/namespaceSelector {}
+validatingwebhookconfigurations webhooks/*/objectSelector {}
+validatingwebhookconfigurations webhooks/*/rules/*/scope "*"
+"#;
+
 /// Where each kind keeps its pod.
 const TEMPLATES: &[(&str, &str)] = &[
     ("pods", "spec"),
@@ -74,22 +113,42 @@ pub(crate) fn apply(resource: &str, document: &mut Value) {
     if resource == "secrets" {
         fold_string_data(document);
     }
-    for (_, path, member, json) in ROWS.iter().filter(|row| row.0 == resource) {
-        fill(document, &segments(path), member, json);
+    let rows = ROWS.lines().filter_map(|row| row.split_once(' '));
+    for (_, row) in rows.filter(|row| row.0 == resource) {
+        fill_row("", row, document);
     }
-    let Some((_, template)) = TEMPLATES.iter().find(|row| row.0 == resource) else {
+    derived::apply(resource, document);
+    let Some((_, pod)) = TEMPLATES.iter().find(|row| row.0 == resource) else {
         return;
     };
+    // A job must say what becomes of its pods; there is no default.
     let is_job = matches!(resource, "jobs" | "cronjobs");
-    for (_, path, member, json) in POD_SPEC {
-        // A job must say what becomes of its pods; there is no default.
-        if !(is_job && *member == "restartPolicy") {
-            let whole: Vec<&str> = segments(template)
-                .into_iter()
-                .chain(segments(path))
-                .collect();
-            fill(document, &whole, member, json);
+    let own = |row: &&str| !(is_job && row.starts_with("restartPolicy"));
+    for row in POD_SPEC.lines().filter(own) {
+        fill_row(&format!("{pod}/"), row, document);
+    }
+    for list in ["containers", "initContainers"] {
+        let base = format!("{pod}/{list}/*/");
+        for row in CONTAINER.lines() {
+            fill_row(&base, row, document);
         }
+        for probe in PROBES {
+            for row in PROBE.lines() {
+                fill_row(&format!("{base}{probe}/"), row, document);
+            }
+        }
+        derived::pull_policies(document, &segments(&base));
+    }
+}
+
+fn fill_row(base: &str, row: &str, document: &mut Value) {
+    let Some((path, json)) = row.split_once(' ') else {
+        return;
+    };
+    let whole = format!("{base}{path}");
+    let mut path = segments(&whole);
+    if let Some(member) = path.pop() {
+        fill(document, &path, member, json);
     }
 }
 
@@ -99,20 +158,21 @@ fn segments(path: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Only in containers that are there: a default never makes up its parent.
+/// Only in objects that are there: a default never makes up its parent.
 fn fill(document: &mut Value, path: &[&str], member: &str, json: &str) {
+    for members in objects(document, path) {
+        insert_missing(members, member, json);
+    }
+}
+
+/// The objects on a path in which `*` is every item.
+fn objects<'a>(document: &'a mut Value, path: &[&str]) -> Vec<&'a mut Map<String, Value>> {
     let mut level = vec![document];
     for segment in path {
-        level = level
-            .into_iter()
-            .flat_map(|value| children(value, segment))
-            .collect();
+        let below = level.into_iter();
+        level = below.flat_map(|value| children(value, segment)).collect();
     }
-    for value in level {
-        if let Some(members) = value.as_object_mut() {
-            insert_missing(members, member, json);
-        }
-    }
+    level.into_iter().filter_map(Value::as_object_mut).collect()
 }
 
 fn children<'a>(value: &'a mut Value, segment: &str) -> Vec<&'a mut Value> {

@@ -179,6 +179,15 @@ impl FieldCause {
         }
     }
 
+    /// `Not found`.
+    pub fn not_found(field: impl Into<String>, value: &serde_json::Value) -> Self {
+        Self {
+            reason: "FieldValueNotFound",
+            message: format!("Not found: {value}"),
+            field: field.into(),
+        }
+    }
+
     /// `Too long`.
     pub fn too_long(field: impl Into<String>, max: usize) -> Self {
         let message = format!("Too long: may not be more than {max} bytes");

@@ -89,6 +89,7 @@ impl World {
         let resource = self.key(resource, "").resource;
         let version = self.version(&resource);
         let key = ObjectKey::new(resource, namespace, "");
+        let object = filled(&key.resource.resource, object);
         self.run(Intent::Create(Create {
             key,
             version,
@@ -172,5 +173,33 @@ impl World {
 
     pub(crate) fn get(&self, resource: &str, name: &str) -> Option<Arc<Object>> {
         self.state.get(&self.key(resource, name)).cloned()
+    }
+}
+
+/// The object over what its kind cannot be without.
+fn filled(resource: &str, object: Value) -> Value {
+    let pod = json!({"containers": [{"name": "c", "image": "i"}]});
+    let needed = match resource {
+        "pods" => json!({"spec": pod}),
+        "deployments" => json!({"spec": {"selector": {"matchLabels": {"a": "b"}},
+            "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod}}}),
+        "jobs" => json!({"spec": {"template": {"spec":
+            {"restartPolicy": "Never", "containers": pod["containers"]}}}}),
+        "services" => json!({"spec": {"ports": [{"port": 80}]}}),
+        _ => return object,
+    };
+    over(needed, object)
+}
+
+fn over(base: Value, object: Value) -> Value {
+    match (base, object) {
+        (Value::Object(mut base), Value::Object(object)) => {
+            for (name, value) in object {
+                let below = base.remove(&name).unwrap_or_default();
+                base.insert(name, over(below, value));
+            }
+            Value::Object(base)
+        }
+        (_, object) => object,
     }
 }

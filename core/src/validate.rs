@@ -1,8 +1,12 @@
 //! Rules for names, labels, annotations, finalizers, owner references and the rest of metadata.
 //! Source: apimachinery's `api/validation/objectmeta.go` and `util/validation`.
 
+mod builtin;
+mod field;
 mod names;
 mod owners;
+
+pub(crate) use builtin::object;
 
 pub use names::{is_label_value, is_path_segment, is_qualified_name, is_subdomain};
 pub(crate) use names::{label, subdomain};

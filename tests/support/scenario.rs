@@ -148,7 +148,7 @@ impl Scenario {
         let key = self.key(line)?;
         let owners = self.owners(&line.list("owner").unwrap_or_default(), line.has("block"));
         let object = json!({"metadata": {"name": line.name, "ownerReferences": owners,
-            "finalizers": line.list("finalizers").unwrap_or_default()}});
+            "finalizers": line.list("finalizers").unwrap_or_default()}, "spec": spec(line.kind)});
         let version = self.kind(line.kind)?.versions[0].name.clone();
         let validation = FieldValidation::Ignore;
         let uid = self.run(Intent::Create(Create {
@@ -275,5 +275,15 @@ impl Scenario {
         } else {
             Err(format!("the rule is {rule:?}"))
         }
+    }
+}
+
+/// The least that a kind asks for.
+fn spec(kind: &str) -> Value {
+    let pod = json!({"restartPolicy": "Never", "containers": [{"name": "main", "image": "x"}]});
+    match kind {
+        "Pod" => pod,
+        "Job" => json!({"template": {"spec": pod}}),
+        _ => json!({}),
     }
 }

@@ -100,6 +100,7 @@ pub(super) fn complete(
         .get("metadata")
         .and_then(Value::as_object)
         .map_or_else(Vec::new, |metadata| validate::metadata(kind, metadata));
+    causes.extend(validate::object(kind, document, old));
     if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
         causes.extend(custom::check(document));
     }

@@ -1,0 +1,58 @@
+//! Jobs and what makes them. Source: `pkg/apis/batch/validation`.
+
+use super::{Subject, table};
+use crate::rejection::FieldCause;
+
+/// A pod's name is its job's name and more; a job's name is its maker's and more.
+const CRON_JOB_NAME_MAX: usize = 52;
+const FIELDS: usize = 5;
+
+/// A job that runs for ever is none, so there is no default.
+pub(super) fn restart_policy(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let Some(way) = table::pod_of(subject.resource) else {
+        return;
+    };
+    let policy = subject.new.at(way).child("restartPolicy");
+    match policy.text() {
+        "" | "Always" => {
+            causes.push(policy.required("valid values: \"OnFailure\", \"Never\""));
+        }
+        "OnFailure" | "Never" => {}
+        _ => causes.push(policy.not_supported(&["OnFailure", "Never"])),
+    }
+}
+
+pub(super) fn cron_job(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let name = subject.new.at("metadata.name");
+    if subject.old.is_none() && name.text().len() > CRON_JOB_NAME_MAX {
+        causes.push(name.invalid("must be no more than 52 characters"));
+    }
+    let schedule = subject.new.at("spec.schedule");
+    if let Err(why) = parse(schedule.text()) {
+        causes.push(schedule.invalid(&why));
+    }
+    let selector = subject.new.at("spec.jobTemplate.spec.selector");
+    if !selector.value.is_null() {
+        causes.push(selector.invalid("`selector` will be auto-generated"));
+    }
+}
+
+/// Whether it is a schedule at all; whether each number is in its range is left to who runs it.
+fn parse(schedule: &str) -> Result<(), String> {
+    if schedule.is_empty() || schedule.starts_with('@') {
+        return Ok(());
+    }
+    let fields: Vec<&str> = schedule.split_whitespace().collect();
+    if fields.len() != FIELDS {
+        let count = fields.len();
+        let listed = fields.join(" ");
+        return Err(format!(
+            "expected exactly {FIELDS} fields, found {count}: [{listed}]"
+        ));
+    }
+    let legal = |one: char| one.is_ascii_alphanumeric() || "*/,-?".contains(one);
+    match fields.iter().find(|field| !field.chars().all(legal)) {
+        Some(field) => Err(format!("failed to parse int from {field}")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,107 @@
+//! ConfigMaps and Secrets: keys, size, what each type of secret holds, and immutability.
+//! Source: `ValidateConfigMap`, `ValidateSecret` and their updates.
+
+use super::{Field, Subject};
+use crate::rejection::FieldCause;
+use serde_json::Value;
+
+const BYTES_MAX: usize = 1_048_576;
+const KEY_BYTES_MAX: usize = 253;
+const FROZEN: &str = "field is immutable when `immutable` is set";
+const KEY: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' \
+     (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
+     '[-._a-zA-Z0-9]+')";
+
+/// Types of secrets and the keys that they need; for the last, one of the two will do.
+const SECRET_KEYS: &[(&str, &[&str])] = &[
+    ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
+    ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
+    ("kubernetes.io/dockercfg", &[".dockercfg"]),
+    ("kubernetes.io/ssh-auth", &["ssh-privatekey"]),
+];
+
+pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let mut bytes = 0;
+    for member in ["data", "binaryData"] {
+        for (key, entry) in subject.new.child(member).entries() {
+            bytes += entry.text().len();
+            check_key(key, &entry, causes);
+        }
+    }
+    let binary = subject.new.child("binaryData");
+    for (key, entry) in subject.new.child("data").entries() {
+        if binary.value.get(key).is_some() {
+            let why = "duplicate of key present in binaryData";
+            causes.push(FieldCause::invalid(entry.path, &key.into(), why));
+        }
+    }
+    // The text of a secret is a third longer than what it stands for.
+    let limit = if subject.resource == "secrets" {
+        BYTES_MAX.div_ceil(3) * 4
+    } else {
+        BYTES_MAX
+    };
+    if bytes > limit {
+        causes.push(FieldCause::too_long("", BYTES_MAX));
+    }
+    if let Some(old) = &subject.old {
+        frozen(old, &subject.new, causes);
+    }
+}
+
+fn check_key(key: &str, entry: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let mut refuse = |why: &str| {
+        causes.push(FieldCause::invalid(entry.path.as_str(), &key.into(), why));
+    };
+    if key.len() > KEY_BYTES_MAX {
+        refuse("must be no more than 253 characters");
+    }
+    if key.is_empty() || !key.bytes().all(legal) {
+        refuse(KEY);
+    }
+    match key {
+        "." | ".." => refuse(&format!("must not be '{key}'")),
+        _ if key.starts_with("..") => refuse("must not start with '..'"),
+        _ => {}
+    }
+}
+
+fn frozen(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let is_set = |place: &Field<'_>| place.child("immutable").value == &Value::Bool(true);
+    if !is_set(old) {
+        return;
+    }
+    if !is_set(new) {
+        causes.push(new.child("immutable").forbidden(FROZEN));
+    }
+    for member in ["data", "binaryData"] {
+        let (before, after) = (old.child(member), new.child(member));
+        if before.value != after.value && !(before.is_empty() && after.is_empty()) {
+            causes.push(after.forbidden(FROZEN));
+        }
+    }
+}
+
+pub(super) fn secret(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let data = subject.new.child("data");
+    let kind = subject.new.child("type").text();
+    let needed = SECRET_KEYS.iter().find(|row| row.0 == kind);
+    for key in needed.map_or(&[][..], |row| row.1) {
+        if data.value.get(key).is_none() {
+            causes.push(FieldCause::required(format!("data[{key}]"), ""));
+        }
+    }
+    let has = |key: &str| data.value.get(key).is_some();
+    if kind == "kubernetes.io/basic-auth" && !has("username") && !has("password") {
+        causes.push(FieldCause::required("data[%s]username", ""));
+        causes.push(FieldCause::required("data[%s]password", ""));
+    }
+    let account = "kubernetes.io/service-account.name";
+    let annotations = subject.new.at("metadata.annotations");
+    let named = annotations.value.get(account).and_then(Value::as_str);
+    if kind == "kubernetes.io/service-account-token" && named.unwrap_or_default().is_empty() {
+        let field = format!("metadata.annotations[{account}]");
+        causes.push(FieldCause::required(field, ""));
+    }
+}

@@ -1,0 +1,93 @@
+//! Pods: mounts of volumes that are there, and the few fields that an update may change.
+//! Source: `pkg/apis/core/validation`, `ValidatePodSpec` and `ValidatePodUpdate`.
+
+use super::{Field, Subject, table};
+use crate::rejection::FieldCause;
+use serde_json::Value;
+
+const FROZEN: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
+     `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only \
+     additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set \
+     to 1 if it was previously negative)";
+
+pub(super) fn mounts(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let Some(way) = table::pod_of(subject.resource) else {
+        return;
+    };
+    let pod = subject.new.at(way);
+    let volumes: Vec<&str> = pod
+        .child("volumes")
+        .items()
+        .map(|volume| volume.child("name").text())
+        .collect();
+    for way in ["containers[]", "initContainers[]"] {
+        for container in pod.select(way) {
+            mounts_of(&container, &volumes, causes);
+        }
+    }
+}
+
+fn mounts_of(container: &Field<'_>, volumes: &[&str], causes: &mut Vec<FieldCause>) {
+    let mut paths: Vec<&str> = Vec::new();
+    for mount in container.child("volumeMounts").items() {
+        let (name, path) = (mount.child("name"), mount.child("mountPath"));
+        if !name.is_empty() && !volumes.contains(&name.text()) {
+            causes.push(FieldCause::not_found(name.path, name.value));
+        }
+        if !path.is_empty() && paths.contains(&path.text()) {
+            causes.push(path.invalid("must be unique"));
+        }
+        paths.push(path.text());
+    }
+}
+
+/// What a pod is made of stays; only images, the deadline and further tolerations may move.
+/// A pod that waits at a gate may lose the gate, and bound pods were bound before.
+pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let Some(old) = &subject.old else {
+        return;
+    };
+    let (old, new) = (old.child("spec"), subject.new.child("spec"));
+    for list in ["containers", "initContainers"] {
+        let count = |spec: &Field<'_>| spec.child(list).items().count();
+        if count(&old) != count(&new) {
+            let why = "pod updates may not add or remove containers";
+            causes.push(new.child(list).forbidden(why));
+            return;
+        }
+    }
+    let tolerations = |spec: &Field<'_>| -> Vec<Value> {
+        let list = spec.child("tolerations");
+        list.items().map(|one| one.value.clone()).collect()
+    };
+    let kept = tolerations(&new);
+    if !tolerations(&old).iter().all(|one| kept.contains(one)) {
+        let why = "existing toleration can not be modified except its tolerationSeconds";
+        causes.push(new.child("tolerations").forbidden(why));
+    }
+    if frozen(old.value) != frozen(new.value) {
+        causes.push(new.forbidden(FROZEN));
+    }
+}
+
+fn frozen(spec: &Value) -> Value {
+    let mut spec = spec.clone();
+    if let Some(members) = spec.as_object_mut() {
+        for free in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
+            members.remove(free);
+        }
+        let grace = members.get("terminationGracePeriodSeconds");
+        if grace.and_then(Value::as_i64).is_some_and(|grace| grace < 0) {
+            members.insert("terminationGracePeriodSeconds".into(), 1.into());
+        }
+    }
+    for list in ["containers", "initContainers"] {
+        let containers = spec.get_mut(list).and_then(Value::as_array_mut);
+        for container in containers.into_iter().flatten() {
+            if let Some(members) = container.as_object_mut() {
+                members.remove("image");
+            }
+        }
+    }
+    spec
+}

@@ -1,0 +1,136 @@
+//! One line of the table: a place and what must be true there.
+
+use super::{Field, Subject};
+use crate::rejection::FieldCause;
+use crate::validate::names;
+
+/// A place on a way as [`Field::select`] reads it, and the tests in their order.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) way: String,
+    tests: Vec<Test>,
+}
+
+#[derive(Debug)]
+enum Test {
+    /// `required TEXT`: there, and not empty.
+    Required(&'static str),
+    /// `present`: there, if only as an empty object.
+    Present,
+    /// `atleast N`.
+    AtLeast(i64),
+    /// `between A B`.
+    Between(i64, i64),
+    /// `oneof A B C`.
+    OneOf(Vec<&'static str>),
+    /// `label`: a DNS-1123 label.
+    Label,
+    /// `unique MEMBER`: no two items agree in it.
+    Unique(&'static str),
+    /// `immutable`: as it was.
+    Immutable(&'static str),
+    /// `frozen TEXT`: as it was, said in other words.
+    Frozen(&'static str),
+}
+
+impl Rule {
+    pub(super) fn parse(way: String, tests: &'static str) -> Option<Self> {
+        let tests: Option<Vec<Test>> = tests.split(';').map(test).collect();
+        let tests = tests?;
+        Some(Self { way, tests })
+    }
+
+    pub(super) fn check(&self, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+        for place in subject.new.select(&self.way) {
+            for test in &self.tests {
+                test.check(&place, subject, causes);
+            }
+        }
+    }
+}
+
+fn test(text: &'static str) -> Option<Test> {
+    let text = text.trim();
+    let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let rest = rest.trim();
+    Some(match name {
+        "required" => Test::Required(rest),
+        "present" => Test::Present,
+        "atleast" => Test::AtLeast(rest.parse().ok()?),
+        "between" => {
+            let (low, high) = rest.split_once(' ')?;
+            Test::Between(low.parse().ok()?, high.parse().ok()?)
+        }
+        "oneof" => Test::OneOf(rest.split_whitespace().collect()),
+        "label" => Test::Label,
+        "unique" => Test::Unique(rest),
+        "immutable" if rest.is_empty() => Test::Immutable("field is immutable"),
+        "immutable" => Test::Immutable(rest),
+        "frozen" => Test::Frozen(rest),
+        _ => return None,
+    })
+}
+
+impl Test {
+    fn check(&self, place: &Field<'_>, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+        match self {
+            Self::Required(why) if place.is_empty() => causes.push(place.required(why)),
+            Self::Present if place.value.is_null() => causes.push(place.required("")),
+            Self::AtLeast(low) if place.value.as_i64().is_some_and(|number| number < *low) => {
+                causes.push(place.invalid(&format!("must be greater than or equal to {low}")));
+            }
+            Self::Between(low, high) if out_of(place, *low, *high) => {
+                let why = format!("must be between {low} and {high}, inclusive");
+                causes.push(place.invalid(&why));
+            }
+            Self::OneOf(values) if !place.is_empty() && !values.contains(&place.text()) => {
+                causes.push(place.not_supported(values));
+            }
+            Self::Label if !place.is_empty() => {
+                if let Err(why) = names::label(place.text()) {
+                    causes.push(place.invalid(&why));
+                }
+            }
+            Self::Unique(member) => unique(place, member, causes),
+            Self::Immutable(why) if changed(place, subject) => causes.push(place.invalid(why)),
+            Self::Frozen(why) if changed(place, subject) => causes.push(place.forbidden(why)),
+            Self::Required(_)
+            | Self::Present
+            | Self::AtLeast(_)
+            | Self::Between(..)
+            | Self::OneOf(_)
+            | Self::Label
+            | Self::Immutable(_)
+            | Self::Frozen(_) => {}
+        }
+    }
+}
+
+/// Nothing is not out of bounds: whether it may be absent is another test.
+fn out_of(place: &Field<'_>, low: i64, high: i64) -> bool {
+    let number = place.value.as_i64().filter(|number| *number != 0);
+    number.is_some_and(|number| !(low..=high).contains(&number))
+}
+
+fn unique(list: &Field<'_>, member: &str, causes: &mut Vec<FieldCause>) {
+    let mut seen = Vec::new();
+    for item in list.items() {
+        let name = item.child(member);
+        if name.is_empty() {
+            continue;
+        }
+        if seen.contains(&name.value) {
+            causes.push(FieldCause::duplicate(name.path.as_str(), name.value));
+        }
+        seen.push(name.value);
+    }
+}
+
+/// Whether an update changes what is at this place. Ways to it go through no list.
+fn changed(place: &Field<'_>, subject: &Subject<'_>) -> bool {
+    let Some(old) = &subject.old else {
+        return false;
+    };
+    let before = old.at(&place.path);
+    before.value != place.value && !(before.is_empty() && place.is_empty())
+}

@@ -1,0 +1,93 @@
+//! Services: which ports, and an address that stays. Source: `ValidateService`.
+
+use super::{Field, Subject};
+use crate::rejection::FieldCause;
+use crate::validate::names;
+use serde_json::{Value, json};
+
+const PORT: &str = "must be between 1 and 65535, inclusive";
+
+pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let spec = subject.new.child("spec");
+    let kind = spec.child("type");
+    let headless = spec.child("clusterIP").text() == "None";
+    let ports: Vec<Field<'_>> = spec.child("ports").items().collect();
+    if ports.is_empty() && !headless && kind.text() != "ExternalName" {
+        causes.push(spec.child("ports").required(""));
+    }
+    for port in &ports {
+        check_port(port, ports.len() > 1, causes);
+    }
+    repeated(&ports, causes);
+    if kind.text() == "ExternalName" {
+        external_name(&spec.child("externalName"), causes);
+    }
+    if let Some(old) = &subject.old {
+        address(&old.child("spec"), &spec, causes);
+    }
+}
+
+fn check_port(port: &Field<'_>, named: bool, causes: &mut Vec<FieldCause>) {
+    let (name, number) = (port.child("name"), port.child("port"));
+    if name.is_empty() {
+        if named {
+            causes.push(name.required(""));
+        }
+    } else if let Err(why) = names::label(name.text()) {
+        causes.push(name.invalid(&why));
+    }
+    let value = number.value.as_i64().unwrap_or(0);
+    if !(1..=65535).contains(&value) {
+        causes.push(FieldCause::invalid(number.path, &json!(value), PORT));
+    }
+    let protocol = port.child("protocol");
+    if !protocol.is_empty() && !matches!(protocol.text(), "TCP" | "UDP" | "SCTP") {
+        causes.push(protocol.not_supported(&["SCTP", "TCP", "UDP"]));
+    }
+    let target = port.child("targetPort");
+    let target_number = target.value.as_i64();
+    if target_number.is_some_and(|number| number != 0 && !(1..=65535).contains(&number)) {
+        causes.push(target.invalid(PORT));
+    }
+}
+
+/// Two ports of one protocol may not share a number.
+fn repeated(ports: &[Field<'_>], causes: &mut Vec<FieldCause>) {
+    let mut seen: Vec<(&str, &Value)> = Vec::new();
+    for port in ports {
+        let (protocol, number) = (port.child("protocol").text(), port.child("port").value);
+        if seen.contains(&(protocol, number)) {
+            let value = json!({"protocol": protocol, "port": number});
+            causes.push(FieldCause::duplicate(port.path.as_str(), &value));
+        }
+        seen.push((protocol, number));
+    }
+}
+
+fn external_name(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let text = name.text().trim_end_matches('.');
+    if text.is_empty() {
+        causes.push(name.required(""));
+    } else if let Err(why) = names::subdomain(text) {
+        causes.push(name.invalid(&why));
+    }
+}
+
+fn address(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let named = |spec: &Field<'_>| spec.child("type").text() == "ExternalName";
+    let (before, after) = (old.child("clusterIP").text(), new.child("clusterIP").text());
+    if named(old) || named(new) || before.is_empty() || before == after {
+        return;
+    }
+    let why = if after.is_empty() {
+        "primary clusterIP can not be unset"
+    } else {
+        "may not change once set"
+    };
+    let value = if after.is_empty() {
+        json!(null)
+    } else {
+        json!([after])
+    };
+    causes.push(FieldCause::invalid("spec.clusterIPs[0]", &value, why));
+}

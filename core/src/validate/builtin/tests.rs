@@ -1,0 +1,367 @@
+//! What each kind refuses, as tables: a document that is right, a merge patch that spoils it, and
+//! the causes.
+
+use super::object;
+use crate::kind::Kind;
+use crate::{builtin, defaults, patch};
+use serde_json::{Value, json};
+
+fn kind(resource: &str) -> Kind {
+    let mut kinds = builtin::kinds().into_iter();
+    let found = kinds.find(|kind| &*kind.resource.resource == resource);
+    found.expect("a known resource")
+}
+
+fn right(resource: &str) -> Value {
+    let pod = json!({"containers": [{"name": "c", "image": "i"}]});
+    let labels = json!({"a": "b"});
+    let template = json!({"metadata": {"labels": labels}, "spec": pod});
+    let keeps = json!({"spec": {"selector": {"matchLabels": labels}, "template": template}});
+    let job = json!({"template": {"spec": {"restartPolicy": "Never",
+        "containers": pod["containers"]}}});
+    let role = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "r"});
+    let path = json!({"path": "/", "pathType": "Prefix",
+        "backend": {"service": {"name": "s", "port": {"number": 80}}}});
+    let mut document = match resource {
+        "pods" => json!({"spec": pod}),
+        "deployments" | "replicasets" | "statefulsets" | "daemonsets" => keeps,
+        "jobs" => json!({"spec": job}),
+        "cronjobs" => json!({"spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": job}}}),
+        "services" => json!({"spec": {"ports": [{"port": 80}]}}),
+        "rolebindings" | "clusterrolebindings" => json!({"roleRef": role}),
+        "ingresses" => json!({"spec": {"rules": [{"http": {"paths": [path]}}]}}),
+        "persistentvolumeclaims" => json!({"spec": {"accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": "1Gi"}}}}),
+        "horizontalpodautoscalers" => json!({"spec": {"maxReplicas": 3,
+            "scaleTargetRef": {"kind": "Deployment", "name": "d"}}}),
+        "storageclasses" => json!({"provisioner": "x/y"}),
+        _ => json!({}),
+    };
+    defaults::apply(resource, &mut document);
+    document
+}
+
+fn patched(document: &Value, change: &str) -> Value {
+    let change = serde_json::from_str(change).expect("JSON");
+    patch::apply(document, &crate::command::Patch::Merge(change)).expect("a merge patch")
+}
+
+fn said(resource: &str, new: &Value, old: Option<&Value>) -> Vec<String> {
+    let causes = object(&kind(resource), new, old);
+    let line = |cause: &crate::rejection::FieldCause| format!("{}: {}", cause.field, cause.message);
+    causes.iter().map(line).collect()
+}
+
+#[test]
+fn what_is_right_is_accepted() {
+    for kind in builtin::kinds() {
+        let resource = &*kind.resource.resource;
+        let document = right(resource);
+        if document == json!({}) {
+            continue;
+        }
+        assert_eq!(said(resource, &document, None), [""; 0], "{resource}");
+        assert_eq!(said(resource, &document, Some(&document)), [""; 0]);
+    }
+}
+
+/// Resource, what is done to the right document, what is said.
+const CREATES: &[(&str, &str, &[&str])] = &[
+    (
+        "deployments",
+        r#"{"spec": null}"#,
+        &[
+            "spec.selector: Required value",
+            "spec.template.spec.containers: Required value",
+            "spec.template.metadata.labels: Invalid value: null: `selector` does not match template `labels`",
+        ],
+    ),
+    (
+        "deployments",
+        r#"{"spec": {"selector": {"matchLabels": {"a": "c"}}}}"#,
+        &[
+            r#"spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`"#,
+        ],
+    ),
+    (
+        "statefulsets",
+        r#"{"spec": {"selector": {"matchLabels": null}, "replicas": -1}}"#,
+        &[
+            "spec.replicas: Invalid value: -1: must be greater than or equal to 0",
+            "spec.selector: Invalid value: {}: empty selector is invalid for statefulset",
+        ],
+    ),
+    (
+        "replicasets",
+        r#"{"spec": {"template": {"spec": {"restartPolicy": "Never"}}}}"#,
+        &[
+            r#"spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always""#,
+        ],
+    ),
+    (
+        "daemonsets",
+        r#"{"spec": {"selector": {"matchExpressions": [{"key": "a", "operator": "In"}]}}}"#,
+        &[
+            "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
+            r#"spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`"#,
+        ],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"containers": []}}"#,
+        &["spec.containers: Required value"],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"containers": [{"image": "i", "imagePullPolicy": "Maybe"}, {"name": "x"}, {"name": "x", "image": "i"}]}}"#,
+        &[
+            "spec.containers[0].name: Required value",
+            "spec.containers[1].image: Required value",
+            r#"spec.containers[0].imagePullPolicy: Unsupported value: "Maybe": supported values: "Always", "IfNotPresent", "Never""#,
+            r#"spec.containers[2].name: Duplicate value: "x""#,
+        ],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"restartPolicy": "Sometimes", "volumes": [{"name": "v", "configMap": {}}], "containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 70000}], "volumeMounts": [{"name": "w", "mountPath": "/"}]}]}}"#,
+        &[
+            "spec.containers[0].ports[0].containerPort: Invalid value: 70000: must be between 1 and 65535, inclusive",
+            r#"spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never""#,
+            "spec.volumes[0].configMap.name: Required value",
+            r#"spec.containers[0].volumeMounts[0].name: Not found: "w""#,
+        ],
+    ),
+    (
+        "jobs",
+        r#"{"spec": {"template": {"spec": {"restartPolicy": null}}}}"#,
+        &[
+            r#"spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never""#,
+        ],
+    ),
+    (
+        "cronjobs",
+        r#"{"spec": {"schedule": "* *", "concurrencyPolicy": "Never"}}"#,
+        &[
+            r#"spec.concurrencyPolicy: Unsupported value: "Never": supported values: "Allow", "Forbid", "Replace""#,
+            r#"spec.schedule: Invalid value: "* *": expected exactly 5 fields, found 2: [* *]"#,
+        ],
+    ),
+    (
+        "services",
+        r#"{"spec": {"ports": null}}"#,
+        &["spec.ports: Required value"],
+    ),
+    (
+        "services",
+        r#"{"spec": {"ports": null, "clusterIP": "None"}}"#,
+        &[],
+    ),
+    (
+        "services",
+        r#"{"spec": {"type": "ExternalName", "ports": null}}"#,
+        &["spec.externalName: Required value"],
+    ),
+    (
+        "services",
+        r#"{"spec": {"ports": [{"port": 0, "name": "a"}, {"port": 1, "protocol": "TCP"}]}}"#,
+        &[
+            "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
+            "spec.ports[1].name: Required value",
+        ],
+    ),
+    (
+        "configmaps",
+        r#"{"data": {"..a": "x", "b": "y"}, "binaryData": {"b": ""}}"#,
+        &[
+            r#"data[..a]: Invalid value: "..a": must not start with '..'"#,
+            r#"data[b]: Invalid value: "b": duplicate of key present in binaryData"#,
+        ],
+    ),
+    (
+        "secrets",
+        r#"{"type": "kubernetes.io/tls", "data": {"tls.key": ""}}"#,
+        &["data[tls.crt]: Required value"],
+    ),
+    (
+        "roles",
+        r#"{"rules": [{}, {"verbs": ["get"], "nonResourceURLs": ["/"]}]}"#,
+        &[
+            "rules[0].verbs: Required value: verbs must contain at least one value",
+            "rules[0].apiGroups: Required value: resource rules must supply at least one api group",
+            "rules[0].resources: Required value: resource rules must supply at least one resource",
+            r#"rules[1].nonResourceURLs: Invalid value: ["/"]: namespaced rules cannot apply to non-resource URLs"#,
+        ],
+    ),
+    (
+        "clusterrolebindings",
+        r#"{"roleRef": {"kind": "Role"}, "subjects": [{"kind": "ServiceAccount", "name": "a"}, {"kind": "Robot", "name": "b"}]}"#,
+        &[
+            r#"roleRef.kind: Unsupported value: "Role": supported values: "ClusterRole""#,
+            "subjects[0].namespace: Required value",
+            r#"subjects[1].kind: Unsupported value: "Robot": supported values: "ServiceAccount", "User", "Group""#,
+        ],
+    ),
+    (
+        "ingresses",
+        r#"{"spec": null}"#,
+        &["spec: Invalid value: null: either `defaultBackend` or `rules` must be specified"],
+    ),
+    (
+        "ingresses",
+        r#"{"spec": {"rules": [{"http": {"paths": [{"path": "x", "pathType": "Exact", "backend": {"service": {}}}]}}]}}"#,
+        &[
+            r#"spec.rules[0].http.paths[0].path: Invalid value: "x": must be an absolute path"#,
+            "spec.rules[0].http.paths[0].backend.service.name: Required value",
+            "spec.rules[0].http.paths[0].backend: Required value: port name or number is required",
+        ],
+    ),
+    (
+        "persistentvolumeclaims",
+        r#"{"spec": {"accessModes": [], "resources": null}}"#,
+        &[
+            "spec.accessModes: Required value: at least 1 access mode is required",
+            "spec.resources[storage]: Required value",
+        ],
+    ),
+    (
+        "horizontalpodautoscalers",
+        r#"{"spec": {"minReplicas": 5, "scaleTargetRef": {"name": null}}}"#,
+        &[
+            "spec.scaleTargetRef.name: Required value",
+            "spec.maxReplicas: Invalid value: 3: must be greater than or equal to `minReplicas`",
+        ],
+    ),
+];
+
+#[test]
+fn what_is_wrong_with_a_new_object_is_said() {
+    for (resource, change, expected) in CREATES {
+        let new = patched(&right(resource), change);
+        assert_eq!(&said(resource, &new, None), expected, "{resource} {change}");
+    }
+}
+
+/// Resource, what the stored object has beyond the right document, the change, what is said.
+const UPDATES: &[(&str, &str, &str, &[&str])] = &[
+    (
+        "deployments",
+        "{}",
+        r#"{"spec": {"selector": {"matchLabels": {"c": "d"}}, "template": {"metadata": {"labels": {"c": "d"}}}}}"#,
+        &[r#"spec.selector: Invalid value: {"matchLabels":{"a":"b","c":"d"}}: field is immutable"#],
+    ),
+    ("deployments", "{}", r#"{"spec": {"replicas": 7}}"#, &[]),
+    (
+        "statefulsets",
+        "{}",
+        r#"{"spec": {"serviceName": "x"}}"#,
+        &[
+            "spec: Forbidden: updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+        ],
+    ),
+    (
+        "statefulsets",
+        "{}",
+        r#"{"spec": {"minReadySeconds": 3}}"#,
+        &[],
+    ),
+    ("jobs", "{}", r#"{"spec": {"parallelism": 3}}"#, &[]),
+    (
+        "jobs",
+        "{}",
+        r#"{"spec": {"completions": 3}}"#,
+        &["spec.completions: Invalid value: 3: field is immutable"],
+    ),
+    (
+        "services",
+        r#"{"spec": {"clusterIP": "10.0.0.1"}}"#,
+        r#"{"spec": {"clusterIP": "10.0.0.2"}}"#,
+        &[r#"spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set"#],
+    ),
+    (
+        "configmaps",
+        r#"{"data": {"a": "b"}, "immutable": true}"#,
+        r#"{"data": {"a": "c"}, "immutable": false}"#,
+        &[
+            "immutable: Forbidden: field is immutable when `immutable` is set",
+            "data: Forbidden: field is immutable when `immutable` is set",
+        ],
+    ),
+    (
+        "configmaps",
+        r#"{"data": {"a": "b"}, "immutable": true}"#,
+        r#"{"metadata": {"labels": {"a": "c"}}}"#,
+        &[],
+    ),
+    (
+        "secrets",
+        "{}",
+        r#"{"type": "x/y"}"#,
+        &[r#"type: Invalid value: "x/y": field is immutable"#],
+    ),
+    (
+        "rolebindings",
+        "{}",
+        r#"{"roleRef": {"name": "other"}}"#,
+        &[
+            r#"roleRef: Invalid value: {"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole","name":"other"}: cannot change roleRef"#,
+        ],
+    ),
+    (
+        "storageclasses",
+        "{}",
+        r#"{"provisioner": "other"}"#,
+        &["provisioner: Forbidden: updates to provisioner are forbidden."],
+    ),
+    (
+        "persistentvolumeclaims",
+        "{}",
+        r#"{"spec": {"accessModes": ["ReadOnlyMany"]}}"#,
+        &[
+            "spec: Forbidden: spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims",
+        ],
+    ),
+    (
+        "persistentvolumeclaims",
+        r#"{"status": {"phase": "Bound"}}"#,
+        r#"{"spec": {"resources": {"requests": {"storage": "2Gi"}}, "volumeName": "v"}}"#,
+        &[],
+    ),
+    (
+        "pods",
+        "{}",
+        r#"{"spec": {"containers": [{"name": "c", "image": "newer"}], "tolerations": [{"key": "x"}], "activeDeadlineSeconds": 5}}"#,
+        &[],
+    ),
+    (
+        "pods",
+        "{}",
+        r#"{"spec": {"hostNetwork": true}}"#,
+        &[
+            "spec: Forbidden: pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)",
+        ],
+    ),
+    (
+        "pods",
+        "{}",
+        r#"{"spec": {"containers": [{"name": "c", "image": "i"}, {"name": "d", "image": "i"}]}}"#,
+        &["spec.containers: Forbidden: pod updates may not add or remove containers"],
+    ),
+];
+
+#[test]
+fn what_may_not_change_does_not() {
+    for (resource, stored, change, expected) in UPDATES {
+        let old = patched(&right(resource), stored);
+        let mut new = patched(&old, change);
+        defaults::apply(resource, &mut new);
+        let said = said(resource, &new, Some(&old));
+        assert_eq!(&said, expected, "{resource} {change}");
+    }
+}
+
+#[test]
+fn what_was_accepted_once_is_not_asked_for_again() {
+    let old = json!({"metadata": {}, "spec": {"replicas": 1}});
+    let new = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 1}, "status": {}});
+    assert_eq!(said("deployments", &new, Some(&old)), [""; 0]);
+}

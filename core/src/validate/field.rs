@@ -1,0 +1,108 @@
+//! A place in a document: its path as causes name it, and what is there.
+
+use crate::rejection::FieldCause;
+use serde_json::Value;
+
+static ABSENT: Value = Value::Null;
+
+/// What is absent reads as null, at any depth, as an absent member of a Go struct reads as zero.
+#[derive(Debug, Clone)]
+pub(super) struct Field<'a> {
+    pub(super) path: String,
+    pub(super) value: &'a Value,
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn root(value: &'a Value) -> Self {
+        let path = String::new();
+        Self { path, value }
+    }
+
+    /// One member of an object.
+    pub(super) fn child(&self, name: &str) -> Self {
+        let path = if self.path.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{}.{name}", self.path)
+        };
+        let value = self.value.get(name).unwrap_or(&ABSENT);
+        Self { path, value }
+    }
+
+    /// The members on a way of plain names, `spec.template`.
+    pub(super) fn at(&self, way: &str) -> Self {
+        let steps = way.split('.');
+        steps.fold(self.clone(), |place, name| place.child(name))
+    }
+
+    /// The members on a way in which `name[]` is every item of a list, and `name?` is followed
+    /// only where it is there.
+    pub(super) fn select(&self, way: &str) -> Vec<Self> {
+        let mut places = vec![self.clone()];
+        for step in way.split('.') {
+            places = places.iter().flat_map(|place| place.step(step)).collect();
+        }
+        places
+    }
+
+    fn step(&self, step: &str) -> Vec<Self> {
+        if let Some(name) = step.strip_suffix("[]") {
+            return self.child(name).items().collect();
+        }
+        let next = self.child(step.trim_end_matches('?'));
+        let absent = step.ends_with('?') && next.value.is_null();
+        (!absent).then_some(next).into_iter().collect()
+    }
+
+    pub(super) fn items(&self) -> impl Iterator<Item = Self> + use<'a> {
+        let list = self.value.as_array().map_or(&[][..], Vec::as_slice);
+        let base = self.path.clone();
+        list.iter().enumerate().map(move |(index, value)| Self {
+            path: format!("{base}[{index}]"),
+            value,
+        })
+    }
+
+    /// The members of a map, named as keys: `data[a.b]`.
+    pub(super) fn entries(&self) -> impl Iterator<Item = (&'a str, Self)> + use<'a> {
+        let base = self.path.clone();
+        let members = self.value.as_object().into_iter().flatten();
+        members.map(move |(key, value)| {
+            let path = format!("{base}[{key}]");
+            (key.as_str(), Self { path, value })
+        })
+    }
+
+    /// Its text; empty where it is absent or something else.
+    pub(super) fn text(&self) -> &'a str {
+        self.value.as_str().unwrap_or_default()
+    }
+
+    /// Whether Go would call it the zero value.
+    pub(super) fn is_empty(&self) -> bool {
+        match self.value {
+            Value::Null => true,
+            Value::Bool(set) => !set,
+            Value::Number(number) => number.as_i64() == Some(0),
+            Value::String(text) => text.is_empty(),
+            Value::Array(items) => items.is_empty(),
+            Value::Object(members) => members.is_empty(),
+        }
+    }
+
+    pub(super) fn invalid(&self, why: &str) -> FieldCause {
+        FieldCause::invalid(self.path.as_str(), self.value, why)
+    }
+
+    pub(super) fn required(&self, why: &str) -> FieldCause {
+        FieldCause::required(self.path.as_str(), why)
+    }
+
+    pub(super) fn forbidden(&self, why: &str) -> FieldCause {
+        FieldCause::forbidden(self.path.as_str(), why)
+    }
+
+    pub(super) fn not_supported(&self, supported: &[&str]) -> FieldCause {
+        FieldCause::not_supported(self.path.as_str(), self.text(), supported)
+    }
+}
