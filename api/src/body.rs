@@ -1,9 +1,16 @@
 //! Bodies in and out: bounded and decoded on the way in, whole or streamed on the way out.
 
+mod document;
+mod noted;
+
+pub(crate) use noted::Noted;
+
 use crate::protobuf;
 use crate::status::Failure;
 use bytes::Bytes;
+use document::Decoded;
 use futures_util::stream::{BoxStream, StreamExt};
+use hindsight_core::Rejection;
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use serde_json::Value;
@@ -83,12 +90,36 @@ pub(crate) enum Syntax {
 
 /// A body to a document. All decoders bound the depth.
 pub(crate) fn decode(bytes: &[u8], syntax: Syntax) -> Result<Value, Failure> {
+    read_as(bytes, syntax).map(|decoded| decoded.document)
+}
+
+/// The object of a write: members that it says twice are refused or noted, as the client asked.
+pub(crate) fn decode_object(
+    bytes: &[u8],
+    syntax: Syntax,
+    noted: &mut Noted,
+) -> Result<Value, Failure> {
+    let decoded = read_as(bytes, syntax)?;
+    let document = noted.take(decoded, syntax).map_err(Failure::bad_request)?;
+    Ok(document)
+}
+
+/// The same of a patch, whose faults are faults of the field `patch`.
+pub(crate) fn decode_patch(bytes: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
+    let decoded = read_as(bytes, Syntax::Json)?;
+    let text = Value::from(String::from_utf8_lossy(bytes));
+    let invalid = |why: String| Failure::from(Rejection::invalid_patch(&text, &why));
+    noted.take(decoded, Syntax::Json).map_err(invalid)
+}
+
+fn read_as(bytes: &[u8], syntax: Syntax) -> Result<Decoded, Failure> {
     let result = match syntax {
-        Syntax::Protobuf => return protobuf::decode(bytes),
-        Syntax::Json => serde_json::from_slice(bytes).map_err(|error| error.to_string()),
-        Syntax::Yaml => std::str::from_utf8(bytes)
-            .map_err(|error| error.to_string())
-            .and_then(|text| serde_saphyr::from_str(text).map_err(|error| error.to_string())),
+        Syntax::Protobuf => {
+            let (document, repeats) = (protobuf::decode(bytes)?, Vec::new());
+            return Ok(Decoded { document, repeats });
+        }
+        Syntax::Json => document::json(bytes),
+        Syntax::Yaml => document::yaml(bytes),
     };
     result.map_err(|error| {
         Failure::bad_request(format!(

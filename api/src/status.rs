@@ -168,9 +168,15 @@ impl From<Rejection> for Failure {
                 kind,
                 name,
                 causes: found,
-            } => Self::new(422, "Invalid", message).with(json!({
-                "name": &*name, "group": &*group, "kind": &*kind, "causes": causes(&found),
-            })),
+            } => {
+                let mut details = json!({"causes": causes(&found)});
+                for (member, text) in [("name", name), ("group", group), ("kind", kind)] {
+                    if let Some(members) = details.as_object_mut().filter(|_| !text.is_empty()) {
+                        members.insert(member.into(), Value::from(&*text));
+                    }
+                }
+                Self::new(422, "Invalid", message).with(details)
+            }
             Rejection::Unprocessable => Self::new(422, "Invalid", message).with(json!({})),
             Rejection::Internal(_) => Self::new(500, "", message),
             Rejection::Stale { .. } => Self::new(409, "Conflict", message),

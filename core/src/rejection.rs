@@ -87,6 +87,19 @@ pub enum Rejection {
     },
 }
 
+impl Rejection {
+    /// 422: what a patch makes of an object, or the patch itself, cannot be read.
+    pub fn invalid_patch(value: &serde_json::Value, why: &str) -> Self {
+        let cause = FieldCause::invalid("patch", value, why);
+        Self::Invalid {
+            group: "".into(),
+            kind: "".into(),
+            name: "".into(),
+            causes: vec![cause],
+        }
+    }
+}
+
 /// One entry of `details.causes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldCause {

@@ -1,7 +1,7 @@
 //! `create`, `update`, `patch`.
 
 use super::show;
-use crate::body::{ApiBody, Syntax, decode};
+use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::respond;
 use crate::status::Failure;
@@ -31,7 +31,8 @@ pub(crate) async fn create(
     }
     let dry_run = asked.params.dry_run("CreateOptions")?;
     let validation = asked.params.field_validation("CreateOptions")?;
-    let object = document(asked, &body)?;
+    let mut noted = Noted::new(validation);
+    let object = document(asked, &body, &mut noted)?;
     let intent = Intent::Create(Create {
         key: namespaced(asked, &object)?,
         version: asked.version.name.clone(),
@@ -41,7 +42,7 @@ pub(crate) async fn create(
     let decision = api
         .decide(api.command(asked, "create", intent), dry_run)
         .await?;
-    answer(asked, &decision, dry_run)
+    answer(asked, &decision, &noted, dry_run)
 }
 
 pub(crate) async fn update(
@@ -51,7 +52,8 @@ pub(crate) async fn update(
 ) -> Result<Response<ApiBody>, Failure> {
     let dry_run = asked.params.dry_run("UpdateOptions")?;
     let validation = asked.params.field_validation("UpdateOptions")?;
-    let object = document(asked, &body)?;
+    let mut noted = Noted::new(validation);
+    let object = document(asked, &body, &mut noted)?;
     let intent = Intent::Update(Update {
         key: asked.key(),
         version: asked.version.name.clone(),
@@ -62,7 +64,7 @@ pub(crate) async fn update(
     let decision = api
         .decide(api.command(asked, "update", intent), dry_run)
         .await?;
-    answer(asked, &decision, dry_run)
+    answer(asked, &decision, &noted, dry_run)
 }
 
 pub(crate) async fn patch(
@@ -74,7 +76,8 @@ pub(crate) async fn patch(
     let validation = asked.params.field_validation("PatchOptions")?;
     let media = respond::media_type(&asked.parts.headers);
     let custom = asked.kind.is_custom();
-    let document = || decode(&body, Syntax::Json);
+    let mut noted = Noted::new(validation);
+    let mut document = || body::decode_patch(&body, &mut noted);
     let patch = match media.as_str() {
         "application/json-patch+json" => Patch::Json(document()?),
         "application/merge-patch+json" => Patch::Merge(document()?),
@@ -97,10 +100,15 @@ pub(crate) async fn patch(
     let decision = api
         .decide(api.command(asked, "patch", intent), dry_run)
         .await?;
-    answer(asked, &decision, dry_run)
+    answer(asked, &decision, &noted, dry_run)
 }
 
-fn answer(asked: &Asked, decision: &Decision, dry_run: bool) -> Result<Response<ApiBody>, Failure> {
+fn answer(
+    asked: &Asked,
+    decision: &Decision,
+    noted: &Noted,
+    dry_run: bool,
+) -> Result<Response<ApiBody>, Failure> {
     let object = decision.outcome.object();
     let code = if matches!(decision.outcome, Outcome::Created(_)) {
         201
@@ -117,6 +125,7 @@ fn answer(asked: &Asked, decision: &Decision, dry_run: bool) -> Result<Response<
     } else {
         show(asked, code, object)?
     };
+    respond::warn(&mut response, noted.warnings());
     respond::warn(&mut response, &decision.warnings);
     Ok(response)
 }
@@ -140,8 +149,8 @@ pub(super) fn as_stored(object: &Object, stored: Option<&Object>) -> Object {
 }
 
 /// The body as a document of the endpoint's kind.
-fn document(asked: &Asked, body: &[u8]) -> Result<Value, Failure> {
-    let mut document = decode(body, respond::syntax(&asked.parts.headers)?)?;
+fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
+    let mut document = body::decode_object(body, respond::syntax(&asked.parts.headers)?, noted)?;
     if asked.place.subresource == "scale" {
         return Ok(document);
     }

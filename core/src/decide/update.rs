@@ -64,8 +64,7 @@ impl Change<'_> {
         let old = self.stored.document();
         let mut warnings = Vec::new();
         if self.subresource != "scale" {
-            let (context, version) = (&self.context, self.version);
-            warnings = prepare::prune(context, self.kind, version, validation, &mut sent)?;
+            warnings = self.prune(&mut sent, from, validation)?;
         }
         let mut next = merge::into_stored(self, &old, sent)?;
         let metadata = prepare::metadata(&mut next)?;
@@ -86,6 +85,28 @@ impl Change<'_> {
         Ok(Decision {
             warnings,
             ..decided
+        })
+    }
+
+    /// What cannot be read in a body is the body's fault; after a patch, the patch's.
+    fn prune(
+        &self,
+        sent: &mut Value,
+        from: Precondition,
+        validation: FieldValidation,
+    ) -> Result<Vec<String>, Rejection> {
+        let strict = from == Precondition::Patch && validation == FieldValidation::Strict;
+        let whole = strict.then(|| sent.clone());
+        let pruned = prepare::prune(&self.context, self.kind, self.version, validation, sent);
+        pruned.map_err(|rejection| {
+            let Rejection::BadRequest(why) = &rejection else {
+                return rejection;
+            };
+            if from == Precondition::Put {
+                return rejection;
+            }
+            let text = whole.as_ref().unwrap_or(sent).to_string();
+            Rejection::invalid_patch(&text.into(), why)
         })
     }
 

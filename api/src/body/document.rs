@@ -1,0 +1,245 @@
+//! From text to a document, noting the members that one object says twice: the last one wins, as
+//! in Go, and a client may ask to hear of it.
+
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+use serde_saphyr::Spanned;
+use std::cell::RefCell;
+use std::fmt;
+use std::marker::PhantomData;
+
+/// More is not said of one body.
+const REPEATS_MAX: usize = 100;
+
+/// A document, and what it says twice, in the words of the decoder of its syntax.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Decoded {
+    pub(crate) document: Value,
+    pub(crate) repeats: Vec<String>,
+}
+
+pub(super) fn json(bytes: &[u8]) -> Result<Decoded, String> {
+    let repeats = RefCell::default();
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let node = Node::<String>::root(&repeats);
+    let document = node.deserialize(&mut reader);
+    let document = document.and_then(|document| reader.end().map(|()| document));
+    finish(document, repeats)
+}
+
+pub(super) fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
+    let mut options = serde_saphyr::Options::default();
+    options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
+    let repeats = RefCell::default();
+    let document = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
+        Node::<Spanned<String>>::root(&repeats).deserialize(reader)
+    });
+    finish(document, repeats)
+}
+
+fn finish<E: fmt::Display>(
+    document: Result<Value, E>,
+    repeats: RefCell<Vec<String>>,
+) -> Result<Decoded, String> {
+    let document = document.map_err(|error| error.to_string())?;
+    let repeats = repeats.into_inner();
+    Ok(Decoded { document, repeats })
+}
+
+/// A member's name, and how its repetition is reported.
+trait Key: for<'de> serde::Deserialize<'de> {
+    fn name(&self) -> &str;
+    fn repeated(&self, path: &str) -> String;
+}
+
+impl Key for String {
+    fn name(&self) -> &str {
+        self
+    }
+
+    fn repeated(&self, path: &str) -> String {
+        format!("duplicate field \"{path}\"")
+    }
+}
+
+impl Key for Spanned<String> {
+    fn name(&self) -> &str {
+        &self.value
+    }
+
+    fn repeated(&self, _path: &str) -> String {
+        let line = self.referenced.line();
+        format!("line {line}: key {:?} already set in map", self.value)
+    }
+}
+
+/// A value that is being read: the way to it is spelled out only when there is something to say.
+struct Node<'a, K> {
+    parent: Option<&'a Self>,
+    step: Step<'a>,
+    repeats: &'a RefCell<Vec<String>>,
+    key: PhantomData<K>,
+}
+
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Root,
+    Member(&'a str),
+    Item(usize),
+}
+
+impl<'a, K> Node<'a, K> {
+    fn root(repeats: &'a RefCell<Vec<String>>) -> Self {
+        Self {
+            parent: None,
+            step: Step::Root,
+            repeats,
+            key: PhantomData,
+        }
+    }
+
+    fn below<'b>(&'b self, step: Step<'b>) -> Node<'b, K>
+    where
+        'a: 'b,
+    {
+        Node {
+            parent: Some(self),
+            step,
+            repeats: self.repeats,
+            key: PhantomData,
+        }
+    }
+
+    fn path(&self) -> String {
+        let base = self.parent.map(Self::path).unwrap_or_default();
+        match self.step {
+            Step::Root => base,
+            Step::Member(name) if base.is_empty() => name.to_owned(),
+            Step::Member(name) => format!("{base}.{name}"),
+            Step::Item(index) => format!("{base}[{index}]"),
+        }
+    }
+}
+
+impl<'de, K: Key> DeserializeSeed<'de> for Node<'_, K> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de, K: Key> Visitor<'de> for Node<'_, K> {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_string<E: Error>(self, value: String) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        self.deserialize(reader)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(self.below(Step::Item(list.len())))? {
+            list.push(item);
+        }
+        Ok(list.into())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
+        while let Some(key) = members.next_key::<K>()? {
+            let name = key.name();
+            let node = self.below(Step::Member(name));
+            if object.contains_key(name) {
+                let finding = key.repeated(&node.path());
+                let mut repeats = self.repeats.borrow_mut();
+                if repeats.len() < REPEATS_MAX && !repeats.contains(&finding) {
+                    repeats.push(finding);
+                }
+            }
+            let value = members.next_value_seed(node)?;
+            object.insert(name.to_owned(), value);
+        }
+        Ok(object.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn the_last_of_two_wins_and_both_are_told() {
+        let text = br#"{"a": 1, "b": {"c": [{"d": 1, "d": 2, "e": null}]}, "a": true, "a": 1.5}"#;
+        let decoded = json(text).expect("JSON");
+        let expected = json!({"a": 1.5, "b": {"c": [{"d": 2, "e": null}]}});
+        assert_eq!(decoded.document, expected);
+        let repeats = [r#"duplicate field "b.c[0].d""#, r#"duplicate field "a""#];
+        assert_eq!(decoded.repeats, repeats);
+        assert_eq!(
+            decoded.document,
+            serde_json::from_slice::<Value>(text).expect("JSON")
+        );
+    }
+
+    #[test]
+    fn yaml_tells_the_line() {
+        let decoded =
+            yaml(b"a: 1\nb:\n  c: x\n  d: -1\n  c: z\na: [true, 0.5, ~]\n").expect("YAML");
+        assert_eq!(
+            decoded.document,
+            json!({"a": [true, 0.5, null], "b": {"c": "z", "d": -1}})
+        );
+        let repeats = [
+            r#"line 5: key "c" already set in map"#,
+            r#"line 6: key "a" already set in map"#,
+        ];
+        assert_eq!(decoded.repeats, repeats);
+    }
+
+    #[test]
+    fn what_is_no_document_is_refused() {
+        for text in ["", "{", "{} {}", "{\"a\": }", "[1,]", "nul"] {
+            assert!(json(text.as_bytes()).is_err(), "{text:?}");
+        }
+        let deep = "[".repeat(1_000);
+        assert!(json(deep.as_bytes()).is_err() && yaml(deep.as_bytes()).is_err());
+    }
+}
