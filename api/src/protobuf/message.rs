@@ -1,0 +1,106 @@
+//! A message to the JSON that it stands for: as a Go server would write it, with zeros left out
+//! where its JSON leaves them out.
+
+use super::special;
+use super::table::{Field, Kind, Name, Shape, TABLE};
+use super::wire::{self, Wire};
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde_json::{Map, Value, json};
+
+/// Why bytes are not the message. No message of the table contains itself, so nothing is nested
+/// deeper than the table is.
+pub(super) fn read(name: Name, bytes: &[u8]) -> Result<Map<String, Value>, String> {
+    let broken = || format!("{}.{} is cut short or damaged", name.0, name.1);
+    let mut members = Map::new();
+    for (number, wire) in wire::fields(bytes).ok_or_else(broken)? {
+        let field = TABLE
+            .field(name, number)
+            .ok_or_else(|| format!("field {number} of {}.{} is unknown", name.0, name.1))?;
+        add(&mut members, field, wire)
+            .map_err(|error| format!("{error} (field {number} of {}.{})", name.0, name.1))?;
+    }
+    Ok(members)
+}
+
+fn add(members: &mut Map<String, Value>, field: &Field, wire: Wire<'_>) -> Result<(), String> {
+    match field.shape {
+        Shape::Single => {
+            if let Some(value) = value(field, wire)? {
+                members.insert(field.name.into(), value);
+            }
+        }
+        Shape::Inline => {
+            if let Some(Value::Object(inner)) = value(field, wire)? {
+                members.extend(inner);
+            }
+        }
+        Shape::List => {
+            let item = element(field, wire)?;
+            let list = members.entry(field.name).or_insert_with(|| json!([]));
+            list.as_array_mut()
+                .map(|list| list.push(item))
+                .ok_or("a list is also something else")?;
+        }
+        Shape::Map => {
+            let (key, value) = entry(field, wire)?;
+            let map = members.entry(field.name).or_insert_with(|| json!({}));
+            map.as_object_mut()
+                .map(|map| map.insert(key, value))
+                .ok_or("a map is also something else")?;
+        }
+    }
+    Ok(())
+}
+
+/// The value of a single field; `None` where it is the zero that JSON leaves out.
+fn value(field: &Field, wire: Wire<'_>) -> Result<Option<Value>, String> {
+    let zero = match (field.kind, wire) {
+        (Kind::Text | Kind::Time | Kind::MicroTime, Wire::Bytes(bytes)) => bytes.is_empty(),
+        (Kind::Bool | Kind::Integer, Wire::Number(number)) => number == 0,
+        _ => false,
+    };
+    if zero && !field.keeps_zero {
+        return Ok(None);
+    }
+    element(field, wire).map(Some)
+}
+
+fn element(field: &Field, wire: Wire<'_>) -> Result<Value, String> {
+    match (field.kind, wire) {
+        (Kind::Bool, Wire::Number(number)) => Ok((number != 0).into()),
+        (Kind::Integer, Wire::Number(number)) => Ok(number.cast_signed().into()),
+        (Kind::Text, Wire::Bytes(bytes)) => Ok(text(bytes)?.into()),
+        (Kind::Bytes, Wire::Bytes(bytes)) => Ok(BASE64_STANDARD.encode(bytes).into()),
+        (Kind::Message(name), Wire::Bytes(bytes)) => read(name, bytes).map(Value::Object),
+        (Kind::Time, Wire::Bytes(bytes)) => Ok(special::time(bytes)?.to_rfc3339().into()),
+        (Kind::MicroTime, Wire::Bytes(bytes)) => {
+            Ok(special::time(bytes)?.to_rfc3339_micros().into())
+        }
+        (Kind::Quantity, Wire::Bytes(bytes)) => special::quantity(bytes),
+        (Kind::IntOrString, Wire::Bytes(bytes)) => special::int_or_string(bytes),
+        (Kind::Json, Wire::Bytes(bytes)) => special::document(bytes),
+        (Kind::Texts, Wire::Bytes(bytes)) => special::texts(bytes),
+        _ => Err(format!("{} is not of its type", field.name)),
+    }
+}
+
+/// A key and its value; either is left out on the wire where it is zero.
+fn entry(field: &Field, wire: Wire<'_>) -> Result<(String, Value), String> {
+    let damaged = || format!("{} has a damaged entry", field.name);
+    let Wire::Bytes(bytes) = wire else {
+        return Err(damaged());
+    };
+    let (mut key, mut value) = (String::new(), Wire::Bytes(&[]));
+    for (number, wire) in wire::fields(bytes).ok_or_else(damaged)? {
+        match (number, wire) {
+            (1, Wire::Bytes(bytes)) => key = text(bytes)?,
+            (2, wire) => value = wire,
+            _ => return Err(damaged()),
+        }
+    }
+    Ok((key, element(field, value)?))
+}
+
+pub(super) fn text(bytes: &[u8]) -> Result<String, String> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| "a text is not UTF-8".into())
+}

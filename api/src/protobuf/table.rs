@@ -1,0 +1,144 @@
+//! The messages that are known, as two small text files of field numbers, read when a body first
+//! needs them.
+//!
+//! `package NAME APIVERSION` starts a package. A line names a message and its fields, each as
+//! `NUMBER NAME TYPE`; an indented line goes on. `~` as name puts the members into the message
+//! around it. `[]` is a list of the type and `{}` a map from text to it. `!` marks a value whose
+//! zero means something: it stands behind a pointer, or is always written.
+
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+const TEXTS: [&str; 2] = [
+    include_str!("messages/core.txt"),
+    include_str!("messages/groups.txt"),
+];
+
+pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| Table::parse(&TEXTS));
+
+/// Package and message.
+pub(super) type Name = (&'static str, &'static str);
+
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    messages: BTreeMap<Name, Vec<Field>>,
+    packages: BTreeMap<&'static str, &'static str>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Field {
+    pub(super) number: u64,
+    pub(super) name: &'static str,
+    pub(super) shape: Shape,
+    pub(super) kind: Kind,
+    pub(super) keeps_zero: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    Single,
+    /// Its members belong to the message around it.
+    Inline,
+    List,
+    Map,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Text,
+    Bool,
+    Integer,
+    Bytes,
+    /// Seconds and nanoseconds; RFC 3339 in JSON.
+    Time,
+    MicroTime,
+    Quantity,
+    IntOrString,
+    /// A document within a message.
+    Json,
+    /// A message that holds nothing but a list of texts.
+    Texts,
+    Message(Name),
+}
+
+impl Table {
+    /// The message that bodies of this kind are.
+    pub(super) fn kind(&self, api_version: &str, kind: &str) -> Option<Name> {
+        // The options of a delete come in the version of what is deleted.
+        let package = match kind {
+            "DeleteOptions" => "meta",
+            _ => self.packages.get(api_version)?,
+        };
+        let mut names = self.messages.keys();
+        names.find(|name| **name == (package, kind)).copied()
+    }
+
+    pub(super) fn field(&self, message: Name, number: u64) -> Option<&Field> {
+        let fields = self.messages.get(&message)?;
+        fields.iter().find(|field| field.number == number)
+    }
+
+    fn parse(texts: &[&'static str]) -> Self {
+        let mut table = Self::default();
+        let mut package = "";
+        let mut message = "";
+        for line in texts.iter().flat_map(|text| text.lines()) {
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (head, fields) = line.split_once(' ').unwrap_or((line, ""));
+            if head == "package" {
+                let (name, api_version) = fields.split_once(' ').unwrap_or_default();
+                package = name;
+                table.packages.insert(api_version, name);
+                continue;
+            }
+            if !head.is_empty() {
+                message = head;
+            }
+            let fields = fields.split(',').filter_map(|field| parse(package, field));
+            let known = table.messages.entry((package, message)).or_default();
+            known.extend(fields);
+        }
+        table
+    }
+}
+
+fn parse(package: &'static str, field: &'static str) -> Option<Field> {
+    let mut words = field.split_whitespace();
+    let number = words.next()?.parse().ok()?;
+    let (name, written) = (words.next()?, words.next()?);
+    let bare = written.trim_end_matches('!');
+    let (shape, type_name) = match bare.get(..2) {
+        Some("[]") => (Shape::List, bare.get(2..)?),
+        Some("{}") => (Shape::Map, bare.get(2..)?),
+        _ if name == "~" => (Shape::Inline, bare),
+        _ => (Shape::Single, bare),
+    };
+    Some(Field {
+        number,
+        name,
+        shape,
+        kind: kind(package, type_name),
+        keeps_zero: bare != written,
+    })
+}
+
+fn kind(package: &'static str, name: &'static str) -> Kind {
+    match name {
+        "string" => Kind::Text,
+        "bool" => Kind::Bool,
+        "int" => Kind::Integer,
+        "bytes" => Kind::Bytes,
+        "time" => Kind::Time,
+        "microtime" => Kind::MicroTime,
+        "quantity" => Kind::Quantity,
+        "intstr" => Kind::IntOrString,
+        "json" => Kind::Json,
+        "texts" => Kind::Texts,
+        other => Kind::Message(other.split_once('.').unwrap_or((package, other))),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,194 @@
+//! Every command of kubectl that makes an object: what it would send as JSON is what is stored,
+//! though newer ones send protobuf.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::server::Server;
+use serde_json::{Value, json};
+
+/// Command lines, each with fields that must be in the object.
+const CREATED: &[(&str, &str)] = &[
+    (
+        "create deployment web --image=nginx:1 --port=80 --replicas=0",
+        r#"{"kind": "Deployment", "spec": {"replicas": 0, "template": {"spec": {"containers":
+            [{"image": "nginx:1", "ports": [{"containerPort": 80, "protocol": "TCP"}]}]}}}}"#,
+    ),
+    (
+        "create role r --verb=get,list --resource=pods,deployments.apps --resource-name=a",
+        r#"{"rules": [{"verbs": ["get", "list"], "resources": ["pods"], "apiGroups": [""]},
+            {"apiGroups": ["apps"], "resourceNames": ["a"]}]}"#,
+    ),
+    (
+        "create rolebinding rb --role=r --user=u --group=g --serviceaccount=default:sa",
+        r#"{"roleRef": {"kind": "Role", "name": "r"}, "subjects":
+            [{"kind": "User", "name": "u"}, {"kind": "Group", "name": "g"},
+             {"kind": "ServiceAccount", "name": "sa", "namespace": "default"}]}"#,
+    ),
+    (
+        "create clusterrole cr --verb=get --non-resource-url=/logs/*",
+        r#"{"rules": [{"verbs": ["get"], "nonResourceURLs": ["/logs/*"]}]}"#,
+    ),
+    (
+        "create clusterrole sum --aggregation-rule=part=yes",
+        r#"{"aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"part": "yes"}}]}}"#,
+    ),
+    (
+        "create clusterrolebinding crb --clusterrole=cr --user=u",
+        r#"{"roleRef": {"kind": "ClusterRole", "name": "cr"}}"#,
+    ),
+    (
+        "create service clusterip s1 --tcp=80:8080",
+        r#"{"spec": {"type": "ClusterIP", "ports": [{"name": "80-8080", "port": 80, "targetPort": 8080}]}}"#,
+    ),
+    (
+        "create service clusterip s2 --clusterip=None",
+        r#"{"spec": {"clusterIP": "None"}}"#,
+    ),
+    (
+        "create service nodeport s3 --tcp=80:web --node-port=30080",
+        r#"{"spec": {"type": "NodePort", "ports": [{"targetPort": "web", "nodePort": 30080}]}}"#,
+    ),
+    (
+        "create service loadbalancer s4 --tcp=80",
+        r#"{"spec": {"type": "LoadBalancer"}}"#,
+    ),
+    (
+        "create service externalname s5 --external-name=e.example.com",
+        r#"{"spec": {"type": "ExternalName", "externalName": "e.example.com"}}"#,
+    ),
+    (
+        "create job j --image=busybox -- echo hello",
+        r#"{"spec": {"template": {"spec": {"restartPolicy": "Never", "containers":
+            [{"command": ["echo", "hello"]}]}}}}"#,
+    ),
+    (
+        "create cronjob cj --image=busybox --schedule=@hourly",
+        r#"{"spec": {"schedule": "@hourly", "jobTemplate": {"spec": {"template": {"spec":
+            {"restartPolicy": "OnFailure"}}}}}}"#,
+    ),
+    (
+        "create job once --from=cronjob/cj",
+        r#"{"metadata": {"ownerReferences": [{"kind": "CronJob", "name": "cj"}]}}"#,
+    ),
+    (
+        "create quota q --hard=cpu=1500m,memory=1G,pods=2 --scopes=BestEffort",
+        r#"{"spec": {"hard": {"cpu": "1500m", "memory": "1G", "pods": "2"}, "scopes": ["BestEffort"]}}"#,
+    ),
+    (
+        "create priorityclass low --value=-5 --global-default --preemption-policy=Never",
+        r#"{"value": -5, "globalDefault": true, "preemptionPolicy": "Never"}"#,
+    ),
+    (
+        "create poddisruptionbudget half --selector=app=web --min-available=50%",
+        r#"{"spec": {"minAvailable": "50%", "selector": {"matchLabels": {"app": "web"}}}}"#,
+    ),
+    (
+        "create poddisruptionbudget none --selector=app=web --max-unavailable=0",
+        r#"{"spec": {"maxUnavailable": 0}}"#,
+    ),
+    (
+        "create ingress ing --rule=foo.com/bar=s1:8080,tls=cert --class=c --default-backend=d:http",
+        r#"{"spec": {"ingressClassName": "c", "defaultBackend": {"service": {"port": {"name": "http"}}},
+            "tls": [{"hosts": ["foo.com"], "secretName": "cert"}], "rules": [{"host": "foo.com", "http":
+            {"paths": [{"path": "/bar", "pathType": "Exact", "backend": {"service": {"name": "s1"}}}]}}]}}"#,
+    ),
+    (
+        "create secret generic sg --from-literal=k=v",
+        r#"{"type": "Opaque", "data": {"k": "dg=="}}"#,
+    ),
+    (
+        "create secret docker-registry sd --docker-username=u --docker-password=p",
+        r#"{"type": "kubernetes.io/dockerconfigjson"}"#,
+    ),
+    (
+        "create configmap cm --from-literal=k= --from-literal=l=w",
+        r#"{"data": {"k": "", "l": "w"}}"#,
+    ),
+    (
+        "create namespace ns",
+        r#"{"spec": {"finalizers": ["kubernetes"]}, "status": {"phase": "Active"}}"#,
+    ),
+    ("create serviceaccount sa", r#"{"kind": "ServiceAccount"}"#),
+    (
+        "run p --image=nginx --port=80 --env=A=B --labels=x=y --restart=Never -- -g",
+        r#"{"metadata": {"labels": {"x": "y"}}, "spec": {"restartPolicy": "Never", "containers":
+            [{"name": "p", "args": ["-g"], "env": [{"name": "A", "value": "B"}]}]}}"#,
+    ),
+    (
+        "expose deployment web --port=80 --target-port=8080",
+        r#"{"spec": {"selector": {"app": "web"}, "ports": [{"port": 80, "targetPort": 8080}]}}"#,
+    ),
+    (
+        "expose pod p --port=99 --name=exposed --protocol=UDP",
+        r#"{"spec": {"selector": {"x": "y"}, "ports": [{"port": 99, "protocol": "UDP"}]}}"#,
+    ),
+];
+
+#[test]
+fn what_kubectl_makes_is_stored_as_it_would_write_it() {
+    let server = Server::start();
+    for (line, expected) in CREATED {
+        // What stands after `--` is the command of a container.
+        let (options, command) = line.split_once(" -- ").unwrap_or((line, ""));
+        let run = |extra: &[&str]| {
+            let mut all: Vec<&str> = options.split(' ').collect();
+            all.extend_from_slice(extra);
+            if !command.is_empty() {
+                all.push("--");
+                all.extend(command.split(' '));
+            }
+            json_of(&server.kubectl(&all))
+        };
+        let sent = run(&["-o", "json", "--dry-run=client"]);
+        let stored = run(&["-o", "json"]);
+        for part in [
+            &sent,
+            &serde_json::from_str(expected).expect("a row is JSON"),
+        ] {
+            assert_eq!(missing(&stored, part, ""), None, "{line}\n{stored:#}");
+        }
+    }
+}
+
+fn json_of(text: &str) -> Value {
+    serde_json::from_str(text).expect("kubectl prints JSON")
+}
+
+/// The first path at which `whole` lacks what is in `part`; nothing and empty are one.
+fn missing(whole: &Value, part: &Value, path: &str) -> Option<String> {
+    match (whole, part) {
+        (_, Value::Null) => None,
+        (Value::Null, Value::Object(empty)) if empty.is_empty() => None,
+        (Value::Object(whole), Value::Object(part)) => part.iter().find_map(|(name, part)| {
+            let found = whole.get(name).unwrap_or(&Value::Null);
+            missing(found, part, &format!("{path}.{name}"))
+        }),
+        (Value::Array(whole), Value::Array(part)) if whole.len() == part.len() => {
+            let mut pairs = whole.iter().zip(part);
+            pairs.find_map(|(whole, part)| missing(whole, part, &format!("{path}[]")))
+        }
+        _ if whole == part => None,
+        _ => Some(format!("{path}: {part} is not {whole}")),
+    }
+}
+
+#[test]
+fn missing_finds_what_is_missing() {
+    let whole = json!({"a": [{"b": 1, "c": 2}], "d": 0});
+    assert_eq!(
+        missing(&whole, &json!({"a": [{"b": 1}], "x": {}, "y": null}), ""),
+        None
+    );
+    for part in [
+        json!({"a": []}),
+        json!({"d": false}),
+        json!({"e": 0}),
+        json!([]),
+    ] {
+        assert!(missing(&whole, &part, "").is_some(), "{part}");
+    }
+}
