@@ -5,6 +5,7 @@ use crate::content;
 use crate::plan::{Step, View, plan};
 use crate::queue::{Queue, affected};
 use crate::ttl::Deadlines;
+use crate::warnings::Warnings;
 use hindsight_core::object::Object;
 use hindsight_core::{Change, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
@@ -33,6 +34,7 @@ pub struct Collector {
     deferred: BTreeSet<Uid>,
     containers: BTreeSet<ObjectKey>,
     deadlines: Deadlines,
+    warnings: Warnings,
     in_flight: Vec<(Worker, Option<Uid>, Option<ObjectKey>)>,
 }
 
@@ -46,6 +48,7 @@ impl Collector {
             deferred: BTreeSet::new(),
             containers: BTreeSet::new(),
             deadlines: Deadlines::default(),
+            warnings: Warnings::default(),
             in_flight: Vec::new(),
         };
         for object in state.objects() {
@@ -65,6 +68,7 @@ impl Collector {
     /// Takes a durable change in.
     pub fn observe(&mut self, change: &Change) {
         self.graph.apply(change);
+        self.warnings.note(change, &self.graph);
         let key = &change.commit.key;
         self.note(key, change.commit.object().map(|object| &**object));
         for uid in affected(change, &self.graph) {
@@ -91,6 +95,9 @@ impl Collector {
         for uid in std::mem::take(&mut self.deferred) {
             self.queue.push(uid);
         }
+        for step in self.warnings.take(state, now, limit) {
+            self.add(&mut batch, (Worker::GarbageCollector, None, None), step);
+        }
         for step in self.deadlines.due(state, now, limit) {
             self.add(&mut batch, (Worker::TtlController, None, None), step);
         }
@@ -98,7 +105,7 @@ impl Collector {
             let Some(object) = state.get(&key).filter(|object| object.is_deleting()) else {
                 continue;
             };
-            let (worker, steps) = contents(state, object, limit);
+            let (worker, steps) = contents(state, object, now, limit);
             if steps.len() >= limit {
                 self.containers.insert(key.clone());
             }
@@ -179,10 +186,12 @@ impl Collector {
         }
     }
 
-    /// A removal may have emptied its namespace, or its definition.
+    /// A removal may have emptied its namespace, or its definition; what is going changes what they
+    /// say of themselves.
     fn note_container_of(&mut self, change: &Change) {
         let key = &change.commit.key;
-        if change.commit.object().is_some() && change.previous.is_some() {
+        let object = change.commit.object();
+        if change.previous.is_some() && object.is_some_and(|object| !object.is_deleting()) {
             return;
         }
         if !key.namespace.is_empty() {
@@ -201,11 +210,11 @@ impl Collector {
     }
 }
 
-fn contents(state: &State, container: &Object, limit: usize) -> (Worker, Vec<Step>) {
+fn contents(state: &State, container: &Object, now: Time, limit: usize) -> (Worker, Vec<Step>) {
     if &*container.key.resource.resource == "namespaces" {
         (
             Worker::NamespaceController,
-            content::of_namespace(state, container, limit),
+            content::of_namespace(state, container, now, limit),
         )
     } else {
         (

@@ -3,10 +3,12 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod collector;
+mod conditions;
 mod content;
 mod plan;
 mod queue;
 mod ttl;
+mod warnings;
 
 pub use collector::{Collector, Worker};
 pub use plan::{Step, due};

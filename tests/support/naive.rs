@@ -91,7 +91,12 @@ pub fn key(kind: Kind, namespace: &str, name: &str) -> ObjectKey {
 pub fn world(state: &State) -> World {
     let mut things: Vec<Thing> = state
         .objects()
-        .filter(|object| &*object.key.resource.resource != "namespaces")
+        .filter(|object| {
+            matches!(
+                &*object.key.resource.resource,
+                "configmaps" | "priorityclasses"
+            )
+        })
         .map(|object| thing(object))
         .collect();
     things.sort();

@@ -9,6 +9,8 @@
 //! expect  KIND NAME [in=NAMESPACE] live|deleting|absent [finalizers=A,B] [owner=NAME,NAME]
 //! refuse  any step above, and a part of the message in quotes
 //! rule    KIND NAME RULE
+//! some    KIND NAMESPACE "text"    # an object there says this, "-" for no namespace
+//! none    KIND NAMESPACE "text"
 //! ```
 
 use crate::world::World;
@@ -95,6 +97,8 @@ impl Scenario {
                 Ok(())
             }
             ["refuse", ..] => self.refuse(line),
+            ["some", kind, namespace, ..] => self.says(kind, namespace, line, true),
+            ["none", kind, namespace, ..] => self.says(kind, namespace, line, false),
             ["create", rest @ ..] => self.create(&Line::parse(rest)?),
             ["delete", rest @ ..] => self.delete(&Line::parse(rest)?),
             ["set", rest @ ..] => self.set(&Line::parse(rest)?),
@@ -239,6 +243,24 @@ impl Scenario {
             Ok(()) => Err("it was not refused".into()),
             Err(why) if why.contains(message) => Ok(()),
             Err(why) => Err(format!("it was refused with: {why}")),
+        }
+    }
+
+    fn says(&self, kind: &str, namespace: &str, line: &str, wanted: bool) -> Result<(), String> {
+        let (_, text) = line.split_once('"').ok_or("a text in quotes is expected")?;
+        let text = text.trim_end_matches('"');
+        let kind = self.kind(kind)?;
+        let namespace = Some(namespace).filter(|name| *name != "-");
+        let texts = |value: &Value| value.to_string().replace("\\\"", "'").contains(text);
+        let found = self
+            .world
+            .state
+            .list(&kind.resource, namespace)
+            .any(|object| texts(&object.document()));
+        if found == wanted {
+            Ok(())
+        } else {
+            Err(format!("it is {found} that one says so"))
         }
     }
 

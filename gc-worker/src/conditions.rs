@@ -1,0 +1,127 @@
+//! What a namespace that cannot go yet says about it. Source: upstream's namespace controller,
+//! `deletion/status_condition_utils.go`; pods that remain are reported too.
+
+use hindsight_core::object::Object;
+use hindsight_core::{State, Time};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// Type, reason and message when all is well; the reason otherwise.
+const CONDITIONS: [(&str, &str, &str, &str); 5] = [
+    (
+        "NamespaceDeletionDiscoveryFailure",
+        "ResourcesDiscovered",
+        "All resources successfully discovered",
+        "DiscoveryFailed",
+    ),
+    (
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+        "GroupVersionParsingFailed",
+    ),
+    (
+        "NamespaceDeletionContentFailure",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+        "ContentDeletionFailed",
+    ),
+    (
+        CONTENT_REMAINING,
+        "ContentRemoved",
+        "All content successfully removed",
+        "SomeResourcesRemain",
+    ),
+    (
+        FINALIZERS_REMAINING,
+        "ContentHasNoFinalizers",
+        "All content-preserving finalizers finished",
+        "SomeFinalizersRemain",
+    ),
+];
+const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
+const FINALIZERS_REMAINING: &str = "NamespaceFinalizersRemaining";
+
+/// The conditions that the namespace should have, where it has others.
+pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Value> {
+    let document = namespace.document();
+    let current = document
+        .pointer("/status/conditions")
+        .and_then(Value::as_array);
+    let current = current.map_or(&[][..], Vec::as_slice);
+    let remaining = remaining(state, namespace);
+    let mut others: Vec<Value> = current
+        .iter()
+        .filter(|one| !CONDITIONS.iter().any(|row| text(one, "type") == row.0))
+        .cloned()
+        .collect();
+    let wanted = CONDITIONS.iter().map(|row| {
+        let failing = remaining.get(row.0).filter(|message| !message.is_empty());
+        let (status, reason, message) = match failing {
+            Some(message) => ("True", row.3, message.as_str()),
+            None => ("False", row.1, row.2),
+        };
+        let before = current.iter().find(|one| text(one, "type") == row.0);
+        let since = before
+            .filter(|one| text(one, "status") == status)
+            .map_or_else(
+                || now.to_rfc3339(),
+                |one| text(one, "lastTransitionTime").to_owned(),
+            );
+        json!({"type": row.0, "status": status, "reason": reason, "message": message,
+            "lastTransitionTime": since})
+    });
+    others.extend(wanted);
+    (others != current).then(|| json!({"status": {"conditions": others}}))
+}
+
+/// Messages by the type of the condition that they belong to.
+fn remaining(state: &State, namespace: &Object) -> BTreeMap<&'static str, String> {
+    let mut resources: BTreeMap<String, usize> = BTreeMap::new();
+    let mut finalizers: BTreeMap<String, usize> = BTreeMap::new();
+    for kind in state.kinds.iter().filter(|kind| kind.is_namespaced()) {
+        for object in state.list(&kind.resource, Some(&namespace.key.name)) {
+            // The trailing dot of the core group is upstream's.
+            let resource = format!("{}.{}", kind.resource.resource, kind.resource.group);
+            *resources.entry(resource).or_default() += 1;
+            for finalizer in object.meta.finalizers.iter() {
+                *finalizers.entry(finalizer.to_string()).or_default() += 1;
+            }
+        }
+    }
+    let line =
+        |(resource, count): (&String, &usize)| format!("{resource} has {count} resource instances");
+    let resources: Vec<String> = resources.iter().map(line).collect();
+    let line = |(finalizer, count): (&String, &usize)| {
+        format!("{finalizer} in {count} resource instances")
+    };
+    let finalizers: Vec<String> = finalizers.iter().map(line).collect();
+    BTreeMap::from([
+        (
+            CONTENT_REMAINING,
+            message("Some resources are remaining: ", &resources),
+        ),
+        (
+            FINALIZERS_REMAINING,
+            message(
+                "Some content in the namespace has finalizers remaining: ",
+                &finalizers,
+            ),
+        ),
+    ])
+}
+
+fn message(head: &str, items: &[String]) -> String {
+    if items.is_empty() {
+        String::new()
+    } else {
+        format!("{head}{}", items.join(", "))
+    }
+}
+
+fn text<'a>(condition: &'a Value, member: &str) -> &'a str {
+    condition
+        .get(member)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
