@@ -1,8 +1,10 @@
 //! `CustomResourceDefinition`s: the kind and the schemas that a definition document asks for.
 
 mod check;
+mod decode;
 
-pub(crate) use check::check;
+pub(crate) use check::{check, warnings};
+pub(crate) use decode::decode_schemas;
 
 use crate::kind::{
     DefaultPropagation, GroupResource, Kind, NameRule, Origin, PrinterColumn, Scope, Strategy,
@@ -44,6 +46,14 @@ pub fn kind_of_definition(
         terminating,
     };
     Some((reader.kind(versions, origin), schemas))
+}
+
+/// Whether the names of a definition may be used: nothing says that they may not.
+pub(crate) fn is_accepted(document: &Value) -> bool {
+    let conditions = document.pointer("/status/conditions");
+    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let mut names = conditions.filter(|one| text(one, "/type") == "NamesAccepted");
+    !names.any(|one| text(one, "/status") == "False")
 }
 
 struct Reader<'a> {

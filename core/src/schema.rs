@@ -9,6 +9,7 @@ mod lists;
 mod metadata;
 mod parse;
 mod path;
+mod pattern;
 mod prune;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ pub use format::Format;
 pub(crate) use metadata::{metadata_causes, object_meta};
 pub use parse::parse;
 pub(crate) use path::Path;
+pub(crate) use pattern::{PATTERNS_MAX, compile as compile_pattern};
 
 /// A structural schema.
 #[derive(Debug, Clone, Default)]
@@ -134,6 +136,11 @@ impl Schema {
         prune::root(self, document, &mut removed);
         removed.sort();
         removed
+    }
+
+    /// Removes members that the schema of a value inside of an object does not know.
+    pub(crate) fn prune_value(&self, value: &mut Value) {
+        prune::inside(self, value);
     }
 
     /// Every value that does not fit.

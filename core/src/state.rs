@@ -1,7 +1,7 @@
 //! The world at one revision: what `decide` reads and `apply` changes. Cloning is cheap.
 
 use crate::Revision;
-use crate::custom::kind_of_definition;
+use crate::custom::{is_accepted, kind_of_definition};
 use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, Uid};
@@ -196,7 +196,7 @@ impl State {
         }
     }
 
-    /// A definition that cannot be read keeps the kind as it was.
+    /// A definition that cannot be read, or whose names are taken, keeps the kind as it was.
     pub(crate) fn note_definition(&mut self, commit: &Commit, previous: Option<&Object>) {
         if &*commit.key.resource.group != "apiextensions.k8s.io" {
             return;
@@ -205,8 +205,9 @@ impl State {
             (Some(object), _) => {
                 let document = object.document();
                 let deleting = object.is_deleting();
-                if let Some((kind, schemas)) =
-                    kind_of_definition(&document, &object.meta.uid, deleting)
+                if is_accepted(&document)
+                    && let Some((kind, schemas)) =
+                        kind_of_definition(&document, &object.meta.uid, deleting)
                 {
                     self.kinds.define(kind, schemas);
                 }

@@ -9,7 +9,7 @@ mod owners;
 pub(crate) use builtin::object;
 
 pub use names::{is_label_value, is_path_segment, is_qualified_name, is_subdomain};
-pub(crate) use names::{label, subdomain};
+pub(crate) use names::{label, label_1035, subdomain};
 
 use crate::kind::{Kind, NameRule};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
@@ -50,7 +50,7 @@ pub(crate) fn embedded_metadata(metadata: &Map<String, Value>) -> Vec<FieldCause
 
 /// A kind's name: a DNS-1035 label that may have upper-case letters.
 pub(crate) fn mixed_case_name(name: &str) -> Result<(), String> {
-    names::label_1035(&name.to_lowercase())
+    label_1035(&name.to_lowercase())
         .map_err(|why| format!("may have mixed case, but should otherwise match: {why}"))
 }
 
@@ -95,7 +95,7 @@ pub fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
         NameRule::PathSegment => Ok(()),
         NameRule::Subdomain => subdomain(name),
         NameRule::Label => label(name),
-        NameRule::Label1035 => names::label_1035(name),
+        NameRule::Label1035 => label_1035(name),
     }
 }
 

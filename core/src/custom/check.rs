@@ -1,37 +1,145 @@
 //! What a `CustomResourceDefinition` may say.
 //! Source: `apiextensions-apiserver/pkg/apis/apiextensions/validation`.
 
-use crate::rejection::FieldCause;
-use serde_json::{Value, json};
+mod approval;
+mod column;
+mod complete;
+mod defaults;
+mod listed;
+mod names;
+mod openapi;
+mod rules;
+mod schema;
+mod selectable;
+mod structural;
+#[cfg(test)]
+mod tests;
+mod update;
+mod version;
 
-/// Everything that is wrong with a definition.
-pub(crate) fn check(document: &Value) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
-    for pointer in [
-        "/spec/group",
-        "/spec/scope",
-        "/spec/names/plural",
-        "/spec/names/kind",
-    ] {
-        if super::text(document, pointer).is_empty() {
-            let field = pointer.trim_start_matches('/').replace('/', ".");
-            causes.push(FieldCause::required(field, ""));
-        }
+use super::text;
+use crate::rejection::FieldCause;
+use crate::schema::Path;
+use crate::validate;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// What a definition says that is accepted, and may not do what its author thinks.
+pub(crate) fn warnings(document: &Value) -> Vec<String> {
+    let versions = document.pointer("/spec/versions").and_then(Value::as_array);
+    let versions = versions.into_iter().flatten();
+    let schemas = versions.filter_map(|one| one.pointer("/schema/openAPIV3Schema"));
+    let warnings: BTreeSet<String> = schemas.flat_map(schema::warnings).collect();
+    warnings.into_iter().collect()
+}
+
+/// Everything that is wrong with a definition. A cause that the definition had before it is
+/// changed is not held against the change.
+pub(crate) fn check(document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
+    let Some(old) = old else {
+        let mut causes = whole(document);
+        causes.extend(approval::check(document, None));
+        return causes;
+    };
+    if old.get("spec") == document.get("spec") {
+        return Vec::new();
     }
-    let expected = format!(
-        "{}.{}",
-        super::text(document, "/spec/names/plural"),
-        super::text(document, "/spec/group")
-    );
-    let name = super::text(document, "/metadata/name");
+    let mut causes = whole(document);
+    if !causes.is_empty() {
+        let before = whole(old);
+        causes.retain(|cause| !before.contains(cause));
+    }
+    causes.extend(update::check(document, old));
+    causes.extend(approval::check(document, Some(old)));
+    causes
+}
+
+fn whole(document: &Value) -> Vec<FieldCause> {
+    let mut causes = Vec::new();
+    name(document, &mut causes);
+    group(document, &mut causes);
+    scope(document, &mut causes);
+    versions(document, &mut causes);
+    names::check(document, &mut causes);
+    conversion(document, &mut causes);
+    if document.pointer("/spec/preserveUnknownFields") == Some(&Value::Bool(true)) {
+        let why = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in \
+                   spec.versions[*].schema instead";
+        let field = "spec.preserveUnknownFields";
+        causes.push(FieldCause::invalid(field, &json!(true), why));
+    }
+    causes
+}
+
+fn name(document: &Value, causes: &mut Vec<FieldCause>) {
+    let plural = text(document, "/spec/names/plural");
+    let expected = format!("{plural}.{}", text(document, "/spec/group"));
+    let name = text(document, "/metadata/name");
     if name != expected {
         let why = "must be spec.names.plural+\".\"+spec.group";
         causes.push(FieldCause::invalid("metadata.name", &json!(name), why));
     }
-    if super::text(document, "/spec/conversion/strategy") == "Webhook" {
-        let supported = &["None"];
-        let field = "spec.conversion.strategy";
-        causes.push(FieldCause::not_supported(field, "Webhook", supported));
+}
+
+fn group(document: &Value, causes: &mut Vec<FieldCause>) {
+    let field = "spec.group";
+    let group = text(document, "/spec/group");
+    if group.is_empty() {
+        causes.push(FieldCause::required(field, ""));
+    } else if let Err(why) = validate::subdomain(group) {
+        causes.push(FieldCause::invalid(field, &json!(group), &why));
+    } else if !group.contains('.') {
+        let why = "should be a domain with at least one dot";
+        causes.push(FieldCause::invalid(field, &json!(group), why));
     }
-    causes
+}
+
+fn scope(document: &Value, causes: &mut Vec<FieldCause>) {
+    let (field, supported) = ("spec.scope", ["Cluster", "Namespaced"]);
+    let scope = text(document, "/spec/scope");
+    if scope.is_empty() {
+        causes.push(FieldCause::required(field, ""));
+    } else if !supported.contains(&scope) {
+        causes.push(FieldCause::not_supported(field, scope, &supported));
+    }
+}
+
+fn versions(document: &Value, causes: &mut Vec<FieldCause>) {
+    let found = document.pointer("/spec/versions").and_then(Value::as_array);
+    let found = found.map_or(&[][..], Vec::as_slice);
+    let spec = Path::Root.member("spec");
+    let at = spec.member("versions");
+    for (index, one) in found.iter().enumerate() {
+        version::check(one, &at.item(index), causes);
+    }
+    let names: Vec<&str> = found.iter().map(|one| text(one, "/name")).collect();
+    let mut refuse = |why: &str| {
+        causes.push(FieldCause::invalid("spec.versions", &json!(names), why));
+    };
+    if names.iter().collect::<BTreeSet<_>>().len() != names.len() {
+        refuse("must contain unique version names");
+    }
+    let stored = |one: &&Value| one.get("storage") == Some(&Value::Bool(true));
+    if found.iter().filter(stored).count() != 1 {
+        refuse("must have exactly one version marked as storage version");
+    }
+}
+
+/// Objects of all versions are told apart by `apiVersion` alone: there is nobody to call.
+fn conversion(document: &Value, causes: &mut Vec<FieldCause>) {
+    let Some(conversion) = document.pointer("/spec/conversion") else {
+        return;
+    };
+    let strategy = text(conversion, "/strategy");
+    let field = "spec.conversion.strategy";
+    match strategy {
+        "" => causes.push(FieldCause::required(field, "")),
+        "None" => {}
+        other => causes.push(FieldCause::not_supported(field, other, &["None"])),
+    }
+    if strategy != "Webhook" && conversion.get("webhook").is_some_and(|one| !one.is_null()) {
+        let why = "should not be set when strategy is not set to Webhook";
+        let field = "spec.conversion.webhookClientConfig";
+        causes.push(FieldCause::forbidden(field, why));
+    }
 }

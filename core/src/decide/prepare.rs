@@ -52,32 +52,42 @@ pub(super) fn prune(
     validation: FieldValidation,
     document: &mut Value,
 ) -> Result<Vec<String>, Rejection> {
-    let Some(schema) = context.state.kinds.schema(kind, &version.name) else {
-        return Ok(Vec::new());
+    let unreadable = |why: &str| {
+        Rejection::BadRequest(format!(
+            "{} in version \"{}\" cannot be handled as a {}: {why}",
+            kind.kind, version.name, kind.kind
+        ))
     };
-    let wrong = if kind.is_custom() {
-        schema::metadata_causes(document)
-    } else {
-        schema.validate(document)
-    };
-    if let Some(wrong) = wrong.first() {
-        return Err(Rejection::BadRequest(format!(
-            "{} in version \"{}\" cannot be handled as a {}: {}",
-            kind.kind, version.name, kind.kind, wrong.message
-        )));
+    let (mut unknown, mut warnings) = (Vec::new(), Vec::new());
+    if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
+        unknown = custom::decode_schemas(document).map_err(|why| unreadable(&why))?;
+        warnings = custom::warnings(document);
     }
-    let unknown: Vec<String> = schema
-        .prune(document)
+    if let Some(schema) = context.state.kinds.schema(kind, &version.name) {
+        let wrong = if kind.is_custom() {
+            schema::metadata_causes(document)
+        } else {
+            schema.validate(document)
+        };
+        if let Some(wrong) = wrong.first() {
+            return Err(unreadable(&wrong.message));
+        }
+        unknown.extend(schema.prune(document));
+    }
+    let unknown = unknown
         .iter()
-        .map(|path| format!("unknown field \"{path}\""))
-        .collect();
+        .map(|path| format!("unknown field \"{path}\""));
+    let unknown: Vec<String> = unknown.collect();
     match validation {
         FieldValidation::Strict if !unknown.is_empty() => Err(Rejection::BadRequest(format!(
             "strict decoding error: {}",
             unknown.join(", ")
         ))),
-        FieldValidation::Warn => Ok(unknown),
-        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
+        FieldValidation::Warn => {
+            warnings.extend(unknown);
+            Ok(warnings)
+        }
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(warnings),
     }
 }
 
@@ -102,7 +112,7 @@ pub(super) fn complete(
         .map_or_else(Vec::new, |metadata| validate::metadata(kind, metadata));
     causes.extend(validate::object(kind, document, old));
     if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
-        causes.extend(custom::check(document));
+        causes.extend(custom::check(document, old));
     }
     if let Some(schema) = schema {
         schema.apply_defaults(document);

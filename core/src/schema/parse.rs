@@ -1,33 +1,35 @@
 //! From `openAPIV3Schema` to a [`Schema`]. What makes no sense is left out: the past is read with
 //! this, and what a definition may say is decided before it is written.
 
+use super::pattern::Patterns;
 use super::{Bounds, Format, Identity, Junctors, Schema};
-use regex::{Regex, RegexBuilder};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// A compiled pattern may not take more than this.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
-
 /// Reads a schema. The document's depth is bounded by the decoder.
 pub fn parse(document: &Value) -> Schema {
+    schema(document, &mut Patterns::default())
+}
+
+fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
     let text = |key: &str| text(document, key);
     let flag = |key: &str| document.get(key) == Some(&Value::Bool(true));
-    let child = |key: &str| match document.get(key) {
+    let mut child = |key: &str| match document.get(key) {
         Some(Value::Bool(true)) => Some(Arc::default()),
-        Some(schema @ Value::Object(_)) => Some(Arc::new(parse(schema))),
+        Some(found @ Value::Object(_)) => Some(Arc::new(schema(found, patterns))),
         _ => None,
     };
+    let (additional, items) = (child("additionalProperties"), child("items"));
     let properties = document.get("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
     Schema {
         type_name: text("type").into(),
         properties: properties
-            .map(|(name, schema)| (name.as_str().into(), Arc::new(parse(schema))))
+            .map(|(name, found)| (name.as_str().into(), Arc::new(schema(found, patterns))))
             .collect(),
-        additional: child("additionalProperties"),
+        additional,
         closed: document.get("additionalProperties") == Some(&Value::Bool(false)),
-        items: child("items"),
+        items,
         required: names(document, "required"),
         nullable: flag("nullable"),
         int_or_string: flag("x-kubernetes-int-or-string"),
@@ -38,20 +40,13 @@ pub fn parse(document: &Value) -> Schema {
         format: Some(text("type"))
             .filter(|name| name.is_empty() || *name == "string")
             .and_then(|_| Format::named(text("format"))),
-        bounds: bounds(document),
-        junctors: junctors(document),
+        bounds: bounds(document, patterns),
+        junctors: junctors(document, patterns),
         identity: identity(document),
     }
 }
 
-/// Compiles a pattern within bounds.
-pub(crate) fn pattern(pattern: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(pattern)
-        .size_limit(PATTERN_BYTES_MAX)
-        .build()
-}
-
-fn bounds(document: &Value) -> Bounds {
+fn bounds(document: &Value, patterns: &mut Patterns) -> Bounds {
     let number = |key: &str| document.get(key).and_then(Value::as_f64);
     let flag = |key: &str| document.get(key) == Some(&Value::Bool(true));
     let size = |key: &str| {
@@ -70,19 +65,20 @@ fn bounds(document: &Value) -> Bounds {
         max_items: size("maxItems"),
         min_properties: size("minProperties"),
         max_properties: size("maxProperties"),
-        pattern: Some(text(document, "pattern"))
-            .filter(|text| !text.is_empty())
-            .and_then(|text| pattern(text).ok()),
+        pattern: patterns.get(text(document, "pattern")),
     }
 }
 
-fn junctors(document: &Value) -> Option<Box<Junctors>> {
-    let all = |key: &str| list(document, key).iter().map(parse).collect::<Vec<_>>();
+fn junctors(document: &Value, patterns: &mut Patterns) -> Option<Box<Junctors>> {
+    let mut all = |key: &str| {
+        let found = list(document, key).iter();
+        found.map(|one| schema(one, patterns)).collect::<Vec<_>>()
+    };
     let found = Junctors {
         all_of: all("allOf"),
         any_of: all("anyOf"),
         one_of: all("oneOf"),
-        not: document.get("not").map(parse),
+        not: document.get("not").map(|one| schema(one, patterns)),
     };
     let none = found.all_of.is_empty()
         && found.any_of.is_empty()

@@ -15,6 +15,14 @@ struct Reach {
     preserve: bool,
 }
 
+pub(super) fn inside(schema: &Schema, value: &mut Value) {
+    let reach = Reach {
+        resource: false,
+        preserve: false,
+    };
+    prune(schema, value, &Path::Root, reach, &mut Vec::new());
+}
+
 pub(super) fn root(schema: &Schema, document: &mut Value, removed: &mut Vec<String>) {
     let reach = Reach {
         resource: true,

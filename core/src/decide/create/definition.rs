@@ -1,24 +1,24 @@
 //! What the server adds to a `CustomResourceDefinition`: it is established in the same commit.
 
-use crate::custom::kind_of_definition;
+mod names;
+#[cfg(test)]
+mod tests;
+
 use crate::decide::Context;
-use crate::kind::GroupResource;
-use crate::object::Uid;
 use serde_json::{Map, Value, json};
 
 /// Defaults of `spec.names`, and a status that says whether the kind is served.
 pub(super) fn complete(context: &Context<'_>, document: &mut Value) {
     default_names(document);
-    let accepted = accepts_names(context, document);
     let now = context.command.time.to_rfc3339();
-    let names = document.pointer("/spec/names").cloned().unwrap_or_default();
-    let stored: Vec<Value> = storage_versions(document);
     let condition = |kind: &str, good: bool, reason: &str, message: &str| {
         json!({"type": kind, "status": if good { "True" } else { "False" }, "reason": reason,
             "message": message, "lastTransitionTime": now})
     };
-    let conditions = if accepted {
-        vec![
+    let mut accepted = document.pointer("/spec/names").cloned().unwrap_or_default();
+    let conflicts = names::conflicts(context, document);
+    let conditions = match conflicts.last() {
+        None => [
             condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
             condition(
                 "Established",
@@ -26,32 +26,25 @@ pub(super) fn complete(context: &Context<'_>, document: &mut Value) {
                 "InitialNamesAccepted",
                 "the initial names have been accepted",
             ),
-        ]
-    } else {
-        vec![
-            condition(
-                "NamesAccepted",
-                false,
-                "KindConflict",
-                "the names are already in use",
-            ),
+        ],
+        Some(last) => [
+            condition("NamesAccepted", false, last.reason, &last.message()),
             condition(
                 "Established",
                 false,
                 "NotAccepted",
                 "not all names are accepted",
             ),
-        ]
+        ],
     };
+    for conflict in &conflicts {
+        conflict.withdraw(&mut accepted);
+    }
+    let stored = storage_versions(document);
     if let Some(root) = document.as_object_mut() {
-        let accepted_names = if accepted {
-            names
-        } else {
-            json!({"plural": "", "kind": ""})
-        };
         root.insert(
             "status".into(),
-            json!({"conditions": conditions, "acceptedNames": accepted_names, "storedVersions": stored}),
+            json!({"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored}),
         );
     }
 }
@@ -85,21 +78,14 @@ fn default_names(document: &mut Value) {
         return;
     };
     let kind = text(names, "kind");
-    names
-        .entry("singular")
-        .or_insert_with(|| kind.to_lowercase().into());
-    names
-        .entry("listKind")
-        .or_insert_with(|| format!("{kind}List").into());
-}
-
-fn accepts_names(context: &Context<'_>, document: &Value) -> bool {
-    let Some((kind, _)) = kind_of_definition(document, &Uid::from(""), false) else {
-        return true;
-    };
-    let kinds = &context.state.kinds;
-    let resource = GroupResource::clone(&kind.resource);
-    kinds.by_resource(&resource).is_none() && kinds.by_kind(&resource.group, &kind.kind).is_none()
+    for (member, default) in [
+        ("singular", kind.to_lowercase()),
+        ("listKind", format!("{kind}List")),
+    ] {
+        if !kind.is_empty() && text(names, member).is_empty() {
+            names.insert(member.into(), default.into());
+        }
+    }
 }
 
 fn storage_versions(document: &Value) -> Vec<Value> {

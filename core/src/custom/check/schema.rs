@@ -1,0 +1,179 @@
+//! `schema.openAPIV3Schema`: structural, with defaults that fit, and nothing that is unsupported.
+
+use super::{complete, defaults, openapi, structural};
+use crate::custom::text;
+use crate::rejection::FieldCause;
+use crate::schema::{Format, PATTERNS_MAX, Path};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// What the root may hold while the status has an endpoint of its own, as upstream names it, and
+/// as it is written.
+const ALLOWED_BESIDE_STATUS: [(&str, &str); 22] = [
+    ("Description", "description"),
+    ("Type", "type"),
+    ("Format", "format"),
+    ("Title", "title"),
+    ("Maximum", "maximum"),
+    ("ExclusiveMaximum", "exclusiveMaximum"),
+    ("Minimum", "minimum"),
+    ("ExclusiveMinimum", "exclusiveMinimum"),
+    ("MaxLength", "maxLength"),
+    ("MinLength", "minLength"),
+    ("Pattern", "pattern"),
+    ("MaxItems", "maxItems"),
+    ("MinItems", "minItems"),
+    ("UniqueItems", "uniqueItems"),
+    ("MultipleOf", "multipleOf"),
+    ("Required", "required"),
+    ("Items", "items"),
+    ("Properties", "properties"),
+    ("ExternalDocs", "externalDocs"),
+    ("Example", "example"),
+    (
+        "XPreserveUnknownFields",
+        "x-kubernetes-preserve-unknown-fields",
+    ),
+    ("XValidations", "x-kubernetes-validations"),
+];
+
+pub(super) fn check(root: &Value, status: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    if status {
+        beside_status(root, at, causes);
+    }
+    if is_true(root, "nullable") {
+        let field = at.member("nullable").to_string();
+        causes.push(FieldCause::forbidden(
+            field,
+            "nullable cannot be true at the root",
+        ));
+    }
+    if structural::is_supported(root) {
+        let mut found = Vec::new();
+        structural::check(root, at, &mut found);
+        complete::check(root, at, &mut found);
+        found.sort_by_cached_key(|cause| format!("{}: {}", cause.field, cause.message));
+        if found.is_empty() {
+            defaults::check(root, at, &mut found);
+        }
+        causes.extend(found);
+    }
+    openapi::check(root, at, causes);
+    let mut patterns = BTreeSet::new();
+    visit(root, &mut |schema| {
+        patterns.insert(text(schema, "/pattern"));
+    });
+    if patterns.len() > PATTERNS_MAX {
+        causes.push(FieldCause::too_many(
+            at.to_string(),
+            patterns.len(),
+            PATTERNS_MAX,
+        ));
+    }
+}
+
+fn beside_status(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    let members = root.as_object().into_iter().flatten();
+    let set = |value: &Value| !is_zero(value);
+    let names: Vec<&str> = members
+        .filter_map(|(name, value)| set(value).then_some(name.as_str()))
+        .collect();
+    let kind = text(root, "/type");
+    if !kind.is_empty() && kind != "object" {
+        let why = "only \"object\" is allowed as the type at the root of the schema if the status \
+                   subresource is enabled";
+        let field = at.member("type").to_string();
+        causes.push(FieldCause::invalid(field, &json!(kind), why));
+    }
+    let allowed = |name: &&str| ALLOWED_BESIDE_STATUS.iter().any(|(_, one)| one == name);
+    if !names.iter().all(allowed) {
+        let fields: Vec<&str> = ALLOWED_BESIDE_STATUS
+            .iter()
+            .map(|(name, _)| *name)
+            .collect();
+        let why = format!(
+            "only [{}] fields are allowed at the root of the schema if the status subresource is \
+             enabled",
+            fields.join(" ")
+        );
+        causes.push(FieldCause::invalid(at.to_string(), &json!(names), &why));
+    }
+}
+
+/// What is accepted, and does not do what its author may think.
+pub(in crate::custom) fn warnings(root: &Value) -> BTreeSet<String> {
+    let mut warnings = BTreeSet::new();
+    visit(root, &mut |schema| {
+        let format = text(schema, "/format");
+        let known = match text(schema, "/type") {
+            "integer" => matches!(format, "int32" | "int64"),
+            "number" => matches!(format, "float" | "double"),
+            "" | "string" => Format::named(format).is_some(),
+            _ => false,
+        };
+        if !format.is_empty() && !known {
+            warnings.insert(format!("unrecognized format \"{format}\""));
+        }
+    });
+    warnings
+}
+
+/// Every schema inside of a schema, itself included.
+pub(super) fn visit<'a>(schema: &'a Value, seen: &mut dyn FnMut(&'a Value)) {
+    seen(schema);
+    each_child(schema, &mut |_, child| visit(child, seen));
+}
+
+/// Where a schema stands in the one that holds it.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    Only(&'a str),
+    Entry(&'a str, &'a str),
+    Item(&'a str, usize),
+}
+
+/// The schemas that a schema holds, each with its place.
+pub(super) fn each_child<'a>(schema: &'a Value, seen: &mut dyn FnMut(Place<'a>, &'a Value)) {
+    for name in ["items", "additionalProperties", "not"] {
+        if let Some(child) = schema.get(name).filter(|child| child.is_object()) {
+            seen(Place::Only(name), child);
+        }
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (key, child) in properties.into_iter().flatten() {
+        seen(Place::Entry("properties", key), child);
+    }
+    for name in ["allOf", "anyOf", "oneOf"] {
+        let list = schema.get(name).and_then(Value::as_array);
+        for (index, child) in list.into_iter().flatten().enumerate() {
+            seen(Place::Item(name, index), child);
+        }
+    }
+}
+
+impl Place<'_> {
+    /// Calls with the path of the place.
+    pub(super) fn within(self, at: &Path<'_>, call: impl FnOnce(&Path<'_>)) {
+        match self {
+            Place::Only(name) => call(&at.member(name)),
+            Place::Entry(name, key) => call(&at.member(name).entry(key)),
+            Place::Item(name, index) => call(&at.member(name).item(index)),
+        }
+    }
+}
+
+pub(super) fn is_true(schema: &Value, member: &str) -> bool {
+    schema.get(member) == Some(&Value::Bool(true))
+}
+
+/// Nothing, as Go's decoder leaves a field that it did not see.
+pub(super) fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::Bool(flag) => !flag,
+        Value::Number(_) => false,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+    }
+}

@@ -1,0 +1,57 @@
+//! `selectableFields`.
+
+use crate::custom::text;
+use crate::rejection::FieldCause;
+use crate::schema::Path;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+const FIELDS_MAX: usize = 8;
+
+pub(super) fn check(version: &Value, schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    let fields = version.get("selectableFields").and_then(Value::as_array);
+    let at = at.member("selectableFields");
+    let mut seen = BTreeSet::new();
+    for (index, field) in fields.into_iter().flatten().enumerate() {
+        let path = text(field, "/jsonPath");
+        let at = at.item(index);
+        let field = at.member("jsonPath").to_string();
+        if path.is_empty() {
+            causes.push(FieldCause::required(field, ""));
+            continue;
+        }
+        let mut refuse = |why: &str| {
+            causes.push(FieldCause::invalid(field.clone(), &json!(path), why));
+        };
+        let Some(kind) = type_at(schema, path) else {
+            refuse("is an invalid path: does not refer to a valid field");
+            continue;
+        };
+        if path == ".metadata" || path.starts_with(".metadata.") {
+            refuse("must not point to fields in metadata");
+        }
+        if !matches!(kind, "string" | "boolean" | "integer") {
+            refuse(
+                "must point to a field of type string, boolean or integer. Enum string fields and \
+                 strings with formats are allowed.",
+            );
+        }
+        if !seen.insert(path) {
+            causes.push(FieldCause::duplicate(field, &json!(path)));
+        }
+    }
+    if seen.len() > FIELDS_MAX {
+        let field = at.to_string();
+        causes.push(FieldCause::too_many(field, seen.len(), FIELDS_MAX));
+    }
+}
+
+/// The type of the field that a simple path leads to.
+fn type_at<'a>(schema: &'a Value, path: &str) -> Option<&'a str> {
+    let mut schema = schema;
+    for name in path.strip_prefix('.')?.split('.') {
+        let listed = schema.get("properties").and_then(|all| all.get(name));
+        schema = listed.or_else(|| schema.get("additionalProperties"))?;
+    }
+    Some(text(schema, "/type"))
+}

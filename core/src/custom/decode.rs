@@ -1,0 +1,231 @@
+//! The members of a `JSONSchemaProps`: wrong types are refused, unknown members are dropped. The
+//! type contains itself, so the schemas of built-in kinds leave it out.
+
+use crate::schema::Path;
+use serde_json::{Map, Value};
+
+/// What a member holds.
+#[derive(Clone, Copy)]
+enum Holds {
+    Anything,
+    Text,
+    Flag,
+    Number,
+    Count,
+    Texts,
+    List,
+    Object,
+    Schema,
+    SchemaOrFlag,
+    SchemaOrList,
+    Schemas,
+    SchemaMap,
+}
+
+const MEMBERS: [(&str, Holds); 44] = [
+    ("id", Holds::Text),
+    ("$schema", Holds::Text),
+    ("$ref", Holds::Text),
+    ("description", Holds::Text),
+    ("type", Holds::Text),
+    ("format", Holds::Text),
+    ("title", Holds::Text),
+    ("default", Holds::Anything),
+    ("example", Holds::Anything),
+    ("maximum", Holds::Number),
+    ("minimum", Holds::Number),
+    ("multipleOf", Holds::Number),
+    ("exclusiveMaximum", Holds::Flag),
+    ("exclusiveMinimum", Holds::Flag),
+    ("maxLength", Holds::Count),
+    ("minLength", Holds::Count),
+    ("maxItems", Holds::Count),
+    ("minItems", Holds::Count),
+    ("maxProperties", Holds::Count),
+    ("minProperties", Holds::Count),
+    ("uniqueItems", Holds::Flag),
+    ("nullable", Holds::Flag),
+    ("pattern", Holds::Text),
+    ("enum", Holds::List),
+    ("required", Holds::Texts),
+    ("items", Holds::SchemaOrList),
+    ("allOf", Holds::Schemas),
+    ("anyOf", Holds::Schemas),
+    ("oneOf", Holds::Schemas),
+    ("not", Holds::Schema),
+    ("properties", Holds::SchemaMap),
+    ("patternProperties", Holds::SchemaMap),
+    ("definitions", Holds::SchemaMap),
+    ("additionalProperties", Holds::SchemaOrFlag),
+    ("additionalItems", Holds::SchemaOrFlag),
+    ("dependencies", Holds::Object),
+    ("externalDocs", Holds::Object),
+    ("x-kubernetes-preserve-unknown-fields", Holds::Flag),
+    ("x-kubernetes-embedded-resource", Holds::Flag),
+    ("x-kubernetes-int-or-string", Holds::Flag),
+    ("x-kubernetes-list-map-keys", Holds::Texts),
+    ("x-kubernetes-list-type", Holds::Text),
+    ("x-kubernetes-map-type", Holds::Text),
+    ("x-kubernetes-validations", Holds::List),
+];
+
+/// Cleans the schemas of a definition; the paths that were dropped, or what cannot be read.
+pub(crate) fn decode_schemas(document: &mut Value) -> Result<Vec<String>, String> {
+    let mut decoder = Decoder {
+        dropped: Vec::new(),
+    };
+    let spec = Path::Root.member("spec");
+    let at = spec.member("versions");
+    let versions = document.pointer_mut("/spec/versions");
+    let versions = versions.and_then(Value::as_array_mut);
+    for (index, version) in versions.into_iter().flatten().enumerate() {
+        if let Some(schema) = version.pointer_mut("/schema/openAPIV3Schema") {
+            let at = at.item(index);
+            let at = at.member("schema");
+            decoder.schema(schema, &at.member("openAPIV3Schema"))?;
+        }
+    }
+    decoder.dropped.sort();
+    Ok(decoder.dropped)
+}
+
+struct Decoder {
+    dropped: Vec<String>,
+}
+
+impl Decoder {
+    fn schema(&mut self, schema: &mut Value, at: &Path<'_>) -> Result<(), String> {
+        let Value::Object(members) = schema else {
+            return if schema.is_null() {
+                Ok(())
+            } else {
+                Err(mismatch(schema, "v1.JSONSchemaProps", at))
+            };
+        };
+        self.known(members, at);
+        for (name, value) in members.iter_mut() {
+            let holds = MEMBERS.iter().find(|(known, _)| known == name);
+            if let Some((_, holds)) = holds {
+                self.member(*holds, value, &at.member(name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Null is nothing, but for values that schemas speak of.
+    fn known(&mut self, members: &mut Map<String, Value>, at: &Path<'_>) {
+        members.retain(|name, value| {
+            let known = MEMBERS.iter().any(|(known, _)| known == name);
+            if !known {
+                self.dropped.push(at.member(name).to_string());
+            }
+            known && !value.is_null()
+        });
+    }
+
+    fn member(&mut self, holds: Holds, value: &mut Value, at: &Path<'_>) -> Result<(), String> {
+        let wanted = match holds {
+            Holds::Anything => return Ok(()),
+            Holds::SchemaOrFlag if value.is_boolean() => return Ok(()),
+            Holds::Schema | Holds::SchemaOrFlag => return self.schema(value, at),
+            Holds::SchemaOrList if value.is_object() => return self.schema(value, at),
+            Holds::SchemaOrList | Holds::Schemas => return self.list(value, at),
+            Holds::SchemaMap => return self.map(value, at),
+            Holds::Text => (value.is_string(), "string"),
+            Holds::Flag => (value.is_boolean(), "bool"),
+            Holds::Number => (value.is_number(), "float64"),
+            Holds::Count => (value.is_i64() || value.is_u64(), "int64"),
+            Holds::List => (value.is_array(), "[]v1.JSON"),
+            Holds::Object => (value.is_object(), "map"),
+            Holds::Texts => (are_texts(value), "[]string"),
+        };
+        match wanted {
+            (true, _) => Ok(()),
+            (false, wanted) => Err(mismatch(value, wanted, at)),
+        }
+    }
+
+    fn list(&mut self, value: &mut Value, at: &Path<'_>) -> Result<(), String> {
+        let Value::Array(items) = value else {
+            return Err(mismatch(value, "[]v1.JSONSchemaProps", at));
+        };
+        let mut items = items.iter_mut().enumerate();
+        items.try_for_each(|(index, item)| self.schema(item, &at.item(index)))
+    }
+
+    fn map(&mut self, value: &mut Value, at: &Path<'_>) -> Result<(), String> {
+        let Value::Object(members) = value else {
+            return Err(mismatch(value, "map[string]v1.JSONSchemaProps", at));
+        };
+        let mut members = members.iter_mut();
+        members.try_for_each(|(name, member)| self.schema(member, &at.member(name)))
+    }
+}
+
+fn are_texts(value: &Value) -> bool {
+    let items = value.as_array();
+    items.is_some_and(|items| items.iter().all(Value::is_string))
+}
+
+fn mismatch(value: &Value, wanted: &str, at: &Path<'_>) -> String {
+    let found = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    format!(
+        "json: cannot unmarshal {found} into Go struct field JSONSchemaProps.{at} of type {wanted}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn definition(schema: Value) -> Value {
+        json!({"spec": {"versions": [{"schema": {"openAPIV3Schema": schema}}]}})
+    }
+
+    #[test]
+    fn unknown_members_of_a_schema_are_dropped_wherever_they_are() {
+        let schema = json!({"type": "object", "typo": 1, "properties": {"a": {"typ": "string", "default": {"any": null}}},
+            "allOf": [{"not": {"requird": []}}], "items": null});
+        let mut document = definition(schema);
+        let at = "spec.versions[0].schema.openAPIV3Schema";
+        assert_eq!(
+            decode_schemas(&mut document).expect("a schema"),
+            ["allOf[0].not.requird", "properties.a.typ", "typo"].map(|path| format!("{at}.{path}"))
+        );
+        let kept = json!({"type": "object", "properties": {"a": {"default": {"any": null}}}, "allOf": [{"not": {}}]});
+        assert_eq!(document, definition(kept));
+    }
+
+    #[test]
+    fn members_of_the_wrong_type_are_refused() {
+        for (schema, expected) in [
+            (
+                json!({"maxLength": "5"}),
+                "cannot unmarshal string into Go struct field JSONSchemaProps.spec.versions[0].schema.openAPIV3Schema.maxLength of type int64",
+            ),
+            (
+                json!({"properties": {"a": 5}}),
+                "cannot unmarshal number into Go struct field JSONSchemaProps.spec.versions[0].schema.openAPIV3Schema.properties.a of type v1.JSONSchemaProps",
+            ),
+            (
+                json!({"required": [1]}),
+                "cannot unmarshal array into Go struct field JSONSchemaProps.spec.versions[0].schema.openAPIV3Schema.required of type []string",
+            ),
+            (
+                json!({"nullable": "true"}),
+                "cannot unmarshal string into Go struct field JSONSchemaProps.spec.versions[0].schema.openAPIV3Schema.nullable of type bool",
+            ),
+        ] {
+            let error = decode_schemas(&mut definition(schema.clone())).expect_err("wrong types");
+            assert_eq!(error, format!("json: {expected}"), "{schema}");
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Regular expressions as Go reads them, within bounds.
+
+use regex::{Regex, RegexBuilder};
+use std::collections::BTreeMap;
+
+/// A compiled pattern may not take more than this.
+const PATTERN_BYTES_MAX: usize = 1 << 20;
+/// One schema may not have more patterns that differ.
+pub(crate) const PATTERNS_MAX: usize = 256;
+
+/// The patterns of one schema; each is compiled once.
+#[derive(Debug, Default)]
+pub(crate) struct Patterns {
+    compiled: BTreeMap<String, Option<Regex>>,
+}
+
+impl Patterns {
+    /// The pattern, unless it cannot be compiled or there are too many.
+    pub(crate) fn get(&mut self, text: &str) -> Option<Regex> {
+        if let Some(known) = self.compiled.get(text) {
+            return known.clone();
+        }
+        if text.is_empty() || self.compiled.len() >= PATTERNS_MAX {
+            return None;
+        }
+        let made = compile(text).ok();
+        self.compiled.insert(text.to_owned(), made.clone());
+        made
+    }
+}
+
+/// Compiles a pattern; says what is wrong with it.
+pub(crate) fn compile(text: &str) -> Result<Regex, String> {
+    let built = RegexBuilder::new(&from_go(text))
+        .size_limit(PATTERN_BYTES_MAX)
+        .build();
+    built.map_err(|error| {
+        let text = error.to_string();
+        let last = text.lines().last().unwrap_or_default();
+        format!(
+            "error parsing regexp: {}",
+            last.trim_start_matches("error: ")
+        )
+    })
+}
+
+/// Classes that are ASCII in Go, and characters that mean nothing inside of Go's brackets.
+fn from_go(pattern: &str) -> String {
+    let mut translated = String::with_capacity(pattern.len());
+    let mut bracket = Bracket::Outside;
+    let mut rest = pattern.chars().peekable();
+    while let Some(one) = rest.next() {
+        let next = rest.peek().copied();
+        match (one, bracket) {
+            ('\\', _) => {
+                let escaped = rest
+                    .next()
+                    .map(|one| escape(one, bracket != Bracket::Outside));
+                translated.push_str(escaped.as_deref().unwrap_or("\\"));
+                bracket = bracket.after_item();
+            }
+            ('[', Bracket::Outside) => {
+                translated.push('[');
+                bracket = Bracket::Start;
+            }
+            ('[', _) if next == Some(':') => {
+                translated.push('[');
+                bracket = Bracket::Class;
+            }
+            ('[' | '&' | '~', Bracket::Start | Bracket::Inside) => {
+                translated.extend(['\\', one]);
+                bracket = Bracket::Inside;
+            }
+            ('^', Bracket::Start) if !translated.ends_with("[^") => translated.push('^'),
+            (']', Bracket::Start) => {
+                translated.push_str("\\]");
+                bracket = Bracket::Inside;
+            }
+            (']', Bracket::Class) => {
+                translated.push(']');
+                bracket = Bracket::Inside;
+            }
+            (']', Bracket::Inside) => {
+                translated.push(']');
+                bracket = Bracket::Outside;
+            }
+            (_, _) => {
+                translated.push(one);
+                bracket = bracket.after_item();
+            }
+        }
+    }
+    translated
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Bracket {
+    Outside,
+    /// Behind `[` or `[^`, where `]` is a character.
+    Start,
+    Inside,
+    /// In `[:alpha:]`.
+    Class,
+}
+
+impl Bracket {
+    const fn after_item(self) -> Self {
+        match self {
+            Self::Start => Self::Inside,
+            Self::Outside | Self::Inside | Self::Class => self,
+        }
+    }
+}
+
+fn escape(one: char, inside: bool) -> String {
+    let plain = match one {
+        'd' => "[0-9]",
+        'D' => "[^0-9]",
+        'w' => "[0-9A-Za-z_]",
+        'W' => "[^0-9A-Za-z_]",
+        's' => "[\\t\\n\\f\\r ]",
+        'S' => "[^\\t\\n\\f\\r ]",
+        'b' if !inside => "(?-u:\\b)",
+        'B' if !inside => "(?-u:\\B)",
+        _ => return format!("\\{one}"),
+    };
+    plain.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_mean_what_they_mean_in_go() {
+        for (pattern, text, matches) in [
+            (r"^\d+$", "12", true),
+            (r"^\d+$", "\u{661}", false),
+            (r"^[\w.]+$", "a_1.b", true),
+            (r"^[\w.]+$", "\u{e9}", false),
+            (r"^[^\s]+$", "a b", false),
+            (r"\bab\b", "x ab y", true),
+            (r"^[[a]+$", "[a", true),
+            (r"^[]a]+$", "]a", true),
+            (r"^[^]a]+$", "b", true),
+            (r"^[a&&b]+$", "a&b", true),
+            (r"^[[:alpha:]-]+$", "a-B", true),
+            (r"^[\]]$", "]", true),
+            (r"^a\.b$", "a.b", true),
+            (r"(?i)^\p{Greek}$", "\u{3b1}", true),
+            ("^[a-z]([-a-z0-9]*[a-z0-9])?$", "a-1", true),
+        ] {
+            let compiled = compile(pattern).expect(pattern);
+            assert_eq!(compiled.is_match(text), matches, "{pattern} {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_compiled_or_is_too_large_is_refused() {
+        for (pattern, why) in [
+            ("(", "unclosed group"),
+            ("[b-a]", "invalid character class range"),
+            ("a{1000}{1000}{1000}", "size limit"),
+            ("\\", "incomplete escape sequence"),
+        ] {
+            let error = compile(pattern).expect_err(pattern);
+            assert!(error.contains(why), "{pattern}: {error}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_compiled_once_and_counted() {
+        let mut patterns = Patterns::default();
+        for number in 0..PATTERNS_MAX {
+            assert!(patterns.get(&format!("a{number}")).is_some());
+        }
+        assert!(patterns.get("one-more").is_none());
+        assert!(patterns.get("a0").is_some());
+    }
+}
