@@ -96,7 +96,7 @@ impl Api {
         if let Some(document) = discovery::respond(path, accepted, &state) {
             return Ok(document);
         }
-        if let Some(document) = openapi::respond(path, &state) {
+        if let Some(document) = openapi::respond(path, &parts.headers, &state) {
             return Ok(document);
         }
         let Some(place) = place(path)? else {

@@ -1,199 +1,126 @@
-//! OpenAPI v3: what clients read to know operations and schemas.
+//! OpenAPI: what clients read to know operations and schemas. Version 3 is one document for each
+//! group and version, version 2 one for all.
+
+mod definitions;
+mod operations;
+mod protobuf;
+mod v2;
+mod v3;
 
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
 use crate::respond;
-use crate::schemas;
-use hindsight_core::kind::{Kind, KindRef};
-use hindsight_core::{GroupResource, ObjectKey, State};
-use http::Response;
+use hindsight_core::State;
+use hindsight_core::kind::Origin;
+use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Map, Value, json};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+const PROTOBUF: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 /// An OpenAPI document, if the path names one.
-pub(crate) fn respond(path: &str, state: &State) -> Option<Response<ApiBody>> {
-    let rest = path.strip_prefix("/openapi/v3")?;
-    let segments: Vec<&str> = rest
-        .split('/')
-        .filter(|segment| !segment.is_empty())
-        .collect();
-    let document = match segments.as_slice() {
-        [] => index(state),
-        ["api", "v1"] => of_group_version(state, "", "v1"),
-        ["apis", group, version] => of_group_version(state, group, version),
-        _ => return None,
-    };
-    Some(respond::json(200, &document, Syntax::Json))
+pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<Response<ApiBody>> {
+    let rest = path.strip_prefix("/openapi/")?;
+    let segments: Vec<&str> = rest.split('/').filter(|one| !one.is_empty()).collect();
+    match segments.as_slice() {
+        ["v2"] => Some(tagged(headers, &tag_of_all(state), || {
+            whole(headers, state)
+        })),
+        ["v3"] => Some(respond::json(200, &index(state), Syntax::Json)),
+        ["v3", "api", "v1"] => of_group_version(headers, state, "", "v1"),
+        ["v3", "apis", group, version] => of_group_version(headers, state, group, version),
+        _ => None,
+    }
+}
+
+fn whole(headers: &HeaderMap, state: &State) -> Response<ApiBody> {
+    let document = v2::document(state);
+    let accepted = headers
+        .get(header::ACCEPT)
+        .and_then(|one| one.to_str().ok());
+    if accepted.is_some_and(|accepted| accepted.contains("proto-openapi")) {
+        let body = ApiBody::full(protobuf::encode(&document));
+        let mut response = Response::new(body);
+        let media = HeaderValue::from_static(PROTOBUF);
+        response.headers_mut().insert(header::CONTENT_TYPE, media);
+        return response;
+    }
+    respond::json(200, &document, Syntax::Json)
+}
+
+fn of_group_version(
+    headers: &HeaderMap,
+    state: &State,
+    group: &str,
+    version: &str,
+) -> Option<Response<ApiBody>> {
+    if !versions(state, group).iter().any(|one| one == version) {
+        return None;
+    }
+    let make = || respond::json(200, &v3::document(state, group, version), Syntax::Json);
+    Some(tagged(headers, &tag(state, group, version), make))
 }
 
 fn index(state: &State) -> Value {
     let mut paths = Map::new();
-    let mut add = |path: String| {
-        let url = format!("/openapi/v3/{path}?hash={}", state.revision);
+    let mut add = |path: String, group: &str, version: &str| {
+        let hash = tag(state, group, version);
+        let url = format!("/openapi/v3/{path}?hash={hash}");
         paths.insert(path, json!({"serverRelativeURL": url}));
     };
-    add("api/v1".into());
+    add("api/v1".into(), "", "v1");
     for group in groups(state) {
         for version in versions(state, &group) {
-            add(format!("apis/{group}/{version}"));
+            add(format!("apis/{group}/{version}"), &group, &version);
         }
     }
     json!({"paths": paths})
 }
 
-fn of_group_version(state: &State, group: &str, version: &str) -> Value {
-    let served: Vec<&KindRef> = kinds(state, group)
-        .filter(|kind| kind.served(version).is_some())
-        .collect();
-    let mut paths = Map::new();
-    let mut schemas = Map::new();
-    for kind in served {
-        let gvk = json!({"group": group, "version": version, "kind": &*kind.kind});
-        let (name, mut schema) = schema(state, kind, version, &mut schemas);
-        if let Some(members) = schema.as_object_mut() {
-            members.insert("x-kubernetes-group-version-kind".into(), json!([gvk]));
-        }
-        for (path, item) in operations(kind, version, &gvk, &name) {
-            paths.insert(path, item);
-        }
-        schemas.insert(name, schema);
-    }
-    json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.36.0"},
-        "paths": paths, "components": {"schemas": schemas}})
-}
-
-fn schema_name(kind: &Kind, version: &str) -> String {
-    let group: Vec<&str> = kind.resource.group.split('.').rev().collect();
-    let group = if kind.resource.group.is_empty() {
-        "core".into()
+/// A client that has this document already is told so.
+fn tagged(
+    headers: &HeaderMap,
+    tag: &str,
+    make: impl FnOnce() -> Response<ApiBody>,
+) -> Response<ApiBody> {
+    let quoted = format!("\"{tag}\"");
+    let known = headers.get(header::IF_NONE_MATCH);
+    let mut response = if known.is_some_and(|known| known.as_bytes() == quoted.as_bytes()) {
+        respond::text(304, "")
     } else {
-        group.join(".")
+        make()
     };
-    format!("{group}.{version}.{}", kind.kind)
-}
-
-/// A built-in kind's schema, whose definitions join the others; or the definition's own.
-fn schema(
-    state: &State,
-    kind: &Kind,
-    version: &str,
-    components: &mut Map<String, Value>,
-) -> (String, Value) {
-    let group = &kind.resource.group;
-    if !kind.is_custom()
-        && let Some((name, mut document)) = schemas::document(group, version, &kind.kind)
-    {
-        to_components(&mut document);
-        if let Some(Value::Object(definitions)) = document
-            .as_object_mut()
-            .and_then(|members| members.remove("definitions"))
-        {
-            components.extend(definitions);
-        }
-        return (name, document);
+    if let Ok(value) = HeaderValue::from_str(&quoted) {
+        response.headers_mut().insert(header::ETAG, value);
     }
-    (schema_name(kind, version), custom(state, kind, version))
+    let vary = HeaderValue::from_static("Accept");
+    response.headers_mut().insert(header::VARY, vary);
+    response
 }
 
-/// References point into this document; what is no part of OpenAPI goes.
-fn to_components(document: &mut Value) {
-    let mut open = vec![document];
-    while let Some(value) = open.pop() {
-        match value {
-            Value::Object(members) => {
-                members.remove("$schema");
-                if let Some(Value::String(target)) = members.get_mut("$ref") {
-                    *target = target.replace("#/definitions/", "#/components/schemas/");
-                }
-                open.extend(members.values_mut());
-            }
-            Value::Array(items) => open.extend(items.iter_mut()),
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+/// Changes where a document does: with the program, and with the definitions of custom kinds.
+fn tag(state: &State, group: &str, version: &str) -> String {
+    let mut hasher = DefaultHasher::new();
+    (env!("CARGO_PKG_VERSION"), group, version).hash(&mut hasher);
+    for kind in kinds(state, group) {
+        if let Origin::Custom { definition, .. } = &kind.origin {
+            let key = definitions::key_of(kind);
+            let revision = state.get(&key).map(|object| object.revision);
+            (definition.as_str(), revision.map(|one| one.0)).hash(&mut hasher);
         }
     }
+    format!("{:016X}", hasher.finish())
 }
 
-fn custom(state: &State, kind: &Kind, version: &str) -> Value {
-    let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
-    let key = ObjectKey::new(definitions, "", &kind.resource.to_string());
-    let own = state.get(&key).and_then(|definition| {
-        let document = definition.document();
-        let versions = document.pointer("/spec/versions")?.as_array()?;
-        let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some(version);
-        versions
-            .iter()
-            .find(named)?
-            .pointer("/schema/openAPIV3Schema")
-            .cloned()
-    });
-    let mut schema = own.unwrap_or_else(|| json!({"type": "object"}));
-    if let Some(members) = schema.as_object_mut() {
-        let properties = members.entry("properties").or_insert_with(|| json!({}));
-        if let Some(properties) = properties.as_object_mut() {
-            properties.insert("apiVersion".into(), json!({"type": "string"}));
-            properties.insert("kind".into(), json!({"type": "string"}));
-            properties.insert("metadata".into(), json!({"type": "object"}));
+fn tag_of_all(state: &State) -> String {
+    let mut hasher = DefaultHasher::new();
+    for group in std::iter::once(String::new()).chain(groups(state)) {
+        for version in versions(state, &group) {
+            tag(state, &group, &version).hash(&mut hasher);
         }
     }
-    schema
-}
-
-fn operations(kind: &Kind, version: &str, gvk: &Value, schema: &str) -> Vec<(String, Value)> {
-    let base = if kind.resource.group.is_empty() {
-        format!("/api/{version}")
-    } else {
-        format!("/apis/{}/{version}", kind.resource.group)
-    };
-    let scope = if kind.is_namespaced() {
-        "/namespaces/{namespace}"
-    } else {
-        ""
-    };
-    let collection = format!("{base}{scope}/{}", kind.resource.resource);
-    let operation = |action: &str, writes: bool| {
-        let parameters = if writes {
-            vec!["dryRun", "fieldManager", "fieldValidation"]
-        } else {
-            vec![]
-        };
-        let parameters: Vec<Value> = parameters
-            .iter()
-            .map(|name| json!({"name": name, "in": "query", "schema": {"type": "string"}}))
-            .collect();
-        let content = json!({"application/json": {"schema":
-            {"$ref": format!("#/components/schemas/{schema}")}}});
-        json!({"parameters": parameters, "x-kubernetes-action": action,
-            "x-kubernetes-group-version-kind": gvk,
-            "responses": {"200": {"description": "OK", "content": content}}})
-    };
-    let many = json!({"get": operation("list", false), "post": operation("post", true),
-        "delete": operation("deletecollection", false)});
-    let one = json!({"get": operation("get", false), "put": operation("put", true),
-        "patch": operation("patch", true), "delete": operation("delete", false)});
-    vec![(format!("{collection}/{{name}}"), one), (collection, many)]
+    format!("{:016X}", hasher.finish())
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::schemas::builtin_kinds;
-
-    #[test]
-    fn every_reference_leads_somewhere() {
-        let state = State::new(builtin_kinds());
-        let mut seen = 0;
-        for (group, version) in [("", "v1"), ("apps", "v1"), ("apiextensions.k8s.io", "v1")] {
-            let document = of_group_version(&state, group, version);
-            let mut open = vec![&document];
-            while let Some(value) = open.pop() {
-                if let Some(target) = value.get("$ref").and_then(Value::as_str) {
-                    let pointer = target.trim_start_matches('#');
-                    assert!(document.pointer(pointer).is_some(), "{target}");
-                    seen += 1;
-                }
-                open.extend(value.as_object().into_iter().flat_map(Map::values));
-                open.extend(value.as_array().into_iter().flatten());
-            }
-        }
-        assert!(seen > 500, "{seen}");
-    }
-}
+mod tests;

@@ -1,6 +1,7 @@
 //! The schemas of built-in kinds, derived from `k8s-openapi` when they are first needed.
 
 mod convert;
+mod merges;
 mod table;
 
 use convert::Converter;
@@ -8,7 +9,7 @@ use hindsight_core::kind::{BuiltinKinds, BuiltinSchemas, GroupVersionKind};
 use hindsight_core::{builtin, schema::Schema};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -53,6 +54,41 @@ pub(crate) fn document(group: &str, version: &str, kind: &str) -> Option<(String
     found.map(|row| row.3())
 }
 
+/// The same, for clients: with how lists merge, and what some types are on the wire.
+pub(crate) fn annotated(group: &str, version: &str, kind: &str) -> Option<(String, Value)> {
+    let (name, mut document) = document(group, version, kind)?;
+    if let Some(members) = document.as_object_mut() {
+        members.remove("$schema");
+    }
+    merges::annotate(&name, &mut document);
+    let definitions = document
+        .get_mut("definitions")
+        .and_then(Value::as_object_mut);
+    for (name, definition) in definitions.into_iter().flatten() {
+        merges::annotate(name, definition);
+        on_the_wire(name, definition);
+    }
+    Some((name, document))
+}
+
+/// Types with a form of their own, which their schema does not tell.
+fn on_the_wire(name: &str, definition: &mut Value) {
+    let (format, types) = match name.rsplit('.').next() {
+        Some("IntOrString") => (Some("int-or-string"), ["integer", "string"]),
+        Some("Quantity") => (None, ["string", "number"]),
+        _ => return,
+    };
+    let Some(members) = definition.as_object_mut() else {
+        return;
+    };
+    members.remove("x-kubernetes-int-or-string");
+    let one = |name: &str| json!({"type": name});
+    members.insert("oneOf".into(), types.map(one).to_vec().into());
+    if let Some(format) = format {
+        members.insert("format".into(), format.into());
+    }
+}
+
 fn generate<T: JsonSchema>() -> (String, Value) {
     let generator = SchemaSettings::draft07().into_generator();
     let schema = generator.into_root_schema_for::<T>();
@@ -62,7 +98,6 @@ fn generate<T: JsonSchema>() -> (String, Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
 
     #[test]
     fn every_built_in_kind_has_a_schema() {

@@ -1,0 +1,185 @@
+//! What can be done with a kind, and where: the same for both versions of OpenAPI.
+
+use super::definitions::{Served, list_name};
+use hindsight_core::kind::Subresource;
+use serde_json::{Value, json};
+
+const WRITES: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
+const DELETES: [&str; 3] = ["dryRun", "gracePeriodSeconds", "propagationPolicy"];
+const LISTS: [&str; 9] = [
+    "allowWatchBookmarks",
+    "continue",
+    "fieldSelector",
+    "labelSelector",
+    "limit",
+    "resourceVersion",
+    "resourceVersionMatch",
+    "timeoutSeconds",
+    "watch",
+];
+const BODIES: &[&str] = &["application/json", "application/yaml"];
+const PATCHES: &[&str] = &[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+    "application/strategic-merge-patch+json",
+];
+const CUSTOM_PATCHES: &[&str] = &[
+    "application/json-patch+json",
+    "application/merge-patch+json",
+];
+
+/// One method of one path.
+pub(super) struct Operation {
+    pub(super) path: String,
+    pub(super) method: &'static str,
+    pub(super) action: &'static str,
+    pub(super) id: String,
+    pub(super) gvk: Value,
+    /// Names of query parameters.
+    pub(super) query: &'static [&'static str],
+    /// Names of parameters in the path.
+    pub(super) place: Vec<&'static str>,
+    /// What a body may be written as; nothing where there is none.
+    pub(super) consumes: &'static [&'static str],
+    /// The definition of the body; a patch has none.
+    pub(super) body: Option<String>,
+    /// The definition of the answer.
+    pub(super) answer: Option<String>,
+}
+
+impl Operation {
+    /// The type of a query parameter.
+    pub(super) fn type_of(parameter: &str) -> &'static str {
+        match parameter {
+            "allowWatchBookmarks" | "watch" => "boolean",
+            "limit" | "timeoutSeconds" | "gracePeriodSeconds" => "integer",
+            _ => "string",
+        }
+    }
+}
+
+/// Everything that can be done with a kind in a version.
+pub(super) fn of_kind(served: &Served<'_>, version: &str) -> Vec<Operation> {
+    let kind = served.kind;
+    let base = match &*kind.resource.group {
+        "" => format!("/api/{version}"),
+        group => format!("/apis/{group}/{version}"),
+    };
+    let scope = if kind.is_namespaced() {
+        "/namespaces/{namespace}"
+    } else {
+        ""
+    };
+    let collection = format!("{base}{scope}/{}", kind.resource.resource);
+    let actions: &[_] = if kind.strategy.review {
+        &[("post", "post")]
+    } else {
+        &[
+            ("get", "list"),
+            ("post", "post"),
+            ("delete", "deletecollection"),
+        ]
+    };
+    let mut all: Vec<Operation> = actions
+        .iter()
+        .map(|(method, action)| operation(served, version, &collection, (method, action)))
+        .collect();
+    if kind.strategy.review {
+        return all;
+    }
+    let item = format!("{collection}/{{name}}");
+    for method in ["get", "put", "patch", "delete"] {
+        all.push(operation(served, version, &item, (method, method)));
+    }
+    let version_of = kind.served(version);
+    for subresource in version_of.map_or(&[][..], |version| version.subresources.as_slice()) {
+        if matches!(subresource, Subresource::Status | Subresource::Scale { .. }) {
+            let path = format!("{item}/{}", subresource.name());
+            for method in ["get", "put", "patch"] {
+                all.push(operation(served, version, &path, (method, method)));
+            }
+        }
+    }
+    all
+}
+
+fn operation(
+    served: &Served<'_>,
+    version: &str,
+    path: &str,
+    (method, action): (&'static str, &'static str),
+) -> Operation {
+    let of_scale = path.ends_with("/scale");
+    let gvk = if of_scale {
+        json!({"group": "autoscaling", "version": "v1", "kind": "Scale"})
+    } else {
+        served.gvk(version)
+    };
+    let object = Some(served.name.clone()).filter(|_| !of_scale);
+    let (query, consumes): (&[&str], _) = match action {
+        "list" => (&LISTS, &[][..]),
+        "post" | "put" => (&WRITES, BODIES),
+        "patch" if served.kind.is_custom() => (&WRITES, CUSTOM_PATCHES),
+        "patch" => (&WRITES, PATCHES),
+        "delete" | "deletecollection" => (&DELETES, &[]),
+        _ => (&[], &[]),
+    };
+    let place = ["namespace", "name"];
+    let place = place
+        .into_iter()
+        .filter(|name| path.contains(&format!("{{{name}}}")));
+    Operation {
+        path: path.to_owned(),
+        method,
+        action,
+        id: id(served, version, path, action),
+        gvk,
+        query,
+        place: place.collect(),
+        consumes,
+        body: object.clone().filter(|_| matches!(action, "post" | "put")),
+        answer: match action {
+            "list" => object.map(|name| list_name(&name)),
+            "delete" | "deletecollection" => None,
+            _ => object,
+        },
+    }
+}
+
+/// As in `readAppsV1NamespacedDeploymentScale`.
+fn id(served: &Served<'_>, version: &str, path: &str, action: &str) -> String {
+    let verb = match action {
+        "get" => "read",
+        "post" => "create",
+        "put" => "replace",
+        "deletecollection" => "deleteCollection",
+        other => other,
+    };
+    let group = served
+        .kind
+        .resource
+        .group
+        .split('.')
+        .next()
+        .unwrap_or_default();
+    let group = if group.is_empty() { "core" } else { group };
+    let scope = if served.kind.is_namespaced() {
+        "Namespaced"
+    } else {
+        ""
+    };
+    let below = path.split("{name}/").nth(1).unwrap_or_default();
+    let kind = &served.kind.kind;
+    format!(
+        "{verb}{}{}{scope}{kind}{}",
+        capital(group),
+        capital(version),
+        capital(below)
+    )
+}
+
+fn capital(word: &str) -> String {
+    let mut letters = word.chars();
+    let first = letters.next().map(|one| one.to_ascii_uppercase());
+    first.into_iter().chain(letters).collect()
+}

@@ -1,0 +1,102 @@
+//! OpenAPI v2 of everything, for clients that know no other.
+
+use super::definitions::collect;
+use super::operations::{Operation, of_kind};
+use crate::discovery::{groups, versions};
+use hindsight_core::State;
+use serde_json::{Map, Value, json};
+
+/// What version 2 cannot say.
+const UNKNOWN: [&str; 5] = ["anyOf", "oneOf", "not", "nullable", "$schema"];
+
+pub(super) fn document(state: &State) -> Value {
+    let mut definitions = Map::new();
+    let mut paths: Map<String, Value> = Map::new();
+    for group in std::iter::once(String::new()).chain(groups(state)) {
+        for version in versions(state, &group) {
+            for served in collect(state, &group, &version, &mut definitions) {
+                for operation in of_kind(&served, &version) {
+                    let item = paths
+                        .entry(operation.path.clone())
+                        .or_insert_with(|| json!({}));
+                    if let Some(methods) = item.as_object_mut() {
+                        methods.insert(operation.method.into(), render(&operation));
+                    }
+                }
+            }
+        }
+    }
+    let mut definitions = Value::Object(definitions);
+    simplify(&mut definitions);
+    json!({"swagger": "2.0", "info": {"title": "Kubernetes", "version": "v1.36.0"},
+        "paths": paths, "definitions": definitions})
+}
+
+fn render(operation: &Operation) -> Value {
+    let place = operation
+        .place
+        .iter()
+        .map(|name| json!({"name": name, "in": "path", "required": true, "type": "string"}));
+    let query = operation
+        .query
+        .iter()
+        .map(|name| json!({"name": name, "in": "query", "type": Operation::type_of(name)}));
+    let body = (!operation.consumes.is_empty()).then(|| {
+        json!({"name": "body", "in": "body", "required": true,
+            "schema": schema(operation.body.as_deref())})
+    });
+    let parameters: Vec<Value> = place.chain(query).chain(body).collect();
+    json!({"operationId": operation.id, "parameters": parameters,
+        "consumes": operation.consumes, "produces": ["application/json"],
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": operation.gvk,
+        "responses": {"200": {"description": "OK",
+            "schema": schema(operation.answer.as_deref())}}})
+}
+
+fn schema(definition: Option<&str>) -> Value {
+    definition.map_or_else(
+        || json!({"type": "object"}),
+        |name| json!({"$ref": format!("#/definitions/{name}")}),
+    )
+}
+
+/// A reference with a description stands for itself here, and what is one of several is anything.
+fn simplify(document: &mut Value) {
+    let mut open = vec![(document, false)];
+    while let Some((value, is_schema)) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                if is_schema {
+                    simplify_one(members);
+                }
+                for (name, member) in members.iter_mut() {
+                    let holds_names = is_schema && name == "properties";
+                    open.push((member, !holds_names));
+                }
+            }
+            Value::Array(items) => open.extend(items.iter_mut().map(|item| (item, true))),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
+
+fn simplify_one(members: &mut Map<String, Value>) {
+    let target = members
+        .get("allOf")
+        .and_then(|all| all.pointer("/0/$ref"))
+        .cloned();
+    if let Some(target) = target {
+        members.insert("$ref".into(), target);
+    }
+    members.remove("allOf");
+    let any = UNKNOWN
+        .iter()
+        .filter(|name| members.remove(**name).is_some());
+    let any = any.count() > 0;
+    let either = members.get("format") == Some(&json!("int-or-string"))
+        || members.get("x-kubernetes-int-or-string") == Some(&json!(true));
+    if either || (any && !members.contains_key("type") && !members.contains_key("properties")) {
+        members.insert("type".into(), "string".into());
+    }
+}

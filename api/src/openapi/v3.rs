@@ -1,0 +1,76 @@
+//! OpenAPI v3 of one group and version.
+
+use super::definitions::collect;
+use super::operations::{Operation, of_kind};
+use hindsight_core::State;
+use serde_json::{Map, Value, json};
+
+pub(super) fn document(state: &State, group: &str, version: &str) -> Value {
+    let mut definitions = Map::new();
+    let mut paths: Map<String, Value> = Map::new();
+    for served in collect(state, group, version, &mut definitions) {
+        for operation in of_kind(&served, version) {
+            let item = paths
+                .entry(operation.path.clone())
+                .or_insert_with(|| json!({}));
+            if let Some(methods) = item.as_object_mut() {
+                methods.insert(operation.method.into(), render(&operation));
+            }
+        }
+    }
+    let mut schemas = Value::Object(definitions);
+    to_components(&mut schemas);
+    json!({"openapi": "3.0.0", "info": {"title": "Kubernetes", "version": "v1.36.0"},
+        "paths": paths, "components": {"schemas": schemas}})
+}
+
+fn render(operation: &Operation) -> Value {
+    let place = operation.place.iter().map(
+        |name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}),
+    );
+    let query = operation.query.iter().map(|name| {
+        let type_name = Operation::type_of(name);
+        json!({"name": name, "in": "query", "schema": {"type": type_name}})
+    });
+    let parameters: Vec<Value> = place.chain(query).collect();
+    let mut document = json!({"operationId": operation.id, "parameters": parameters,
+        "x-kubernetes-action": operation.action,
+        "x-kubernetes-group-version-kind": operation.gvk,
+        "responses": {"200": {"description": "OK",
+            "content": content(&["application/json"], operation.answer.as_deref())}}});
+    if let Some(members) = document
+        .as_object_mut()
+        .filter(|_| !operation.consumes.is_empty())
+    {
+        let content = content(operation.consumes, operation.body.as_deref());
+        let body = json!({"required": true, "content": content});
+        members.insert("requestBody".into(), body);
+    }
+    document
+}
+
+fn content(media: &[&str], definition: Option<&str>) -> Value {
+    let schema = definition.map_or_else(
+        || json!({"type": "object"}),
+        |name| json!({"$ref": format!("#/components/schemas/{name}")}),
+    );
+    let one = |media: &&str| ((*media).to_owned(), json!({"schema": schema}));
+    media.iter().map(one).collect::<Map<_, _>>().into()
+}
+
+/// References point into this document.
+fn to_components(document: &mut Value) {
+    let mut open = vec![document];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::Object(members) => {
+                if let Some(Value::String(target)) = members.get_mut("$ref") {
+                    *target = target.replace("#/definitions/", "#/components/schemas/");
+                }
+                open.extend(members.values_mut());
+            }
+            Value::Array(items) => open.extend(items.iter_mut()),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+}
