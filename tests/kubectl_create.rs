@@ -192,3 +192,95 @@ fn missing_finds_what_is_missing() {
         assert!(missing(&whole, &part, "").is_some(), "{part}");
     }
 }
+
+const NODE: &str = "apiVersion: v1\nkind: Node\nmetadata: {name: n1}\n";
+
+#[test]
+fn a_drained_node_takes_no_pods_and_loses_those_that_it_had() {
+    let server = Server::start();
+    server.kubectl_with(&["create", "-f", "-"], NODE);
+    let binding = |pod: &str| {
+        json!({"apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod},
+            "target": {"kind": "Node", "name": "n1"}})
+        .to_string()
+    };
+    for pod in ["a", "b", "elsewhere"] {
+        server.kubectl(&["run", pod, "--image=i"]);
+    }
+    let own = "/api/v1/namespaces/default/pods/a/binding";
+    server.kubectl_with(&["create", "--raw", own, "-f", "-"], &binding("a"));
+    let named = "/api/v1/namespaces/default/bindings";
+    server.kubectl_with(&["create", "--raw", named, "-f", "-"], &binding("b"));
+    let again = server.kubectl_fails(&["create", "--raw", own, "-f", "-"], &binding("a"));
+    assert!(again.contains("already assigned to node"), "{again}");
+    let dry = server.kubectl(&["drain", "n1", "--force", "--dry-run=server"]);
+    assert!(dry.contains("drained"), "{dry}");
+    server.kubectl(&["drain", "n1", "--force", "--grace-period=0"]);
+    assert_eq!(
+        server.kubectl(&["get", "pods", "-o", "name"]),
+        "pod/elsewhere\n"
+    );
+    let spec = |server: &Server| json_of(&server.kubectl(&["get", "node", "n1", "-o", "json"]));
+    assert_eq!(spec(&server)["spec"]["unschedulable"], true);
+    server.kubectl(&["uncordon", "n1"]);
+    assert_eq!(spec(&server)["spec"]["unschedulable"], Value::Null);
+}
+
+#[test]
+fn certificates_are_approved_or_denied_and_never_both() {
+    let server = Server::start();
+    for name in ["a", "d"] {
+        let request = json!({"apiVersion": "certificates.k8s.io/v1",
+            "kind": "CertificateSigningRequest", "metadata": {"name": name},
+            "spec": {"request": "Zg==", "signerName": "example.com/s", "usages": ["client auth"]}});
+        server.kubectl_with(&["create", "-f", "-"], &request.to_string());
+    }
+    server.kubectl(&["certificate", "approve", "a"]);
+    server.kubectl(&["certificate", "deny", "d"]);
+    for (name, verdict) in [("a", "Approved"), ("d", "Denied")] {
+        let read = json_of(&server.kubectl(&["get", "csr", name, "-o", "json"]));
+        assert_eq!(read["status"]["conditions"][0]["type"], verdict);
+        assert_eq!(read["spec"]["username"], "admin");
+    }
+    server.kubectl_fails(&["certificate", "deny", "a"], "");
+}
+
+#[test]
+fn rights_are_asked_for_as_kubectl_asks() {
+    let server = Server::start();
+    for line in [
+        "auth can-i create pods",
+        "auth can-i get pods/log -n x --subresource=log",
+        "auth can-i get /metrics",
+        "auth can-i * *",
+        "auth can-i --list",
+    ] {
+        let arguments: Vec<&str> = line.split(' ').collect();
+        let answer = server.kubectl(&arguments);
+        assert!(answer.contains("yes") || answer.contains("[*]"), "{answer}");
+    }
+}
+
+#[test]
+fn rollouts_pause_resume_restart_and_tell_their_history() {
+    let server = Server::start();
+    server.kubectl(&["create", "deployment", "web", "--image=nginx:1"]);
+    let spec = |server: &Server| {
+        json_of(&server.kubectl(&["get", "deployment", "web", "-o", "json"]))["spec"].take()
+    };
+    server.kubectl(&["rollout", "pause", "deployment/web"]);
+    assert_eq!(spec(&server)["paused"], true);
+    server.kubectl(&["rollout", "resume", "deployment/web"]);
+    assert_eq!(spec(&server)["paused"], Value::Null);
+    server.kubectl(&["rollout", "restart", "deployment/web"]);
+    let annotations = &spec(&server)["template"]["metadata"]["annotations"];
+    assert!(annotations["kubectl.kubernetes.io/restartedAt"].is_string());
+    server.kubectl(&["rollout", "history", "deployment/web"]);
+    server.kubectl(&["set", "image", "deployment/web", "nginx=nginx:2"]);
+    server.kubectl(&["set", "env", "deployment/web", "A=B"]);
+    server.kubectl(&["set", "resources", "deployment/web", "--limits=cpu=200m"]);
+    let container = &spec(&server)["template"]["spec"]["containers"][0];
+    assert_eq!(container["image"], "nginx:2");
+    assert_eq!(container["env"][0]["value"], "B");
+    assert_eq!(container["resources"]["limits"]["cpu"], "200m");
+}

@@ -129,9 +129,15 @@ impl Api {
             let message = "the past does not change: this method is not allowed under /as-of/";
             return Err(Failure::new(405, "MethodNotAllowed", message));
         }
+        if !verbs::allows(&asked.place.subresource, &method) {
+            return Err(Failure::method_not_allowed());
+        }
         let named = asked.place.name.is_some();
         if asked.kind.strategy.review {
             let body = body::read(body).await?;
+            if &*asked.kind.kind == "Binding" && method == Method::POST {
+                return verbs::bind(self, &asked, body).await;
+            }
             return reviews::answer(&asked, &body);
         }
         match (method, named) {

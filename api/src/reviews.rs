@@ -1,9 +1,12 @@
-//! Reviews: questions that are answered at once and never stored.
+//! Reviews: questions that are answered at once and never stored. Whoever is known may do
+//! everything, so the answers are short; what cannot be asked is refused as upstream does.
 
 use crate::body::{ApiBody, decode};
 use crate::handler::Asked;
 use crate::respond;
 use crate::status::Failure;
+use hindsight_core::Rejection;
+use hindsight_core::rejection::FieldCause;
 use http::{Method, Response};
 use serde_json::{Value, json};
 
@@ -12,16 +15,15 @@ pub(crate) fn answer(asked: &Asked, body: &[u8]) -> Result<Response<ApiBody>, Fa
         return Err(Failure::method_not_allowed());
     }
     let mut review = decode(body, respond::syntax(&asked.parts.headers)?)?;
-    let status = match &*asked.kind.resource.resource {
+    let resource = &*asked.kind.resource.resource;
+    let spec = review.get("spec").unwrap_or(&Value::Null);
+    let status = match resource {
         "selfsubjectreviews" => json!({"userInfo": user(asked)}),
-        "selfsubjectaccessreviews" | "subjectaccessreviews" | "localsubjectaccessreviews" => {
-            json!({"allowed": true, "reason": "every authenticated user may do everything"})
+        "tokenreviews" => token(spec)?,
+        "selfsubjectrulesreviews" => rules(spec)?,
+        "subjectaccessreviews" | "localsubjectaccessreviews" | "selfsubjectaccessreviews" => {
+            access(asked, spec)?
         }
-        "selfsubjectrulesreviews" => json!({
-            "incomplete": false,
-            "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-            "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-        }),
         _ => return Err(Failure::method_not_allowed()),
     };
     let root = review
@@ -40,4 +42,68 @@ pub(crate) fn answer(asked: &Asked, body: &[u8]) -> Result<Response<ApiBody>, Fa
 fn user(asked: &Asked) -> Value {
     let groups: Vec<&str> = asked.actor.groups.iter().map(|group| &**group).collect();
     json!({"username": &*asked.actor.user, "uid": &*asked.actor.uid, "groups": groups})
+}
+
+/// Tokens are known where connections come in, not here: no token is vouched for.
+fn token(spec: &Value) -> Result<Value, Failure> {
+    if text(spec, "token").is_empty() {
+        return Err(Failure::bad_request(
+            "token is required for TokenReview in authentication",
+        ));
+    }
+    Ok(json!({"authenticated": false, "error": "this server does not review tokens"}))
+}
+
+fn rules(spec: &Value) -> Result<Value, Failure> {
+    if text(spec, "namespace").is_empty() {
+        return Err(Failure::bad_request("no namespace on request"));
+    }
+    Ok(json!({
+        "incomplete": false,
+        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+    }))
+}
+
+/// Source: upstream's `pkg/apis/authorization/validation`.
+fn access(asked: &Asked, spec: &Value) -> Result<Value, Failure> {
+    let resource = &*asked.kind.resource.resource;
+    let has = |member: &str| spec.get(member).is_some_and(Value::is_object);
+    let (of_resource, of_path) = (has("resourceAttributes"), has("nonResourceAttributes"));
+    let invalid = |field: &str, why: &str| FieldCause::invalid(field, &Value::Null, why);
+    let mut causes = Vec::new();
+    if of_resource && of_path {
+        let why = "cannot be specified in combination with resourceAttributes";
+        causes.push(invalid("spec.nonResourceAttributes", why));
+    }
+    if !of_resource && !of_path {
+        let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        causes.push(invalid("spec.resourceAttributes", why));
+    }
+    let groups = spec.get("groups").and_then(Value::as_array);
+    let nobody = text(spec, "user").is_empty() && groups.is_none_or(Vec::is_empty);
+    if resource != "selfsubjectaccessreviews" && nobody {
+        let why = "at least one of user or group must be specified";
+        causes.push(FieldCause::invalid("spec.user", &json!(""), why));
+    }
+    if resource == "localsubjectaccessreviews" && of_path {
+        causes.push(invalid(
+            "spec.nonResourceAttributes",
+            "disallowed on this kind of request",
+        ));
+    }
+    if causes.is_empty() {
+        let reason = "every authenticated user may do everything";
+        return Ok(json!({"allowed": true, "reason": reason}));
+    }
+    Err(Failure::from(Rejection::Invalid {
+        group: "authorization.k8s.io".into(),
+        kind: "".into(),
+        name: "".into(),
+        causes,
+    }))
+}
+
+fn text<'a>(spec: &'a Value, member: &str) -> &'a str {
+    spec.get(member).and_then(Value::as_str).unwrap_or_default()
 }

@@ -2,10 +2,12 @@
 
 mod delete;
 mod delete_collection;
+mod pod;
 mod write;
 
 pub(crate) use delete::delete;
 pub(crate) use delete_collection::delete_collection;
+pub(crate) use pod::bind;
 pub(crate) use write::{create, patch, update};
 
 use crate::body::ApiBody;
@@ -15,8 +17,18 @@ use crate::status::Failure;
 use crate::table;
 use bytes::Bytes;
 use hindsight_core::{Object, Rejection, scale::scale_of};
-use http::Response;
+use http::{Method, Response};
 use serde_json::Value;
+
+/// Whether a subresource has this method.
+pub(crate) fn allows(subresource: &str, method: &Method) -> bool {
+    match subresource {
+        "" => true,
+        "binding" | "eviction" => *method == Method::POST,
+        "finalize" => *method == Method::PUT,
+        _ => [Method::GET, Method::PUT, Method::PATCH].contains(method),
+    }
+}
 
 /// `get`: the stored bytes, unless another form was asked for.
 pub(crate) fn get(asked: &Asked) -> Result<Response<ApiBody>, Failure> {

@@ -36,9 +36,6 @@ pub(crate) async fn delete(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    if !asked.place.subresource.is_empty() {
-        return Err(Failure::method_not_allowed());
-    }
     let options = Options::read(asked, &body)?;
     let intent = options.intent(asked, asked.key(), None, Rule::Requested);
     let decision = api
@@ -102,7 +99,7 @@ impl Options {
         options.checked()
     }
 
-    fn from_body(body: &Value) -> Result<Self, Failure> {
+    pub(super) fn from_body(body: &Value) -> Result<Self, Failure> {
         let empty = Map::new();
         let members = match body {
             Value::Null => &empty,

@@ -1,6 +1,6 @@
 //! `create`, `update`, `patch`.
 
-use super::show;
+use super::{pod, show};
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::respond;
@@ -23,8 +23,10 @@ pub(crate) async fn create(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    if asked.place.subresource == "binding" || asked.place.subresource == "eviction" {
-        return Err(Failure::method_not_allowed());
+    match asked.place.subresource.as_str() {
+        "binding" => return pod::bind(api, asked, body).await,
+        "eviction" => return pod::evict(api, asked, body).await,
+        _ => {}
     }
     if asked.place.name.is_some() {
         return Err(Failure::method_not_allowed());

@@ -159,9 +159,25 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
             json!({"phase": "Pending", "qosClass": "BestEffort"}),
         );
     }
+    if is(kind, "certificates.k8s.io", "certificatesigningrequests") {
+        name_requester(context, root);
+    }
     if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
         definition::complete(context, document);
     }
+}
+
+/// Who asks for a certificate is what the server knows, not what they say.
+fn name_requester(context: &Context<'_>, root: &mut Map<String, Value>) {
+    let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let actor = &context.command.actor;
+    spec.insert("username".into(), json!(&*actor.user));
+    spec.insert("uid".into(), json!(&*actor.uid));
+    let groups: Vec<&str> = actor.groups.iter().map(|group| &**group).collect();
+    spec.insert("groups".into(), json!(groups));
+    spec.remove("extra");
 }
 
 pub(super) fn shape_namespace(root: &mut Map<String, Value>) {

@@ -1,5 +1,7 @@
 //! `update`: who may overwrite what, and what a subresource shows.
 
+mod approval;
+mod binding;
 mod merge;
 #[cfg(test)]
 mod tests;
@@ -15,6 +17,8 @@ use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
+
+const CERTIFICATES: &str = "certificates.k8s.io";
 
 pub(crate) fn update(context: Context<'_>, intent: &Update) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
@@ -34,6 +38,9 @@ pub(crate) fn update(context: Context<'_>, intent: &Update) -> Result<Decision, 
         stored,
         subresource: &intent.subresource,
     };
+    if change.subresource == "binding" {
+        return change.bind(&sent);
+    }
     change.write(sent, Precondition::Put, intent.validation)
 }
 
@@ -79,6 +86,9 @@ impl Change<'_> {
             &mut next,
             Some(&old),
         ));
+        if is(self.kind, CERTIFICATES, "certificatesigningrequests") {
+            causes.extend(approval::causes(self.subresource, &old, &next));
+        }
         prepare::refuse(self.kind, &self.stored.key.name, causes)?;
         self.generation(&old, &mut next);
         let decided = self.settle(&old, next)?;
@@ -192,6 +202,11 @@ impl Change<'_> {
             if self.subresource != "finalize" {
                 restore(root, old, "spec");
             }
+        }
+        if is(self.kind, CERTIFICATES, "certificatesigningrequests")
+            && let Some(root) = next.as_object_mut()
+        {
+            restore(root, old, "spec");
         }
         if is(
             self.kind,

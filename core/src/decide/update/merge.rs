@@ -1,7 +1,7 @@
 //! Which parts of the sent document a request may write: all but the status, only the status,
 //! only the scale.
 
-use super::{Change, removal};
+use super::{Change, approval, removal};
 use crate::Rejection;
 use crate::kind::Subresource;
 use serde_json::{Map, Value, json};
@@ -14,7 +14,11 @@ pub(super) fn into_stored(
 ) -> Result<Value, Rejection> {
     match change.subresource {
         "" => Ok(whole(change, old, sent)),
-        "status" | "approval" => Ok(status(change, old, sent)),
+        "status" => Ok(status(change, old, sent)),
+        "approval" => {
+            let sent = status(change, old, sent);
+            Ok(approval::approved(old, sent, change.context.command.time))
+        }
         "finalize" => Ok(sent),
         "scale" => scale(change, old, &sent),
         other => Err(Rejection::BadRequest(format!("{other} cannot be written"))),

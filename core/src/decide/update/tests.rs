@@ -174,3 +174,81 @@ fn every_finalizer_and_owner_change_is_a_fact() {
         ]
     ));
 }
+
+fn request() -> (World, Value) {
+    let mut world = World::new();
+    let request = json!({"metadata": {"name": "r"}, "spec": {"request": "Zg==", "username": "root",
+        "signerName": "example.com/s", "usages": ["client auth"]}});
+    let made = world
+        .create("certificatesigningrequests", request)
+        .expect("created");
+    let document = made.outcome.object().document();
+    (world, document)
+}
+
+#[test]
+fn a_certificate_is_approved_through_the_approval_alone_and_for_good() {
+    let (mut world, mut request) = request();
+    let resource = "certificatesigningrequests";
+    assert_ne!(request["spec"]["username"], "root");
+    request["metadata"]["resourceVersion"] = json!("");
+    request["spec"]["signerName"] = json!("example.com/other");
+    let approved = json!({"conditions": [{"type": "Approved", "status": "True"}],
+        "certificate": "Zg=="});
+    request["status"] = approved;
+    let refused = world.update(resource, "status", request.clone());
+    let refused = refused
+        .expect_err("no verdict through the status")
+        .to_string();
+    assert!(
+        refused.contains("may not add a condition of type \"Approved\""),
+        "{refused}"
+    );
+    let written = world
+        .update(resource, "", request.clone())
+        .expect("accepted");
+    assert_eq!(written.commits.len(), 0, "spec and status stay");
+    let written = world.update(resource, "approval", request.clone());
+    let document = written.expect("approved").outcome.object().document();
+    assert_eq!(document["status"]["certificate"], Value::Null);
+    assert!(document["status"]["conditions"][0]["lastUpdateTime"].is_string());
+    assert_eq!(document["spec"]["signerName"], "example.com/s");
+    request["status"] = json!({"conditions": []});
+    let refused = world
+        .update(resource, "approval", request)
+        .expect_err("for good");
+    assert!(refused.to_string().contains("may not remove"), "{refused}");
+}
+
+#[test]
+fn a_pod_is_bound_once_and_to_a_node() {
+    let mut world = World::new();
+    let pod =
+        json!({"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    world.create("pods", pod).expect("created");
+    let mut bind = |target: Value| {
+        let metadata = json!({"name": "p", "annotations": {"by": "me"}});
+        world.update(
+            "pods",
+            "binding",
+            json!({"metadata": metadata, "target": target}),
+        )
+    };
+    for wrong in [json!({"kind": "Pod", "name": "n"}), json!({"kind": "Node"})] {
+        let refused = bind(wrong).expect_err("not a node");
+        assert!(matches!(refused, Rejection::Invalid { .. }), "{refused}");
+    }
+    let bound = bind(json!({"kind": "Node", "name": "n"})).expect("bound");
+    let document = bound.outcome.object().document();
+    assert_eq!(document["spec"]["nodeName"], "n");
+    assert_eq!(document["metadata"]["annotations"]["by"], "me");
+    assert_eq!(document["status"]["conditions"][0]["type"], "PodScheduled");
+    let refused = bind(json!({"name": "m"}))
+        .expect_err("bound already")
+        .to_string();
+    assert_eq!(
+        refused,
+        "Operation cannot be fulfilled on pods/binding \"p\": pod p is already \
+        assigned to node \"n\""
+    );
+}

@@ -1,0 +1,109 @@
+//! What is posted to a pod: its eviction, and the node that it is bound to.
+
+use super::delete::Options;
+use crate::body::{self, ApiBody, Noted};
+use crate::handler::{Api, Asked};
+use crate::respond;
+use crate::status::Failure;
+use bytes::Bytes;
+use hindsight_core::command::{Intent, Update};
+use hindsight_core::{GroupResource, ObjectKey, Rule};
+use http::Response;
+use serde_json::{Value, json};
+
+/// `pods/eviction`: a deletion that a disruption budget could refuse. No controller keeps budgets
+/// here, so none does.
+pub(crate) async fn evict(
+    api: &Api,
+    asked: &Asked,
+    body: Bytes,
+) -> Result<Response<ApiBody>, Failure> {
+    let mut noted = noted(asked)?;
+    let eviction = document(
+        asked,
+        &body,
+        &mut noted,
+        "Eviction",
+        &["policy/v1", "policy/v1beta1"],
+    )?;
+    let named = name(&eviction);
+    let key = asked.key();
+    if !named.is_empty() && named != &*key.name {
+        return Err(Failure::bad_request(
+            "name in URL does not match name in Eviction object",
+        ));
+    }
+    let options = eviction.get("deleteOptions").unwrap_or(&Value::Null);
+    let options = Options::from_body(options)?;
+    let dry_run = asked.params.dry_run("CreateOptions")? || options.dry_run;
+    let intent = options.intent(asked, key, None, Rule::Requested);
+    api.decide(api.command(asked, "create", intent), dry_run)
+        .await?;
+    Ok(done(asked, &noted))
+}
+
+/// `pods/binding`, and `bindings` that name their pod.
+pub(crate) async fn bind(
+    api: &Api,
+    asked: &Asked,
+    body: Bytes,
+) -> Result<Response<ApiBody>, Failure> {
+    let mut noted = noted(asked)?;
+    let binding = document(asked, &body, &mut noted, "Binding", &["v1"])?;
+    let dry_run = asked.params.dry_run("CreateOptions")?;
+    let namespace = asked.place.namespace.as_deref().unwrap_or_default();
+    let pod = asked
+        .place
+        .name
+        .as_deref()
+        .unwrap_or_else(|| name(&binding));
+    let intent = Intent::Update(Update {
+        key: ObjectKey::new(GroupResource::new("", "pods"), namespace, pod),
+        version: "v1".into(),
+        subresource: "binding".into(),
+        object: binding,
+        validation: asked.params.field_validation("CreateOptions")?,
+    });
+    api.decide(api.command(asked, "create", intent), dry_run)
+        .await?;
+    Ok(done(asked, &noted))
+}
+
+fn noted(asked: &Asked) -> Result<Noted, Failure> {
+    Ok(Noted::new(asked.params.field_validation("CreateOptions")?))
+}
+
+fn name(document: &Value) -> &str {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str);
+    name.unwrap_or_default()
+}
+
+/// A body of the kind that the subresource speaks in; unnamed, it is that kind.
+fn document(
+    asked: &Asked,
+    body: &[u8],
+    noted: &mut Noted,
+    kind: &str,
+    versions: &[&str],
+) -> Result<Value, Failure> {
+    let document = body::decode_object(body, respond::syntax(&asked.parts.headers)?, noted)?;
+    let text = |member: &str| document.get(member).map(Value::as_str);
+    let fits = |member: &str, known: &[&str]| {
+        text(member).is_none_or(|text| text.is_some_and(|text| known.contains(&text)))
+    };
+    if document.is_object() && fits("kind", &[kind]) && fits("apiVersion", versions) {
+        return Ok(document);
+    }
+    Err(Failure::bad_request(format!(
+        "the body is not a {kind} of {}",
+        versions.join(" or ")
+    )))
+}
+
+fn done(asked: &Asked, noted: &Noted) -> Response<ApiBody> {
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+        "code": 201});
+    let mut response = respond::json(201, &status, asked.accept.syntax);
+    respond::warn(&mut response, noted.warnings());
+    response
+}

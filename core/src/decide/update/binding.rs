@@ -1,0 +1,111 @@
+//! `pods/binding`: the one way to give a pod its node. Source: `pkg/registry/core/pod/storage`.
+
+use super::Change;
+use crate::decide::commit::Written;
+use crate::decide::delete::decision;
+use crate::decide::prepare;
+use crate::rejection::FieldCause;
+use crate::{Decision, GroupResource, Outcome, Rejection};
+use serde_json::{Map, Value, json};
+
+impl Change<'_> {
+    /// Writes the node of a `Binding` into the pod, once, and adds its annotations.
+    pub(super) fn bind(&self, binding: &Value) -> Result<Decision, Rejection> {
+        let node = self.node(binding)?;
+        let mut pod = self.stored.document();
+        self.is_free(&pod)?;
+        let annotations = binding.pointer("/metadata/annotations");
+        if let Some(Value::Object(annotations)) = annotations {
+            members(prepare::metadata(&mut pod)?, "annotations", |own| {
+                own.extend(annotations.clone());
+            });
+        }
+        let now = self.context.command.time.to_rfc3339();
+        if let Some(root) = pod.as_object_mut() {
+            members(root, "spec", |spec| {
+                drop(spec.insert("nodeName".into(), node.into()));
+            });
+            members(root, "status", |status| scheduled(status, &now));
+        }
+        let written = Written {
+            key: self.stored.key.clone(),
+            document: pod,
+            revision: self.context.state.revision.next(),
+        };
+        let (object, commit) = self.context.write(Some(self.stored), written, Vec::new())?;
+        Ok(decision(vec![commit], Outcome::Updated(object)))
+    }
+
+    fn node(&self, binding: &Value) -> Result<String, Rejection> {
+        let text = |pointer: &str| binding.pointer(pointer).and_then(Value::as_str);
+        let (kind, name) = (text("/target/kind"), text("/target/name"));
+        let mut causes = Vec::new();
+        if let Some(other) = kind.filter(|kind| !matches!(*kind, "" | "Node")) {
+            let supported = ["Node", "<empty>"];
+            causes.push(FieldCause::not_supported("target.kind", other, &supported));
+        }
+        match name.filter(|name| !name.is_empty()) {
+            Some(name) if causes.is_empty() => return Ok(name.to_owned()),
+            Some(_) => {}
+            None => causes.push(FieldCause::required("target.name", "")),
+        }
+        Err(Rejection::Invalid {
+            group: "".into(),
+            kind: "Binding".into(),
+            name: self.stored.key.name.clone(),
+            causes,
+        })
+    }
+
+    /// A pod that goes, that has a node, or that waits at a gate is not bound.
+    fn is_free(&self, pod: &Value) -> Result<(), Rejection> {
+        let name = &self.stored.key.name;
+        let node = pod.pointer("/spec/nodeName").and_then(Value::as_str);
+        let gates = pod
+            .pointer("/spec/schedulingGates")
+            .and_then(Value::as_array);
+        let reason = match node.filter(|node| !node.is_empty()) {
+            _ if self.stored.is_deleting() => {
+                format!("pod {name} is being deleted, cannot be assigned to a host")
+            }
+            Some(node) => format!("pod {name} is already assigned to node \"{node}\""),
+            None if gates.is_some_and(|gates| !gates.is_empty()) => {
+                format!("pod {name} has non-empty .spec.schedulingGates")
+            }
+            None => return Ok(()),
+        };
+        Err(Rejection::Conflict {
+            resource: GroupResource::new("", "pods/binding"),
+            name: name.clone(),
+            reason,
+        })
+    }
+}
+
+/// The condition `PodScheduled` becomes true.
+fn scheduled(status: &mut Map<String, Value>, now: &str) {
+    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+    if conditions.is_null() {
+        *conditions = json!([]);
+    }
+    if let Some(list) = conditions.as_array_mut() {
+        list.retain(|one| one.get("type") != Some(&json!("PodScheduled")));
+        list.push(
+            json!({"type": "PodScheduled", "status": "True", "lastProbeTime": null,
+            "lastTransitionTime": now}),
+        );
+    }
+}
+
+/// Changes a member that is an object, made where it is absent.
+fn members(
+    parent: &mut Map<String, Value>,
+    name: &str,
+    change: impl FnOnce(&mut Map<String, Value>),
+) {
+    let member = parent.entry(name).or_insert_with(|| json!({}));
+    if !member.is_object() {
+        *member = json!({});
+    }
+    member.as_object_mut().map(change);
+}
