@@ -13,6 +13,8 @@ use hindsight_core::Revision;
 pub const FRAME_FORMAT: u8 = 1;
 const MAGIC: &[u8; 4] = b"HSLF";
 const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
+/// Magic, format and first revision come before the number of commits.
+const COMMITS_AT: usize = 4 + 1 + 8;
 const CHECKSUM_BYTES: usize = 4;
 
 /// The hash of a frame; all zero before the first.
@@ -91,6 +93,13 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
         previous,
         payload: rest,
     })
+}
+
+/// Where the frame after this one begins, as far as its header can be believed; never before it.
+pub(crate) fn end(first: Revision, bytes: &[u8]) -> Option<Revision> {
+    let commits = bytes.get(COMMITS_AT..)?.first_chunk::<4>()?;
+    let commits = u64::from(u32::from_le_bytes(*commits)).max(1);
+    first.0.checked_add(commits).map(Revision)
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {

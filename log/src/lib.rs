@@ -3,6 +3,7 @@
 //!
 //! Open a [`Log`] on a [`Storage`], submit commands to its [`Writer`], read with its [`Reader`].
 
+mod chain;
 mod codec;
 mod error;
 mod frame;

@@ -1,5 +1,6 @@
 //! Reads commits back: by revision, from a revision on, and the whole state at a point.
 
+use crate::chain::Chain;
 use crate::frame::{self, Hash};
 use crate::{Error, Storage, codec};
 use hindsight_core::{Commit, Revision, State, Time, apply};
@@ -22,6 +23,15 @@ impl Reader {
     /// Reads this storage.
     pub fn new(storage: Arc<dyn Storage>) -> Self {
         Self { storage }
+    }
+
+    /// The last revision that was written; zero in an empty log.
+    pub fn newest(&self) -> Result<Revision, Error> {
+        let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
+            return Ok(Revision::ZERO);
+        };
+        let last = read(&bytes, first)?.commits.pop();
+        Ok(last.map_or(first, |commit| commit.revision))
     }
 
     /// The commit at this revision, if it was written.
@@ -99,60 +109,8 @@ impl Reader {
 
     /// Frames that hold revisions from `from` on, each checked and chained to the one before.
     pub(crate) fn frames(&self, from: Revision) -> impl Iterator<Item = Result<Read, Error>> {
-        let mut chain = Chain {
-            reader: self.clone(),
-            next: Some(from),
-            expected: None,
-        };
+        let mut chain = Chain::new(Arc::clone(&self.storage), from);
         std::iter::from_fn(move || chain.advance().transpose())
-    }
-}
-
-/// Walks forward and holds each frame against the one before.
-struct Chain {
-    reader: Reader,
-    next: Option<Revision>,
-    expected: Option<(Revision, Hash)>,
-}
-
-impl Chain {
-    fn advance(&mut self) -> Result<Option<Read>, Error> {
-        let Some(next) = self.next.take() else {
-            return Ok(None);
-        };
-        let storage = &self.reader.storage;
-        let found = match self.expected {
-            Some(_) => storage.at_or_after(next)?,
-            None => match storage.at_or_before(next)? {
-                Some(found) => Some(found),
-                None => storage.at_or_after(next)?,
-            },
-        };
-        let Some((first, bytes)) = found else {
-            return Ok(None);
-        };
-        let frame = read(&bytes, first)?;
-        let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
-        if wanted != first {
-            return Err(Error::corrupt(
-                wanted,
-                format!("the next record is {first}"),
-            ));
-        }
-        if hash != frame.previous || (first == Revision(1) && hash != Hash::default()) {
-            return Err(Error::corrupt(
-                first,
-                "it does not follow the record before it",
-            ));
-        }
-        let end = frame
-            .commits
-            .last()
-            .map_or(first, |commit| commit.revision)
-            .next();
-        self.expected = Some((end, frame.hash));
-        self.next = Some(end);
-        Ok(Some(frame))
     }
 }
 

@@ -23,7 +23,10 @@ impl Verify {
         let Source::Directory { reader, .. } = self.directory.source()? else {
             bail!("a server holds the directory; stop it first, then verify");
         };
-        let report = verify(&reader, |_| {})?;
+        let bar = show::progress(reader.newest().unwrap_or_default().0);
+        let report = verify(&reader, |revision| bar.set_position(revision.0));
+        bar.finish_and_clear();
+        let report = report?;
         let time =
             |time: Option<hindsight_core::Time>| time.map(hindsight_core::Time::to_rfc3339_micros);
         let document = json!({
@@ -63,7 +66,14 @@ impl Replay {
         let document = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let until = Revision(self.until.unwrap_or(u64::MAX));
-                let state = reader.state_at(empty_state(), until)?;
+                let bar = show::progress(reader.newest().unwrap_or_default().min(until).0);
+                let state = reader.fold(
+                    empty_state(),
+                    |commit| commit.revision <= until,
+                    |revision| bar.set_position(revision.0),
+                );
+                bar.finish_and_clear();
+                let state = state?;
                 json!({"revision": state.revision, "hash": state.hash()})
             }
             Source::Server => {
