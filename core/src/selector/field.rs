@@ -1,49 +1,11 @@
-//! `fieldSelector`: equality on a few paths of a kind.
+//! `fieldSelector`: equality on a few fields of a kind. Source: apimachinery's
+//! `fields/selector.go`.
+
+mod labels;
 
 use crate::kind::Kind;
+use labels::Source;
 use serde_json::Value;
-
-/// Paths that built-in kinds allow beside name and namespace. Source: the conversion functions
-/// and `SelectableFields` of upstream's types.
-const BUILTIN: &[(&str, &[&str])] = &[
-    (
-        "pods",
-        &[
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        ],
-    ),
-    ("nodes", &["spec.unschedulable"]),
-    ("secrets", &["type"]),
-    ("namespaces", &["status.phase"]),
-    ("jobs", &["status.successful"]),
-    ("replicasets", &["status.replicas"]),
-    ("replicationcontrollers", &["status.replicas"]),
-    ("certificatesigningrequests", &["spec.signerName"]),
-    ("services", &["spec.clusterIP", "spec.type"]),
-    (
-        "events",
-        &[
-            "involvedObject.kind",
-            "involvedObject.namespace",
-            "involvedObject.name",
-            "involvedObject.uid",
-            "involvedObject.apiVersion",
-            "involvedObject.resourceVersion",
-            "involvedObject.fieldPath",
-            "reason",
-            "reportingComponent",
-            "source",
-            "type",
-        ],
-    ),
-];
 
 /// A parsed field selector.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -53,7 +15,7 @@ pub struct FieldSelector {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Term {
-    path: String,
+    source: Source,
     value: String,
     equal: bool,
 }
@@ -61,15 +23,23 @@ struct Term {
 impl FieldSelector {
     /// Reads a selector and checks that the kind knows its fields.
     pub fn parse(text: &str, kind: &Kind, version: &str) -> Result<Self, String> {
-        let mut terms = Vec::new();
-        for part in split(text).iter().filter(|part| !part.is_empty()) {
-            let term = term(part)
-                .ok_or_else(|| format!("invalid selector: '{part}'; can't understand '{part}'"))?;
-            if !is_known(&term.path, kind, version) {
-                return Err(format!("field label not supported: {}", term.path));
-            }
-            terms.push(term);
+        let mut parts = split(text);
+        parts.retain(|part| !part.is_empty());
+        parts.sort_unstable();
+        let mut read = Vec::with_capacity(parts.len());
+        for part in parts {
+            let (label, value, equal) = term(part)
+                .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
+            read.push((label, unescape(value)?, equal));
         }
+        let terms = read.into_iter().map(|(label, value, equal)| {
+            Ok(Term {
+                source: labels::source(label, kind, version)?,
+                value,
+                equal,
+            })
+        });
+        let terms = terms.collect::<Result<_, String>>()?;
         Ok(Self { terms })
     }
 
@@ -80,97 +50,284 @@ impl FieldSelector {
 
     /// The one name that it allows, if it asks for one.
     pub fn exact_name(&self) -> Option<&str> {
-        let named = |term: &&Term| term.equal && term.path == "metadata.name";
+        let named = |term: &&Term| term.equal && term.source == Source::Name;
         self.terms
             .iter()
             .find(named)
             .map(|term| term.value.as_str())
     }
 
-    /// Whether it can be answered from name and namespace alone.
+    /// Whether it cannot be answered from name and namespace alone.
     pub fn needs_body(&self) -> bool {
-        self.terms
-            .iter()
-            .any(|term| !term.path.starts_with("metadata."))
+        let in_body = |term: &Term| matches!(term.source, Source::Body { .. });
+        self.terms.iter().any(in_body)
     }
 
     /// Whether an object matches. The body is read only where [`Self::needs_body`] says so.
     pub fn matches(&self, namespace: &str, name: &str, body: &Value) -> bool {
         self.terms.iter().all(|term| {
-            let found = match term.path.as_str() {
-                "metadata.name" => name.to_owned(),
-                "metadata.namespace" => namespace.to_owned(),
-                path => value_at(body, path),
+            let same = match &term.source {
+                Source::Name => term.value == name,
+                Source::Namespace => term.value == namespace,
+                Source::Body { paths, default } => term.value == value_at(body, paths, default),
             };
-            (found == term.value) == term.equal
+            same == term.equal
         })
     }
 }
 
-fn is_known(path: &str, kind: &Kind, version: &str) -> bool {
-    let custom = || {
-        let version = kind.served(version);
-        version.is_some_and(|version| {
-            version
-                .selectable_fields
-                .iter()
-                .any(|field| field.trim_start_matches('.') == path)
-        })
-    };
-    let builtin = || {
-        let row = BUILTIN
-            .iter()
-            .find(|(resource, _)| *resource == &*kind.resource.resource);
-        !kind.is_custom() && row.is_some_and(|(_, paths)| paths.contains(&path))
-    };
-    path == "metadata.name" || path == "metadata.namespace" || builtin() || custom()
-}
-
-/// The text of a value; an absent one is empty, an absent boolean of a pod is false.
-fn value_at(body: &Value, path: &str) -> String {
-    if path == "source" {
-        return value_at(body, "source.component");
-    }
-    let pointer = format!("/{}", path.replace('.', "/"));
-    match body.pointer(&pointer) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Null) | None if matches!(path, "spec.unschedulable" | "spec.hostNetwork") => {
-            "false".into()
-        }
-        Some(Value::Null) | None => String::new(),
-        Some(other) => other.to_string(),
-    }
+/// The text of the first value that says something.
+fn value_at(body: &Value, paths: &[String], default: &str) -> String {
+    let texts = paths.iter().filter_map(|path| match body.pointer(path)? {
+        Value::String(text) => Some(text.clone()),
+        other @ (Value::Bool(_) | Value::Number(_)) => Some(other.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    });
+    let mut texts = texts.filter(|text| !text.is_empty());
+    texts.next().unwrap_or_else(|| default.to_owned())
 }
 
 /// Splits at commas that are not escaped.
-fn split(text: &str) -> Vec<String> {
-    let mut parts = vec![String::new()];
-    let mut escaped = false;
-    for one in text.chars() {
+fn split(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut escaped) = (0, false);
+    for (index, one) in text.char_indices() {
         if one == ',' && !escaped {
-            parts.push(String::new());
-            continue;
+            parts.push(text.get(start..index).unwrap_or_default());
+            start = index + 1;
         }
         escaped = one == '\\' && !escaped;
-        if let Some(part) = parts.last_mut() {
-            part.push(one);
-        }
     }
+    parts.push(text.get(start..).unwrap_or_default());
     parts
 }
 
-fn term(part: &str) -> Option<Term> {
-    let (path, value, equal) = if let Some((path, value)) = part.split_once("!=") {
-        (path, value, false)
-    } else if let Some((path, value)) = part.split_once("==") {
-        (path, value, true)
-    } else {
-        let (path, value) = part.split_once('=')?;
-        (path, value, true)
+/// Label, value and whether they must agree, around the first operator.
+fn term(part: &str) -> Option<(&str, &str, bool)> {
+    let at = |(index, _)| {
+        let (label, rest) = part.split_at(index);
+        let operators = [("!=", false), ("==", true), ("=", true)];
+        let mut found = operators.iter();
+        found.find_map(|(sign, equal)| Some((label, rest.strip_prefix(sign)?, *equal)))
     };
-    Some(Term {
-        path: path.into(),
-        value: value.replace('\\', ""),
-        equal,
-    })
+    part.char_indices().find_map(at)
+}
+
+fn unescape(value: &str) -> Result<String, String> {
+    let mut text = String::with_capacity(value.len());
+    let mut rest = value.chars();
+    while let Some(one) = rest.next() {
+        match one {
+            '\\' => match rest.next() {
+                Some(escaped @ ('\\' | ',' | '=')) => text.push(escaped),
+                other => {
+                    let sequence = other.map_or_else(|| "\\".into(), |one| format!("\\{one}"));
+                    let why = "invalid field selector: invalid escape sequence";
+                    return Err(format!("{why}: {sequence}"));
+                }
+            },
+            // Upstream writes the character as its number.
+            ',' | '=' => {
+                let why = "invalid field selector: unescaped character in value";
+                return Err(format!("{why}: {}", u32::from(one)));
+            }
+            other => text.push(other),
+        }
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+    use crate::kind::{Origin, Scope};
+    use serde_json::json;
+
+    fn kind(group: &str, resource: &str) -> Kind {
+        let mut kinds = builtin::kinds().into_iter();
+        let named =
+            |kind: &Kind| (&*kind.resource.group, &*kind.resource.resource) == (group, resource);
+        kinds.find(named).expect(resource)
+    }
+
+    fn custom(scope: Scope) -> Kind {
+        let mut kind = kind("", "pods");
+        kind.scope = scope;
+        kind.origin = Origin::Custom {
+            definition: "u".into(),
+            terminating: false,
+        };
+        kind.versions[0].selectable_fields = vec![".spec.hostNetwork".into(), ".spec.n".into()];
+        kind
+    }
+
+    #[test]
+    fn selectors_match_the_fields_of_their_kind() {
+        let pod = json!({"spec": {"nodeName": "n"}, "status": {"phase": "Running", "podIPs": [{"ip": "1.2.3.4"}]}});
+        let job = json!({"status": {"succeeded": 2}});
+        let event = json!({"involvedObject": {"name": "p"}, "reportingComponent": "c"});
+        let new_event = json!({"regarding": {"name": "p"}, "reportingController": "c"});
+        let none = json!({});
+        for (group, resource, body, selector, expected) in [
+            (
+                "",
+                "pods",
+                &pod,
+                "metadata.name=a,metadata.namespace==b",
+                true,
+            ),
+            ("", "pods", &pod, "metadata.name!=a", false),
+            (
+                "",
+                "pods",
+                &pod,
+                "status.phase=Running,spec.nodeName!=m,",
+                true,
+            ),
+            ("", "pods", &pod, "spec.host=n", true),
+            ("", "pods", &pod, "spec.hostNetwork=false", true),
+            ("", "pods", &pod, "status.podIP=1.2.3.4", true),
+            ("", "pods", &pod, "status.podIPs=1.2.3.4", false),
+            ("", "nodes", &none, "spec.unschedulable=false", true),
+            ("batch", "jobs", &job, "status.successful=2", true),
+            ("batch", "jobs", &none, "status.successful=0", true),
+            ("apps", "replicasets", &none, "status.replicas=0", true),
+            (
+                "",
+                "events",
+                &event,
+                "involvedObject.name=p,source=c,reportingComponent=c",
+                true,
+            ),
+            (
+                "events.k8s.io",
+                "events",
+                &new_event,
+                "regarding.name=p,reportingController=c",
+                true,
+            ),
+            ("", "configmaps", &none, "metadata.name=a=", false),
+        ] {
+            match FieldSelector::parse(selector, &kind(group, resource), "v1") {
+                Ok(parsed) => assert_eq!(parsed.matches("b", "a", body), expected, "{selector}"),
+                Err(why) => assert!(!expected, "{selector}: {why}"),
+            }
+        }
+    }
+
+    #[test]
+    fn fields_of_a_custom_kind_have_no_defaults() {
+        for (selector, body, expected) in [
+            ("spec.hostNetwork=false", json!({}), false),
+            ("spec.hostNetwork=", json!({}), true),
+            (
+                "spec.hostNetwork=true",
+                json!({"spec": {"hostNetwork": true}}),
+                true,
+            ),
+            ("spec.n=5", json!({"spec": {"n": 5}}), true),
+        ] {
+            let parsed = FieldSelector::parse(selector, &custom(Scope::Namespaced), "v1");
+            let parsed = parsed.expect(selector);
+            assert!(parsed.needs_body());
+            assert_eq!(parsed.matches("b", "a", &body), expected, "{selector}");
+        }
+    }
+
+    #[test]
+    fn what_a_kind_does_not_know_is_refused_as_kubernetes_refuses_it() {
+        let default =
+            "\"a\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"";
+        let plain = "field label not supported: ";
+        for (kind, selector, expected) in [
+            (kind("", "pods"), "a=b", format!("{plain}a")),
+            (
+                kind("", "pods"),
+                "status.qosClass=b",
+                format!("{plain}status.qosClass"),
+            ),
+            (kind("", "configmaps"), "a=b", default.into()),
+            (
+                kind("batch", "jobs"),
+                "a=b",
+                "field label \"a\" not supported for Job".into(),
+            ),
+            (
+                kind("", "nodes"),
+                "metadata.namespace=",
+                format!("{plain}metadata.namespace"),
+            ),
+            (
+                kind("", "namespaces"),
+                "metadata.namespace=",
+                format!("{plain}metadata.namespace"),
+            ),
+            (
+                kind("", "events"),
+                "regarding.name=b",
+                format!("{plain}regarding.name"),
+            ),
+            (
+                custom(Scope::Namespaced),
+                "spec.x=b",
+                format!("{plain}spec.x"),
+            ),
+            (
+                custom(Scope::Cluster),
+                "metadata.namespace=",
+                format!("{plain}metadata.namespace"),
+            ),
+            (
+                kind("", "pods"),
+                " metadata.name=a",
+                format!("{plain} metadata.name"),
+            ),
+        ] {
+            assert_eq!(
+                FieldSelector::parse(selector, &kind, "v1"),
+                Err(expected),
+                "{selector}"
+            );
+        }
+        let cluster_roles = kind("rbac.authorization.k8s.io", "clusterroles");
+        assert!(FieldSelector::parse("metadata.namespace=", &cluster_roles, "v1").is_ok());
+    }
+
+    #[test]
+    fn values_are_unescaped() {
+        let pods = kind("", "pods");
+        for (selector, name) in [
+            (r"metadata.name=a\,b", "a,b"),
+            (r"metadata.name=a\=b", "a=b"),
+            (r"metadata.name==a\\", r"a\"),
+            ("metadata.name=a ", "a "),
+        ] {
+            let parsed = FieldSelector::parse(selector, &pods, "v1").expect(selector);
+            assert_eq!(parsed.exact_name(), Some(name), "{selector}");
+        }
+        let unescaped = "invalid field selector: unescaped character in value: 61";
+        for (selector, why) in [
+            ("metadata.name=a=b", unescaped),
+            ("metadata.name=a!=b", unescaped),
+            (
+                r"metadata.name=a\b",
+                r"invalid field selector: invalid escape sequence: \b",
+            ),
+            (
+                r"metadata.name=a\",
+                r"invalid field selector: invalid escape sequence: \",
+            ),
+            (
+                "x,metadata.name",
+                "invalid selector: 'x,metadata.name'; can't understand 'metadata.name'",
+            ),
+        ] {
+            assert_eq!(
+                FieldSelector::parse(selector, &pods, "v1"),
+                Err(why.into()),
+                "{selector}"
+            );
+        }
+    }
 }
