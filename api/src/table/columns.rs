@@ -1,17 +1,27 @@
 //! Which columns a kind has: a table for the common built-in ones, the definition's own for custom
 //! ones. Source: upstream's `pkg/printers/internalversion`.
 
-use hindsight_core::kind::{Kind, Version};
+use super::jsonpath::JsonPath;
+use hindsight_core::kind::{Kind, PrinterColumn, Version};
 
 /// One column, and where its cells come from.
 #[derive(Debug, Clone)]
 pub(super) struct Column {
     pub(super) name: String,
     pub(super) type_name: String,
-    pub(super) format: &'static str,
+    pub(super) format: String,
     pub(super) description: String,
     pub(super) priority: i64,
-    pub(super) source: String,
+    pub(super) source: Source,
+}
+
+/// Where the cells of a column come from.
+#[derive(Debug, Clone)]
+pub(super) enum Source {
+    /// A row of the table below.
+    Named(&'static str),
+    /// The path of a custom kind's column.
+    Path(JsonPath),
 }
 
 /// `Heading=source`, a `+` before it where only a wide table shows it. A source is a path, or one
@@ -96,23 +106,14 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
     let mut columns = vec![Column {
         name: "Name".into(),
         type_name: "string".into(),
-        format: "name",
+        format: "name".into(),
         description: "Name must be unique within a namespace.".into(),
         priority: 0,
-        source: "metadata.name".into(),
+        source: Source::Named("metadata.name"),
     }];
     if kind.is_custom() && !version.columns.is_empty() {
-        columns.extend(version.columns.iter().map(|column| Column {
-            name: column.name.to_string(),
-            type_name: column.type_name.to_string(),
-            format: "",
-            description: column.description.to_string(),
-            priority: column.priority,
-            source: match &*column.type_name {
-                "date" => format!("@since {}", column.json_path.trim_start_matches('.')),
-                _ => column.json_path.trim_start_matches('.').to_owned(),
-            },
-        }));
+        // A path that is none ends the table, as it does upstream.
+        columns.extend(version.columns.iter().map_while(custom));
         return columns;
     }
     let row = ROWS
@@ -125,16 +126,33 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
     columns
 }
 
-fn builtin(text: &str) -> Option<Column> {
+fn custom(column: &PrinterColumn) -> Option<Column> {
+    let description = if column.description.is_empty() {
+        let path = &column.json_path;
+        format!("Custom resource definition column (in JSONPath format): {path}")
+    } else {
+        column.description.to_string()
+    };
+    Some(Column {
+        name: column.name.to_string(),
+        type_name: column.type_name.to_string(),
+        format: column.format.to_string(),
+        description,
+        priority: column.priority,
+        source: Source::Path(JsonPath::parse(&column.json_path)?),
+    })
+}
+
+fn builtin(text: &'static str) -> Option<Column> {
     let (name, source) = text.split_once('=')?;
     let wide = name.starts_with('+');
     let number = source.starts_with('#');
     Some(Column {
         name: name.trim_start_matches('+').into(),
         type_name: if number { "integer" } else { "string" }.into(),
-        format: "",
+        format: String::new(),
         description: String::new(),
         priority: i64::from(wide),
-        source: source.into(),
+        source: Source::Named(source),
     })
 }

@@ -1,0 +1,166 @@
+//! JSON paths of printer columns, as kubectl's library reads them.
+//! Source: `client-go/util/jsonpath`.
+
+mod evaluate;
+mod parse;
+
+use serde_json::Value;
+
+/// A path that was read.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct JsonPath {
+    steps: Vec<Step>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Step {
+    /// `.name`, `['name']`.
+    Field(String),
+    /// `.*`, `[*]` of an object.
+    Wildcard,
+    /// `..`: the value and everything inside of it.
+    Descend,
+    /// `[start:end:step]`, `[index]`.
+    Slice(Slice),
+    /// `[a,b]`.
+    Union(Vec<JsonPath>),
+    /// `[?(@.name=="x")]`.
+    Filter(Filter),
+    /// A text, number or truth value in a filter.
+    Literal(Value),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slice {
+    start: Option<i64>,
+    end: Option<i64>,
+    step: Option<i64>,
+    /// One index was given, and the end was derived from it.
+    single: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+struct Filter {
+    left: JsonPath,
+    /// Without a comparison the left side must find something.
+    right: Option<(Comparison, JsonPath)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Comparison {
+    Equal,
+    Unequal,
+    Less,
+    LessOrEqual,
+    Greater,
+    GreaterOrEqual,
+}
+
+impl JsonPath {
+    /// Reads a path; nothing where it is none.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        parse::path(text)
+    }
+
+    /// The first value that the path leads to.
+    pub(super) fn first(&self, document: &Value) -> Option<Value> {
+        evaluate::evaluate(&self.steps, document).into_iter().next()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const FOUND: &str = r#"
+.metadata.name | "n"
+.spec.replicas | 3
+.spec.absent | nothing
+.metadata.annotations['example\.com/a'] | "slash"
+.metadata.annotations['example.com/a'] | nothing
+.metadata.annotations.example\.com/a | "slash"
+.metadata.annotations['b\.c'] | "dot"
+.status.conditions[0].type | "Ready"
+.status.conditions[-1].type | "Synced"
+.status.conditions[7].type | nothing
+.status.conditions[1:].type | "Synced"
+.status.conditions[:1].type | "Ready"
+.status.conditions[0:2:2].type | "Ready"
+.status.conditions[*].type | "Ready"
+.status.conditions[0,1].status | "True"
+.status.conditions[?(@.type=="Synced")].status | "False"
+.status.conditions[?(@.type=='Synced')].status | "False"
+.status.conditions[?(@.type != "Ready")].status | "False"
+.status.conditions[?(@.type=="None")].status | nothing
+.status.conditions[?(@.reason)].type | "Synced"
+.status.conditions[?(@.count>2)].type | "Synced"
+.status.conditions[?(@.count>=2.5)].type | "Synced"
+.status.conditions[?(@.good==true)].type | "Ready"
+.status.conditions[?(@.type=="a)b")].type | nothing
+.spec.map.* | 1
+.spec['map']['x'] | 1
+..count | 1
+.spec..deep | "d"
+.status.conditions | [{"count": 1, "good": true, "status": "True", "type": "Ready"}, {"count": 3, "good": false, "reason": "R", "status": "False", "type": "Synced"}]
+.metadata.name[0] | nothing
+.metadata.name.x | nothing
+. | nothing
+"#;
+
+    fn document() -> Value {
+        json!({
+            "metadata": {"name": "n", "annotations": {"example.com/a": "slash", "b.c": "dot"}},
+            "spec": {"replicas": 3, "map": {"x": 1}, "a": {"b": [{"deep": "d"}]}},
+            "status": {"conditions": [
+                {"type": "Ready", "status": "True", "count": 1, "good": true},
+                {"type": "Synced", "status": "False", "count": 3, "good": false, "reason": "R"},
+            ]},
+        })
+    }
+
+    #[test]
+    fn paths_lead_where_kubectl_goes() {
+        let document = document();
+        for row in FOUND.lines().filter(|row| !row.is_empty()) {
+            let (path, expected) = row.split_once(" | ").expect(row);
+            let parsed = JsonPath::parse(path).expect(path);
+            let expected = serde_json::from_str(expected).ok();
+            assert_eq!(parsed.first(&document), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_is_not_read() {
+        for path in [
+            ".a[",
+            ".a[x]",
+            ".a[\"x\"]",
+            ".a[?(@.b]",
+            ".a[?(@.b==\"x)]",
+            ".a[?(@.b=~1)]",
+            "....a",
+            ".a}",
+            ".a[1:2:3:4]",
+            ".a end",
+        ] {
+            assert_eq!(JsonPath::parse(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_finds_only_so_much() {
+        let document = json!({"l": vec![json!({"l": vec![json!(1); 200]}); 200]});
+        for path in [".l[*].l[*]", "..", "..l..", ".l[*]['l','l'][*]"] {
+            let parsed = JsonPath::parse(path).expect(path);
+            let found = evaluate::evaluate(&parsed.steps, &document);
+            assert!(!found.is_empty() && found.len() <= 10_000, "{path}");
+        }
+    }
+
+    #[test]
+    fn deep_filters_are_not_read() {
+        let nested = format!(".a{}@{}", "[?(@.b".repeat(100), ")]".repeat(100));
+        assert_eq!(JsonPath::parse(&nested), None);
+    }
+}
