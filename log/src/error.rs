@@ -26,6 +26,28 @@ pub enum Error {
         /// What did not agree.
         reason: String,
     },
+    /// The log ends before a record that somebody was told of.
+    #[error(
+        "the log ends at revision {newest}, and revision {acknowledged} was acknowledged: the records \
+         after {newest} are lost; restore a backup of the whole data directory, or, to go on without \
+         them, move its file events.tail aside"
+    )]
+    Lost {
+        /// The last revision that is known to have been acknowledged.
+        acknowledged: Revision,
+        /// The last revision that is there.
+        newest: Revision,
+    },
+    /// The log is whole, and it is not the one that was acknowledged.
+    #[error(
+        "the record at revision {revision} is not the one that was acknowledged: the files of the data \
+         directory are of different times; nothing was changed; restore all of them from one backup, \
+         or, to take the log as it is, move the file events.tail aside"
+    )]
+    Diverged {
+        /// The last revision that is known to have been acknowledged.
+        revision: Revision,
+    },
     /// Written by a later release.
     #[error(
         "the log has format {found} and this release knows up to {known}; use the release that \

@@ -11,6 +11,7 @@ mod lock;
 mod log;
 mod reader;
 mod storage;
+mod tail;
 mod verify;
 mod writer;
 
@@ -22,5 +23,6 @@ pub use reader::Reader;
 pub use storage::memory::MemoryStorage;
 pub use storage::sled::SledStorage;
 pub use storage::{Storage, Stored};
+pub use tail::Tail;
 pub use verify::{Report, verify};
 pub use writer::{Publish, Reply, Submitted, WriteError, Writer};

@@ -1,9 +1,8 @@
 //! A log, opened: recovered state, reader and writer.
 
 use crate::frame::Hash;
-use crate::{Error, Publish, Reader, Storage, Writer};
-use hindsight_core::Revision;
-use hindsight_core::{State, apply};
+use crate::{Error, Publish, Reader, Storage, Tail, Writer};
+use hindsight_core::{Revision, State, apply};
 use std::sync::Arc;
 
 /// An open log.
@@ -16,21 +15,20 @@ pub struct Log {
 }
 
 impl Log {
-    /// Reads the whole log and folds it into `empty`; refuses a log with a damaged record.
+    /// Reads the whole log and folds it into `empty`; refuses a log with a damaged record, and one
+    /// that ends before what was acknowledged.
     pub fn open(storage: Arc<dyn Storage>, empty: State) -> Result<(Self, State), Error> {
         let reader = Reader::new(Arc::clone(&storage));
         let mut state = empty;
         let mut hash = Hash::default();
-        for frame in reader.frames(Revision(1)) {
+        for frame in reader.whole()? {
             let frame = frame?;
             for commit in &frame.commits {
-                if commit.revision != state.revision.next() {
-                    return Err(Error::corrupt(state.revision.next(), "it is missing"));
-                }
                 apply(&mut state, commit);
             }
             hash = frame.hash;
         }
+        settle(&*storage, state.revision, hash)?;
         Ok((
             Self {
                 reader,
@@ -45,4 +43,14 @@ impl Log {
     pub fn start(self, state: State, publish: Box<dyn Publish>) -> Result<Writer, Error> {
         Writer::start(self.storage, state, self.hash, publish)
     }
+}
+
+/// What was found may have been appended and not synced before a kill; nobody may see it before it
+/// is durable.
+fn settle(storage: &dyn Storage, revision: Revision, hash: Hash) -> Result<(), Error> {
+    storage.sync()?;
+    if revision > Revision::ZERO {
+        storage.witness(&Tail { revision, hash });
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 use crate::chain::Chain;
 use crate::frame::{self, Hash};
+use crate::tail::Whole;
 use crate::{Error, Storage, codec};
 use hindsight_core::{Commit, Revision, State, Time, apply};
 use std::sync::Arc;
@@ -105,6 +106,11 @@ impl Reader {
     /// first later commit ends it.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
         self.fold(empty, |commit| commit.time <= time, |_| {})
+    }
+
+    /// Every frame, without a gap and as far as was acknowledged.
+    pub(crate) fn whole(&self) -> Result<impl Iterator<Item = Result<Read, Error>>, Error> {
+        Whole::new(self.frames(Revision(1)), &*self.storage)
     }
 
     /// Frames that hold revisions from `from` on, each checked and chained to the one before.

@@ -4,14 +4,17 @@
 pub(crate) mod conformance;
 pub(crate) mod memory;
 pub(crate) mod sled;
+mod witness;
 
-use crate::Error;
+use crate::{Error, Tail};
 use hindsight_core::Revision;
 
 /// A frame as stored: its first revision and its bytes.
 pub type Stored = (Revision, Vec<u8>);
 
-/// Where frames are kept. One writer appends; any number of readers read what was appended.
+/// Where frames are kept. One writer appends; any number of readers read what was appended. After a
+/// crash it shows everything up to the last sync and, of what was appended since, the first frames or
+/// none, each of them whole.
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Adds a frame. It is durable only after [`Self::sync`].
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error>;
@@ -24,4 +27,11 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
 
     /// The frame with the largest first revision that is not above `until`.
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error>;
+
+    /// Notes that everything up to here is synced and is about to be acknowledged. The note may be
+    /// lost with the power, and an older one be found; it is never ahead of what was synced.
+    fn witness(&self, tail: &Tail);
+
+    /// The newest note that was found when the storage was opened.
+    fn witnessed(&self) -> Result<Option<Tail>, Error>;
 }

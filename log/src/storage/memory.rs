@@ -1,7 +1,7 @@
 //! Frames in memory: for tests and for control planes that need not outlive their process.
 
 use super::{Storage, Stored};
-use crate::Error;
+use crate::{Error, Tail};
 use hindsight_core::Revision;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
@@ -37,5 +37,12 @@ impl Storage for MemoryStorage {
             .range(..=until)
             .next_back()
             .map(|(first, bytes)| (*first, bytes.clone())))
+    }
+
+    /// Nothing outlives the process, so nothing needs to be witnessed.
+    fn witness(&self, _: &Tail) {}
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
     }
 }

@@ -1,8 +1,9 @@
 //! Frames in sled. Its `flush` does not fsync, so this file does: the database file after every
 //! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
 
+use super::witness::WitnessFile;
 use super::{Storage, Stored};
-use crate::Error;
+use crate::{Error, Tail};
 use hindsight_core::Revision;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,8 @@ pub struct SledStorage {
     database: ::sled::Db,
     tree: ::sled::Tree,
     file: File,
+    witness: WitnessFile,
+    witnessed: Option<Tail>,
 }
 
 impl SledStorage {
@@ -43,10 +46,13 @@ impl SledStorage {
             .open_tree(TREE)
             .map_err(|error| engine("opening", &error))?;
         let file = File::open(directory.join("db")).map_err(io("opening the database of"))?;
+        let (witness, witnessed) = WitnessFile::open(&directory.with_extension("tail"))?;
         let storage = Self {
             database,
             tree,
             file,
+            witness,
+            witnessed,
         };
         if is_new {
             storage.sync()?;
@@ -82,6 +88,14 @@ impl Storage for SledStorage {
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         let previous = self.tree.range(..=until.0.to_be_bytes()).next_back();
         stored(previous)
+    }
+
+    fn witness(&self, tail: &Tail) {
+        self.witness.note(tail);
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(self.witnessed)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Commits to frames: packed, chained, handed to storage.
 
 use crate::frame::{self, Hash};
-use crate::{Error, Storage, codec};
+use crate::{Error, Storage, Tail, codec};
 use hindsight_core::{Change, Commit};
 use std::sync::Arc;
 
@@ -45,7 +45,14 @@ impl Frames {
             pending.push(&change.commit);
         }
         self.append(&pending)?;
-        self.storage.sync()
+        self.storage.sync()?;
+        if let Some(newest) = pending.last() {
+            self.storage.witness(&Tail {
+                revision: newest.revision,
+                hash: self.last,
+            });
+        }
+        Ok(())
     }
 
     fn append(&mut self, commits: &[&Commit]) -> Result<(), Error> {

@@ -1,7 +1,7 @@
 //! The writer over recording and failing storages.
 
 use super::{Publish, Reply, Submitted, WriteError, Writer};
-use crate::{Error, Log, MemoryStorage, Report, Storage, Stored, verify};
+use crate::{Error, Log, MemoryStorage, Report, Storage, Stored, Tail, verify};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -11,6 +11,9 @@ use hindsight_core::{
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+
+/// What was found is synced before it is shown.
+const AT_OPEN: usize = 1;
 
 #[derive(Debug, Default)]
 struct Recording {
@@ -42,6 +45,12 @@ impl Storage for Recording {
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         self.inner.at_or_before(until)
+    }
+
+    fn witness(&self, _: &Tail) {}
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
     }
 }
 
@@ -111,7 +120,7 @@ fn commands_of_one_submission_share_one_sync_and_see_each_other() {
     let (writer, seen) = start(&storage);
     let answers = submit(&writer, &["a", "b", "a"]).expect("written");
     assert!(answers[0].is_ok() && answers[1].is_ok() && answers[2].is_err());
-    assert_eq!(storage.syncs.load(Ordering::SeqCst), 1);
+    assert_eq!(storage.syncs.load(Ordering::SeqCst), AT_OPEN + 1);
     assert_eq!(
         *seen.0.lock().expect("unpoisoned"),
         [Revision(1), Revision(2)]
@@ -123,7 +132,7 @@ fn a_refusal_needs_no_sync() {
     let storage = Arc::new(Recording::default());
     let (writer, _) = start(&storage);
     assert!(submit(&writer, &["Not_A_Name"]).expect("answered")[0].is_err());
-    assert_eq!(storage.syncs.load(Ordering::SeqCst), 0);
+    assert_eq!(storage.syncs.load(Ordering::SeqCst), AT_OPEN);
 }
 
 #[test]
@@ -147,7 +156,7 @@ fn what_waits_together_is_synced_together() {
 #[test]
 fn after_a_failed_sync_nothing_is_accepted_or_shown() {
     let storage = Arc::new(Recording {
-        fail_after: Some(1),
+        fail_after: Some(AT_OPEN + 1),
         ..Recording::default()
     });
     let (writer, seen) = start(&storage);
@@ -163,7 +172,7 @@ fn after_a_failed_sync_nothing_is_accepted_or_shown() {
     assert_eq!(*seen.0.lock().expect("unpoisoned"), [Revision(1)]);
     assert_eq!(
         storage.syncs.load(Ordering::SeqCst),
-        2,
+        AT_OPEN + 2,
         "a failed sync is not tried again"
     );
 }

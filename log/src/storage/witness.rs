@@ -1,0 +1,230 @@
+//! A small file beside the database that says how far the log was acknowledged. It is written
+//! after every sync and synced itself about once a second, apart from the writer: it outlives the
+//! process at once and a power cut a second later. See `docs/decisions/0007-a-witness-of-the-tail.md`.
+//!
+//! ```text
+//! magic 4 | format 1 | revision 8 | hash 32 | crc32 4
+//! ```
+//! Two slots take turns, so that a torn write leaves the one before.
+
+use crate::{Error, Tail};
+use crossbeam_channel::{Receiver, Sender, bounded};
+use hindsight_core::Revision;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+const FORMAT: u8 = 1;
+const MAGIC: &[u8; 4] = b"HSLT";
+/// Whatever a disk writes at once is not larger.
+const SLOT_BYTES: usize = 4096;
+const NOTE_BYTES: usize = 4 + 1 + 8 + 32;
+const SYNC_PAUSE: Duration = Duration::from_secs(1);
+
+/// The file, open.
+#[derive(Debug)]
+pub(crate) struct WitnessFile {
+    slots: Mutex<Slots>,
+    /// Dropping it ends the thread.
+    unsynced: Option<(Sender<()>, Sender<()>)>,
+    syncing: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Slots {
+    file: File,
+    second_is_next: bool,
+    is_failed: bool,
+}
+
+impl WitnessFile {
+    /// Opens or makes the file, and says what it witnesses.
+    pub(crate) fn open(path: &Path) -> Result<(Self, Option<Tail>), Error> {
+        let io = |what: &str| Error::io(format!("{what} {}", path.display()));
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(io("opening"))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io("reading"))?;
+        let read = read(&bytes, path)?;
+        if bytes.len() != 2 * SLOT_BYTES {
+            file.set_len(0).map_err(io("making"))?;
+            file.rewind().map_err(io("making"))?;
+            file.write_all(&[0; 2 * SLOT_BYTES]).map_err(io("making"))?;
+            file.sync_all().map_err(io("syncing"))?;
+        }
+        let synced = file.try_clone().map_err(io("opening"))?;
+        let (unsynced, waiting) = bounded(1);
+        let (open, closed) = bounded(0);
+        let syncing = std::thread::Builder::new()
+            .name("witness".into())
+            .spawn(move || sync_now_and_then(&synced, &waiting, &closed))
+            .map_err(io("starting the thread of"))?;
+        let slots = Mutex::new(Slots {
+            file,
+            second_is_next: read.is_some_and(|(_, slot)| slot == 0),
+            is_failed: false,
+        });
+        let opened = Self {
+            slots,
+            unsynced: Some((unsynced, open)),
+            syncing: Some(syncing),
+        };
+        Ok((opened, read.map(|(tail, _)| tail)))
+    }
+
+    /// Notes an acknowledged tail. It is evidence and nothing else: where it fails, the log goes on.
+    pub(crate) fn note(&self, tail: &Tail) {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = slots.write(tail) {
+            if !slots.is_failed {
+                tracing::error!(%error, "the witness of the log's end is not written any more");
+            }
+            slots.is_failed = true;
+        }
+        // Full means that a sync is already due.
+        if let Some((unsynced, _)) = &self.unsynced {
+            unsynced.try_send(()).ok();
+        }
+    }
+}
+
+impl Slots {
+    fn write(&mut self, tail: &Tail) -> std::io::Result<()> {
+        let at = if self.second_is_next { SLOT_BYTES } else { 0 };
+        self.file.seek(SeekFrom::Start(at as u64))?;
+        self.file.write_all(&sealed(tail))?;
+        self.second_is_next = !self.second_is_next;
+        Ok(())
+    }
+}
+
+impl Drop for WitnessFile {
+    fn drop(&mut self) {
+        self.unsynced = None;
+        if self.syncing.take().is_some_and(|one| one.join().is_err()) {
+            tracing::error!("the thread of the witness ended in a panic");
+        }
+    }
+}
+
+/// At the end too, so that a clean stop leaves a witness that is exact.
+fn sync_now_and_then(file: &File, waiting: &Receiver<()>, closed: &Receiver<()>) {
+    while waiting.recv().is_ok() {
+        closed.recv_timeout(SYNC_PAUSE).ok();
+        if let Err(error) = file.sync_data() {
+            tracing::error!(%error, "the witness of the log's end cannot be synced");
+        }
+    }
+}
+
+fn sealed(tail: &Tail) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(NOTE_BYTES + 4);
+    bytes.extend_from_slice(MAGIC);
+    bytes.push(FORMAT);
+    bytes.extend_from_slice(&tail.revision.0.to_le_bytes());
+    bytes.extend_from_slice(&tail.hash);
+    bytes.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
+    bytes
+}
+
+/// The newer of the two slots, and which it is.
+fn read(bytes: &[u8], path: &Path) -> Result<Option<(Tail, usize)>, Error> {
+    let mut newest: Option<(Tail, usize)> = None;
+    for (slot, bytes) in bytes.chunks(SLOT_BYTES).enumerate().take(2) {
+        let Some(tail) = note(bytes)? else { continue };
+        if newest.is_none_or(|(other, _)| other.revision < tail.revision) {
+            newest = Some((tail, slot));
+        }
+    }
+    if newest.is_none() && bytes.iter().any(|byte| *byte != 0) {
+        tracing::warn!(file = %path.display(), "the witness of the log's end is damaged; it is begun anew");
+    }
+    Ok(newest)
+}
+
+fn note(slot: &[u8]) -> Result<Option<Tail>, Error> {
+    let (Some(body), Some(checksum)) = (
+        slot.get(..NOTE_BYTES),
+        slot.get(NOTE_BYTES..)
+            .and_then(|rest| rest.first_chunk::<4>()),
+    ) else {
+        return Ok(None);
+    };
+    if crc32fast::hash(body) != u32::from_le_bytes(*checksum) {
+        return Ok(None);
+    }
+    let Some(body) = body.strip_prefix(MAGIC) else {
+        return Ok(None);
+    };
+    let Some(([format], body)) = body.split_first_chunk::<1>() else {
+        return Ok(None);
+    };
+    if *format > FORMAT {
+        return Err(Error::NewerFormat {
+            found: *format,
+            known: FORMAT,
+        });
+    }
+    let parts = body.split_first_chunk::<8>().and_then(|(revision, hash)| {
+        let hash = *hash.first_chunk::<32>()?;
+        let revision = Revision(u64::from_le_bytes(*revision));
+        Some(Tail { revision, hash })
+    });
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tail(revision: u64) -> Tail {
+        Tail {
+            revision: Revision(revision),
+            hash: [u8::try_from(revision).expect("small"); 32],
+        }
+    }
+
+    fn witnessed(path: &Path) -> Option<Tail> {
+        WitnessFile::open(path).expect("opened").1
+    }
+
+    #[test]
+    fn the_newest_note_is_read_back_and_a_torn_one_gives_the_one_before() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("tail");
+        assert_eq!(witnessed(&path), None);
+        for revision in 1..6 {
+            let (file, _) = WitnessFile::open(&path).expect("opened");
+            file.note(&tail(revision));
+            drop(file);
+            let whole = std::fs::read(&path).expect("read");
+            assert_eq!(witnessed(&path), Some(tail(revision)));
+            let newest_at = if revision % 2 == 1 { 0 } else { SLOT_BYTES };
+            for bit in newest_at * 8..(newest_at + NOTE_BYTES + 4) * 8 {
+                let mut damaged = whole.clone();
+                damaged[bit / 8] ^= 1 << (bit % 8);
+                let found = read(&damaged, &path).expect("readable").map(|one| one.0);
+                let before = (revision > 1).then(|| tail(revision - 1));
+                assert_eq!(found, before, "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_newer_format_is_refused() {
+        let mut bytes = sealed(&tail(1));
+        bytes[4] = FORMAT + 1;
+        let checksum = crc32fast::hash(&bytes[..NOTE_BYTES]).to_le_bytes();
+        bytes[NOTE_BYTES..].copy_from_slice(&checksum);
+        let error = note(&bytes).expect_err("refused");
+        assert!(matches!(error, Error::NewerFormat { found: 2, known: 1 }));
+    }
+}

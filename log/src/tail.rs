@@ -1,0 +1,100 @@
+//! The end of the log as it was acknowledged, and the walk that holds a log against it.
+
+use crate::frame::Hash;
+use crate::reader::Read;
+use crate::{Error, Storage};
+use hindsight_core::Revision;
+
+/// The last frame of which somebody was told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tail {
+    /// The last revision in it.
+    pub revision: Revision,
+    /// Its hash, which stands for everything before it.
+    pub hash: Hash,
+}
+
+/// Walks a whole log: from revision 1, without a gap, through the witnessed tail.
+pub(crate) struct Whole<I> {
+    frames: I,
+    witness: Option<Tail>,
+    newest: Tail,
+    is_done: bool,
+}
+
+impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
+    pub(crate) fn new(frames: I, storage: &dyn Storage) -> Result<Self, Error> {
+        Ok(Self {
+            frames,
+            witness: storage.witnessed()?,
+            newest: Tail {
+                revision: Revision::ZERO,
+                hash: Hash::default(),
+            },
+            is_done: false,
+        })
+    }
+
+    fn follow(&mut self, frame: &Read) -> Result<(), Error> {
+        let before = self.newest.revision;
+        for commit in &frame.commits {
+            let wanted = self.newest.revision.next();
+            if commit.revision != wanted {
+                return Err(Error::corrupt(wanted, "it is missing"));
+            }
+            self.newest.revision = wanted;
+        }
+        self.newest.hash = frame.hash;
+        match self.witness {
+            Some(witness)
+                if before < witness.revision
+                    && witness.revision <= self.newest.revision
+                    && witness != self.newest =>
+            {
+                Err(Error::Diverged {
+                    revision: witness.revision,
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn end(&self) -> Result<(), Error> {
+        match self.witness {
+            Some(witness) if witness.revision > self.newest.revision => Err(Error::Lost {
+                acknowledged: witness.revision,
+                newest: self.newest.revision,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Says of a damaged record whether somebody counts on it.
+    fn judge(&self, error: Error) -> Error {
+        let Error::Corrupt { revision, reason } = error else {
+            return error;
+        };
+        let told = match self.witness {
+            Some(witness) if revision <= witness.revision => "it was acknowledged",
+            _ => "whether it was acknowledged is not known",
+        };
+        Error::corrupt(revision, format!("{reason}; {told}"))
+    }
+}
+
+impl<I: Iterator<Item = Result<Read, Error>>> Iterator for Whole<I> {
+    type Item = Result<Read, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.is_done {
+            return None;
+        }
+        let Some(frame) = self.frames.next() else {
+            self.is_done = true;
+            return self.end().err().map(Err);
+        };
+        let step = frame.and_then(|frame| self.follow(&frame).map(|()| frame));
+        self.is_done = step.is_err();
+        Some(step.map_err(|error| self.judge(error)))
+    }
+}
