@@ -6,6 +6,8 @@
 mod chain;
 mod codec;
 mod error;
+#[cfg(test)]
+mod faults;
 mod frame;
 mod lock;
 mod log;

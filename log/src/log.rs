@@ -39,6 +39,15 @@ impl Log {
         ))
     }
 
+    /// Where it ends, as the next frame will be chained to it.
+    #[cfg(test)]
+    pub(crate) const fn tail(&self, revision: Revision) -> Tail {
+        Tail {
+            revision,
+            hash: self.hash,
+        }
+    }
+
     /// Starts the writer's two threads. `publish` is told of every durable batch.
     pub fn start(self, state: State, publish: Box<dyn Publish>) -> Result<Writer, Error> {
         Writer::start(self.storage, state, self.hash, publish)

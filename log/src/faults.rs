@@ -1,0 +1,14 @@
+//! Crashes, failing disks and rot, made to order: what the log is after each of them.
+//!
+//! `HINDSIGHT_LONG=1 cargo test -p hindsight-log --release faults` goes through all states where the
+//! usual run takes a sample.
+
+mod crashes;
+mod disk;
+mod failures;
+mod script;
+
+/// Whether to go through everything.
+fn is_long() -> bool {
+    option_env!("HINDSIGHT_LONG").is_some()
+}

@@ -1,0 +1,188 @@
+//! A storage that records what is done to it, fails when it is told to, and can be crashed at any
+//! step: what was synced stays, and of the rest what the test chooses.
+
+use crate::{Error, Storage, Stored, Tail};
+use hindsight_core::Revision;
+use std::collections::BTreeMap;
+use std::io::ErrorKind;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// What happened to the disk, and what the world was told meanwhile.
+#[derive(Debug, Clone)]
+pub(super) enum Step {
+    Append(Revision, Arc<[u8]>),
+    Sync,
+    FailedSync,
+    Witness(Tail),
+    /// Readers and watchers see everything up to here.
+    Shown(Revision),
+    /// Somebody was answered about everything up to here.
+    Told(Revision),
+}
+
+/// Which call fails, counted from zero, and how.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Faults {
+    pub(super) append: Option<(usize, ErrorKind)>,
+    pub(super) sync: Option<(usize, ErrorKind)>,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Disk {
+    faults: Faults,
+    found: Option<Tail>,
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    frames: BTreeMap<Revision, Arc<[u8]>>,
+    steps: Vec<Step>,
+    appends: usize,
+    syncs: usize,
+}
+
+impl Disk {
+    pub(super) fn failing(faults: Faults) -> Self {
+        Self {
+            faults,
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn holding(
+        frames: impl IntoIterator<Item = (Revision, Arc<[u8]>)>,
+        found: Option<Tail>,
+    ) -> Self {
+        let inner = Inner {
+            frames: frames.into_iter().collect(),
+            ..Inner::default()
+        };
+        Self {
+            found,
+            inner: Mutex::new(inner),
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn note(&self, step: Step) {
+        self.inner().steps.push(step);
+    }
+
+    pub(super) fn steps(&self) -> Vec<Step> {
+        self.inner().steps.clone()
+    }
+
+    pub(super) fn syncs(&self) -> usize {
+        self.inner().syncs
+    }
+
+    pub(super) fn appends(&self) -> usize {
+        self.inner().appends
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().expect("nobody panics while holding it")
+    }
+}
+
+impl Storage for Disk {
+    /// A frame that could not be written may still be there after a crash.
+    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        let mut inner = self.inner();
+        inner.appends += 1;
+        inner.steps.push(Step::Append(first, frame.into()));
+        fails(inner.appends, self.faults.append, "appending")?;
+        inner.frames.insert(first, frame.into());
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        let mut inner = self.inner();
+        inner.syncs += 1;
+        let outcome = fails(inner.syncs, self.faults.sync, "syncing");
+        let step = outcome.as_ref().map_or(Step::FailedSync, |()| Step::Sync);
+        inner.steps.push(step);
+        outcome
+    }
+
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let inner = self.inner();
+        let found = inner.frames.range(from..).next();
+        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        let inner = self.inner();
+        let found = inner.frames.range(..=until).next_back();
+        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
+    }
+
+    fn witness(&self, tail: &Tail) {
+        self.note(Step::Witness(*tail));
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(self.found)
+    }
+}
+
+fn fails(count: usize, fault: Option<(usize, ErrorKind)>, what: &str) -> Result<(), Error> {
+    match fault {
+        Some((at, kind)) if count == at + 1 => Err(Error::Io {
+            what: what.into(),
+            source: kind.into(),
+        }),
+        _ => Ok(()),
+    }
+}
+
+/// The disk after some steps: what must survive, and what may.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Crash {
+    pub(super) synced: Vec<(Revision, Arc<[u8]>)>,
+    pub(super) unsynced: Vec<(Revision, Arc<[u8]>)>,
+    /// Any of these notes may be the one that is found.
+    pub(super) witnesses: Vec<Option<Tail>>,
+    pub(super) shown: Revision,
+    pub(super) told: Revision,
+}
+
+impl Crash {
+    pub(super) fn before_everything() -> Self {
+        Self {
+            witnesses: vec![None],
+            ..Self::default()
+        }
+    }
+
+    pub(super) fn follow(&mut self, step: &Step) {
+        match step {
+            Step::Append(first, bytes) => self.unsynced.push((*first, Arc::clone(bytes))),
+            Step::Sync => self.synced.append(&mut self.unsynced),
+            Step::FailedSync => {}
+            Step::Witness(tail) => self.witnesses.push(Some(*tail)),
+            Step::Shown(revision) => self.shown = self.shown.max(*revision),
+            Step::Told(revision) => self.told = self.told.max(*revision),
+        }
+    }
+
+    pub(super) fn newest_witness(&self) -> Option<Tail> {
+        self.witnesses.last().copied().flatten()
+    }
+
+    /// What was synced, and of the rest those that are kept.
+    pub(super) fn keeping(&self, kept: impl Fn(usize) -> bool, witness: Option<Tail>) -> Disk {
+        let rest = self.unsynced.iter().enumerate();
+        let rest = rest.filter(|(index, _)| kept(*index)).map(|(_, one)| one);
+        Disk::holding(self.synced.iter().chain(rest).cloned(), witness)
+    }
+
+    /// What was synced, the unsynced ones before the last, and so much of the last.
+    pub(super) fn torn(&self, bytes: usize, witness: Option<Tail>) -> Option<Disk> {
+        let (last, before) = self.unsynced.split_last()?;
+        let cut = last.1.get(..bytes)?.into();
+        let frames = self.synced.iter().chain(before).cloned();
+        Some(Disk::holding(frames.chain([(last.0, cut)]), witness))
+    }
+}

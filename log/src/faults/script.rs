@@ -1,0 +1,214 @@
+//! About a thousand commits in some hundred batches, the same every time: objects of all sizes are
+//! made, changed, held by finalizers and deleted.
+
+use super::disk::{Disk, Step};
+use crate::{Log, Publish, Storage, Submitted, Tail, WriteError, Writer};
+use hindsight_core::command::{
+    Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
+};
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{
+    Actor, Cause, Change, Command, GroupResource, Intent, ObjectKey, Request, Revision, Rule,
+    State, Time, builtin,
+};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::{Arc, mpsc};
+
+const COMMITS: u64 = 1000;
+const NAMES: u64 = 40;
+/// Some of these together need more than one frame.
+const LARGE_BYTES: usize = 24 << 10;
+
+/// What the log is at each revision where a frame ends.
+pub(super) type Expected = BTreeMap<Revision, (Tail, String)>;
+
+pub(super) fn empty() -> State {
+    State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+}
+
+/// Runs the script until it is through or the log refuses; the refusals, in order.
+pub(super) fn run(disk: &Arc<Disk>) -> Vec<WriteError> {
+    let (writer, state) = open(disk);
+    let mut commands = Commands::default();
+    let mut newest = state.revision;
+    let mut refusals = Vec::new();
+    while newest.0 < COMMITS && refusals.len() < 3 {
+        match submit(&writer, disk, commands.submission()) {
+            Ok(revision) => newest = newest.max(revision),
+            Err(refusal) => refusals.push(refusal),
+        }
+    }
+    refusals
+}
+
+fn open(disk: &Arc<Disk>) -> (Writer, State) {
+    let (log, state) = Log::open(Arc::clone(disk) as Arc<dyn Storage>, empty()).expect("opened");
+    let shown = Shown(Arc::clone(disk));
+    let writer = log.start(state.clone(), Box::new(shown)).expect("started");
+    (writer, state)
+}
+
+struct Shown(Arc<Disk>);
+
+impl Publish for Shown {
+    fn publish(&mut self, state: State, _: Vec<Arc<Change>>) {
+        self.0.note(Step::Shown(state.revision));
+    }
+}
+
+/// The newest revision that the answer speaks of.
+fn submit(
+    writer: &Writer,
+    disk: &Arc<Disk>,
+    commands: Vec<Command>,
+) -> Result<Revision, WriteError> {
+    let (sender, answer) = mpsc::channel();
+    let disk = Arc::clone(disk);
+    let reply = move |outcome: Submitted| {
+        let told = outcome.map(|decisions| {
+            let decided = decisions.iter().filter_map(|one| one.as_ref().ok());
+            let commits = decided.flat_map(|decision| &decision.commits);
+            let told = commits.map(|commit| commit.revision).max();
+            told.unwrap_or(Revision::ZERO)
+        });
+        if let Ok(revision) = told {
+            disk.note(Step::Told(revision));
+        }
+        sender.send(told).expect("somebody waits");
+    };
+    writer.submit(commands, Box::new(reply));
+    answer.recv().expect("an answer")
+}
+
+/// State and chain at every frame's end of a log that nothing happened to.
+pub(super) fn expected(disk: &Disk) -> Expected {
+    let frames = Arc::new(Disk::holding(
+        disk.steps().iter().filter_map(|step| match step {
+            Step::Append(first, bytes) => Some((*first, Arc::clone(bytes))),
+            _ => None,
+        }),
+        None,
+    ));
+    let reader = crate::Reader::new(frames);
+    let mut state = empty();
+    let mut found = Expected::new();
+    let mut add = |tail: Tail, state: &State| found.insert(tail.revision, (tail, state.hash()));
+    let nothing = Tail {
+        revision: Revision::ZERO,
+        hash: [0; 32],
+    };
+    add(nothing, &state);
+    for frame in reader.whole().expect("readable") {
+        let frame = frame.expect("intact");
+        for commit in &frame.commits {
+            hindsight_core::apply(&mut state, commit);
+        }
+        let tail = Tail {
+            revision: state.revision,
+            hash: frame.hash,
+        };
+        add(tail, &state);
+    }
+    found
+}
+
+#[derive(Debug, Default)]
+struct Commands {
+    made: u64,
+}
+
+impl Commands {
+    fn submission(&mut self) -> Vec<Command> {
+        if self.made == 0 {
+            let namespace = json!({"metadata": {"name": "default"}});
+            return vec![self.command(create("namespaces", "", namespace))];
+        }
+        let count = 1 + self.dice() % 8;
+        let is_large = self.dice().is_multiple_of(12);
+        (0..count).map(|_| self.any(is_large)).collect()
+    }
+
+    fn any(&mut self, is_large: bool) -> Command {
+        let name = format!("c{}", self.dice() % NAMES);
+        let value = "v".repeat(if is_large { LARGE_BYTES } else { 20 });
+        let data = json!({"data": {"k": format!("{value}{}", self.made)}});
+        let held = json!({"metadata": {"finalizers": ["example.com/held"]}});
+        let freed = json!({"metadata": {"finalizers": null}});
+        let intent = match self.dice() % 10 {
+            0..4 => create(
+                "configmaps",
+                "default",
+                json!({"metadata": {"name": name}, "data": data["data"]}),
+            ),
+            4..7 => patch(&name, data),
+            7 => patch(&name, held),
+            8 => patch(&name, freed),
+            _ => delete(&name),
+        };
+        self.command(intent)
+    }
+
+    /// A linear congruential generator; its high bits.
+    fn dice(&mut self) -> u64 {
+        self.made = self
+            .made
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        self.made >> 33
+    }
+
+    fn command(&mut self, intent: Intent) -> Command {
+        let seed = u128::from(self.dice()) << 64 | u128::from(self.dice());
+        Command {
+            actor: Arc::new(Actor {
+                user: "t".into(),
+                uid: "".into(),
+                groups: Vec::new(),
+            }),
+            request: Arc::new(Request::default()),
+            time: Time(1),
+            seed: seed.to_le_bytes(),
+            cause: Cause::Request,
+            intent,
+        }
+    }
+}
+
+fn key(resource: &str, namespace: &str, name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", resource), namespace, name)
+}
+
+fn create(resource: &str, namespace: &str, object: serde_json::Value) -> Intent {
+    Intent::Create(Create {
+        key: key(resource, namespace, ""),
+        version: "v1".into(),
+        object,
+        validation: FieldValidation::Warn,
+    })
+}
+
+fn patch(name: &str, patch: serde_json::Value) -> Intent {
+    Intent::Patch(PatchObject {
+        key: key("configmaps", "default", name),
+        version: "v1".into(),
+        subresource: "".into(),
+        patch: Patch::Merge(patch),
+        validation: FieldValidation::Warn,
+    })
+}
+
+fn delete(name: &str) -> Intent {
+    Intent::Delete(Delete {
+        target: Target {
+            key: key("configmaps", "default", name),
+            uid: None,
+            revision: None,
+        },
+        version: "v1".into(),
+        orphan_dependents: None,
+        propagation: Some(Propagation::Background),
+        grace_period_seconds: None,
+        rule: Rule::Requested,
+    })
+}
