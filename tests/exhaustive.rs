@@ -122,14 +122,10 @@ impl Point {
     fn after(&self, intent: Intent, cause: Cause) -> Self {
         let mut next = self.clone();
         next.commands += 1;
-        let decided = decide(&self.state, &command(next.commands, intent, cause));
+        let decided = decide(&self.state, command(next.commands, intent, cause));
         for commit in decided.expect("it is accepted").commits {
-            let previous = next.state.get(&commit.key).cloned();
-            apply(&mut next.state, &commit);
-            next.graph.apply(&Change {
-                commit: Arc::new(commit),
-                previous,
-            });
+            let previous = apply(&mut next.state, &commit);
+            next.graph.apply(&Change { commit, previous });
         }
         next
     }

@@ -166,7 +166,7 @@ impl Api {
         dry_run: bool,
     ) -> Result<hindsight_core::Decision, Failure> {
         if dry_run {
-            return Ok(hindsight_core::decide(&self.backend.state(), &command)?);
+            return Ok(hindsight_core::decide(&self.backend.state(), command)?);
         }
         let mut answers = self.backend.submit(vec![command]).await?;
         let answer = answers.pop();

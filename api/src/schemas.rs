@@ -10,7 +10,6 @@ use hindsight_core::{builtin, schema::Schema};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The built-in kinds with their schemas: what a control plane opens with.
@@ -21,28 +20,20 @@ pub fn builtin_kinds() -> Arc<BuiltinKinds> {
     ))
 }
 
-/// Made once a kind is asked for; definitions that several kinds use are shared.
+/// Definitions that several kinds use are made once.
 #[derive(Debug, Default)]
 struct Schemas {
-    made: Mutex<Made>,
-}
-
-#[derive(Debug, Default)]
-struct Made {
-    kinds: BTreeMap<GroupVersionKind, Option<Arc<Schema>>>,
-    definitions: Converter,
+    definitions: Mutex<Converter>,
 }
 
 impl BuiltinSchemas for Schemas {
     fn schema(&self, kind: &GroupVersionKind) -> Option<Arc<Schema>> {
-        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = made.kinds.get(kind) {
-            return known.clone();
-        }
-        let schema = document(&kind.group, &kind.version, &kind.kind)
-            .map(|(_, document)| made.definitions.root(&document));
-        made.kinds.insert(kind.clone(), schema.clone());
-        schema
+        let (_, document) = document(&kind.group, &kind.version, &kind.kind)?;
+        let mut definitions = self
+            .definitions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Some(definitions.root(&document))
     }
 }
 

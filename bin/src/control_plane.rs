@@ -1,7 +1,7 @@
 //! The control plane: log, state, projections and collectors, opened and wired together.
 
 use crate::collectors::{self, Collectors};
-use crate::{bootstrap, effects};
+use crate::{bootstrap, effects, reply};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
@@ -185,14 +185,13 @@ impl ControlPlane {
         &self,
         commands: Vec<Command>,
     ) -> Result<Vec<Result<Decision, Rejection>>, WriteError> {
-        let (sender, receiver) = crossbeam_channel::bounded(1);
-        let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
-        self.shared.writer.submit(commands, reply);
-        receiver.recv().unwrap_or(Err(WriteError::Closed))
+        let (answer, waiter) = reply::channel();
+        self.shared.writer.submit(commands, answer);
+        waiter.wait()
     }
 
     /// What a command would come to; nothing is written.
-    pub fn preview(&self, command: &Command) -> Result<Decision, Rejection> {
+    pub fn preview(&self, command: Command) -> Result<Decision, Rejection> {
         hindsight_core::decide(&self.state(), command)
     }
 

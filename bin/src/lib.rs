@@ -10,6 +10,7 @@ mod effects;
 mod history;
 #[cfg(feature = "http")]
 mod inspect;
+mod reply;
 #[cfg(feature = "http")]
 mod service;
 

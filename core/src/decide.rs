@@ -14,11 +14,43 @@ pub(crate) use delete::delete;
 pub(crate) use patch::patch;
 pub(crate) use update::update;
 
-use crate::{Command, State};
+use crate::{Actor, Cause, Command, Intent, Request, State, Time};
+use std::sync::Arc;
 
 /// What every decision reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) state: &'a State,
-    pub(crate) command: &'a Command,
+    pub(crate) command: &'a Asked,
+}
+
+/// A command without its intent.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) actor: Arc<Actor>,
+    pub(crate) request: Arc<Request>,
+    pub(crate) time: Time,
+    pub(crate) seed: [u8; 16],
+    pub(crate) cause: Cause,
+}
+
+impl Asked {
+    pub(crate) fn of(command: Command) -> (Self, Intent) {
+        let Command {
+            actor,
+            request,
+            time,
+            seed,
+            cause,
+            intent,
+        } = command;
+        let asked = Self {
+            actor,
+            request,
+            time,
+            seed,
+            cause,
+        };
+        (asked, intent)
+    }
 }

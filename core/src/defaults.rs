@@ -5,6 +5,8 @@ mod derived;
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// `path JSON`, the last segment being the member; relative to the pod, in the order in which one
 /// may make up what the next looks into.
@@ -108,71 +110,102 @@ const TEMPLATES: &[(&str, &str)] = &[
     ("cronjobs", "spec/jobTemplate/spec/template/spec"),
 ];
 
-/// Fills in what the client left out.
+/// A default: where it goes, and what it is.
+struct Default {
+    path: Vec<&'static str>,
+    member: &'static str,
+    value: Value,
+}
+
+/// The table, read once.
+static DEFAULTS: LazyLock<BTreeMap<&'static str, Vec<Default>>> = LazyLock::new(|| {
+    let mut table: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (resource, row) in ROWS.lines().filter_map(|row| row.split_once(' ')) {
+        table.entry(resource).or_default().extend(read(row));
+    }
+    table
+});
+static POD_DEFAULTS: LazyLock<Vec<Default>> = LazyLock::new(|| rows(POD_SPEC));
+static CONTAINER_DEFAULTS: LazyLock<Vec<Default>> = LazyLock::new(|| rows(CONTAINER));
+static PROBE_DEFAULTS: LazyLock<Vec<Default>> = LazyLock::new(|| rows(PROBE));
+
+fn rows(table: &'static str) -> Vec<Default> {
+    table.lines().filter_map(read).collect()
+}
+
+fn read(row: &'static str) -> Option<Default> {
+    let (path, json) = row.split_once(' ')?;
+    let mut path = segments(path);
+    let member = path.pop()?;
+    let value = serde_json::from_str(json).ok()?;
+    Some(Default {
+        path,
+        member,
+        value,
+    })
+}
+
+/// Fills in what the client left out of an object of a built-in kind.
 pub(crate) fn apply(resource: &str, document: &mut Value) {
     if resource == "secrets" {
         fold_string_data(document);
     }
-    let rows = ROWS.lines().filter_map(|row| row.split_once(' '));
-    for (_, row) in rows.filter(|row| row.0 == resource) {
-        fill_row("", row, document);
-    }
+    fill(document, DEFAULTS.get(resource).into_iter().flatten());
     derived::apply(resource, document);
     let Some((_, pod)) = TEMPLATES.iter().find(|row| row.0 == resource) else {
         return;
     };
     // A job must say what becomes of its pods; there is no default.
     let is_job = matches!(resource, "jobs" | "cronjobs");
-    let own = |row: &&str| !(is_job && row.starts_with("restartPolicy"));
-    for row in POD_SPEC.lines().filter(own) {
-        fill_row(&format!("{pod}/"), row, document);
-    }
-    for list in ["containers", "initContainers"] {
-        let base = format!("{pod}/{list}/*/");
-        for row in CONTAINER.lines() {
-            fill_row(&base, row, document);
-        }
-        for probe in PROBES {
-            for row in PROBE.lines() {
-                fill_row(&format!("{base}{probe}/"), row, document);
+    let own = |default: &&Default| !(is_job && default.member == "restartPolicy");
+    for pod in objects_at(document, &segments(pod)) {
+        fill(pod, POD_DEFAULTS.iter().filter(own));
+        for list in ["containers", "initContainers"] {
+            for container in objects_at(pod, &[list, "*"]) {
+                fill(container, &*CONTAINER_DEFAULTS);
+                for probe in PROBES {
+                    for probe in objects_at(container, &[probe]) {
+                        fill(probe, &*PROBE_DEFAULTS);
+                    }
+                }
+                derived::pull_policy(container);
             }
         }
-        derived::pull_policies(document, &segments(&base));
-    }
-}
-
-fn fill_row(base: &str, row: &str, document: &mut Value) {
-    let Some((path, json)) = row.split_once(' ') else {
-        return;
-    };
-    let whole = format!("{base}{path}");
-    let mut path = segments(&whole);
-    if let Some(member) = path.pop() {
-        fill(document, &path, member, json);
     }
 }
 
 fn segments(path: &str) -> Vec<&str> {
-    path.split('/')
-        .filter(|segment| !segment.is_empty())
-        .collect()
+    path.split('/').collect()
 }
 
 /// Only in objects that are there: a default never makes up its parent.
-fn fill(document: &mut Value, path: &[&str], member: &str, json: &str) {
-    for members in objects(document, path) {
-        insert_missing(members, member, json);
+fn fill<'a>(document: &mut Value, defaults: impl IntoIterator<Item = &'a Default>) {
+    for default in defaults {
+        for members in objects(document, &default.path) {
+            if is_missing(members, default.member) {
+                members.insert(default.member.into(), default.value.clone());
+            }
+        }
     }
+}
+
+fn is_missing(members: &Map<String, Value>, member: &str) -> bool {
+    members.get(member).is_none_or(Value::is_null)
 }
 
 /// The objects on a path in which `*` is every item.
 fn objects<'a>(document: &'a mut Value, path: &[&str]) -> Vec<&'a mut Map<String, Value>> {
+    let found = objects_at(document, path).into_iter();
+    found.filter_map(Value::as_object_mut).collect()
+}
+
+fn objects_at<'a>(document: &'a mut Value, path: &[&str]) -> Vec<&'a mut Value> {
     let mut level = vec![document];
     for segment in path {
         let below = level.into_iter();
         level = below.flat_map(|value| children(value, segment)).collect();
     }
-    level.into_iter().filter_map(Value::as_object_mut).collect()
+    level
 }
 
 fn children<'a>(value: &'a mut Value, segment: &str) -> Vec<&'a mut Value> {
@@ -186,7 +219,7 @@ fn children<'a>(value: &'a mut Value, segment: &str) -> Vec<&'a mut Value> {
 }
 
 fn insert_missing(members: &mut Map<String, Value>, member: &str, json: &str) {
-    if members.get(member).is_none_or(Value::is_null) {
+    if is_missing(members, member) {
         members.insert(
             member.into(),
             serde_json::from_str(json).unwrap_or_default(),

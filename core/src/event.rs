@@ -191,7 +191,7 @@ impl Rule {
 #[derive(Debug, Clone)]
 pub struct Decision {
     /// What happens; empty for a write that changes nothing. Revisions follow the state's.
-    pub commits: Vec<Commit>,
+    pub commits: Vec<Arc<Commit>>,
     /// What the asker is told.
     pub outcome: Outcome,
     /// Said beside the answer (`Warning` headers).

@@ -1,32 +1,38 @@
 //! The machine: `decide` may refuse, `apply` may not.
 
 use crate::command::Intent;
-use crate::decide::{self, Context};
-use crate::{Command, Commit, Decision, Rejection, State};
+use crate::decide::{self, Asked, Context};
+use crate::{Command, Commit, Decision, Object, Rejection, State};
+use std::sync::Arc;
 
 /// What a command comes to in this state. Pure: the same arguments give the same answer.
-pub fn decide(state: &State, command: &Command) -> Result<Decision, Rejection> {
-    let context = Context { state, command };
-    match &command.intent {
+pub fn decide(state: &State, command: Command) -> Result<Decision, Rejection> {
+    let (command, intent) = Asked::of(command);
+    let context = Context {
+        state,
+        command: &command,
+    };
+    match intent {
         Intent::Create(intent) => decide::create(context, intent),
         Intent::Update(intent) => decide::update(context, intent),
-        Intent::Patch(intent) => decide::patch(context, intent),
-        Intent::Delete(intent) => decide::delete(context, intent),
-        Intent::DropOwners(intent) => decide::drop_owners(context, intent),
-        Intent::Unblock(target) => decide::unblock(context, target),
-        Intent::Release(intent) => decide::release(context, intent),
-        Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, intent),
+        Intent::Patch(intent) => decide::patch(context, &intent),
+        Intent::Delete(intent) => decide::delete(context, &intent),
+        Intent::DropOwners(intent) => decide::drop_owners(context, &intent),
+        Intent::Unblock(target) => decide::unblock(context, &target),
+        Intent::Release(intent) => decide::release(context, &intent),
+        Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
     }
 }
 
-/// Makes what happened part of the state. Total: every commit that was ever stored applies.
-pub fn apply(state: &mut State, commit: &Commit) {
-    let previous = state.get(&commit.key).cloned();
-    match commit.object() {
+/// Makes what happened part of the state, and gives back the version that it replaced. Total: every
+/// commit that was ever stored applies.
+pub fn apply(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
+    let previous = match commit.object() {
         Some(object) => state.put(object),
         None => state.take(&commit.key),
-    }
+    };
     state.note_waiting(commit);
     state.note_definition(commit, previous.as_deref());
     state.revision = commit.revision;
+    previous
 }

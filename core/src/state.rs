@@ -8,7 +8,7 @@ use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, Object
 use imbl::{OrdMap, OrdSet};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The world at one revision. Persistent maps: a clone shares everything with its origin.
 #[derive(Debug, Clone)]
@@ -81,6 +81,18 @@ impl State {
         self.stored.get(key).map(|stored| &stored.0)
     }
 
+    /// The object that stands for a namespace.
+    pub fn namespace(&self, name: &Name) -> Option<&Arc<Object>> {
+        static NONE: LazyLock<Name> = LazyLock::new(|| "".into());
+        static NAMESPACES: LazyLock<GroupResource> =
+            LazyLock::new(|| GroupResource::new("", "namespaces"));
+        self.get(&ObjectKey {
+            resource: NAMESPACES.clone(),
+            namespace: Arc::clone(&NONE),
+            name: Arc::clone(name),
+        })
+    }
+
     /// Every object, in list order.
     pub fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
         self.stored.iter().map(|stored| &stored.0)
@@ -140,7 +152,7 @@ impl State {
         hasher.finalize().to_hex().to_string()
     }
 
-    pub(crate) fn put(&mut self, object: &Arc<Object>) {
+    pub(crate) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
         let replaced = self.stored.insert(Stored(Arc::clone(object)));
         if replaced.is_none() && !object.key.namespace.is_empty() {
             *self
@@ -156,15 +168,14 @@ impl State {
                 orphaning,
             })
             .orphaning = orphaning;
-        } else {
+        } else if !self.waiting.is_empty() {
             self.waiting.remove(&object.meta.uid);
         }
+        replaced.map(|stored| stored.0)
     }
 
-    pub(crate) fn take(&mut self, key: &ObjectKey) {
-        let Some(Stored(object)) = self.stored.remove(key) else {
-            return;
-        };
+    pub(crate) fn take(&mut self, key: &ObjectKey) -> Option<Arc<Object>> {
+        let Stored(object) = self.stored.remove(key)?;
         self.waiting.remove(&object.meta.uid);
         let left = self.population(&key.namespace).saturating_sub(1);
         if left == 0 {
@@ -172,6 +183,7 @@ impl State {
         } else {
             self.populations.insert(Arc::clone(&key.namespace), left);
         }
+        Some(object)
     }
 
     /// A new edge to an owner that waits makes earlier plans to release it stale.

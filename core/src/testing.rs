@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 pub(crate) struct World {
     pub(crate) state: State,
-    pub(crate) commits: Vec<Commit>,
+    pub(crate) commits: Vec<Arc<Commit>>,
     commands: u8,
 }
 
@@ -46,10 +46,10 @@ impl World {
             cause: Cause::Request,
             intent,
         };
-        let decision = decide(&self.state, &command)?;
+        let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
             apply(&mut self.state, commit);
-            self.commits.push(commit.clone());
+            self.commits.push(Arc::clone(commit));
         }
         Ok(decision)
     }

@@ -70,13 +70,13 @@ pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     let Some(node) = view.graph.node(uid) else {
         return Plan::default();
     };
-    if node.orphaning {
+    if node.is_orphaning() {
         return view.orphan(object);
     }
-    if node.waiting {
+    if node.is_waiting() {
         return view.wait(object);
     }
-    if node.deleting || object.meta.owner_references.is_empty() {
+    if node.is_deleting() || object.meta.owner_references.is_empty() {
         return Plan::default();
     }
     view.collect(object)
@@ -86,7 +86,7 @@ impl View<'_> {
     fn object(&self, uid: &Uid) -> Option<&Arc<Object>> {
         let node = self.graph.node(uid)?;
         self.state
-            .get(&node.key)
+            .get(node.key())
             .filter(|object| object.meta.uid == *uid)
     }
 
@@ -97,13 +97,13 @@ impl View<'_> {
         let mut steps: Vec<Step> = Vec::new();
         for (dependent, node) in self.graph.dependents(uid) {
             let owners: Vec<OwnerReference> = node
-                .owners
+                .owners()
                 .iter()
                 .filter(|one| one.uid == *uid)
                 .cloned()
                 .collect();
             let intent = Intent::DropOwners(DropOwners {
-                dependent: target(&node.key, dependent, None),
+                dependent: target(node.key(), dependent, None),
                 owners,
                 reason: DropReason::Orphaning,
             });
@@ -211,8 +211,11 @@ impl View<'_> {
 
     /// An owner is about to let it go, even where the reference misspells that owner.
     fn will_be_orphaned(&self, object: &Object) -> bool {
-        let orphaning =
-            |one: &OwnerReference| self.graph.node(&one.uid).is_some_and(|node| node.orphaning);
+        let orphaning = |one: &OwnerReference| {
+            self.graph
+                .node(&one.uid)
+                .is_some_and(hindsight_projector::Node::is_orphaning)
+        };
         object.meta.owner_references.iter().any(orphaning)
     }
 
@@ -233,7 +236,11 @@ impl View<'_> {
         let uid = &object.meta.uid;
         let cause = self.cause(object, gone);
         let foreground = waiting && self.graph.has_dependents(uid);
-        let circular = foreground && self.graph.dependents(uid).any(|(_, node)| node.waiting);
+        let circular = foreground
+            && self
+                .graph
+                .dependents(uid)
+                .any(|(_, node)| node.is_waiting());
         let blocks = object
             .meta
             .owner_references
@@ -269,7 +276,7 @@ impl View<'_> {
     fn absence(&self, object: &Object, gone: &[OwnerReference]) -> Rule {
         let elsewhere = |one: &OwnerReference| {
             let node = self.graph.node(&one.uid);
-            node.is_some_and(|node| node.key.namespace != object.key.namespace)
+            node.is_some_and(|node| node.key().namespace != object.key.namespace)
         };
         if gone.iter().any(elsewhere) {
             Rule::OwnerInOtherNamespace

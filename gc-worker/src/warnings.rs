@@ -38,8 +38,8 @@ impl Warnings {
             return;
         }
         for (uid, node) in graph.dependents(&commit.uid) {
-            if is_elsewhere(&object.key, &node.key) {
-                self.push(&node.key, uid, &commit.uid, commit.revision);
+            if is_elsewhere(&object.key, node.key()) {
+                self.push(node.key(), uid, &commit.uid, commit.revision);
             }
         }
     }
@@ -73,7 +73,7 @@ fn misplaced<'a>(change: &'a Change, graph: &OwnershipGraph) -> Option<&'a Uid> 
         return None;
     }
     let mut wrong = object.meta.owner_references.iter().filter_map(|owner| {
-        let found = &graph.node(&owner.uid)?.key;
+        let found = graph.node(&owner.uid)?.key();
         let elsewhere = is_elsewhere(found, &object.key);
         (elsewhere || found.name != owner.name)
             .then_some((owner, elsewhere && found.name == owner.name))

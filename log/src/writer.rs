@@ -12,7 +12,7 @@ use crate::{Error, Storage};
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Frames;
-use hindsight_core::{Change, Command, Commit, Decision, Rejection, State};
+use hindsight_core::{Change, Command, Decision, Rejection, State};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use syncer::Syncer;
@@ -126,13 +126,4 @@ fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<(
         .name(name.into())
         .spawn(run)
         .map_err(Error::io(format!("starting the {name} thread")))
-}
-
-/// A decision's commits with the versions that they replace.
-pub(crate) fn change(state: &State, commit: Commit) -> Arc<Change> {
-    let previous = state.get(&commit.key).cloned();
-    Arc::new(Change {
-        commit: Arc::new(commit),
-        previous,
-    })
 }

@@ -10,17 +10,33 @@ const REMOVED_MAX: usize = 16_384;
 
 /// One live object, as far as ownership goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Node {
+pub struct Node(Arc<Object>);
+
+impl Node {
     /// Where it lives.
-    pub key: ObjectKey,
+    pub fn key(&self) -> &ObjectKey {
+        &self.0.key
+    }
+
     /// Its references.
-    pub owners: Arc<[OwnerReference]>,
-    /// Its deletion was asked for.
-    pub deleting: bool,
-    /// In foreground deletion.
-    pub waiting: bool,
-    /// In orphaning deletion.
-    pub orphaning: bool,
+    pub fn owners(&self) -> &[OwnerReference] {
+        &self.0.meta.owner_references
+    }
+
+    /// Whether its deletion was asked for.
+    pub fn is_deleting(&self) -> bool {
+        self.0.is_deleting()
+    }
+
+    /// Whether it is in foreground deletion.
+    pub fn is_waiting(&self) -> bool {
+        self.is_deleting() && self.0.meta.has_finalizer(FOREGROUND_FINALIZER)
+    }
+
+    /// Whether it is in orphaning deletion.
+    pub fn is_orphaning(&self) -> bool {
+        self.is_deleting() && self.0.meta.has_finalizer(ORPHAN_FINALIZER)
+    }
 }
 
 /// Every live object by uid, and for each uid who refers to it, whether or not it exists.
@@ -89,7 +105,7 @@ impl OwnershipGraph {
         self.dependents(owner).filter(move |(uid, node)| {
             *uid != owner
                 && node
-                    .owners
+                    .owners()
                     .iter()
                     .any(|one| one.uid == *owner && one.blocks())
         })
@@ -112,12 +128,12 @@ impl OwnershipGraph {
                 .map(|(blocker, _)| blocker.clone())
                 .collect()
         });
-        let is_waiting = |one: &Uid| self.nodes.get(one).is_some_and(|node| node.waiting);
+        let is_waiting = |one: &Uid| self.nodes.get(one).is_some_and(Node::is_waiting);
         if !forward.contains(uid) || !forward.iter().all(is_waiting) {
             return BTreeSet::new();
         }
         let backward = self.reach(uid, |at| {
-            let owners = self.nodes.get(at).map_or(&[][..], |node| &node.owners[..]);
+            let owners = self.nodes.get(at).map_or(&[][..], Node::owners);
             let blocked = owners.iter().filter(|one| one.blocks() && one.uid != *at);
             blocked.map(|one| one.uid.clone()).collect()
         });
@@ -141,19 +157,11 @@ impl OwnershipGraph {
         reached
     }
 
-    fn put(&mut self, object: &Object) {
+    fn put(&mut self, object: &Arc<Object>) {
         let uid = &object.meta.uid;
-        let deleting = object.is_deleting();
-        let node = Node {
-            key: object.key.clone(),
-            owners: Arc::clone(&object.meta.owner_references),
-            deleting,
-            waiting: deleting && object.meta.has_finalizer(FOREGROUND_FINALIZER),
-            orphaning: deleting && object.meta.has_finalizer(ORPHAN_FINALIZER),
-        };
-        let before = self.nodes.insert(uid.clone(), node);
+        let before = self.nodes.insert(uid.clone(), Node(Arc::clone(object)));
         if let Some(before) = before {
-            self.unlink(uid, &before.owners, &object.meta.owner_references);
+            self.unlink(uid, before.owners(), &object.meta.owner_references);
         }
         for owner in object.meta.owner_references.iter() {
             self.dependents
@@ -167,7 +175,7 @@ impl OwnershipGraph {
         let Some(node) = self.nodes.remove(uid) else {
             return;
         };
-        self.unlink(uid, &node.owners, &[]);
+        self.unlink(uid, node.owners(), &[]);
         self.removed.insert(uid.clone(), revision);
         self.removed_order.push_back(uid.clone());
         if self.removed_order.len() > REMOVED_MAX

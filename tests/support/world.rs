@@ -66,14 +66,11 @@ impl World {
     fn run_because(&mut self, intent: Intent, cause: Cause) -> Result<Decision, Rejection> {
         self.commands += 1;
         let command = command(self.commands, intent, cause);
-        let decision = decide(&self.state, &command)?;
+        let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
-            let previous = self.state.get(&commit.key).cloned();
-            let change = Change {
-                commit: Arc::new(commit.clone()),
-                previous,
-            };
-            apply(&mut self.state, commit);
+            let previous = apply(&mut self.state, commit);
+            let commit = Arc::clone(commit);
+            let change = Change { commit, previous };
             self.collector.observe(&change);
             self.changes.push(Arc::new(change));
         }

@@ -25,7 +25,7 @@ pub(crate) async fn delete_collection(
     let answers = if options.dry_run {
         let state = api.backend.state();
         commands
-            .iter()
+            .into_iter()
             .map(|command| hindsight_core::decide(&state, command))
             .collect()
     } else {

@@ -15,7 +15,7 @@ impl Context<'_> {
         previous: Option<&Arc<Object>>,
         object: Written,
         extra: Vec<Event>,
-    ) -> Result<(Arc<Object>, Commit), Rejection> {
+    ) -> Result<(Arc<Object>, Arc<Commit>), Rejection> {
         let revision = object.revision;
         let mark = previous
             .and_then(|previous| previous.mark)
@@ -39,12 +39,12 @@ impl Context<'_> {
     }
 
     /// The commit that removes an object.
-    pub(crate) fn remove(&self, object: &Object, revision: Revision, event: Event) -> Commit {
+    pub(crate) fn remove(&self, object: &Object, revision: Revision, event: Event) -> Arc<Commit> {
         self.commit(object, revision, vec![event])
     }
 
-    fn commit(&self, object: &Object, revision: Revision, events: Vec<Event>) -> Commit {
-        Commit {
+    fn commit(&self, object: &Object, revision: Revision, events: Vec<Event>) -> Arc<Commit> {
+        Arc::new(Commit {
             revision,
             time: self.command.time,
             actor: Arc::clone(&self.command.actor),
@@ -53,7 +53,7 @@ impl Context<'_> {
             key: object.key.clone(),
             uid: object.meta.uid.clone(),
             events,
-        }
+        })
     }
 }
 

@@ -26,9 +26,9 @@ const SERVER_OWNED: [&str; 5] = [
 
 pub(crate) use definition::refresh as refresh_definition;
 
-pub(crate) fn create(context: Context<'_>, intent: &Create) -> Result<Decision, Rejection> {
+pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
-    let mut document = intent.object.clone();
+    let mut document = intent.object;
     // What does not decode is refused before anything is looked up.
     let mut warnings = prepare::prune(&context, kind, version, intent.validation, &mut document)?;
     let metadata = prepare::metadata(&mut document)?;
@@ -95,13 +95,10 @@ fn admit(
     if !kind.is_namespaced() {
         return Ok(collection(&key.namespace));
     }
-    let namespaces = GroupResource::new("", "namespaces");
     let namespace = &key.namespace;
-    let found = context
-        .state
-        .get(&ObjectKey::new(namespaces.clone(), "", namespace));
+    let found = context.state.namespace(namespace);
     let found = found.ok_or_else(|| Rejection::NotFound {
-        resource: namespaces,
+        resource: GroupResource::new("", "namespaces"),
         name: Arc::clone(namespace),
     })?;
     if !found.is_deleting() {

@@ -15,7 +15,7 @@ use super::commit::Written;
 use crate::classify::classify;
 use crate::command::{Delete, Propagation};
 use crate::event::{Event, OwnerClass, OwnerFinding};
-use crate::kind::{GroupResource, Kind};
+use crate::kind::Kind;
 use crate::object::{Name, Object};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use grace::Grace;
@@ -140,7 +140,7 @@ impl Request<'_> {
         &self,
         document: Value,
         extra: Vec<Event>,
-    ) -> Result<(Arc<Object>, crate::Commit), Rejection> {
+    ) -> Result<(Arc<Object>, Arc<crate::Commit>), Rejection> {
         let revision = self.context.state.revision.next();
         let written = Written {
             key: self.object.key.clone(),
@@ -255,7 +255,7 @@ pub(crate) fn findings(state: &State, dependent: &Object) -> Vec<OwnerFinding> {
     dependent.meta.owner_references.iter().map(find).collect()
 }
 
-pub(crate) fn decision(commits: Vec<crate::Commit>, outcome: Outcome) -> Decision {
+pub(crate) fn decision(commits: Vec<Arc<crate::Commit>>, outcome: Outcome) -> Decision {
     Decision {
         commits,
         outcome,
@@ -264,5 +264,5 @@ pub(crate) fn decision(commits: Vec<crate::Commit>, outcome: Outcome) -> Decisio
 }
 
 pub(crate) fn is(kind: &Kind, group: &str, resource: &str) -> bool {
-    kind.resource == GroupResource::new(group, resource)
+    (&*kind.resource.group, &*kind.resource.resource) == (group, resource)
 }

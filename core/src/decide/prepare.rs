@@ -100,7 +100,9 @@ pub(super) fn complete(
     document: &mut Value,
     old: Option<&Value>,
 ) -> Vec<FieldCause> {
-    defaults::apply(&kind.resource.resource, document);
+    if !kind.is_custom() {
+        defaults::apply(&kind.resource.resource, document);
+    }
     let schema = context
         .state
         .kinds

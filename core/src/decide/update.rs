@@ -20,12 +20,12 @@ use std::sync::Arc;
 
 const CERTIFICATES: &str = "certificates.k8s.io";
 
-pub(crate) fn update(context: Context<'_>, intent: &Update) -> Result<Decision, Rejection> {
+pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let Some(stored) = context.state.get(&intent.key) else {
         return missing(context, kind, intent);
     };
-    let mut sent = intent.object.clone();
+    let mut sent = intent.object;
     let metadata = prepare::metadata(&mut sent)?;
     if &*intent.subresource != "scale" {
         same_coordinates(metadata, &intent.key)?;
@@ -249,7 +249,7 @@ fn restore(root: &mut Map<String, Value>, old: &Value, member: &str) {
 }
 
 /// Some types may be made by a `PUT`; the rest must exist.
-fn missing(context: Context<'_>, kind: &Kind, intent: &Update) -> Result<Decision, Rejection> {
+fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision, Rejection> {
     let key = &intent.key;
     if !kind.strategy.create_on_update || !intent.subresource.is_empty() {
         return Err(Rejection::NotFound {
@@ -257,17 +257,17 @@ fn missing(context: Context<'_>, kind: &Kind, intent: &Update) -> Result<Decisio
             name: Arc::clone(&key.name),
         });
     }
-    let mut object = intent.object.clone();
+    let mut object = intent.object;
     let metadata = prepare::metadata(&mut object)?;
     same_coordinates(metadata, key)?;
     metadata.remove("resourceVersion");
     let create = Create {
-        key: key.clone(),
-        version: Arc::clone(&intent.version),
+        key: intent.key,
+        version: intent.version,
         object,
         validation: intent.validation,
     };
-    create::create(context, &create)
+    create::create(context, create)
 }
 
 /// The body must speak of the object that the path names.

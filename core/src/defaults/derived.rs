@@ -92,17 +92,18 @@ fn selector(document: &mut Value) {
 }
 
 /// An image that names no version, or the latest one, is looked for anew.
-pub(super) fn pull_policies(document: &mut Value, containers: &[&str]) {
-    for container in objects(document, containers) {
-        let image = container.get("image").and_then(Value::as_str);
-        let policy = if image.is_some_and(is_latest) {
-            "\"Always\""
-        } else {
-            "\"IfNotPresent\""
-        };
-        if image.is_some() {
-            insert_missing(container, "imagePullPolicy", policy);
-        }
+pub(super) fn pull_policy(container: &mut Value) {
+    let Some(container) = container.as_object_mut() else {
+        return;
+    };
+    let image = container.get("image").and_then(Value::as_str);
+    let policy = if image.is_some_and(is_latest) {
+        "\"Always\""
+    } else {
+        "\"IfNotPresent\""
+    };
+    if image.is_some() {
+        insert_missing(container, "imagePullPolicy", policy);
     }
 }
 

@@ -5,7 +5,7 @@ use crate::object::Name;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The schemas of built-in kinds. Implemented where the schemas come from.
 pub trait BuiltinSchemas: fmt::Debug + Send + Sync {
@@ -18,9 +18,26 @@ type KindName = (Name, Name);
 /// The built-in kinds.
 #[derive(Debug)]
 pub struct BuiltinKinds {
-    by_resource: BTreeMap<GroupResource, KindRef>,
+    by_resource: BTreeMap<GroupResource, Builtin>,
     by_name: BTreeMap<KindName, GroupResource>,
     schemas: Option<Box<dyn BuiltinSchemas>>,
+}
+
+#[derive(Debug)]
+struct Builtin {
+    kind: KindRef,
+    /// One for each version, made when it is first needed.
+    schemas: Vec<OnceLock<Option<Arc<Schema>>>>,
+}
+
+impl Builtin {
+    fn new(kind: Kind) -> Self {
+        let schemas = kind.versions.iter().map(|_| OnceLock::new()).collect();
+        Self {
+            kind: Arc::new(kind),
+            schemas,
+        }
+    }
 }
 
 impl BuiltinKinds {
@@ -32,13 +49,26 @@ impl BuiltinKinds {
             .collect();
         let by_resource = kinds
             .into_iter()
-            .map(|kind| (kind.resource.clone(), Arc::new(kind)))
+            .map(|kind| (kind.resource.clone(), Builtin::new(kind)))
             .collect();
         Self {
             by_resource,
             by_name,
             schemas,
         }
+    }
+
+    fn schema(&self, kind: &Kind, version: &str) -> Option<&Arc<Schema>> {
+        let builtin = self.by_resource.get(&kind.resource)?;
+        let index = kind.versions.iter().position(|one| &*one.name == version)?;
+        let made = builtin.schemas.get(index)?.get_or_init(|| {
+            self.schemas.as_ref()?.schema(&GroupVersionKind {
+                group: Arc::clone(&kind.resource.group),
+                version: version.into(),
+                kind: Arc::clone(&kind.kind),
+            })
+        });
+        made.as_ref()
     }
 }
 
@@ -69,7 +99,8 @@ impl Kinds {
     /// By group and plural.
     pub fn by_resource(&self, resource: &GroupResource) -> Option<&KindRef> {
         let custom = || self.custom.get(resource).map(|custom| &custom.kind);
-        self.builtin.by_resource.get(resource).or_else(custom)
+        let builtin = self.builtin.by_resource.get(resource);
+        builtin.map(|builtin| &builtin.kind).or_else(custom)
     }
 
     /// By group and kind, whatever the version.
@@ -94,20 +125,16 @@ impl Kinds {
         self.builtin
             .by_resource
             .values()
+            .map(|builtin| &builtin.kind)
             .chain(self.custom.values().map(|custom| &custom.kind))
     }
 
     /// The schema of one version of a kind.
-    pub fn schema(&self, kind: &Kind, version: &str) -> Option<Arc<Schema>> {
-        if let Some(custom) = self.custom.get(&kind.resource) {
-            return custom.schemas.get(version).cloned();
+    pub fn schema(&self, kind: &Kind, version: &str) -> Option<&Arc<Schema>> {
+        if kind.is_custom() {
+            return self.custom.get(&kind.resource)?.schemas.get(version);
         }
-        let gvk = GroupVersionKind {
-            group: kind.resource.group.clone(),
-            version: version.into(),
-            kind: kind.kind.clone(),
-        };
-        self.builtin.schemas.as_ref()?.schema(&gvk)
+        self.builtin.schema(kind, version)
     }
 
     /// Adds or replaces a custom kind.

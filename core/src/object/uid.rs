@@ -1,13 +1,26 @@
 //! Object identity that is never used twice.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// `metadata.uid`. A reference may carry any text, so it is not checked to be a UUID.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Uid(pub Arc<str>);
+/// Bytes of a UUID's text.
+const UUID_BYTES: usize = 36;
+
+/// `metadata.uid`. A reference may carry any text, so it is not checked to be a UUID. Orders as its
+/// text.
+#[derive(Clone)]
+pub struct Uid(Text);
+
+/// What is as long as a UUID is kept in place: indexes by uid compare without following a pointer.
+#[derive(Clone)]
+enum Text {
+    Short([u8; UUID_BYTES]),
+    Shared(Arc<str>),
+}
 
 impl Uid {
     /// The `n`th identity that follows from a command's seed: a version 4 UUID.
@@ -17,28 +30,115 @@ impl Uid {
         hasher.update(&n.to_le_bytes());
         let mut bytes = [0; 16];
         hasher.finalize_xof().fill(&mut bytes);
-        Self(
-            uuid::Builder::from_random_bytes(bytes)
-                .into_uuid()
-                .to_string()
-                .into(),
-        )
+        let mut text = [0; UUID_BYTES];
+        uuid::Builder::from_random_bytes(bytes)
+            .into_uuid()
+            .hyphenated()
+            .encode_lower(&mut text);
+        Self(Text::Short(text))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        match &self.0 {
+            // Only text gets in, so this is all of it.
+            Text::Short(bytes) => str::from_utf8(bytes).unwrap_or_default(),
+            Text::Shared(text) => text,
+        }
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match &self.0 {
+            Text::Short(bytes) => bytes,
+            Text::Shared(text) => text.as_bytes(),
+        }
     }
 }
 
 impl From<&str> for Uid {
     fn from(text: &str) -> Self {
-        Self(text.into())
+        Self(match text.as_bytes().try_into() {
+            Ok(bytes) => Text::Short(bytes),
+            Err(_) => Text::Shared(text.into()),
+        })
+    }
+}
+
+impl PartialEq for Uid {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for Uid {}
+
+impl PartialOrd for Uid {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Uid {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_bytes().cmp(other.as_bytes())
+    }
+}
+
+impl Hash for Uid {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        self.as_bytes().hash(hasher);
+    }
+}
+
+impl Serialize for Uid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+impl<'de> Deserialize<'de> for Uid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text: Cow<'de, str> = Cow::deserialize(deserializer)?;
+        Ok(Self::from(&*text))
     }
 }
 
 impl fmt::Display for Uid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        self.as_str().fmt(f)
+    }
+}
+
+impl fmt::Debug for Uid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.as_str(), f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_text_comes_back_and_orders_as_text() {
+        let uuid = Uid::from_seed([7; 16], 0);
+        assert_eq!(uuid.as_str().len(), UUID_BYTES);
+        let wide = "\u{e9}".repeat(UUID_BYTES / 2);
+        let mut texts = [
+            "",
+            "b",
+            uuid.as_str(),
+            &wide,
+            "zz",
+            &"a".repeat(UUID_BYTES + 1),
+        ];
+        let mut uids = texts.map(Uid::from);
+        texts.sort_unstable();
+        uids.sort_unstable();
+        assert_eq!(uids.each_ref().map(Uid::as_str), texts);
+        let json = serde_json::to_string(&uids).expect("writes");
+        assert_eq!(json, serde_json::to_string(&texts).expect("writes"));
+        let back: Vec<Uid> = serde_json::from_str(&json).expect("reads");
+        assert_eq!(back, uids);
     }
 }

@@ -28,10 +28,10 @@ impl View<'_> {
             let Some(node) = self.graph.node(&at) else {
                 continue;
             };
-            if node.deleting && at != *uid {
+            if node.is_deleting() && at != *uid {
                 continue;
             }
-            for owner in node.owners.iter() {
+            for owner in node.owners() {
                 if self.graph.node(&owner.uid).is_some() && found.insert(owner.uid.clone()) {
                     open.push(owner.uid.clone());
                 }
@@ -46,8 +46,8 @@ impl View<'_> {
         let Some((object, node)) = self.object(uid).zip(self.graph.node(uid)) else {
             return false;
         };
-        if node.deleting {
-            return node.orphaning && self.graph.has_dependents(uid);
+        if node.is_deleting() {
+            return node.is_orphaning() && self.graph.has_dependents(uid);
         }
         if self.will_be_orphaned(object) {
             return true;

@@ -21,7 +21,7 @@ struct FrameV1<'a> {
     commits: Vec<CommitV1<'a>>,
 }
 
-#[derive(Serialize, Deserialize, PartialEq)]
+#[derive(Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Clone)]
 struct OriginV1<'a> {
     user: &'a str,
     uid: &'a str,
@@ -131,22 +131,13 @@ const CLASSES: [OwnerClass; 4] = [
 
 /// Appends the payload of a frame.
 pub(crate) fn encode(commits: &[&Commit], payload: &mut Vec<u8>) -> Result<(), Error> {
-    let mut origins: Vec<OriginV1<'_>> = Vec::new();
-    let mut stored = Vec::with_capacity(commits.len());
-    for commit in commits {
-        let origin = origin_of(commit);
-        let index = origins
-            .iter()
-            .position(|one| *one == origin)
-            .unwrap_or_else(|| {
-                origins.push(origin);
-                origins.len() - 1
-            });
-        stored.push(commit_of(commit, u32::try_from(index).unwrap_or(u32::MAX)));
-    }
+    let mut origins = Origins::default();
+    let numbered = commits.iter();
+    let stored = numbered.map(|commit| commit_of(commit, origins.number(commit)));
+    let commits = stored.collect();
     let frame = FrameV1 {
-        origins,
-        commits: stored,
+        origins: origins.list,
+        commits,
     };
     bincode::serde::encode_into_std_write(&frame, payload, bincode::config::legacy()).map_err(
         |error| Error::Engine {
@@ -192,6 +183,34 @@ struct Names<'a>(BTreeMap<&'a str, Name>);
 impl<'a> Names<'a> {
     fn share(&mut self, text: &'a str) -> Name {
         Arc::clone(self.0.entry(text).or_insert_with(|| text.into()))
+    }
+}
+
+/// Who asked, each once, in the order of their first commits.
+#[derive(Default)]
+struct Origins<'a> {
+    list: Vec<OriginV1<'a>>,
+    numbers: BTreeMap<OriginV1<'a>, u32>,
+    /// Commits of one request share it, and follow each other.
+    last: Option<(&'a Commit, u32)>,
+}
+
+impl<'a> Origins<'a> {
+    fn number(&mut self, commit: &'a Commit) -> u32 {
+        if let Some((last, number)) = self.last
+            && Arc::ptr_eq(&last.actor, &commit.actor)
+            && Arc::ptr_eq(&last.request, &commit.request)
+        {
+            return number;
+        }
+        let origin = origin_of(commit);
+        let next = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
+        let number = *self.numbers.entry(origin).or_insert_with_key(|origin| {
+            self.list.push(origin.clone());
+            next
+        });
+        self.last = Some((commit, number));
+        number
     }
 }
 

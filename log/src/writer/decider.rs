@@ -1,6 +1,6 @@
 //! Decides everything that waits, against the newest state, durable or not.
 
-use super::{Batch, Poison, Submission, Submitted, WriteError, change};
+use super::{Batch, Poison, Submission, Submitted, WriteError};
 use crossbeam_channel::{Receiver, Sender};
 use hindsight_core::{Change, Command, Decision, Rejection, State, apply, decide};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -34,7 +34,7 @@ impl Decider {
         let mut answers = Vec::new();
         let mut next = Some(first);
         while let Some(submission) = next {
-            let answer = self.decide_all(&submission.commands, &mut changes);
+            let answer = self.decide_all(submission.commands, &mut changes);
             answers.push((submission.reply, answer));
             let room = changes.len() < BATCH_COMMITS_MAX;
             next = room.then(|| waiting.try_recv().ok()).flatten();
@@ -46,7 +46,7 @@ impl Decider {
         }
     }
 
-    fn decide_all(&mut self, commands: &[Command], changes: &mut Vec<Arc<Change>>) -> Submitted {
+    fn decide_all(&mut self, commands: Vec<Command>, changes: &mut Vec<Arc<Change>>) -> Submitted {
         let mut answers = Vec::with_capacity(commands.len());
         for command in commands {
             if let Some(reason) = self.poison.get() {
@@ -60,7 +60,7 @@ impl Decider {
     /// A panic in a decision is a defect; it must not leave a half-decided world behind.
     fn decide_one(
         &mut self,
-        command: &Command,
+        command: Command,
         changes: &mut Vec<Arc<Change>>,
     ) -> Result<Result<Decision, Rejection>, WriteError> {
         let state = &self.state;
@@ -71,8 +71,9 @@ impl Decider {
         };
         if let Ok(decision) = &decided {
             for commit in &decision.commits {
-                changes.push(change(&self.state, commit.clone()));
-                apply(&mut self.state, commit);
+                let previous = apply(&mut self.state, commit);
+                let commit = Arc::clone(commit);
+                changes.push(Arc::new(Change { commit, previous }));
             }
         }
         Ok(decided)

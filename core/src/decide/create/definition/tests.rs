@@ -1,7 +1,8 @@
 //! Definitions and their objects, from the command to the state.
 
-use crate::Rejection;
+use crate::command::{Create, FieldValidation};
 use crate::testing::World;
+use crate::{GroupResource, Intent, ObjectKey, Rejection};
 use serde_json::{Value, json};
 
 fn definition(plural: &str, kind: &str, properties: Value) -> Value {
@@ -146,4 +147,24 @@ fn an_object_is_checked_again_only_where_it_changes() {
         .expect_err("n is too large");
     let why = "Widget \"a\" is invalid: spec.n: Invalid value: 4: spec.n in body should be less than or equal to 3";
     assert_eq!(refused.to_string(), why);
+}
+
+#[test]
+fn a_custom_kind_that_is_named_like_a_built_in_one_has_none_of_its_defaults() {
+    let mut world = World::new();
+    let open = json!({"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}});
+    let definition = definition("services", "Service", open);
+    world
+        .create("customresourcedefinitions", definition)
+        .expect("a definition");
+    let services = GroupResource::new("example.com", "services");
+    let create = Create {
+        key: ObjectKey::new(services, "default", ""),
+        version: "v1".into(),
+        object: json!({"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}}),
+        validation: FieldValidation::Strict,
+    };
+    let decision = world.run(Intent::Create(create)).expect("created");
+    let stored = decision.outcome.object().document();
+    assert_eq!(stored["spec"], json!({"ports": [{"port": 80}]}));
 }

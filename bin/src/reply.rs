@@ -1,0 +1,74 @@
+//! One answer for one waiting thread, which sleeps until it comes: channels would have it spin first,
+//! and an fsync is longer than any spin.
+
+use hindsight_log::{Reply, Submitted, WriteError};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError};
+use std::thread::{self, Thread};
+
+/// Wakes the thread whatever becomes of the answer: sent, or dropped with the queue that it was in.
+struct Waker(Thread);
+
+impl Drop for Waker {
+    fn drop(&mut self) {
+        self.0.unpark();
+    }
+}
+
+/// Dropped in this order, so that the thread never wakes to a sender that is still there.
+struct Answer {
+    sender: Sender<Submitted>,
+    _waker: Waker,
+}
+
+impl Answer {
+    fn send(self, outcome: Submitted) {
+        self.sender.send(outcome).ok();
+    }
+}
+
+/// The calling thread, waiting.
+pub(crate) struct Waiter(Receiver<Submitted>);
+
+/// A reply for the writer, and what this thread waits with.
+pub(crate) fn channel() -> (Reply, Waiter) {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let answer = Answer {
+        sender,
+        _waker: Waker(thread::current()),
+    };
+    (
+        Box::new(move |outcome| answer.send(outcome)),
+        Waiter(receiver),
+    )
+}
+
+impl Waiter {
+    /// Sleeps until the answer is there. Other wake-ups of the thread do no harm.
+    pub(crate) fn wait(self) -> Submitted {
+        loop {
+            match self.0.try_recv() {
+                Ok(outcome) => return outcome,
+                Err(TryRecvError::Disconnected) => return Err(WriteError::Closed),
+                Err(TryRecvError::Empty) => thread::park(),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_wakes_and_so_does_a_dropped_reply() {
+        let (answer, waiter) = channel();
+        let other = thread::spawn(move || answer(Ok(Vec::new())));
+        assert!(waiter.wait().is_ok_and(|answers| answers.is_empty()));
+        other.join().expect("it ends");
+
+        let (answer, waiter) = channel();
+        let other = thread::spawn(move || drop(answer));
+        assert_eq!(waiter.wait().err(), Some(WriteError::Closed));
+        other.join().expect("it ends");
+    }
+}
