@@ -11,7 +11,7 @@
 )]
 
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Cause, Change, Intent, State, apply, builtin, decide};
+use hindsight_core::{Cause, Change, Intent, State, apply, builtin, decide, invariants};
 use hindsight_gc::due;
 use hindsight_projector::OwnershipGraph;
 use hindsight_tests::dice::number;
@@ -124,6 +124,7 @@ impl Point {
         next.commands += 1;
         let decided = decide(&self.state, command(next.commands, intent, cause));
         for commit in decided.expect("it is accepted").commits {
+            invariants::check(&next.state, &commit).expect("no decision breaks an invariant");
             let previous = apply(&mut next.state, &commit);
             next.graph.apply(&Change { commit, previous });
         }

@@ -223,6 +223,23 @@ impl Outcome {
     }
 }
 
+impl Event {
+    /// The variant's name.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::ObjectCreated { .. } => "ObjectCreated",
+            Self::ObjectUpdated { .. } => "ObjectUpdated",
+            Self::FinalizerAdded { .. } => "FinalizerAdded",
+            Self::FinalizerRemoved { .. } => "FinalizerRemoved",
+            Self::OwnerAdded { .. } => "OwnerAdded",
+            Self::OwnerRemoved { .. } => "OwnerRemoved",
+            Self::OwnerChanged { .. } => "OwnerChanged",
+            Self::DeletionRequested { .. } => "DeletionRequested",
+            Self::ObjectDeleted { .. } => "ObjectDeleted",
+        }
+    }
+}
+
 impl Commit {
     /// The version that this commit leaves; `None` once the object is gone.
     pub fn object(&self) -> Option<&Arc<Object>> {

@@ -9,6 +9,7 @@ pub mod custom;
 mod decide;
 mod defaults;
 pub mod event;
+pub mod invariants;
 pub mod kind;
 pub mod machine;
 pub mod object;

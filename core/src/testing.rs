@@ -7,7 +7,7 @@ use crate::kind::BuiltinKinds;
 use crate::object::{Object, ObjectKey};
 use crate::{
     Actor, Cause, Command, Commit, Decision, GroupResource, Intent, Rejection, Request, Rule,
-    State, Time, apply, builtin, decide,
+    State, Time, apply, builtin, decide, invariants,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -48,6 +48,7 @@ impl World {
         };
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
+            invariants::check(&self.state, commit).expect("no decision breaks an invariant");
             apply(&mut self.state, commit);
             self.commits.push(Arc::clone(commit));
         }

@@ -1,7 +1,7 @@
 //! Walks a log and says what it saw.
 
 use crate::{Error, Reader};
-use hindsight_core::{Commit, Event, Revision, Time};
+use hindsight_core::{Commit, Revision, Time};
 use std::collections::BTreeMap;
 
 /// What a whole, intact log holds.
@@ -46,21 +46,7 @@ impl Report {
         self.first_time.get_or_insert(commit.time);
         self.last_time = Some(commit.time);
         for event in &commit.events {
-            *self.events.entry(name(event)).or_default() += 1;
+            *self.events.entry(event.name()).or_default() += 1;
         }
-    }
-}
-
-const fn name(event: &Event) -> &'static str {
-    match event {
-        Event::ObjectCreated { .. } => "ObjectCreated",
-        Event::ObjectUpdated { .. } => "ObjectUpdated",
-        Event::FinalizerAdded { .. } => "FinalizerAdded",
-        Event::FinalizerRemoved { .. } => "FinalizerRemoved",
-        Event::OwnerAdded { .. } => "OwnerAdded",
-        Event::OwnerRemoved { .. } => "OwnerRemoved",
-        Event::OwnerChanged { .. } => "OwnerChanged",
-        Event::DeletionRequested { .. } => "DeletionRequested",
-        Event::ObjectDeleted { .. } => "ObjectDeleted",
     }
 }

@@ -3,7 +3,7 @@
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
     Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, Request, State, Time, apply,
-    builtin, decide,
+    builtin, decide, invariants,
 };
 use hindsight_gc::Collector;
 use std::sync::Arc;
@@ -68,6 +68,7 @@ impl World {
         let command = command(self.commands, intent, cause);
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
+            invariants::check(&self.state, commit).expect("no decision breaks an invariant");
             let previous = apply(&mut self.state, commit);
             let commit = Arc::clone(commit);
             let change = Change { commit, previous };

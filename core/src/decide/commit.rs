@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::event::{Commit, Event, Rule};
-use crate::object::{Mark, Object, OwnerReference};
+use crate::object::{Mark, Name, Object, OwnerReference};
 use crate::{Rejection, Revision};
 use serde_json::Value;
 use std::sync::Arc;
@@ -38,9 +38,18 @@ impl Context<'_> {
         Ok((object, commit))
     }
 
-    /// The commit that removes an object.
-    pub(crate) fn remove(&self, object: &Object, revision: Revision, event: Event) -> Arc<Commit> {
-        self.commit(object, revision, vec![event])
+    /// The commit that removes an object, and first takes these finalizers off it.
+    pub(crate) fn remove<'a>(
+        &self,
+        object: &Object,
+        revision: Revision,
+        let_go: impl Iterator<Item = &'a Name>,
+        event: Event,
+    ) -> Arc<Commit> {
+        let finalizers = let_go.map(|finalizer| Event::FinalizerRemoved {
+            finalizer: Arc::clone(finalizer),
+        });
+        self.commit(object, revision, finalizers.chain([event]).collect())
     }
 
     fn commit(&self, object: &Object, revision: Revision, events: Vec<Event>) -> Arc<Commit> {

@@ -87,7 +87,9 @@ impl Request<'_> {
             owners,
             decided_at: self.context.state.revision,
         };
-        let commit = self.context.remove(self.object, revision, event);
+        let listed = self.object.meta.finalizers.iter();
+        let replaced = listed.filter(|one| policy::is_collectors(one));
+        let commit = self.context.remove(self.object, revision, replaced, event);
         decision(vec![commit], Outcome::Deleted(Arc::clone(self.object)))
     }
 
@@ -117,7 +119,8 @@ impl Request<'_> {
             owners,
             decided_at: self.context.state.revision,
         };
-        let removal = self.context.remove(&object, commit.revision.next(), event);
+        let revision = commit.revision.next();
+        let removal = self.context.remove(&object, revision, [].iter(), event);
         Ok(decision(vec![commit, removal], Outcome::Deleted(object)))
     }
 

@@ -2,9 +2,16 @@
 
 use super::{Batch, Poison, Submission, Submitted, WriteError};
 use crossbeam_channel::{Receiver, Sender};
-use hindsight_core::{Change, Command, Decision, Rejection, State, apply, decide};
+use hindsight_core::invariants::{self, Violation};
+use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, apply, decide};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+
+/// A defect of a decision, found before it did harm.
+fn refusal(violation: &Violation) -> Rejection {
+    tracing::error!(%violation, "a decision was refused");
+    Rejection::Internal(format!("nothing was written: {violation}"))
+}
 
 /// Commits in a batch; a single submission may exceed it.
 const BATCH_COMMITS_MAX: usize = 4096;
@@ -69,14 +76,35 @@ impl Decider {
             self.fail(reason);
             return Err(WriteError::Poisoned(reason.into()));
         };
-        if let Ok(decision) = &decided {
-            for commit in &decision.commits {
-                let previous = apply(&mut self.state, commit);
-                let commit = Arc::clone(commit);
-                changes.push(Arc::new(Change { commit, previous }));
+        Ok(
+            decided.and_then(|decision| match self.take(&decision.commits, changes) {
+                Ok(()) => Ok(decision),
+                Err(violation) => Err(refusal(&violation)),
+            }),
+        )
+    }
+
+    /// All commits of a decision become part of the state, or none does.
+    fn take(
+        &mut self,
+        commits: &[Arc<Commit>],
+        changes: &mut Vec<Arc<Change>>,
+    ) -> Result<(), Violation> {
+        // A clone makes the next step copy what it touches; one commit alone needs none.
+        let before = (commits.len() > 1).then(|| (self.state.clone(), changes.len()));
+        for commit in commits {
+            if let Err(violation) = invariants::check(&self.state, commit) {
+                if let Some((state, count)) = before {
+                    self.state = state;
+                    changes.truncate(count);
+                }
+                return Err(violation);
             }
+            let previous = apply(&mut self.state, commit);
+            let commit = Arc::clone(commit);
+            changes.push(Arc::new(Change { commit, previous }));
         }
-        Ok(decided)
+        Ok(())
     }
 
     fn fail(&self, reason: &str) {

@@ -38,10 +38,14 @@ fn held(object: &Object) -> Option<Propagation> {
         })
 }
 
+/// Finalizers that the policy of a deletion sets and takes away.
+pub(super) fn is_collectors(finalizer: &str) -> bool {
+    matches!(finalizer, ORPHAN_FINALIZER | FOREGROUND_FINALIZER)
+}
+
 /// The finalizers that the policy leaves; the old list, in its order, where the set is the same.
 pub(super) fn finalizers(object: &Object, policy: Propagation) -> Vec<Name> {
     let old = &object.meta.finalizers;
-    let is_collectors = |one: &&Name| matches!(&***one, ORPHAN_FINALIZER | FOREGROUND_FINALIZER);
     let mut new: Vec<Name> = old
         .iter()
         .filter(|one| !is_collectors(one))

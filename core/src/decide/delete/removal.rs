@@ -3,7 +3,7 @@
 use super::decision;
 use crate::decide::Context;
 use crate::event::Event;
-use crate::object::Object;
+use crate::object::{Name, Object};
 use crate::{Decision, Outcome, Rejection, Rule};
 use serde_json::Value;
 use std::sync::Arc;
@@ -32,7 +32,13 @@ pub(crate) fn remove(
         owners: Vec::new(),
         decided_at: context.state.revision,
     };
-    let commit = context.remove(stored, context.state.revision.next(), event);
+    let listed = next.pointer("/metadata/finalizers").cloned();
+    let is_listed = |one: &&Name| {
+        let list = listed.as_ref().and_then(Value::as_array);
+        list.is_some_and(|list| list.iter().any(|held| held.as_str() == Some(one)))
+    };
+    let let_go = stored.meta.finalizers.iter().filter(|one| !is_listed(one));
+    let commit = context.remove(stored, context.state.revision.next(), let_go, event);
     let shown = Object::from_value(stored.key.clone(), next, stored.revision, stored.mark)
         .map_err(|error| Rejection::Internal(error.to_string()))?;
     Ok(decision(vec![commit], Outcome::Updated(Arc::new(shown))))

@@ -87,7 +87,7 @@ fn the_update_that_empties_the_finalizers_of_a_deleting_object_removes_it() {
     assert_eq!(decision.outcome.object().revision, stored.revision);
     assert!(matches!(
         decision.commits[0].events[..],
-        [Event::ObjectDeleted { .. }]
+        [Event::FinalizerRemoved { .. }, Event::ObjectDeleted { .. }]
     ));
 }
 

@@ -1,0 +1,222 @@
+//! What no commit may break. The decisions keep these rules by themselves; this module asks the
+//! question a second time, of every commit, before it becomes part of the state or of the log. It
+//! shares no code with the decisions but `classify`.
+
+#[cfg(test)]
+mod tests;
+
+use crate::classify::classify;
+use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
+use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use crate::{Revision, State};
+
+/// A commit that may not be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("revision {revision} breaks the invariant \"{rule}\": {what}")]
+pub struct Violation {
+    /// The commit.
+    pub revision: Revision,
+    /// What must hold.
+    pub rule: &'static str,
+    /// What was found instead.
+    pub what: String,
+}
+
+const NUMBERED: &str = "revisions follow each other, and causes come before what they cause";
+const ONE_OBJECT: &str = "a commit is one step of one object";
+const FINALIZERS: &str = "nothing is removed while a finalizer holds it";
+const MARKS: &str = "a deletion is never taken back";
+const SAFETY: &str = "the collector takes only what every owner has left";
+const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing outlives it";
+
+/// Asks whether a commit may follow this state. Costs a few lookups.
+pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
+    let asked = Asked { state, commit };
+    asked.numbers()?;
+    let previous = state.get(&commit.key).map(AsRef::as_ref);
+    let (last, before) = commit
+        .events
+        .split_last()
+        .ok_or_else(|| asked.violation(ONE_OBJECT, "it says nothing"))?;
+    if before.iter().any(is_outcome) {
+        return Err(asked.violation(ONE_OBJECT, "it has two outcomes"));
+    }
+    match (last, previous) {
+        (Event::ObjectCreated { object }, None) => {
+            asked.written(object)?;
+            asked.namespace_is_open()
+        }
+        (Event::ObjectUpdated { object }, Some(previous)) => {
+            asked.written(object)?;
+            asked.identity(previous)?;
+            asked.mark_stays(previous, object)?;
+            before
+                .iter()
+                .try_for_each(|event| asked.owners_allow(previous, event))
+        }
+        (Event::ObjectDeleted { .. }, Some(previous)) => {
+            asked.identity(previous)?;
+            asked.no_finalizer_is_left(previous)?;
+            asked.owners_allow(previous, last)?;
+            asked.leaves_nothing_behind(previous)
+        }
+        (outcome, _) => {
+            let there = if previous.is_some() { "an" } else { "no" };
+            let what = format!("{} over {there} object", outcome.name());
+            Err(asked.violation(ONE_OBJECT, what))
+        }
+    }
+}
+
+const fn is_outcome(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::ObjectCreated { .. } | Event::ObjectUpdated { .. } | Event::ObjectDeleted { .. }
+    )
+}
+
+/// The owners that a deletion was decided on; nothing where it was not about owners.
+fn decided_on(event: &Event) -> Option<&[OwnerFinding]> {
+    match event {
+        Event::DeletionRequested { rule, owners, .. }
+        | Event::ObjectDeleted { rule, owners, .. } => rule.is_about_owners().then_some(owners),
+        Event::ObjectCreated { .. }
+        | Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerAdded { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. } => None,
+    }
+}
+
+struct Asked<'a> {
+    state: &'a State,
+    commit: &'a Commit,
+}
+
+impl Asked<'_> {
+    fn violation(&self, rule: &'static str, what: impl Into<String>) -> Violation {
+        Violation {
+            revision: self.commit.revision,
+            rule,
+            what: format!("{} of {}", what.into(), self.commit.key),
+        }
+    }
+
+    fn numbers(&self) -> Result<(), Violation> {
+        let expected = self.state.revision.next();
+        if self.commit.revision != expected {
+            let what = format!("it should be {expected}: a step");
+            return Err(self.violation(NUMBERED, what));
+        }
+        match self.commit.cause {
+            Cause::Commit(cause) if cause >= self.commit.revision => {
+                Err(self.violation(NUMBERED, format!("its cause is revision {cause}: a step")))
+            }
+            Cause::Commit(_) | Cause::Request | Cause::Policy(_) => Ok(()),
+        }
+    }
+
+    /// The version says of itself what the commit says.
+    fn written(&self, object: &Object) -> Result<(), Violation> {
+        let commit = self.commit;
+        let same = object.key == commit.key
+            && object.meta.uid == commit.uid
+            && object.revision == commit.revision;
+        if same {
+            return Ok(());
+        }
+        Err(self.violation(ONE_OBJECT, "a version of another object or revision"))
+    }
+
+    fn identity(&self, previous: &Object) -> Result<(), Violation> {
+        if previous.meta.uid == self.commit.uid {
+            return Ok(());
+        }
+        Err(self.violation(ONE_OBJECT, "another uid"))
+    }
+
+    /// Once marked an object stays so, and gains no finalizer but the collector's.
+    fn mark_stays(&self, previous: &Object, object: &Object) -> Result<(), Violation> {
+        if !previous.is_deleting() {
+            return Ok(());
+        }
+        if !object.is_deleting() || (previous.mark.is_some() && object.mark != previous.mark) {
+            return Err(self.violation(MARKS, "the mark is gone or another one"));
+        }
+        let gained =
+            object.meta.finalizers.iter().find(|finalizer| {
+                !is_collectors(finalizer) && !previous.meta.has_finalizer(finalizer)
+            });
+        match gained {
+            Some(finalizer) => Err(self.violation(MARKS, format!("a new finalizer {finalizer}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// What held the object was let go by this very commit, and it says so.
+    fn no_finalizer_is_left(&self, previous: &Object) -> Result<(), Violation> {
+        let let_go = |held: &str| {
+            let is_it = |event: &Event| matches!(event, Event::FinalizerRemoved { finalizer } if &**finalizer == held);
+            self.commit.events.iter().any(is_it)
+        };
+        match previous.meta.finalizers.iter().find(|held| !let_go(held)) {
+            Some(held) => Err(self.violation(FINALIZERS, format!("the removal, held by {held},"))),
+            None => Ok(()),
+        }
+    }
+
+    /// No owner is alive or unknown, and each was looked at. Where the deletion was decided before,
+    /// with the mark, its owners were asked then.
+    fn owners_allow(&self, previous: &Object, event: &Event) -> Result<(), Violation> {
+        let Some(owners) = decided_on(event).filter(|_| previous.mark.is_none()) else {
+            return Ok(());
+        };
+        let references = &previous.meta.owner_references;
+        let all = references.len() == owners.len()
+            && references
+                .iter()
+                .zip(owners)
+                .all(|(one, found)| *one == found.owner);
+        if references.is_empty() || !all {
+            return Err(self.violation(SAFETY, "owners that were not looked at"));
+        }
+        let alive = references.iter().find(|reference| {
+            let class = classify(self.state, previous, reference);
+            matches!(class, OwnerClass::Solid | OwnerClass::Unresolvable)
+        });
+        match alive {
+            Some(owner) => {
+                let what = format!("{} {} still holds on: a removal", owner.kind, owner.name);
+                Err(self.violation(SAFETY, what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn namespace_is_open(&self) -> Result<(), Violation> {
+        let namespace = &self.commit.key.namespace;
+        if namespace.is_empty() {
+            return Ok(());
+        }
+        match self.state.namespace(namespace) {
+            Some(found) if !found.is_deleting() => Ok(()),
+            Some(_) | None => Err(self.violation(NAMESPACES, "the creation")),
+        }
+    }
+
+    fn leaves_nothing_behind(&self, previous: &Object) -> Result<(), Violation> {
+        let key = &previous.key;
+        let is_namespace = (&*key.resource.group, &*key.resource.resource) == ("", "namespaces");
+        let left = self.state.population(&key.name);
+        if is_namespace && left > 0 {
+            return Err(self.violation(NAMESPACES, format!("{left} objects outlive the removal")));
+        }
+        Ok(())
+    }
+}
+
+fn is_collectors(finalizer: &str) -> bool {
+    [FOREGROUND_FINALIZER, ORPHAN_FINALIZER].contains(&finalizer)
+}

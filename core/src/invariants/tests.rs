@@ -1,0 +1,173 @@
+//! Every invariant refuses a commit that breaks it, and lets every decision of a busy world pass.
+
+use super::check;
+use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
+use crate::object::{Object, ObjectKey};
+use crate::testing::World;
+use crate::{Revision, Rule, State};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Two namespaces, one of them going; an owner, its dependent, and one that a finalizer holds.
+fn world() -> World {
+    let mut world = World::new();
+    let owner = create(&mut world, json!({"name": "owner"}));
+    let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
+        "uid": owner.meta.uid.as_str()});
+    create(
+        &mut world,
+        json!({"name": "dependent", "ownerReferences": [reference]}),
+    );
+    create(&mut world, json!({"name": "held", "finalizers": ["x/y"]}));
+    world
+        .create("namespaces", json!({"metadata": {"name": "going"}}))
+        .expect("a namespace");
+    world.delete("namespaces", "going", None).expect("marked");
+    world.delete("configmaps", "held", None).expect("marked");
+    world
+}
+
+fn create(world: &mut World, metadata: Value) -> Arc<Object> {
+    let created = world.create("configmaps", json!({"metadata": metadata}));
+    Arc::clone(created.expect("created").outcome.object())
+}
+
+/// The commit that the last one of the world would have to be followed by, made by hand.
+fn commit(world: &World, key: ObjectKey, uid: &str, events: Vec<Event>) -> Commit {
+    let like = world.commits.last().expect("there are commits");
+    Commit {
+        revision: world.state.revision.next(),
+        key,
+        uid: uid.into(),
+        events,
+        ..(**like).clone()
+    }
+}
+
+fn deleted(rule: Rule, owners: Vec<OwnerFinding>) -> Event {
+    Event::ObjectDeleted {
+        rule,
+        owners,
+        decided_at: Revision(1),
+    }
+}
+
+fn version(state: &State, key: &ObjectKey, change: impl FnOnce(&mut Value)) -> Arc<Object> {
+    let old = state.get(key).expect("it is there");
+    let mut document = old.document();
+    change(&mut document["metadata"]);
+    let version = Object::from_value(key.clone(), document, state.revision.next(), old.mark);
+    Arc::new(version.expect("an object"))
+}
+
+#[track_caller]
+fn refused(world: &World, commit: &Commit, what: &str) {
+    let violation = check(&world.state, commit).expect_err(what).to_string();
+    assert!(violation.contains(what), "{violation}");
+}
+
+#[test]
+fn steps_that_break_the_order_are_refused() {
+    let world = world();
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    let removal = |change: fn(&mut Commit)| {
+        let events = vec![deleted(Rule::Requested, Vec::new())];
+        let mut commit = commit(&world, owner.key.clone(), owner.meta.uid.as_str(), events);
+        change(&mut commit);
+        commit
+    };
+    assert_eq!(check(&world.state, &removal(|_| {})), Ok(()));
+    let skips = removal(|commit| commit.revision = commit.revision.next());
+    refused(&world, &skips, "it should be");
+    let backwards = removal(|commit| commit.cause = Cause::Commit(commit.revision));
+    refused(&world, &backwards, "its cause is");
+    refused(
+        &world,
+        &removal(|commit| commit.events.clear()),
+        "it says nothing",
+    );
+    refused(
+        &world,
+        &removal(|commit| commit.uid = "other".into()),
+        "another uid",
+    );
+    let twice = removal(|commit| commit.events.push(deleted(Rule::Requested, Vec::new())));
+    refused(&world, &twice, "two outcomes");
+    let nobody = removal(|commit| commit.key.name = "nobody".into());
+    refused(&world, &nobody, "ObjectDeleted over no object");
+}
+
+#[test]
+fn what_a_finalizer_holds_is_not_removed_and_a_mark_is_not_taken_back() {
+    let world = world();
+    let held = world.get("configmaps", "held").expect("it is there");
+    let uid = held.meta.uid.as_str();
+    let removal = vec![deleted(Rule::Requested, Vec::new())];
+    refused(
+        &world,
+        &commit(&world, held.key.clone(), uid, removal),
+        "held by x/y",
+    );
+    let forgotten = version(&world.state, &held.key, |metadata| {
+        metadata["deletionTimestamp"] = Value::Null;
+    });
+    let events = vec![Event::ObjectUpdated { object: forgotten }];
+    refused(
+        &world,
+        &commit(&world, held.key.clone(), uid, events),
+        "the mark is gone",
+    );
+    let gained = version(&world.state, &held.key, |metadata| {
+        metadata["finalizers"] = json!(["x/y", "x/z"]);
+    });
+    let events = vec![Event::ObjectUpdated { object: gained }];
+    refused(
+        &world,
+        &commit(&world, held.key.clone(), uid, events),
+        "a new finalizer x/z",
+    );
+}
+
+#[test]
+fn a_dependent_of_a_live_owner_is_not_collected() {
+    let world = world();
+    let dependent = world.get("configmaps", "dependent").expect("it is there");
+    let owner = dependent.meta.owner_references[0].clone();
+    let found = OwnerFinding {
+        owner,
+        class: OwnerClass::Dangling,
+        since: None,
+    };
+    for (owners, what) in [
+        (vec![found], "still holds on"),
+        (Vec::new(), "owners that were not looked at"),
+    ] {
+        let events = vec![deleted(Rule::OwnersAbsent, owners)];
+        let key = dependent.key.clone();
+        let uid = dependent.meta.uid.as_str();
+        refused(&world, &commit(&world, key, uid, events), what);
+    }
+}
+
+#[test]
+fn nothing_is_made_in_a_namespace_that_goes_and_nothing_outlives_one() {
+    let world = world();
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    for namespace in ["going", "nowhere"] {
+        let key = ObjectKey::new(owner.key.resource.clone(), namespace, "new");
+        let next = world.state.revision.next();
+        let object = Object::from_value(key.clone(), owner.document(), next, None);
+        let object = Arc::new(object.expect("an object"));
+        let events = vec![Event::ObjectCreated { object }];
+        refused(
+            &world,
+            &commit(&world, key, owner.meta.uid.as_str(), events),
+            "the creation",
+        );
+    }
+    let namespace = world.get("namespaces", "default").expect("it is there");
+    let events = vec![deleted(Rule::Requested, Vec::new())];
+    let key = namespace.key.clone();
+    let removal = commit(&world, key, namespace.meta.uid.as_str(), events);
+    refused(&world, &removal, "3 objects outlive the removal");
+}
