@@ -1,7 +1,7 @@
 //! What the Kubernetes surface needs of the engine behind it.
 
 use futures_util::future::BoxFuture;
-use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Time};
+use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
 use std::sync::Arc;
 
 /// The engine. Implemented by the control plane; tests may put a fake here.
@@ -14,6 +14,13 @@ pub trait Backend: Send + Sync + 'static {
 
     /// Changes after `revision`, oldest first, at most `limit`; empty when there are none yet.
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired>;
+
+    /// Commits after `revision` from the log, oldest first, at most `limit`.
+    fn commits_after(
+        &self,
+        revision: Revision,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>>;
 
     /// The state as it was. For revisions that are not in memory the log is read.
     fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>>;

@@ -17,11 +17,14 @@ use http::request::Parts;
 use http::{Method, Request, Response, header};
 use http_body::Body;
 use std::sync::Arc;
+use tokio::sync::Semaphore;
 
 /// The Kubernetes API over a backend. Cheap to clone.
 #[derive(Clone)]
 pub struct Api {
     pub(crate) backend: Arc<dyn Backend>,
+    /// How many watches may read the log at one time.
+    pub(crate) replays: Arc<Semaphore>,
 }
 
 impl std::fmt::Debug for Api {
@@ -47,7 +50,8 @@ pub(crate) struct Asked {
 impl Api {
     /// Serves this backend.
     pub fn new(backend: Arc<dyn Backend>) -> Self {
-        Self { backend }
+        let replays = Arc::new(Semaphore::new(watch::REPLAYS_MAX));
+        Self { backend, replays }
     }
 
     /// Answers a request. Without an actor only health and version are answered.
@@ -141,11 +145,11 @@ impl Api {
             return reviews::answer(&asked, &body);
         }
         match (method, named) {
-            (Method::GET, true) => verbs::get(&asked),
+            (Method::GET, true) => verbs::get(self, &asked).await,
             (Method::GET, false)
                 if asked.place.watch || asked.params.flag("watch") == Some(true) =>
             {
-                watch::open(self, asked)
+                watch::open(self, asked).await
             }
             (Method::GET, false) => list::answer(self, &asked).await,
             (Method::POST, _) => verbs::create(self, &asked, body::read(body).await?).await,

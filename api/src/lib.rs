@@ -16,6 +16,7 @@ mod schemas;
 mod status;
 mod table;
 mod verbs;
+mod wait;
 mod watch;
 
 pub use backend::{AsOf, AsOfError, Backend, Expired, Unavailable};

@@ -5,8 +5,8 @@ use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::respond::{self, View};
 use crate::status::Failure;
-use crate::table;
 use crate::verbs::in_version;
+use crate::{table, wait};
 use bytes::Bytes;
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
@@ -145,11 +145,13 @@ async fn start(
     else {
         return Ok((Arc::clone(&asked.state), None));
     };
-    if revision > asked.state.revision {
-        return Err(Failure::too_large_version(
-            revision.0,
-            asked.state.revision.0,
-        ));
+    let ahead = revision > asked.state.revision;
+    if ahead && (asked.past || matching == "Exact") {
+        let newest = asked.state.revision.0;
+        return Err(Failure::too_large_version(revision.0, newest));
+    }
+    if ahead {
+        return Ok((wait::not_older(&*api.backend, revision).await?, None));
     }
     let paged = params.integer("limit")?.is_some_and(|limit| limit > 0);
     if matching == "Exact" || (matching.is_empty() && paged) {

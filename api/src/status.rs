@@ -62,7 +62,7 @@ impl Failure {
     }
 
     pub(crate) fn too_large_version(asked: u64, newest: u64) -> Self {
-        let message = format!("Too large resource version: {asked}, current: {newest}");
+        let message = format!("Timeout: Too large resource version: {asked}, current: {newest}");
         Self::new(504, "Timeout", message).with(json!({
             "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
             "retryAfterSeconds": 1,

@@ -11,14 +11,15 @@ pub(crate) use pod::bind;
 pub(crate) use write::{create, patch, update};
 
 use crate::body::ApiBody;
-use crate::handler::Asked;
+use crate::handler::{Api, Asked};
 use crate::respond::{self, View};
 use crate::status::Failure;
-use crate::table;
+use crate::{table, wait};
 use bytes::Bytes;
 use hindsight_core::{Object, Rejection, scale::scale_of};
 use http::{Method, Response};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// Whether a subresource has this method.
 pub(crate) fn allows(subresource: &str, method: &Method) -> bool {
@@ -31,16 +32,18 @@ pub(crate) fn allows(subresource: &str, method: &Method) -> bool {
 }
 
 /// `get`: the stored bytes, unless another form was asked for.
-pub(crate) fn get(asked: &Asked) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn get(api: &Api, asked: &Asked) -> Result<Response<ApiBody>, Failure> {
     let key = asked.key();
-    if let Some(wanted) = asked
-        .params
-        .revision()?
-        .filter(|wanted| *wanted > asked.state.revision)
-    {
-        return Err(Failure::too_large_version(wanted.0, asked.state.revision.0));
-    }
-    let object = asked.state.get(&key).ok_or_else(|| {
+    let state = match asked.params.revision()? {
+        Some(wanted) if wanted > asked.state.revision && !asked.past => {
+            wait::not_older(&*api.backend, wanted).await?
+        }
+        Some(wanted) if wanted > asked.state.revision => {
+            return Err(Failure::too_large_version(wanted.0, asked.state.revision.0));
+        }
+        _ => Arc::clone(&asked.state),
+    };
+    let object = state.get(&key).ok_or_else(|| {
         Failure::from(Rejection::NotFound {
             resource: key.resource.clone(),
             name: key.name.clone(),

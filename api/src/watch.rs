@@ -1,19 +1,25 @@
 //! Watches: each has a position of its own and pulls changes; nobody keeps a queue for it.
 
+mod replay;
+
+pub(crate) use replay::REPLAYS_MAX;
+
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::list::Selection;
 use crate::respond::{self, Accept, View};
 use crate::status::Failure;
-use crate::table;
 use crate::verbs::in_version;
+use crate::{table, wait};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{Change, Object, Revision};
 use http::Response;
+use replay::Replay;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -23,7 +29,7 @@ const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 const DEFAULT_SECONDS: u64 = 1800;
 
 /// Opens a stream of events.
-pub(crate) fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody>, Failure> {
     if asked.past {
         let message = "the past does not change: it cannot be watched";
         return Err(Failure::new(405, "MethodNotAllowed", message));
@@ -39,12 +45,13 @@ pub(crate) fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody>, Fai
         .params
         .revision()?
         .filter(|revision| *revision > Revision::ZERO);
-    if let Some(revision) = revision.filter(|revision| initial && *revision > asked.state.revision)
-    {
-        return Err(Failure::too_large_version(
-            revision.0,
-            asked.state.revision.0,
-        ));
+    let ahead = revision.filter(|wanted| initial && *wanted > asked.state.revision);
+    let mut late = None;
+    if let Some(wanted) = ahead {
+        match wait::not_older(&*api.backend, wanted).await {
+            Ok(state) => asked.state = state,
+            Err(failure) => late = Some(failure),
+        }
     }
     let seconds = asked.params.integer("timeoutSeconds")?.unwrap_or(0);
     let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
@@ -64,11 +71,14 @@ pub(crate) fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody>, Fai
         bookmarks: asked.params.flag("allowWatchBookmarks") == Some(true),
         headings: true,
         ready: VecDeque::new(),
+        replay: None,
         over: false,
         asked,
     };
-    if initial {
-        watch.initial();
+    match late {
+        Some(failure) => watch.fail(&failure),
+        None if initial => watch.initial(),
+        None => {}
     }
     let chunks = stream::unfold(watch, |mut watch| async move {
         let chunk = watch.next().await?;
@@ -117,13 +127,14 @@ struct Watch {
     bookmarks: bool,
     headings: bool,
     ready: VecDeque<Bytes>,
+    replay: Option<Replay>,
     over: bool,
 }
 
 impl Watch {
     /// Everything that is there, in list order, and the mark that ends it.
     fn initial(&mut self) {
-        let state = std::sync::Arc::clone(&self.asked.state);
+        let state = Arc::clone(&self.asked.state);
         let selection = self.selection.clone();
         for object in selection.objects(&state) {
             let event = self.event("ADDED", object);
@@ -146,7 +157,7 @@ impl Watch {
                 return None;
             }
             changed.borrow_and_update();
-            self.turn();
+            self.turn().await;
             if !self.ready.is_empty() {
                 continue;
             }
@@ -179,13 +190,9 @@ impl Watch {
     }
 
     /// Looks at the changes since the last turn, until one concerns this watch.
-    fn turn(&mut self) {
-        loop {
-            match self
-                .api
-                .backend
-                .changes_after(self.position, TURN_CHANGES_MAX)
-            {
+    async fn turn(&mut self) {
+        while self.ready.is_empty() {
+            match self.changes().await {
                 Ok(changes) if changes.is_empty() => return,
                 Ok(changes) => {
                     for change in &changes {
@@ -195,17 +202,38 @@ impl Watch {
                         }
                     }
                 }
-                Err(expired) => {
-                    let failure = Failure::expired(expired.to_string());
-                    self.ready
-                        .push_back(line("ERROR", &failure.to_json().to_string().into()));
-                    self.over = true;
-                }
-            }
-            if !self.ready.is_empty() {
-                return;
+                Err(failure) => self.fail(&failure),
             }
         }
+    }
+
+    /// What came next: from the window, or from the log where that is too short.
+    async fn changes(&mut self) -> Result<Vec<Arc<Change>>, Failure> {
+        let window = self
+            .api
+            .backend
+            .changes_after(self.position, TURN_CHANGES_MAX);
+        let expired = match window {
+            Ok(changes) => {
+                self.replay = None;
+                return Ok(changes);
+            }
+            Err(expired) => expired,
+        };
+        let mut replay = match self.replay.take() {
+            Some(replay) => replay,
+            None => Replay::after(&self.api, expired).await?,
+        };
+        let changes = replay.next(&self.api, TURN_CHANGES_MAX).await?;
+        self.replay = Some(replay);
+        Ok(changes)
+    }
+
+    /// The last thing that this watch says.
+    fn fail(&mut self, failure: &Failure) {
+        let status = failure.to_json().to_string();
+        self.ready.push_back(line("ERROR", &status.into()));
+        self.over = true;
     }
 
     /// What a change is to this selection: entering it adds, leaving it deletes.

@@ -3,7 +3,7 @@
 use crate::control_plane::ControlPlane;
 use futures_util::future::BoxFuture;
 use hindsight_api::{AsOf, AsOfError, Backend, Expired, Unavailable};
-use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Time};
+use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
 use hindsight_log::WriteError;
 use std::sync::Arc;
 
@@ -20,6 +20,25 @@ impl Backend for ControlPlane {
         Self::changes_after(self, revision, limit).map_err(|expired| Expired {
             asked: expired.asked,
             oldest: expired.oldest,
+        })
+    }
+
+    fn commits_after(
+        &self,
+        revision: Revision,
+        limit: usize,
+    ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>> {
+        let reader = self.reader().clone();
+        let read = move || {
+            let commits = reader.scan(revision.next()).take(limit);
+            commits.map(|commit| commit.map(Arc::new)).collect()
+        };
+        Box::pin(async move {
+            let read: Result<Result<Vec<_>, hindsight_log::Error>, _> =
+                tokio::task::spawn_blocking(read).await;
+            let unreadable = |error: String| AsOfError::Unreadable(error);
+            let commits = read.map_err(|error| unreadable(error.to_string()))?;
+            commits.map_err(|error| unreadable(error.to_string()))
         })
     }
 

@@ -46,7 +46,7 @@ fn check_port(port: &Field<'_>, named: bool, causes: &mut Vec<FieldCause>) {
     }
     let target = port.child("targetPort");
     let target_number = target.value.as_i64();
-    if target_number.is_some_and(|number| number != 0 && !(1..=65535).contains(&number)) {
+    if target_number.is_some_and(|number| !(1..=65535).contains(&number)) {
         causes.push(target.invalid(PORT));
     }
 }

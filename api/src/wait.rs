@@ -1,0 +1,144 @@
+//! Reads of what has not happened yet: a client that is ahead of this server is waited for, a little.
+
+use crate::backend::Backend;
+use crate::status::Failure;
+use hindsight_core::{Revision, State};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// Source: `blockTimeout` of upstream's watch cache.
+const WAIT_MAX: Duration = Duration::from_secs(3);
+
+/// A state that is not older than this; 504 where it does not come.
+pub(crate) async fn not_older(
+    backend: &dyn Backend,
+    wanted: Revision,
+) -> Result<Arc<State>, Failure> {
+    let mut changed = backend.changed();
+    let ends = Instant::now() + WAIT_MAX;
+    loop {
+        changed.borrow_and_update();
+        let state = backend.state();
+        if state.revision >= wanted {
+            return Ok(state);
+        }
+        if !matches!(timeout_at(ends, changed.changed()).await, Ok(Ok(()))) {
+            return Err(Failure::too_large_version(wanted.0, state.revision.0));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::{AsOf, AsOfError, Expired, Unavailable};
+    use futures_util::future::BoxFuture;
+    use hindsight_core::{Change, Command, Commit, Decision, Rejection, Time};
+    use std::sync::Mutex;
+    use tokio::sync::watch;
+
+    /// A state that moves when the test says so.
+    struct Fake {
+        state: Mutex<State>,
+        moved: watch::Sender<Revision>,
+    }
+
+    impl Fake {
+        fn new() -> Self {
+            let state = Mutex::new(State::new(crate::builtin_kinds()));
+            let moved = watch::Sender::new(Revision(0));
+            Self { state, moved }
+        }
+
+        fn move_to(&self, revision: Revision) {
+            self.state.lock().expect("a lock").revision = revision;
+            self.moved.send_replace(revision);
+        }
+    }
+
+    impl Backend for Fake {
+        fn state(&self) -> Arc<State> {
+            Arc::new(self.state.lock().expect("a lock").clone())
+        }
+
+        fn changed(&self) -> watch::Receiver<Revision> {
+            self.moved.subscribe()
+        }
+
+        fn changes_after(&self, _: Revision, _: usize) -> Result<Vec<Arc<Change>>, Expired> {
+            Ok(Vec::new())
+        }
+
+        fn commits_after(
+            &self,
+            _: Revision,
+            _: usize,
+        ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>> {
+            Box::pin(async { Ok(Vec::new()) })
+        }
+
+        fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>> {
+            Box::pin(async { Ok(self.state()) })
+        }
+
+        fn submit(
+            &self,
+            _: Vec<Command>,
+        ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>> {
+            Box::pin(async { Err(Unavailable::Stopping) })
+        }
+
+        fn now(&self) -> Time {
+            Time(0)
+        }
+
+        fn seed(&self) -> [u8; 16] {
+            [0; 16]
+        }
+    }
+
+    fn block_on<T>(future: impl Future<Output = T>) -> T {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build();
+        runtime.expect("a runtime").block_on(future)
+    }
+
+    #[test]
+    fn what_is_there_is_not_waited_for() {
+        let fake = Fake::new();
+        fake.move_to(Revision(5));
+        let state = block_on(not_older(&fake, Revision(5))).expect("a state");
+        assert_eq!(state.revision, Revision(5));
+    }
+
+    #[test]
+    fn what_comes_in_time_is_shown() {
+        let fake = Fake::new();
+        let comes = async {
+            for revision in 1..=3 {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                fake.move_to(Revision(revision));
+            }
+        };
+        let both = async { tokio::join!(not_older(&fake, Revision(3)), comes).0 };
+        assert_eq!(block_on(both).expect("a state").revision, Revision(3));
+    }
+
+    #[test]
+    fn what_does_not_come_is_a_timeout_with_its_cause() {
+        let fake = Fake::new();
+        let failure = block_on(not_older(&fake, Revision(9))).expect_err("a failure");
+        let status = failure.to_json();
+        assert_eq!(
+            (&status["code"], &status["reason"]),
+            (&504.into(), &"Timeout".into())
+        );
+        let message = "Timeout: Too large resource version: 9, current: 0";
+        assert_eq!(status["message"], message);
+        let cause = &status["details"]["causes"][0];
+        assert_eq!(cause["reason"], "ResourceVersionTooLarge");
+    }
+}

@@ -1,0 +1,63 @@
+//! Changes that have left the window, read back from the log: a watcher that was away, or a server
+//! that was restarted, costs no new list.
+
+use crate::backend::{AsOf, Expired};
+use crate::handler::Api;
+use crate::status::Failure;
+use hindsight_core::{Change, Revision, State, apply};
+use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
+
+/// Watches that may read the log at one time; the others are told to list again, which is cheap.
+pub(crate) const REPLAYS_MAX: usize = 2;
+/// Whoever is further behind lists again.
+const BEHIND_MAX: u64 = 100_000;
+
+/// A state that follows the log, so that each commit is known with what it replaced.
+pub(super) struct Replay {
+    state: State,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Replay {
+    /// Begins after a revision that the window does not reach any more.
+    pub(super) async fn after(api: &Api, expired: Expired) -> Result<Self, Failure> {
+        let refused = || Failure::expired(expired.to_string());
+        let behind = expired.oldest.0.saturating_sub(expired.asked.0);
+        let permit = Arc::clone(&api.replays).try_acquire_owned();
+        let permit = permit.ok().filter(|_| behind <= BEHIND_MAX);
+        let permit = permit.ok_or_else(refused)?;
+        let point = AsOf::Revision(expired.asked);
+        let state = api.backend.as_of(point).await.map_err(|_| refused())?;
+        let state = State::clone(&state);
+        Ok(Self {
+            state,
+            _permit: permit,
+        })
+    }
+
+    /// The next changes, oldest first.
+    pub(super) async fn next(
+        &mut self,
+        api: &Api,
+        limit: usize,
+    ) -> Result<Vec<Arc<Change>>, Failure> {
+        let after = self.state.revision;
+        let commits = api.backend.commits_after(after, limit).await?;
+        let expected = |index: usize| Revision(after.0 + 1 + index as u64);
+        let gap = (0..)
+            .zip(&commits)
+            .find(|(index, commit)| commit.revision != expected(*index));
+        if gap.is_some() || commits.is_empty() {
+            let message = format!("too old resource version: {after}");
+            return Err(Failure::expired(message));
+        }
+        let mut changes = Vec::with_capacity(commits.len());
+        for commit in commits {
+            let previous = self.state.get(&commit.key).cloned();
+            apply(&mut self.state, &commit);
+            changes.push(Arc::new(Change { commit, previous }));
+        }
+        Ok(changes)
+    }
+}
