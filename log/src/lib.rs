@@ -27,4 +27,4 @@ pub use storage::sled::SledStorage;
 pub use storage::{Storage, Stored};
 pub use tail::Tail;
 pub use verify::{Report, verify};
-pub use writer::{Publish, Reply, Submitted, WriteError, Writer};
+pub use writer::{Publish, Reply, Steps, Submitted, WriteError, Writer};

@@ -1,7 +1,8 @@
 //! A log, opened: recovered state, reader and writer.
 
 use crate::frame::Hash;
-use crate::{Error, Publish, Reader, Storage, Tail, Writer};
+use crate::storage::synced::Synced;
+use crate::{Error, Publish, Reader, Steps, Storage, Tail, Writer};
 use hindsight_core::{Revision, State, apply};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ impl Log {
             hash = frame.hash;
         }
         settle(&*storage, state.revision, hash)?;
+        let storage: Arc<dyn Storage> = Arc::new(Synced::new(storage, state.revision));
+        let reader = Reader::new(Arc::clone(&storage));
         Ok((
             Self {
                 reader,
@@ -51,6 +54,11 @@ impl Log {
     /// Starts the writer's two threads. `publish` is told of every durable batch.
     pub fn start(self, state: State, publish: Box<dyn Publish>) -> Result<Writer, Error> {
         Writer::start(self.storage, state, self.hash, publish)
+    }
+
+    /// The writer without threads: what is submitted waits until somebody takes the steps.
+    pub fn by_steps(self, state: State, publish: Box<dyn Publish>) -> (Writer, Steps) {
+        Writer::by_steps(self.storage, state, self.hash, publish)
     }
 }
 

@@ -4,6 +4,7 @@
 pub(crate) mod conformance;
 pub(crate) mod memory;
 pub(crate) mod sled;
+pub(crate) mod synced;
 mod witness;
 
 use crate::{Error, Tail};

@@ -3,6 +3,7 @@
 
 mod decider;
 mod frames;
+mod steps;
 mod syncer;
 #[cfg(test)]
 mod tests;
@@ -13,9 +14,12 @@ use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Frames;
 use hindsight_core::{Change, Command, Decision, Rejection, State};
+use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use syncer::Syncer;
+
+pub use steps::Steps;
 
 /// Submissions that may wait; one more is refused.
 const QUEUE_SUBMISSIONS_MAX: usize = 4096;
@@ -76,23 +80,44 @@ impl Writer {
         hash: Hash,
         publish: Box<dyn Publish>,
     ) -> Result<Self, Error> {
-        let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
+        let (mut writer, steps) = Self::by_steps(storage, state, hash, publish);
         let (batches, decided) = bounded(BATCHES_AHEAD);
-        let poison = Poison::default();
-        let decider = Decider::new(state, Arc::clone(&poison));
-        let syncer = Syncer {
-            frames: Frames::new(storage, hash),
-            publish,
-            poison,
-        };
-        let threads = vec![
+        let Steps {
+            waiting,
+            decider,
+            syncer,
+            ..
+        } = steps;
+        writer.threads = vec![
             spawn("decider", move || decider.run(&waiting, &batches))?,
             spawn("syncer", move || syncer.run(&decided))?,
         ];
-        Ok(Self {
+        Ok(writer)
+    }
+
+    pub(crate) fn by_steps(
+        storage: Arc<dyn Storage>,
+        state: State,
+        hash: Hash,
+        publish: Box<dyn Publish>,
+    ) -> (Self, Steps) {
+        let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
+        let poison = Poison::default();
+        let steps = Steps {
+            waiting,
+            decider: Decider::new(state, Arc::clone(&poison)),
+            decided: VecDeque::new(),
+            syncer: Syncer {
+                frames: Frames::new(storage, hash),
+                publish,
+                poison,
+            },
+        };
+        let writer = Self {
             submissions: Some(submissions),
-            threads,
-        })
+            threads: Vec::new(),
+        };
+        (writer, steps)
     }
 
     /// Hands in commands; all of them go into one batch. `reply` is called on the writer's thread

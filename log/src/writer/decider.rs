@@ -36,7 +36,7 @@ impl Decider {
         }
     }
 
-    fn batch(&mut self, first: Submission, waiting: &Receiver<Submission>) -> Batch {
+    pub(super) fn batch(&mut self, first: Submission, waiting: &Receiver<Submission>) -> Batch {
         let mut changes = Vec::new();
         let mut answers = Vec::new();
         let mut next = Some(first);

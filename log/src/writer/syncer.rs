@@ -18,7 +18,7 @@ impl Syncer {
         }
     }
 
-    fn settle(&mut self, batch: Batch) {
+    pub(super) fn settle(&mut self, batch: Batch) {
         if let Some(reason) = self.poison.get() {
             let reason = reason.clone();
             return refuse(batch, &reason);

@@ -1,0 +1,93 @@
+//! A storage whose readers see what is synced and nothing else: what was only appended may never
+//! have been.
+
+use super::{Storage, Stored};
+use crate::{Error, Tail};
+use hindsight_core::Revision;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Wraps the storage of an open log.
+#[derive(Debug)]
+pub(crate) struct Synced {
+    inner: Arc<dyn Storage>,
+    /// First revision of the last frame that was appended.
+    appended: AtomicU64,
+    /// As `appended` was at the last sync.
+    synced: AtomicU64,
+}
+
+impl Synced {
+    /// Everything up to this revision is synced already.
+    pub(crate) fn new(inner: Arc<dyn Storage>, newest: Revision) -> Self {
+        Self {
+            inner,
+            appended: AtomicU64::new(newest.0),
+            synced: AtomicU64::new(newest.0),
+        }
+    }
+
+    fn newest(&self) -> Revision {
+        Revision(self.synced.load(Ordering::Acquire))
+    }
+}
+
+impl Storage for Synced {
+    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.inner.append(first, frame)?;
+        self.appended.store(first.0, Ordering::Release);
+        Ok(())
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.inner.sync()?;
+        let appended = self.appended.load(Ordering::Acquire);
+        self.synced.store(appended, Ordering::Release);
+        Ok(())
+    }
+
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let newest = self.newest();
+        if from > newest {
+            return Ok(None);
+        }
+        let found = self.inner.at_or_after(from)?;
+        Ok(found.filter(|(first, _)| *first <= newest))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        self.inner.at_or_before(until.min(self.newest()))
+    }
+
+    fn witness(&self, tail: &Tail) {
+        self.inner.witness(tail);
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        self.inner.witnessed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryStorage;
+
+    #[test]
+    fn what_is_appended_is_read_once_it_is_synced() {
+        let storage = Synced::new(Arc::new(MemoryStorage::default()), Revision::ZERO);
+        let first = |found: Result<Option<Stored>, Error>| found.expect("read").map(|one| one.0.0);
+        let seen = |storage: &Synced| {
+            let last = first(storage.at_or_before(Revision(u64::MAX)));
+            (first(storage.at_or_after(Revision(1))), last)
+        };
+        storage.append(Revision(1), b"a").expect("appended");
+        assert_eq!(seen(&storage), (None, None));
+        storage.sync().expect("synced");
+        storage.append(Revision(4), b"b").expect("appended");
+        assert_eq!(seen(&storage), (Some(1), Some(1)));
+        assert_eq!(first(storage.at_or_after(Revision(2))), None);
+        storage.sync().expect("synced");
+        assert_eq!(seen(&storage), (Some(1), Some(4)));
+    }
+}

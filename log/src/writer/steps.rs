@@ -1,0 +1,51 @@
+//! The writer without its threads: whoever holds it says when a batch is decided and when it is
+//! synced. For simulation, and for embedders with a loop of their own.
+
+use super::decider::Decider;
+use super::syncer::Syncer;
+use super::{BATCHES_AHEAD, Batch, Submission};
+use crossbeam_channel::Receiver;
+use std::collections::VecDeque;
+
+/// Decided and not yet synced: one in each thread's hands, and those between them.
+const DECIDED_MAX: usize = BATCHES_AHEAD + 2;
+
+/// Does what the two threads of a [`Writer`](super::Writer) do, one step at a time.
+pub struct Steps {
+    pub(super) waiting: Receiver<Submission>,
+    pub(super) decider: Decider,
+    pub(super) decided: VecDeque<Batch>,
+    pub(super) syncer: Syncer,
+}
+
+impl std::fmt::Debug for Steps {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Steps").finish_non_exhaustive()
+    }
+}
+
+impl Steps {
+    /// Decides everything that waits, as one batch. False where nothing waits, or where so much is
+    /// decided already that the threads would wait too.
+    pub fn decide(&mut self) -> bool {
+        if self.decided.len() >= DECIDED_MAX {
+            return false;
+        }
+        let Ok(first) = self.waiting.try_recv() else {
+            return false;
+        };
+        let batch = self.decider.batch(first, &self.waiting);
+        self.decided.push_back(batch);
+        true
+    }
+
+    /// Makes the oldest decided batch durable, publishes and answers it. False where there is none.
+    pub fn sync(&mut self) -> bool {
+        let batch = self.decided.pop_front();
+        let found = batch.is_some();
+        if let Some(batch) = batch {
+            self.syncer.settle(batch);
+        }
+        found
+    }
+}
