@@ -13,6 +13,7 @@ use crate::verbs::in_version;
 use crate::{table, wait};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
+use hindsight_core::event::Seen;
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{Change, Object, Revision};
 use http::Response;
@@ -241,23 +242,15 @@ impl Watch {
         if !self.selection.covers(&change.commit.key) {
             return None;
         }
-        let before = change
-            .previous
-            .as_deref()
-            .filter(|object| self.selection.matches(object));
-        let after = change
-            .commit
-            .object()
-            .filter(|object| self.selection.matches(object));
-        match (before, after) {
-            (None, None) => None,
-            (None, Some(object)) => Some(self.event("ADDED", object)),
-            (Some(_), Some(object)) => Some(self.event("MODIFIED", object)),
-            (Some(object), None) => {
+        let seen = change.seen_by(|object| self.selection.matches(object))?;
+        Some(match seen {
+            Seen::Added(object) => self.event("ADDED", object),
+            Seen::Modified(object) => self.event("MODIFIED", object),
+            Seen::Deleted(object) => {
                 let last = with_revision(object, change.commit.revision);
-                Some(self.event("DELETED", &last))
+                self.event("DELETED", &last)
             }
-        }
+        })
     }
 
     fn event(&mut self, kind: &str, object: &Object) -> Bytes {
