@@ -14,5 +14,6 @@ pub mod naive;
 pub mod reference;
 pub mod scenario;
 pub mod server;
+pub mod sim;
 pub mod tree;
 pub mod world;

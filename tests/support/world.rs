@@ -6,7 +6,7 @@ use hindsight_core::{
     builtin, decide, invariants,
 };
 use hindsight_gc::Collector;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The command with this number, of a clock that ticks once a command.
 pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
@@ -34,6 +34,13 @@ fn second(number: u64) -> Time {
     )
 }
 
+/// Before the first commit: the built-in kinds and nothing else.
+pub fn empty() -> State {
+    static KINDS: OnceLock<Arc<BuiltinKinds>> = OnceLock::new();
+    let kinds = KINDS.get_or_init(|| Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    State::new(Arc::clone(kinds))
+}
+
 /// A world that is driven by hand.
 #[derive(Debug)]
 pub struct World {
@@ -48,7 +55,7 @@ pub struct World {
 impl World {
     /// An empty world with the built-in kinds.
     pub fn new() -> Self {
-        let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        let state = empty();
         let collector = Collector::new(&state);
         Self {
             state,

@@ -1,0 +1,65 @@
+//! What must hold whatever happens: one file for each promise.
+
+pub mod collector;
+pub mod dry_run;
+pub mod durability;
+pub mod facts;
+pub mod linearizability;
+pub mod preconditions;
+pub mod projections;
+pub mod replay;
+pub mod watch;
+
+use super::Simulation;
+
+/// A promise that was broken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Which promise.
+    pub checker: &'static str,
+    /// How.
+    pub what: String,
+}
+
+/// Kept, or broken.
+pub type Checked = Result<(), Violation>;
+
+/// A broken promise.
+pub fn violation(checker: &'static str, what: String) -> Violation {
+    Violation { checker, what }
+}
+
+/// Broken unless this is so.
+pub fn ensure(checker: &'static str, kept: bool, what: impl FnOnce() -> String) -> Checked {
+    if kept {
+        Ok(())
+    } else {
+        Err(violation(checker, what()))
+    }
+}
+
+/// Everything that is judged by the whole history.
+pub fn after_all(simulation: &mut Simulation) -> Checked {
+    let Simulation {
+        history,
+        clients,
+        watchers,
+        trace,
+        running,
+        dice,
+        ..
+    } = simulation;
+    durability::exactly_once(history, clients)?;
+    linearizability::check(history, clients, trace)?;
+    preconditions::check(history, clients, trace)?;
+    dry_run::check(clients, trace)?;
+    facts::check(history, clients)?;
+    for watcher in &*watchers {
+        watch::check(history, watcher, trace)?;
+    }
+    if let Some(running) = running {
+        replay::check(history, &running.server, dice)?;
+        projections::check(&running.server.state, running.collecting.graph())?;
+    }
+    Ok(())
+}

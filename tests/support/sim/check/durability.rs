@@ -1,0 +1,118 @@
+//! What was acknowledged is recovered, what is recovered was submitted, and each once.
+
+use super::{Checked, ensure, violation};
+use crate::sim::clients::{Clients, End, Operation};
+use crate::sim::history::History;
+use hindsight_core::{Commit, Revision, State};
+use hindsight_log::Reader;
+use std::sync::Arc;
+
+/// The log begins with everything that was ever visible, unchanged; what follows was under way
+/// when the process ended. It becomes part of the history.
+pub fn recovered(history: &mut History, clients: &Clients, reader: &Reader) -> Checked {
+    let unreadable =
+        |error: hindsight_log::Error| violation("a sound log is read", error.to_string());
+    let mut found: u64 = 0;
+    for commit in reader.scan(Revision(1)) {
+        let commit = Arc::new(commit.map_err(unreadable)?);
+        found += 1;
+        if let Some(visible) = history.commit(Revision(found)) {
+            ensure("recovered as acknowledged", *visible == commit, || {
+                format!("revision {found} reads back as {commit:?}, it was {visible:?}")
+            })?;
+        } else {
+            was_under_way(clients, &commit)?;
+            history.push(&commit)?;
+        }
+    }
+    let newest = history.newest();
+    ensure("acknowledged is recovered", found == newest.0, || {
+        format!("the log ends at {found}, and {newest} was visible")
+    })
+}
+
+fn was_under_way(clients: &Clients, commit: &Commit) -> Checked {
+    let operation = author(clients, commit)?;
+    ensure(
+        "recovered was submitted",
+        matches!(operation.end, End::Unknown),
+        || {
+            format!(
+                "{} was recovered, its command was answered: {operation:?}",
+                commit.revision
+            )
+        },
+    )
+}
+
+fn author<'a>(clients: &'a Clients, commit: &Commit) -> Result<&'a Operation, super::Violation> {
+    let number = commit.request.id.parse().ok();
+    let found = number.and_then(|number: u64| clients.operations.get(&number));
+    let nobody = || format!("nobody submitted {commit:?}");
+    found.ok_or_else(|| violation("recovered was submitted", nobody()))
+}
+
+/// The state that was recovered is at the end of the log.
+pub fn same_end(state: &State, newest: Revision) -> Checked {
+    ensure(
+        "acknowledged is recovered",
+        state.revision == newest,
+        || {
+            format!(
+                "the state is at {}, the log ends at {newest}",
+                state.revision
+            )
+        },
+    )
+}
+
+/// Whoever is answered can already see what was done.
+pub fn answered(history: &History, operation: &Operation) -> Checked {
+    let Some((_, _, decision)) = operation.done() else {
+        return Ok(());
+    };
+    for commit in &decision.commits {
+        let visible = history.commit(commit.revision);
+        ensure(
+            "durable before answered",
+            visible.is_some_and(|one| **one == *commit),
+            || {
+                format!(
+                    "command {} was answered before {}",
+                    operation.number, commit.revision
+                )
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// Every commit was submitted; what was refused wrote nothing; nothing was written twice.
+pub fn exactly_once(history: &History, clients: &Clients) -> Checked {
+    let mut last = None;
+    let mut seen = std::collections::BTreeSet::new();
+    for commit in &history.commits {
+        let operation = author(clients, commit)?;
+        ensure(
+            "a refusal writes nothing",
+            operation.refused().is_none(),
+            || {
+                format!(
+                    "command {} was refused and wrote {}",
+                    operation.number, commit.revision
+                )
+            },
+        )?;
+        let number = operation.number;
+        ensure(
+            "exactly once",
+            last == Some(number) || seen.insert(number),
+            || format!("command {number} was written more than once"),
+        )?;
+        last = Some(number);
+    }
+    for operation in clients.operations.values() {
+        answered(history, operation)?;
+    }
+    Ok(())
+}

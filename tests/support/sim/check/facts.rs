@@ -1,0 +1,130 @@
+//! What must hold of every commit by itself, given those before it.
+
+use super::{Checked, ensure};
+use crate::sim::clients::Clients;
+use crate::sim::history::History;
+use crate::world;
+use hindsight_core::classify::classify;
+use hindsight_core::event::OwnerClass;
+use hindsight_core::{Cause, Commit, Event, Intent, Object, Rule, State, Uid, apply};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Walks the history with the state before each commit.
+pub fn check(history: &History, clients: &Clients) -> Checked {
+    let mut before = world::empty();
+    let mut removed: BTreeSet<Uid> = BTreeSet::new();
+    for commit in &history.commits {
+        let previous = before.get(&commit.key).cloned();
+        lives_once(commit, previous.as_deref())?;
+        has_cause(commit)?;
+        collected_rightly(commit, &before, previous.as_deref())?;
+        finalizers_hold(commit, previous.as_deref(), clients)?;
+        namespace_is_there(commit, &before, previous.as_ref())?;
+        if commit.object().is_none() {
+            ensure(
+                "an identity goes once",
+                removed.insert(commit.uid.clone()),
+                || {
+                    format!(
+                        "{} is removed a second time at {}",
+                        commit.uid, commit.revision
+                    )
+                },
+            )?;
+        }
+        apply(&mut before, commit);
+    }
+    Ok(())
+}
+
+/// An object is made where none is, changed and removed where it is, and keeps its identity.
+fn lives_once(commit: &Commit, previous: Option<&Object>) -> Checked {
+    let uid = previous.map(|object| &object.meta.uid);
+    let right = match commit.events.last() {
+        Some(Event::ObjectCreated { .. }) => uid.is_none(),
+        Some(Event::ObjectUpdated { object }) => {
+            uid == Some(&commit.uid) && object.meta.uid == commit.uid
+        }
+        Some(Event::ObjectDeleted { .. }) => uid == Some(&commit.uid),
+        _ => false,
+    };
+    ensure("an object lives once", right, || {
+        format!(
+            "{} at {} follows {uid:?}: {commit:?}",
+            commit.key, commit.revision
+        )
+    })
+}
+
+/// Causes come before what they cause, so every chain ends in a request or a policy.
+fn has_cause(commit: &Commit) -> Checked {
+    let earlier = match &commit.cause {
+        Cause::Commit(cause) => *cause < commit.revision && cause.0 > 0,
+        Cause::Request | Cause::Policy(_) => true,
+    };
+    ensure("every commit has a cause", earlier, || {
+        format!("{} names {:?}", commit.revision, commit.cause)
+    })
+}
+
+/// Nothing is collected that has a solid owner, or one that nobody can resolve.
+fn collected_rightly(commit: &Commit, before: &State, previous: Option<&Object>) -> Checked {
+    let Some(object) = previous.filter(|_| rule(commit).is_some_and(Rule::is_about_owners)) else {
+        return Ok(());
+    };
+    let owners = object.meta.owner_references.iter();
+    let classes: Vec<OwnerClass> = owners
+        .map(|owner| classify(before, object, owner))
+        .collect();
+    let gone = |class: &OwnerClass| matches!(class, OwnerClass::Dangling | OwnerClass::Waiting);
+    let right = object.is_deleting() || (!classes.is_empty() && classes.iter().all(gone));
+    ensure("no live owner's dependent is collected", right, || {
+        format!("{} at {}: {classes:?}", commit.key, commit.revision)
+    })
+}
+
+fn rule(commit: &Commit) -> Option<Rule> {
+    commit.events.iter().find_map(|event| match event {
+        Event::DeletionRequested { rule, .. } | Event::ObjectDeleted { rule, .. } => Some(*rule),
+        _ => None,
+    })
+}
+
+/// Nothing goes that somebody's finalizer holds, unless its removal was asked for, and whoever is
+/// going never comes back.
+fn finalizers_hold(commit: &Commit, previous: Option<&Object>, clients: &Clients) -> Checked {
+    let Some(previous) = previous else {
+        return Ok(());
+    };
+    let number: Option<u64> = commit.request.id.parse().ok();
+    let operation = number.and_then(|number| clients.operations.get(&number));
+    let releases = operation
+        .is_some_and(|one| matches!(one.command.intent, Intent::Patch(_) | Intent::Update(_)));
+    let held = previous.meta.finalizers.iter().any(|one| one.contains('/'));
+    let broken = match commit.object() {
+        None => held && !releases,
+        Some(object) => previous.is_deleting() && !object.is_deleting(),
+    };
+    ensure("finalizers hold", !broken, || {
+        format!("{} at {}: {commit:?}", commit.key, commit.revision)
+    })
+}
+
+/// Nothing is made in a namespace that is not there, or is going.
+fn namespace_is_there(commit: &Commit, before: &State, previous: Option<&Arc<Object>>) -> Checked {
+    let namespace = &commit.key.namespace;
+    let is_new = previous.is_none() && commit.object().is_some();
+    if namespace.is_empty() || !is_new || &*commit.key.resource.resource == "events" {
+        return Ok(());
+    }
+    let namespaces = hindsight_core::GroupResource::new("", "namespaces");
+    let key = hindsight_core::ObjectKey::new(namespaces, "", namespace);
+    let live = before.get(&key).is_some_and(|object| !object.is_deleting());
+    ensure("namespaces hold", live, || {
+        format!(
+            "{} is made at {} in no namespace",
+            commit.key, commit.revision
+        )
+    })
+}

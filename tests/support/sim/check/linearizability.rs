@@ -1,0 +1,186 @@
+//! Every object is a register: each answer is right at one moment between question and answer, and
+//! the revisions are the order of those moments.
+
+use super::{Checked, ensure};
+use crate::sim::clients::{Clients, End, Operation, Read};
+use crate::sim::history::History;
+use crate::sim::trace::Trace;
+use hindsight_core::{GroupResource, ObjectKey, Rejection, Revision, Uid};
+use std::collections::BTreeMap;
+
+/// A version of an object, or its absence, from a revision on.
+type Version = (Revision, Option<(Uid, Revision)>);
+
+/// Judges all answers and all reads.
+pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
+    let registers = Registers::of(history);
+    let acknowledged = acknowledged(clients);
+    for operation in clients.operations.values() {
+        in_order(operation, &acknowledged)?;
+        if let Some((newest, rejection)) = operation.refused() {
+            let judged = registers.refuse(operation, newest, rejection)?;
+            trace.count("refusals judged", u64::from(judged));
+        }
+    }
+    let mut seen = Revision::ZERO;
+    for read in &clients.reads {
+        registers.answer(read)?;
+        let floor = floor(&acknowledged, read.at).max(seen);
+        ensure(
+            "reads see what was acknowledged",
+            read.revision >= floor,
+            || format!("{read:?} although {floor} was seen before"),
+        )?;
+        seen = read.revision;
+    }
+    Ok(())
+}
+
+/// When which revision had been acknowledged.
+fn acknowledged(clients: &Clients) -> BTreeMap<u64, Revision> {
+    let mut found = BTreeMap::new();
+    for operation in clients.operations.values() {
+        if let Some((at, _, decision)) = operation.done()
+            && let Some(last) = decision.commits.last()
+        {
+            found.insert(at, last.revision);
+        }
+    }
+    found
+}
+
+/// The highest revision that was acknowledged before this moment.
+fn floor(acknowledged: &BTreeMap<u64, Revision>, at: u64) -> Revision {
+    let before = acknowledged.range(..at).map(|(_, revision)| *revision);
+    before.max().unwrap_or_default()
+}
+
+/// What began after an answer comes after it.
+fn in_order(operation: &Operation, acknowledged: &BTreeMap<u64, Revision>) -> Checked {
+    let floor = floor(acknowledged, operation.sent);
+    let End::Answered {
+        answer: Ok(decision),
+        ..
+    } = &operation.end
+    else {
+        return Ok(());
+    };
+    let first = decision.commits.first().map(|one| one.revision);
+    ensure(
+        "writes follow what was acknowledged",
+        first.is_none_or(|first| first > floor),
+        || {
+            format!(
+                "command {} wrote {first:?} after {floor} was acknowledged",
+                operation.number
+            )
+        },
+    )?;
+    let shown = decision.outcome.object().revision;
+    let written = decision.commits.last().and_then(|one| one.object());
+    ensure(
+        "answers show what was written",
+        written.is_none_or(|one| one.revision == shown),
+        || format!("command {} shows {shown}", operation.number),
+    )
+}
+
+/// The versions of every object, by key.
+struct Registers(BTreeMap<ObjectKey, Vec<Version>>);
+
+impl Registers {
+    fn of(history: &History) -> Self {
+        let mut found: BTreeMap<ObjectKey, Vec<Version>> = BTreeMap::new();
+        for commit in &history.commits {
+            let version = commit
+                .object()
+                .map(|one| (one.meta.uid.clone(), one.revision));
+            let versions = found.entry(commit.key.clone()).or_default();
+            versions.push((commit.revision, version));
+        }
+        Self(found)
+    }
+
+    /// What was there at this revision.
+    fn at(&self, key: &ObjectKey, revision: Revision) -> Option<&(Uid, Revision)> {
+        let versions = self.0.get(key)?;
+        let last = versions.iter().rev().find(|(since, _)| *since <= revision);
+        last.and_then(|(_, version)| version.as_ref())
+    }
+
+    /// Everything that was there at some moment between two revisions.
+    fn between(
+        &self,
+        key: &ObjectKey,
+        from: Revision,
+        until: Revision,
+    ) -> Vec<Option<&(Uid, Revision)>> {
+        let mut found = vec![self.at(key, from)];
+        let versions = self.0.get(key).into_iter().flatten();
+        let later = versions.filter(|(since, _)| *since > from && *since <= until);
+        found.extend(later.map(|(_, version)| version.as_ref()));
+        found
+    }
+
+    fn answer(&self, read: &Read) -> Checked {
+        let there = self.at(&read.key, read.revision);
+        ensure(
+            "reads are of one revision",
+            there == read.found.as_ref(),
+            || format!("{read:?}, and there was {there:?}"),
+        )
+    }
+
+    /// Whether the refusal was right at some moment; false where a register cannot tell.
+    fn refuse(
+        &self,
+        operation: &Operation,
+        newest: Revision,
+        rejection: &Rejection,
+    ) -> Result<bool, super::Violation> {
+        let Some(key) = subject(operation, rejection) else {
+            return Ok(false);
+        };
+        let moments = self.between(&key, operation.base, newest);
+        let right = match rejection {
+            Rejection::NotFound { .. } => moments.iter().any(Option::is_none),
+            Rejection::AlreadyExists { .. } | Rejection::Conflict { .. } => {
+                moments.iter().any(Option::is_some)
+            }
+            _ => return Ok(false),
+        };
+        ensure("refusals are right at some moment", right, || {
+            format!(
+                "command {}: {rejection}, there was {moments:?}",
+                operation.number
+            )
+        })?;
+        Ok(true)
+    }
+}
+
+/// The object that a refusal speaks of.
+fn subject(operation: &Operation, rejection: &Rejection) -> Option<ObjectKey> {
+    use hindsight_core::Intent;
+    let (Rejection::NotFound { resource, name }
+    | Rejection::AlreadyExists { resource, name, .. }
+    | Rejection::Conflict { resource, name, .. }) = rejection
+    else {
+        return None;
+    };
+    let key = match &operation.command.intent {
+        Intent::Create(create) => &create.key,
+        Intent::Update(update) => &update.key,
+        Intent::Patch(patch) => &patch.key,
+        Intent::Delete(delete) => &delete.target.key,
+        _ => return None,
+    };
+    let namespaces = GroupResource::new("", "namespaces");
+    let namespace = if *resource == namespaces {
+        ""
+    } else {
+        &*key.namespace
+    };
+    (*resource == namespaces || *resource == key.resource)
+        .then(|| ObjectKey::new(resource.clone(), namespace, name))
+}

@@ -1,0 +1,66 @@
+//! What a command asked for was so when it was carried out: compare and set, per object.
+
+use super::{Checked, ensure};
+use crate::sim::clients::{Clients, Operation};
+use crate::sim::history::History;
+use crate::sim::trace::Trace;
+use crate::world;
+use hindsight_core::{Intent, Object, Revision, Uid, apply};
+
+/// What a command says about the version that it is for.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    uid: Option<Uid>,
+    revision: Option<Revision>,
+}
+
+/// Holds every commit against the preconditions of its command.
+pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
+    let mut before = world::empty();
+    for commit in &history.commits {
+        let number: Option<u64> = commit.request.id.parse().ok();
+        let operation = number.and_then(|number| clients.operations.get(&number));
+        let wanted = operation.map(wanted).unwrap_or_default();
+        if wanted != Wanted::default() {
+            trace.count("preconditions judged", 1);
+            holds(
+                &wanted,
+                before.get(&commit.key).map(|one| &**one),
+                commit.revision,
+            )?;
+        }
+        apply(&mut before, commit);
+    }
+    Ok(())
+}
+
+fn wanted(operation: &Operation) -> Wanted {
+    match &operation.command.intent {
+        Intent::Update(update) => {
+            let text = |member| update.object["metadata"][member].as_str();
+            Wanted {
+                uid: text("uid").map(Uid::from),
+                revision: text("resourceVersion")
+                    .and_then(|one| one.parse().ok())
+                    .map(Revision),
+            }
+        }
+        Intent::Delete(delete) => Wanted {
+            uid: delete.target.uid.clone(),
+            revision: delete.target.revision,
+        },
+        _ => Wanted::default(),
+    }
+}
+
+fn holds(wanted: &Wanted, found: Option<&Object>, at: Revision) -> Checked {
+    let uid = found.map(|one| &one.meta.uid);
+    let revision = found.map(|one| one.revision);
+    let same = wanted.uid.as_ref().is_none_or(|wanted| Some(wanted) == uid)
+        && wanted
+            .revision
+            .is_none_or(|wanted| Some(wanted) == revision);
+    ensure("preconditions hold", same, || {
+        format!("{at} was written for {wanted:?}, there was {uid:?} at {revision:?}")
+    })
+}

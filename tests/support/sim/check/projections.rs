@@ -1,0 +1,23 @@
+//! A projection that followed every change equals its rebuild.
+
+use super::{Checked, ensure};
+use hindsight_core::State;
+use hindsight_projector::OwnershipGraph;
+
+/// The ownership graph.
+pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
+    let rebuilt = OwnershipGraph::rebuild(state);
+    let followed: Vec<_> = graph.nodes().collect();
+    let anew: Vec<_> = rebuilt.nodes().collect();
+    ensure("projections equal their rebuild", followed == anew, || {
+        format!("{followed:?} is not {anew:?}")
+    })?;
+    for (uid, _) in anew {
+        let followed: Vec<_> = graph.dependents(uid).collect();
+        let anew: Vec<_> = rebuilt.dependents(uid).collect();
+        ensure("projections equal their rebuild", followed == anew, || {
+            format!("dependents of {uid}: {followed:?} is not {anew:?}")
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,27 @@
+//! Any prefix of the log, folded again, is the state that was published at its end.
+
+use super::{Checked, ensure, violation};
+use crate::dice::Dice;
+use crate::sim::history::History;
+use crate::sim::server::Server;
+use crate::world;
+
+/// Prefixes that are folded again.
+const PREFIXES: usize = 3;
+
+/// The whole log, and a few prefixes of it.
+pub fn check(history: &History, server: &Server, dice: &mut Dice) -> Checked {
+    let revisions: Vec<_> = history.hashes.keys().copied().collect();
+    let mut wanted = vec![server.state.revision];
+    wanted.extend((0..PREFIXES).map(|_| dice.pick(&revisions)));
+    for revision in wanted {
+        let state = server.reader.state_at(world::empty(), revision);
+        let state = state.map_err(|error| violation("a sound log is read", error.to_string()))?;
+        ensure(
+            "replay equals live",
+            history.hashes.get(&revision) == Some(&state.hash()),
+            || format!("the log replayed to {revision} is not what was published there"),
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Turns the collector's crank as the product's driver does: one batch at a time, on what was
+//! published when it looked.
+
+use super::server::{Answer, Published};
+use hindsight_core::{Rejection, State, Time};
+use hindsight_gc::{Collector, Step};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The collector of one life of the process.
+#[derive(Debug)]
+pub struct Collecting {
+    collector: Collector,
+    state: State,
+    inbox: VecDeque<Published>,
+    /// Numbers of the commands under way, in order.
+    under_way: Vec<u64>,
+    answered: BTreeMap<u64, Answer>,
+    /// Nothing to do until something is published.
+    pub idle: bool,
+}
+
+impl Collecting {
+    /// Looks at everything once.
+    pub fn new(state: &State) -> Self {
+        Self {
+            collector: Collector::new(state),
+            state: state.clone(),
+            inbox: VecDeque::new(),
+            under_way: Vec::new(),
+            answered: BTreeMap::new(),
+            idle: false,
+        }
+    }
+
+    /// Is told of a durable batch, and looks at it when its turn comes.
+    pub fn observe(&mut self, published: Published) {
+        self.inbox.push_back(published);
+        self.idle = false;
+    }
+
+    /// The graph, once everything that was published is taken in.
+    pub fn graph(&mut self) -> &hindsight_projector::OwnershipGraph {
+        self.observe_waiting();
+        self.collector.graph()
+    }
+
+    /// Hears what became of a command; true when it was one of its own.
+    pub fn hear(&mut self, number: u64, answer: &Answer) -> bool {
+        let own = self.under_way.contains(&number);
+        if own {
+            self.answered.insert(number, answer.clone());
+        }
+        own
+    }
+
+    /// The next steps, unless earlier ones are still under way.
+    pub fn turn(&mut self, now: Time, limit: usize) -> Vec<Step> {
+        if !self.hear_out() {
+            return Vec::new();
+        }
+        self.observe_waiting();
+        let batch = self.collector.next_batch(&self.state, now, limit);
+        self.idle = batch.is_empty();
+        batch.into_iter().map(|(_, step)| step).collect()
+    }
+
+    /// These are under way from here on.
+    pub fn sent(&mut self, numbers: Vec<u64>) {
+        self.under_way = numbers;
+    }
+
+    /// Whether nothing is under way, settling what was.
+    fn hear_out(&mut self) -> bool {
+        if self.answered.len() < self.under_way.len() {
+            return false;
+        }
+        let answers = std::mem::take(&mut self.answered);
+        self.under_way.clear();
+        // Of a batch that failed as a whole the driver tells nothing either.
+        let known: Option<Vec<_>> = answers.into_values().collect();
+        if let Some(known) = known.filter(|known| !known.is_empty()) {
+            let outcomes = known.iter().map(|one| one.as_ref().map(drop));
+            self.collector
+                .settle(outcomes.map(|one: Result<(), &Rejection>| one));
+        }
+        true
+    }
+
+    fn observe_waiting(&mut self) {
+        for (state, changes) in self.inbox.drain(..) {
+            for change in &changes {
+                self.collector.observe(change);
+            }
+            self.state = state;
+        }
+    }
+}

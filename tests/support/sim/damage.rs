@@ -1,0 +1,112 @@
+//! What happens to a disk between two lives of a process, and how it is put right again.
+
+use super::disk::{Disk, Frames};
+use super::options::Faults;
+use hindsight_core::Revision;
+
+/// How damage is undone.
+#[derive(Debug, Clone)]
+pub enum Repair {
+    /// Put these bytes back: a backup had them.
+    Restore(Vec<u8>),
+    /// Take this frame and all later ones away: they were never acknowledged.
+    Cut,
+}
+
+impl Disk {
+    /// The process is gone; what it wrote is still in the cache.
+    pub fn kill(&self) {
+        let mut inner = self.inner();
+        inner.armed = None;
+        inner.unreadable = None;
+    }
+
+    /// The power is gone: of what was not synced the first few frames are left, and perhaps a torn
+    /// one after them, or later ones without an earlier one. Says what it did.
+    pub fn cut(&self, faults: Faults, loses_synced: bool) -> &'static str {
+        let mut inner = self.inner();
+        let left = inner.keep_some();
+        let mut what = "cut";
+        if let Some(first) = left.first().copied() {
+            let bytes = inner.live[&first].clone();
+            if faults.torn && inner.dice.roll(2) == 0 {
+                let length = inner.dice.roll(bytes.len() as u64);
+                let part = bytes[..usize::try_from(length).expect("small")].to_vec();
+                inner.durable.insert(first, part);
+                inner.damage.push((first, Repair::Cut));
+                what = "torn write";
+            } else if faults.lost && left.len() > 1 {
+                for later in &left[1..] {
+                    let bytes = inner.live[later].clone();
+                    inner.durable.insert(*later, bytes);
+                }
+                inner.damage.push((left[1], Repair::Cut));
+                what = "lost write";
+            }
+        }
+        if loses_synced {
+            inner.durable.pop_last();
+        }
+        inner.live = inner.durable.clone();
+        inner.witness = inner.durable_witness;
+        inner.armed = None;
+        inner.unreadable = None;
+        inner.cut = false;
+        inner.doubtful = false;
+        what
+    }
+
+    /// One bit of one frame flips, in the cache and on the disk. False where there is no frame.
+    pub fn rot(&self) -> Option<Revision> {
+        let mut inner = self.inner();
+        let synced: Vec<Revision> = inner.durable.keys().copied().collect();
+        let is_sound = |first: &Revision| inner.damage.iter().all(|(other, _)| other != first);
+        let sound: Vec<Revision> = synced.into_iter().filter(is_sound).collect();
+        if sound.is_empty() {
+            return None;
+        }
+        let first = inner.dice.pick(&sound);
+        let bytes = inner.durable[&first].clone();
+        let bit = usize::try_from(inner.dice.roll(bytes.len() as u64 * 8)).expect("small");
+        let mut flipped = bytes.clone();
+        flipped[bit / 8] ^= 1 << (bit % 8);
+        inner.durable.insert(first, flipped.clone());
+        inner.live.insert(first, flipped);
+        inner.damage.push((first, Repair::Restore(bytes)));
+        Some(first)
+    }
+
+    /// Whether a record is damaged.
+    pub fn is_damaged(&self) -> bool {
+        !self.inner().damage.is_empty()
+    }
+
+    /// Puts every damage right, as an operator would.
+    pub fn repair(&self) {
+        let mut inner = self.inner();
+        for (first, repair) in std::mem::take(&mut inner.damage) {
+            match repair {
+                Repair::Restore(bytes) => {
+                    inner.durable.insert(first, bytes.clone());
+                    inner.live.insert(first, bytes);
+                }
+                Repair::Cut => {
+                    drop_from(&mut inner.durable, first);
+                    drop_from(&mut inner.live, first);
+                }
+            }
+        }
+    }
+
+    /// No fault waits any more.
+    pub fn calm(&self) {
+        let mut inner = self.inner();
+        inner.armed = None;
+        inner.unreadable = None;
+        inner.full = false;
+    }
+}
+
+fn drop_from(frames: &mut Frames, first: Revision) {
+    drop(frames.split_off(&first));
+}

@@ -1,0 +1,129 @@
+//! Starting and ending the process, and what comes out of it in between.
+
+use super::check::{self, Checked, ensure, violation};
+use super::collecting::Collecting;
+use super::server::Server;
+use super::{Bug, Running, Simulation};
+use hindsight_core::Revision;
+
+impl Simulation {
+    /// A starting process reads the log and goes on from it, or refuses and changes nothing.
+    pub(super) fn start(&mut self) -> Checked {
+        let refused = self.disk.inner().refused;
+        let opened = Server::open(&self.disk, self.options.window);
+        let unreadable = self.disk.inner().refused > refused;
+        self.disk.inner().unreadable = None;
+        match opened {
+            Ok(server) => self.started(server),
+            Err(error) => {
+                self.trace.note("refusal to open", &error);
+                let explained = unreadable || self.disk.is_damaged();
+                ensure("a sound log opens", explained, || error.to_string())
+            }
+        }
+    }
+
+    fn started(&mut self, server: Server) -> Checked {
+        let before = self.history.newest();
+        check::durability::recovered(&mut self.history, &self.clients, &server.reader)?;
+        let recovered = self.history.newest();
+        let state = server.state.clone();
+        check::durability::same_end(&state, recovered)?;
+        self.history.note_state(&state)?;
+        let ahead = self
+            .watchers
+            .iter()
+            .find(|one| one.position > Some(state.revision));
+        if let Some(ahead) = ahead {
+            let what = format!(
+                "a watch is at {:?}, the log ends at {recovered}",
+                ahead.position
+            );
+            return Err(violation("watch: resumable", what));
+        }
+        self.trace
+            .note("start", format!("at {recovered}, {before} was visible"));
+        self.running = Some(Running {
+            collecting: Collecting::new(&state),
+            stale: state,
+            server,
+            poisoned: false,
+        });
+        self.watchers
+            .iter_mut()
+            .for_each(super::watchers::Watcher::disconnect);
+        Ok(())
+    }
+
+    /// The process is gone; its memory with it.
+    pub(super) fn kill(&mut self) {
+        self.running = None;
+        self.clients.forget_pending();
+        if self.disk.inner().doubtful {
+            // After a refused sync the cache shows what the disk may not have: nobody may trust it.
+            self.cut();
+            return;
+        }
+        self.disk.kill();
+        self.trace.note("kill", "");
+    }
+
+    /// The power is gone; what was not synced with it.
+    pub(super) fn cut(&mut self) {
+        self.running = None;
+        self.clients.forget_pending();
+        let loses = self.options.has(Bug::SyncedFrameLost);
+        let what = self.disk.cut(self.options.faults, loses);
+        self.trace.note(what, "");
+    }
+
+    /// What the writer published and answered.
+    pub(super) fn deliver(&mut self) -> Checked {
+        if self.disk.inner().cut {
+            self.cut();
+            return Ok(());
+        }
+        let Some(running) = &mut self.running else {
+            return Ok(());
+        };
+        let before = running.server.state.clone();
+        for (state, changes) in running.server.take_published() {
+            for change in &changes {
+                self.history.push_change(change)?;
+            }
+            self.history.note_state(&state)?;
+            running.stale = before.clone();
+            running.collecting.observe((state, changes));
+        }
+        let newest = running.server.state.revision;
+        for (number, answer) in running.server.take_answers() {
+            running.poisoned |= answer.is_none();
+            running.collecting.hear(number, &answer);
+            self.clients.answer(number, answer, newest);
+            let operation = &self.clients.operations[&number];
+            check::durability::answered(&self.history, operation)?;
+            self.trace.lines.push(describe(operation));
+        }
+        Ok(())
+    }
+
+    /// Nothing that is not published may be read, from wherever.
+    pub(super) fn is_visible(&self, revision: Revision, reader: &str) -> Checked {
+        let newest = self.history.newest();
+        ensure("durable before visible", revision <= newest, || {
+            format!("{reader} saw {revision} while {newest} was published")
+        })
+    }
+}
+
+fn describe(operation: &super::clients::Operation) -> String {
+    let number = operation.number;
+    match (operation.done(), operation.refused()) {
+        (Some((_, _, decision)), _) => {
+            let wrote: Vec<u64> = decision.commits.iter().map(|one| one.revision.0).collect();
+            format!("  answer {number}: done {wrote:?}")
+        }
+        (None, Some((_, rejection))) => format!("  answer {number}: {rejection}"),
+        (None, None) => format!("  answer {number}: unknown"),
+    }
+}

@@ -1,0 +1,119 @@
+//! What one schedule is made of: everything here follows from its seed.
+
+use crate::dice::Dice;
+
+/// A part that is broken on purpose, to show that a checker sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Bug {
+    /// The disk says that it synced, and did not.
+    SyncDoesNothing,
+    /// A power cut takes the last frame that was synced.
+    SyncedFrameLost,
+    /// A fold that forgets removals.
+    ApplyForgets,
+    /// A watch that loses an event now and then.
+    WatchLoses,
+    /// A watch that is told some things twice.
+    WatchRepeats,
+    /// Reads that are answered from an older state.
+    StaleRead,
+    /// A dry run that tells of another clock.
+    DryRunGuesses,
+    /// A collector whose last step never arrives.
+    CollectorStops,
+}
+
+/// One schedule.
+#[derive(Debug, Clone, Copy)]
+pub struct Options {
+    /// Everything else follows from it.
+    pub seed: u64,
+    /// How many steps before the faults end.
+    pub steps: u64,
+    /// What is broken on purpose.
+    pub bug: Option<Bug>,
+    /// Who sends requests.
+    pub clients: usize,
+    /// Who watches.
+    pub watchers: usize,
+    /// How many changes the window keeps.
+    pub window: usize,
+    /// How many steps the collector takes at once.
+    pub collected_at_once: usize,
+    /// Namespaces are deleted too.
+    pub namespaces: bool,
+    /// What may go wrong.
+    pub faults: Faults,
+}
+
+/// Which faults a schedule may have. Each is off in half of them: some defects only show where
+/// nothing else is wrong.
+#[derive(Debug, Clone, Copy)]
+pub struct Faults {
+    /// The power fails.
+    pub cuts: bool,
+    /// The process is killed.
+    pub kills: bool,
+    /// A cut leaves a part of a frame.
+    pub torn: bool,
+    /// A cut leaves later frames and not an earlier one.
+    pub lost: bool,
+    /// Bits flip on the disk.
+    pub rot: bool,
+    /// The disk refuses a write or a sync.
+    pub refusals: bool,
+    /// The disk refuses a read.
+    pub unreadable: bool,
+    /// The disk is full.
+    pub full: bool,
+    /// The disk is slow.
+    pub slow: bool,
+    /// The clock jumps.
+    pub clock: bool,
+    /// Watchers stall.
+    pub stalls: bool,
+}
+
+impl Options {
+    /// The schedule of this seed.
+    pub fn of(seed: u64, steps: u64) -> Self {
+        let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
+        let mut on = || dice.roll(2) == 0;
+        let faults = Faults {
+            cuts: on(),
+            kills: on(),
+            torn: on(),
+            lost: on(),
+            rot: on(),
+            refusals: on(),
+            unreadable: on(),
+            full: on(),
+            slow: on(),
+            clock: on(),
+            stalls: on(),
+        };
+        Self {
+            seed,
+            steps,
+            bug: None,
+            clients: dice.pick(&[1, 2, 3, 5]),
+            watchers: dice.pick(&[1, 2, 4]),
+            window: dice.pick(&[1, 4, 16, 1000]),
+            collected_at_once: dice.pick(&[1, 2, 512]),
+            namespaces: dice.roll(4) == 0,
+            faults,
+        }
+    }
+
+    /// The same with a part broken.
+    #[must_use]
+    pub const fn with(mut self, bug: Bug) -> Self {
+        self.bug = Some(bug);
+        self
+    }
+
+    /// Whether this part is broken.
+    pub fn has(&self, bug: Bug) -> bool {
+        self.bug == Some(bug)
+    }
+}

@@ -1,0 +1,115 @@
+//! The end of a schedule: no more faults, and everything comes to rest within bounds.
+
+use super::check::{self, Checked, violation};
+use super::workload;
+use super::{Running, Simulation};
+use crate::naive;
+use crate::reference::Policy;
+use hindsight_core::{Cause, State};
+
+/// Rounds within which everything must be at rest.
+const ROUNDS_MAX: u64 = 2_000;
+
+impl Simulation {
+    /// Puts everything right, lets the writer finish, then has one more object deleted and
+    /// everything collected that is due.
+    pub(super) fn come_to_rest(&mut self) -> Checked {
+        self.disk.calm();
+        self.slow = 0;
+        self.trace.note("calm", "");
+        if self.running.as_ref().is_none_or(|running| running.poisoned) || self.disk.is_damaged() {
+            self.kill();
+            self.disk.repair();
+            self.start()?;
+        }
+        self.write_out()?;
+        self.last_request()?;
+        self.collect_all()?;
+        self.watch_out()
+    }
+
+    fn running(&self) -> Result<&Running, check::Violation> {
+        let down = || {
+            violation(
+                "liveness",
+                "the server does not stay up without faults".into(),
+            )
+        };
+        self.running.as_ref().ok_or_else(down)
+    }
+
+    /// Until every client is answered.
+    fn write_out(&mut self) -> Checked {
+        for _ in 0..ROUNDS_MAX {
+            self.decide();
+            self.sync()?;
+            self.running()?;
+            if self.clients.pending().next().is_none() {
+                return Ok(());
+            }
+        }
+        Err(violation("liveness", "somebody is not answered".into()))
+    }
+
+    /// A deletion whose whole outcome is foretold, by the naive evaluator and on a fork.
+    fn last_request(&mut self) -> Checked {
+        let state = self.running()?.server.state.clone();
+        let Some(object) = workload::any_object(&mut self.dice, &state) else {
+            return Ok(());
+        };
+        let policies = [Policy::Background, Policy::Foreground, Policy::Orphan];
+        let policy = self.dice.pick(&policies);
+        let intent = naive::delete(object.key.clone(), Some(policy));
+        let mut expected = naive::world(&state);
+        expected.delete(object.meta.uid.as_str(), Some(policy));
+        let number = self.send(Some(0), vec![(intent, Cause::Request)]);
+        let command = number
+            .first()
+            .map(|number| self.clients.operations[number].command.clone());
+        let plan = command.map(|command| check::dry_run::plan(&state, &command, self.clock));
+        self.write_out()?;
+        self.collect_all()?;
+        let rest: State = self.running()?.server.state.clone();
+        if let Some(plan) = plan {
+            check::dry_run::came_true(&plan?, &state, &rest, &self.history)?;
+        }
+        if !self.options.namespaces {
+            check::collector::ends_as_expected(expected, &rest)?;
+        }
+        Ok(())
+    }
+
+    /// Until nothing is due any more.
+    fn collect_all(&mut self) -> Checked {
+        for _ in 0..ROUNDS_MAX {
+            self.collect();
+            self.write_out()?;
+            if self.running()?.collecting.idle {
+                return Ok(());
+            }
+        }
+        Err(violation(
+            "liveness",
+            "the collector does not come to rest".into(),
+        ))
+    }
+
+    /// Until every watch has seen everything.
+    fn watch_out(&mut self) -> Checked {
+        let newest = self.running()?.server.state.revision;
+        for index in 0..self.watchers.len() {
+            self.watchers[index].stalled = 0;
+            for _ in 0..ROUNDS_MAX {
+                if self.watchers[index].position == Some(newest) {
+                    break;
+                }
+                self.watch_turn(index)?;
+            }
+            if self.watchers[index].position != Some(newest) {
+                let what = format!("watch {index} does not arrive at {newest}");
+                return Err(violation("watch: reliable", what));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! What happens next, as the dice fall.
+
+use super::check::Checked;
+use super::clients::{End, Operation, Read};
+use super::{Bug, Simulation, workload};
+use crate::{naive, world};
+use hindsight_core::{Cause, Command, Intent, Request, Time, decide};
+use std::sync::Arc;
+
+/// A step takes up to so many microseconds.
+const STEP_MICROS_MAX: u64 = 2_000_000;
+
+impl Simulation {
+    /// The namespaces that everybody uses.
+    pub(super) fn first_requests(&mut self) -> Checked {
+        for name in &workload::NAMESPACES[..2] {
+            self.send(
+                Some(0),
+                vec![(naive::create_namespace(name), Cause::Request)],
+            );
+        }
+        self.decide();
+        self.sync()
+    }
+
+    /// One step of somebody.
+    pub(super) fn step(&mut self) -> Checked {
+        let passed = self.dice.roll(STEP_MICROS_MAX);
+        self.clock = self
+            .clock
+            .saturating_add(i64::try_from(passed).expect("small"));
+        if self.running.is_none() {
+            return self.step_while_down();
+        }
+        match self.dice.roll(100) {
+            0..28 => self.request(),
+            28..36 => self.read()?,
+            36..52 => self.decide(),
+            52..68 => self.sync()?,
+            68..80 => self.collect(),
+            80..92 => self.watch()?,
+            _ => self.fault(),
+        }
+        Ok(())
+    }
+
+    fn request(&mut self) {
+        let client = usize::try_from(self.dice.roll(self.options.clients as u64)).expect("small");
+        let Some(running) = self
+            .running
+            .as_ref()
+            .filter(|_| !self.clients.waits(client))
+        else {
+            return;
+        };
+        let number = self.clients.next_number();
+        let namespaces = self.options.namespaces;
+        let intent = workload::intent(&mut self.dice, &running.server.state, namespaces, number);
+        self.send(Some(client), vec![(intent, Cause::Request)]);
+    }
+
+    /// Hands commands in as one submission.
+    pub(super) fn send(
+        &mut self,
+        client: Option<usize>,
+        intents: Vec<(Intent, Cause)>,
+    ) -> Vec<u64> {
+        let Some(running) = &self.running else {
+            return Vec::new();
+        };
+        let base = running.server.state.revision;
+        let mut commands = Vec::new();
+        for (intent, cause) in intents {
+            let number = self.clients.next_number();
+            let sent = self.clients.tick();
+            let command = command(number, self.clock, intent, cause);
+            let mut rehearsed = command.clone();
+            rehearsed.time.0 += i64::from(self.options.has(Bug::DryRunGuesses));
+            let dry = client.map(|_| decide(&running.server.state, &rehearsed));
+            commands.push((number, command.clone()));
+            self.trace.note(
+                who(client),
+                format!("{number} at {base}: {:?}", command.intent),
+            );
+            let operation = Operation {
+                number,
+                client,
+                command,
+                sent,
+                base,
+                dry,
+                end: End::Pending,
+            };
+            self.clients.operations.insert(number, operation);
+        }
+        let numbers = commands.iter().map(|(number, _)| *number).collect();
+        running.server.submit(commands);
+        numbers
+    }
+
+    fn read(&mut self) -> Checked {
+        let Some(running) = &self.running else {
+            return Ok(());
+        };
+        let stale = self.options.has(Bug::StaleRead) && self.dice.roll(2) == 0;
+        let state = if stale {
+            &running.stale
+        } else {
+            &running.server.state
+        };
+        let key = workload::any_key(&mut self.dice);
+        let found = state
+            .get(&key)
+            .map(|one| (one.meta.uid.clone(), one.revision));
+        let revision = state.revision;
+        self.trace
+            .note("read", format!("{key} at {revision}: {found:?}"));
+        let refused = self.disk.inner().refused;
+        let newest = running.server.reader.newest();
+        let at = self.clients.tick();
+        self.clients.reads.push(Read {
+            at,
+            revision,
+            key,
+            found,
+        });
+        match newest {
+            Ok(newest) => self.is_visible(newest, "a reader of the log"),
+            Err(error) => self.unread(&error, refused),
+        }
+    }
+
+    pub(super) fn decide(&mut self) {
+        if self
+            .running
+            .as_mut()
+            .is_some_and(|running| running.server.decide())
+        {
+            self.trace.note("decide", "");
+        }
+    }
+
+    pub(super) fn sync(&mut self) -> Checked {
+        if self.slow > 0 {
+            self.slow -= 1;
+            return Ok(());
+        }
+        if self
+            .running
+            .as_mut()
+            .is_some_and(|running| running.server.sync())
+        {
+            self.trace.note("sync", "");
+        }
+        self.deliver()
+    }
+
+    pub(super) fn collect(&mut self) {
+        let Some(running) = &mut self.running else {
+            return;
+        };
+        let limit = self.options.collected_at_once;
+        let mut steps = running.collecting.turn(Time(self.clock), limit);
+        if self.options.has(Bug::CollectorStops) {
+            steps.pop();
+        }
+        if steps.is_empty() {
+            return;
+        }
+        let intents = steps.into_iter().map(|step| (step.intent, step.cause));
+        let numbers = self.send(None, intents.collect());
+        if let Some(running) = &mut self.running {
+            running.collecting.sent(numbers);
+        }
+    }
+
+    fn watch(&mut self) -> Checked {
+        let index = usize::try_from(self.dice.roll(self.options.watchers as u64)).expect("small");
+        self.watch_turn(index)
+    }
+
+    pub(super) fn watch_turn(&mut self, index: usize) -> Checked {
+        let Some(running) = &self.running else {
+            return Ok(());
+        };
+        let refused = self.disk.inner().refused;
+        let watcher = &mut self.watchers[index];
+        let outcome = watcher.turn(&running.server, &mut self.dice);
+        let position = watcher.position.unwrap_or_default();
+        self.trace
+            .note("watch", format!("{index} is at {position}"));
+        outcome.or_else(|error| self.unread(&error, refused))?;
+        self.is_visible(position, "a watch")
+    }
+}
+
+const fn who(client: Option<usize>) -> &'static str {
+    if client.is_some() {
+        "request"
+    } else {
+        "collect"
+    }
+}
+
+fn command(number: u64, clock: i64, intent: Intent, cause: Cause) -> Command {
+    let request = Request {
+        id: number.to_string(),
+        ..Request::default()
+    };
+    Command {
+        time: Time(clock),
+        request: Arc::new(request),
+        ..world::command(number, intent, cause)
+    }
+}

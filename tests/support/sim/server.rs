@@ -1,0 +1,104 @@
+//! One life of the process: the log opened, its writer by steps, what is published.
+
+use super::disk::Disk;
+use crate::world;
+use hindsight_core::{Change, Command, Decision, Rejection, State};
+use hindsight_log::{Error, Log, Publish, Reader, Steps, Submitted, Writer};
+use hindsight_projector::Window;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+/// A durable batch as it was published.
+pub type Published = (State, Vec<Arc<Change>>);
+
+/// What became of one command: nothing where nobody can tell.
+pub type Answer = Option<Result<Decision, Rejection>>;
+
+/// Answers by the number of their command, as they came.
+pub type Answers = Arc<Mutex<VecDeque<(u64, Answer)>>>;
+
+/// A running process.
+#[derive(Debug)]
+pub struct Server {
+    writer: Writer,
+    steps: Steps,
+    /// Reads the log.
+    pub reader: Reader,
+    /// The newest durable state.
+    pub state: State,
+    /// The newest changes.
+    pub window: Window,
+    published: Arc<Mutex<Vec<Published>>>,
+    answers: Answers,
+}
+
+struct Publisher(Arc<Mutex<Vec<Published>>>);
+
+impl Publish for Publisher {
+    fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
+        self.0.lock().expect("one thread").push((state, changes));
+    }
+}
+
+impl Server {
+    /// Opens the log as a starting process does.
+    pub fn open(disk: &Arc<Disk>, window: usize) -> Result<Self, Error> {
+        let storage = Arc::<Disk>::clone(disk);
+        let (log, state) = Log::open(storage, world::empty())?;
+        let published = Arc::default();
+        let reader = log.reader.clone();
+        let publisher = Publisher(Arc::clone(&published));
+        let (writer, steps) = log.by_steps(state.clone(), Box::new(publisher));
+        Ok(Self {
+            writer,
+            steps,
+            reader,
+            window: Window::new(state.revision, window, usize::MAX),
+            state,
+            published,
+            answers: Answers::default(),
+        })
+    }
+
+    /// Hands commands in, by their numbers.
+    pub fn submit(&self, commands: Vec<(u64, Command)>) {
+        let (numbers, commands): (Vec<u64>, Vec<Command>) = commands.into_iter().unzip();
+        let answers = Arc::clone(&self.answers);
+        let reply = move |outcome: Submitted| {
+            let each: Vec<Answer> = match outcome {
+                Ok(each) => each.into_iter().map(Some).collect(),
+                Err(_) => numbers.iter().map(|_| None).collect(),
+            };
+            let mut answers = answers.lock().expect("one thread");
+            answers.extend(numbers.into_iter().zip(each));
+        };
+        self.writer.submit(commands, Box::new(reply));
+    }
+
+    /// One batch is decided, if any waits.
+    pub fn decide(&mut self) -> bool {
+        self.steps.decide()
+    }
+
+    /// One batch is made durable, if any was decided.
+    pub fn sync(&mut self) -> bool {
+        self.steps.sync()
+    }
+
+    /// What was published since the last time; readers see it from here on.
+    pub fn take_published(&mut self) -> Vec<Published> {
+        let published = std::mem::take(&mut *self.published.lock().expect("one thread"));
+        for (state, changes) in &published {
+            for change in changes {
+                self.window.push(Arc::clone(change));
+            }
+            self.state = state.clone();
+        }
+        published
+    }
+
+    /// Answers since the last time.
+    pub fn take_answers(&self) -> VecDeque<(u64, Answer)> {
+        std::mem::take(&mut *self.answers.lock().expect("one thread"))
+    }
+}

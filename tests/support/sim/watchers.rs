@@ -1,0 +1,203 @@
+//! Watches as informers keep them: a list, then events, and a position that outlives the server.
+
+use super::server::Server;
+use crate::dice::Dice;
+use crate::world;
+use hindsight_core::event::Seen;
+use hindsight_core::{Change, GroupResource, Object, ObjectKey, Revision, State, Uid, apply};
+use hindsight_log::Error;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Changes that one turn looks at.
+const TURN_CHANGES_MAX: usize = 5;
+
+/// What a watch selects.
+#[derive(Debug, Clone)]
+pub struct Selection {
+    namespace: Option<&'static str>,
+    /// By the label `shown`.
+    shown: bool,
+}
+
+/// Kinds of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `ADDED`.
+    Added,
+    /// `MODIFIED`.
+    Modified,
+    /// `DELETED`.
+    Deleted,
+}
+
+/// One event as it was received.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// What it says.
+    pub kind: Kind,
+    /// When.
+    pub revision: Revision,
+    /// Of which object.
+    pub key: ObjectKey,
+    /// Its identity.
+    pub uid: Uid,
+    /// The version before.
+    pub previous: Option<Revision>,
+}
+
+/// What a watch received, in order.
+#[derive(Debug, Clone)]
+pub enum Received {
+    /// A list.
+    List(Revision, BTreeMap<ObjectKey, Uid>),
+    /// The stream goes on from here: the server was gone, or the window had moved on.
+    Resumed(Revision),
+    /// An event.
+    Event(Event),
+    /// Everything until here was told.
+    Bookmark(Revision),
+}
+
+/// One watch.
+#[derive(Debug)]
+pub struct Watcher {
+    /// What it selects.
+    pub selection: Selection,
+    /// Everything it received.
+    pub received: Vec<Received>,
+    /// Up to where it has seen everything; nothing before its first list.
+    pub position: Option<Revision>,
+    /// What it believes is there.
+    pub cache: BTreeMap<ObjectKey, Uid>,
+    /// It does not read for so many of its turns.
+    pub stalled: u64,
+    /// Loses or repeats one event in so many, where that is what is broken.
+    pub loses: Option<u64>,
+    /// As `loses`.
+    pub repeats: Option<u64>,
+}
+
+impl Selection {
+    /// Any selection.
+    pub fn any(dice: &mut Dice) -> Self {
+        Self {
+            namespace: dice.pick(&[None, Some("n1"), Some("n2")]),
+            shown: dice.roll(2) == 0,
+        }
+    }
+
+    /// Whether it holds this object.
+    pub fn holds(&self, object: &Object) -> bool {
+        *object.key.resource.resource == *"configmaps"
+            && self
+                .namespace
+                .is_none_or(|one| one == &*object.key.namespace)
+            && (!self.shown || object.document()["metadata"]["labels"]["shown"] == "yes")
+    }
+
+    /// What it holds of a state.
+    pub fn of(&self, state: &State) -> BTreeMap<ObjectKey, Uid> {
+        let maps = GroupResource::new("", "configmaps");
+        let objects = state.list(&maps, self.namespace);
+        let held = objects.filter(|object| self.holds(object));
+        held.map(|object| (object.key.clone(), object.meta.uid.clone()))
+            .collect()
+    }
+}
+
+impl Watcher {
+    /// A watch that has not begun.
+    pub const fn new(selection: Selection) -> Self {
+        Self {
+            selection,
+            received: Vec::new(),
+            position: None,
+            cache: BTreeMap::new(),
+            stalled: 0,
+            loses: None,
+            repeats: None,
+        }
+    }
+
+    /// Reads on, from the window or from the log.
+    pub fn turn(&mut self, server: &Server, dice: &mut Dice) -> Result<(), Error> {
+        if self.stalled > 0 {
+            self.stalled -= 1;
+            return Ok(());
+        }
+        let Some(position) = self.position else {
+            self.list(&server.state);
+            return Ok(());
+        };
+        match server.window.after(position, TURN_CHANGES_MAX) {
+            Ok(changes) => {
+                for change in &changes {
+                    self.take(change, dice);
+                }
+            }
+            Err(_) if dice.roll(4) == 0 => self.list(&server.state),
+            Err(_) => self.replay(server, position, dice)?,
+        }
+        if dice.roll(4) == 0 {
+            self.received.extend(self.position.map(Received::Bookmark));
+        }
+        Ok(())
+    }
+
+    /// The stream was broken; the position is what remains of it.
+    pub fn disconnect(&mut self) {
+        self.received.extend(self.position.map(Received::Resumed));
+    }
+
+    fn list(&mut self, state: &State) {
+        self.cache = self.selection.of(state);
+        self.position = Some(state.revision);
+        self.received
+            .push(Received::List(state.revision, self.cache.clone()));
+    }
+
+    /// What left the window is read from the log.
+    fn replay(&mut self, server: &Server, after: Revision, dice: &mut Dice) -> Result<(), Error> {
+        let mut state = server.reader.state_at(world::empty(), after)?;
+        self.received.push(Received::Resumed(after));
+        for commit in server.reader.scan(after.next()).take(TURN_CHANGES_MAX) {
+            let commit = Arc::new(commit?);
+            let previous = state.get(&commit.key).cloned();
+            apply(&mut state, &commit);
+            self.take(&Change { commit, previous }, dice);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, change: &Change, dice: &mut Dice) {
+        self.position = Some(change.commit.revision);
+        let selection = self.selection.clone();
+        let Some(seen) = change.seen_by(|object| selection.holds(object)) else {
+            return;
+        };
+        let (kind, object) = match seen {
+            Seen::Added(object) => (Kind::Added, object),
+            Seen::Modified(object) => (Kind::Modified, object),
+            Seen::Deleted(object) => (Kind::Deleted, object),
+        };
+        let event = Event {
+            kind,
+            revision: change.commit.revision,
+            key: object.key.clone(),
+            uid: object.meta.uid.clone(),
+            previous: change.previous.as_ref().map(|object| object.revision),
+        };
+        if self.loses.is_some_and(|sides| dice.roll(sides) == 0) {
+            return;
+        }
+        if self.repeats.is_some_and(|sides| dice.roll(sides) == 0) {
+            self.received.push(Received::Event(event.clone()));
+        }
+        match kind {
+            Kind::Added | Kind::Modified => self.cache.insert(event.key.clone(), event.uid.clone()),
+            Kind::Deleted => self.cache.remove(&event.key),
+        };
+        self.received.push(Received::Event(event));
+    }
+}

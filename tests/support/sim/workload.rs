@@ -1,0 +1,174 @@
+//! What clients ask for, by chance: few names, so that they get in each other's way.
+
+use crate::dice::Dice;
+use crate::naive;
+use crate::reference::{Kind, Policy, Reference};
+use hindsight_core::command::{FieldValidation, Update};
+use hindsight_core::{GroupResource, Intent, Object, ObjectKey, State};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// The last one is deleted and made again, where namespaces are.
+pub const NAMESPACES: [&str; 3] = ["n1", "n2", "n3"];
+const NAMES: u64 = 5;
+/// Does not fit into a frame with anything else, so that a batch takes several.
+const LARGE_BYTES: usize = 64 << 10;
+const FINALIZERS: [&str; 2] = ["x/a", "x/b"];
+const POLICIES: [Option<Policy>; 4] = [
+    None,
+    Some(Policy::Background),
+    Some(Policy::Foreground),
+    Some(Policy::Orphan),
+];
+
+/// What somebody wants who sees this state. `number` makes every write differ.
+pub fn intent(dice: &mut Dice, state: &State, namespaces: bool, number: u64) -> Intent {
+    if namespaces && dice.roll(12) == 0 {
+        return namespace(dice, state);
+    }
+    let key = any_key(dice);
+    let Some(object) = state.get(&key) else {
+        return create(dice, state, &key);
+    };
+    let patched = |change: Value| naive::patch(key.clone(), change);
+    match dice.roll(10) {
+        0 => create(dice, state, &key),
+        1 | 2 => patched(
+            json!({"metadata": {"labels": {"v": number.to_string(), "shown": shown(dice)}}}),
+        ),
+        3 | 4 => update(dice, object, number),
+        5 => patched(json!({"metadata": {"finalizers": naive::list(&finalizers(dice))}})),
+        6 => patched(
+            json!({"metadata": {"ownerReferences": naive::references(&owners(dice, state))}}),
+        ),
+        _ => delete(dice, object),
+    }
+}
+
+/// A place that something may be at.
+pub fn any_key(dice: &mut Dice) -> ObjectKey {
+    let name = format!("o{}", dice.roll(NAMES));
+    if dice.roll(5) == 0 {
+        naive::key(Kind::PriorityClass, "", &name)
+    } else {
+        naive::key(Kind::ConfigMap, dice.pick(&NAMESPACES[..2]), &name)
+    }
+}
+
+/// Any object that clients made.
+pub fn any_object(dice: &mut Dice, state: &State) -> Option<Arc<Object>> {
+    let objects: Vec<&Arc<Object>> = things(state).collect();
+    (!objects.is_empty()).then(|| Arc::clone(dice.pick(&objects)))
+}
+
+fn things(state: &State) -> impl Iterator<Item = &Arc<Object>> {
+    state.objects().filter(|object| {
+        matches!(
+            &*object.key.resource.resource,
+            "configmaps" | "priorityclasses"
+        )
+    })
+}
+
+fn namespace(dice: &mut Dice, state: &State) -> Intent {
+    let name = NAMESPACES[2];
+    let key = ObjectKey::new(GroupResource::new("", "namespaces"), "", name);
+    if state.get(&key).is_none() {
+        return naive::create_namespace(name);
+    }
+    if dice.roll(3) == 0 {
+        return naive::delete(key, None);
+    }
+    let inside = naive::key(Kind::ConfigMap, name, &format!("o{}", dice.roll(NAMES)));
+    create(dice, state, &inside)
+}
+
+fn create(dice: &mut Dice, state: &State, key: &ObjectKey) -> Intent {
+    let kind = if key.namespace.is_empty() {
+        Kind::PriorityClass
+    } else {
+        Kind::ConfigMap
+    };
+    let object = json!({"metadata": {
+        "name": &*key.name,
+        "labels": {"shown": shown(dice)},
+        "finalizers": naive::list(&finalizers(dice)),
+        "ownerReferences": naive::references(&owners(dice, state)),
+    }});
+    naive::create(kind, &key.namespace, object)
+}
+
+/// As clients do that read, change and write: the version that was read must still be there.
+fn update(dice: &mut Dice, object: &Object, number: u64) -> Intent {
+    let mut document = object.document();
+    if dice.roll(8) == 0 && !object.key.namespace.is_empty() {
+        document["data"] = json!({"large": "x".repeat(LARGE_BYTES)});
+    } else {
+        document["data"] = Value::Null;
+    }
+    document["metadata"]["labels"] = json!({"v": number.to_string(), "shown": shown(dice)});
+    Intent::Update(Update {
+        key: object.key.clone(),
+        version: "v1".into(),
+        subresource: "".into(),
+        object: document,
+        validation: FieldValidation::Ignore,
+    })
+}
+
+fn delete(dice: &mut Dice, object: &Object) -> Intent {
+    let mut intent = naive::delete(object.key.clone(), dice.pick(&POLICIES));
+    if let Intent::Delete(delete) = &mut intent {
+        delete.target.uid = (dice.roll(2) == 0).then(|| object.meta.uid.clone());
+        delete.target.revision = (dice.roll(4) == 0).then_some(object.revision);
+    }
+    intent
+}
+
+/// A label that some watches select by.
+fn shown(dice: &mut Dice) -> &'static str {
+    dice.pick(&["yes", "no"])
+}
+
+fn finalizers(dice: &mut Dice) -> Vec<String> {
+    match dice.roll(6) {
+        0 => vec![dice.pick(&FINALIZERS).into()],
+        _ => Vec::new(),
+    }
+}
+
+/// Mostly somebody who is there, at times misspelt or made up.
+fn owners(dice: &mut Dice, state: &State) -> Vec<Reference> {
+    let mut owners: Vec<Reference> = Vec::new();
+    for _ in 0..dice.pick(&[0, 0, 1, 1, 2]) {
+        let owner = owner(dice, state);
+        if owners.iter().all(|one| one.uid != owner.uid) {
+            owners.push(owner);
+        }
+    }
+    owners
+}
+
+fn owner(dice: &mut Dice, state: &State) -> Reference {
+    let blocks = dice.roll(2) == 0;
+    let found = any_object(dice, state).filter(|_| dice.roll(12) > 0);
+    let Some(object) = found else {
+        return Reference {
+            kind: Kind::ConfigMap,
+            name: "o0".into(),
+            uid: format!("made-up-{}", dice.roll(3)),
+            blocks,
+        };
+    };
+    let kind = match (&*object.type_meta.kind, dice.roll(25)) {
+        (_, 0) => Kind::Unknown,
+        ("PriorityClass", _) => Kind::PriorityClass,
+        _ => Kind::ConfigMap,
+    };
+    Reference {
+        kind,
+        name: object.key.name.to_string(),
+        uid: object.meta.uid.to_string(),
+        blocks,
+    }
+}
