@@ -53,7 +53,7 @@ pub fn after_all(simulation: &mut Simulation) -> Checked {
     linearizability::check(history, clients, trace)?;
     preconditions::check(history, clients, trace)?;
     dry_run::check(clients, trace)?;
-    facts::check(history, clients)?;
+    facts::check(history, clients, trace)?;
     for watcher in &*watchers {
         watch::check(history, watcher, trace)?;
     }

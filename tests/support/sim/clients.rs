@@ -1,7 +1,7 @@
 //! What clients sent, were told and read: the history that the checkers judge.
 
 use super::server::Answer;
-use hindsight_core::{Command, Decision, ObjectKey, Rejection, Revision, Uid};
+use hindsight_core::{Command, Decision, Intent, ObjectKey, Rejection, Revision, Uid};
 use std::collections::BTreeMap;
 
 /// One command, from being sent to being answered.
@@ -80,6 +80,13 @@ impl Clients {
     /// Whether this client waits for an answer.
     pub fn waits(&self, client: usize) -> bool {
         self.pending().any(|one| one.client == Some(client))
+    }
+
+    /// What this client sent last, where nobody told it what became of that.
+    pub fn unheard(&self, client: usize) -> Option<Intent> {
+        let mut own = self.operations.values().rev();
+        let last = own.find(|one| one.client == Some(client))?;
+        matches!(last.end, End::Unknown).then(|| last.command.intent.clone())
     }
 
     /// Commands that are not answered.

@@ -42,6 +42,10 @@ pub struct Options {
     pub collected_at_once: usize,
     /// Namespaces are deleted too.
     pub namespaces: bool,
+    /// A kind is defined and deleted too.
+    pub definitions: bool,
+    /// Jobs finish, and go after a while.
+    pub jobs: bool,
     /// What may go wrong.
     pub faults: Faults,
 }
@@ -101,6 +105,8 @@ impl Options {
             window: dice.pick(&[1, 4, 16, 1000]),
             collected_at_once: dice.pick(&[1, 2, 512]),
             namespaces: dice.roll(4) == 0,
+            definitions: dice.roll(4) == 0,
+            jobs: dice.roll(4) == 0,
             faults,
         }
     }

@@ -5,7 +5,7 @@ use super::workload;
 use super::{Running, Simulation};
 use crate::naive;
 use crate::reference::Policy;
-use hindsight_core::{Cause, State};
+use hindsight_core::{Cause, State, Time};
 
 /// Rounds within which everything must be at rest.
 const ROUNDS_MAX: u64 = 2_000;
@@ -73,10 +73,10 @@ impl Simulation {
         if let Some(plan) = plan {
             check::dry_run::came_true(&plan?, &state, &rest, &self.history)?;
         }
-        if !self.options.namespaces {
+        if !self.options.namespaces && !self.options.definitions {
             check::collector::ends_as_expected(expected, &rest)?;
         }
-        Ok(())
+        check::collector::nothing_is_left(&rest, Time(self.clock))
     }
 
     /// Until nothing is due any more.

@@ -1,10 +1,10 @@
 //! What happens next, as the dice fall.
 
-use super::check::Checked;
+use super::check::{self, Checked};
 use super::clients::{End, Operation, Read};
 use super::{Bug, Simulation, workload};
 use crate::{naive, world};
-use hindsight_core::{Cause, Command, Intent, Request, Time, decide};
+use hindsight_core::{Cause, Command, Intent, Request, Revision, Time, decide};
 use std::sync::Arc;
 
 /// A step takes up to so many microseconds.
@@ -53,9 +53,22 @@ impl Simulation {
         else {
             return;
         };
-        let number = self.clients.next_number();
-        let namespaces = self.options.namespaces;
-        let intent = workload::intent(&mut self.dice, &running.server.state, namespaces, number);
+        let again = self
+            .clients
+            .unheard(client)
+            .filter(|_| self.dice.roll(3) > 0);
+        if let Some(intent) = again {
+            self.trace.count("asked again", 1);
+            self.send(Some(client), vec![(intent, Cause::Request)]);
+            return;
+        }
+        let intent = workload::intent(
+            &mut self.dice,
+            &running.server.state,
+            &self.options,
+            Time(self.clock),
+            self.clients.next_number(),
+        );
         self.send(Some(client), vec![(intent, Cause::Request)]);
     }
 
@@ -125,7 +138,25 @@ impl Simulation {
             found,
         });
         match newest {
-            Ok(newest) => self.is_visible(newest, "a reader of the log"),
+            Ok(newest) => self.is_visible(newest, "a reader of the log")?,
+            Err(error) => self.unread(&error, refused)?,
+        }
+        self.look_back()
+    }
+
+    /// The past, read while everything goes on, is what it was.
+    fn look_back(&mut self) -> Checked {
+        let revisions: Vec<Revision> = self.history.hashes.keys().copied().collect();
+        let Some(running) = self.running.as_ref().filter(|_| self.dice.roll(4) == 0) else {
+            return Ok(());
+        };
+        let refused = self.disk.inner().refused;
+        let revision = self.dice.pick(&revisions);
+        match running.server.reader.state_at(world::empty(), revision) {
+            Ok(state) => {
+                self.trace.note("look back", revision);
+                check::replay::is_as_it_was(&self.history, &state, revision)
+            }
             Err(error) => self.unread(&error, refused),
         }
     }

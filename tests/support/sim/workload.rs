@@ -1,10 +1,14 @@
 //! What clients ask for, by chance: few names, so that they get in each other's way.
 
+pub mod containers;
+pub mod jobs;
+
+use super::options::Options;
 use crate::dice::Dice;
 use crate::naive;
 use crate::reference::{Kind, Policy, Reference};
 use hindsight_core::command::{FieldValidation, Update};
-use hindsight_core::{GroupResource, Intent, Object, ObjectKey, State};
+use hindsight_core::{Intent, Object, ObjectKey, State, Time};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -22,9 +26,12 @@ const POLICIES: [Option<Policy>; 4] = [
 ];
 
 /// What somebody wants who sees this state. `number` makes every write differ.
-pub fn intent(dice: &mut Dice, state: &State, namespaces: bool, number: u64) -> Intent {
-    if namespaces && dice.roll(12) == 0 {
-        return namespace(dice, state);
+pub fn intent(dice: &mut Dice, state: &State, options: &Options, now: Time, number: u64) -> Intent {
+    match dice.roll(12) {
+        0 if options.namespaces => return containers::namespace(dice, state),
+        1 if options.definitions => return containers::definition(dice, state),
+        2 if options.jobs => return jobs::job(dice, state, now),
+        _ => {}
     }
     let key = any_key(dice);
     let Some(object) = state.get(&key) else {
@@ -70,19 +77,6 @@ fn things(state: &State) -> impl Iterator<Item = &Arc<Object>> {
     })
 }
 
-fn namespace(dice: &mut Dice, state: &State) -> Intent {
-    let name = NAMESPACES[2];
-    let key = ObjectKey::new(GroupResource::new("", "namespaces"), "", name);
-    if state.get(&key).is_none() {
-        return naive::create_namespace(name);
-    }
-    if dice.roll(3) == 0 {
-        return naive::delete(key, None);
-    }
-    let inside = naive::key(Kind::ConfigMap, name, &format!("o{}", dice.roll(NAMES)));
-    create(dice, state, &inside)
-}
-
 fn create(dice: &mut Dice, state: &State, key: &ObjectKey) -> Intent {
     let kind = if key.namespace.is_empty() {
         Kind::PriorityClass
@@ -101,7 +95,7 @@ fn create(dice: &mut Dice, state: &State, key: &ObjectKey) -> Intent {
 /// As clients do that read, change and write: the version that was read must still be there.
 fn update(dice: &mut Dice, object: &Object, number: u64) -> Intent {
     let mut document = object.document();
-    if dice.roll(8) == 0 && !object.key.namespace.is_empty() {
+    if dice.roll(3) == 0 && !object.key.namespace.is_empty() {
         document["data"] = json!({"large": "x".repeat(LARGE_BYTES)});
     } else {
         document["data"] = Value::Null;

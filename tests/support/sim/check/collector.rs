@@ -1,9 +1,9 @@
-//! The collector ends where the naive evaluator does.
+//! Where the collector comes to rest: where the naive evaluator does, and with nothing left to do.
 
 use super::{Checked, ensure};
 use crate::naive;
 use crate::reference::World;
-use hindsight_core::State;
+use hindsight_core::{GroupResource, Object, ObjectKey, State, Time};
 
 /// `expected` has yet to come to rest.
 pub fn ends_as_expected(mut expected: World, rest: &State) -> Checked {
@@ -23,4 +23,39 @@ pub fn ends_as_expected(mut expected: World, rest: &State) -> Checked {
             )
         },
     )
+}
+
+/// Whatever is still there has a namespace, a kind and time to live.
+pub fn nothing_is_left(rest: &State, now: Time) -> Checked {
+    for object in rest.objects() {
+        let kind = rest.kinds.by_resource(&object.key.resource);
+        ensure("nothing outlives its kind", kind.is_some(), || {
+            object.key.to_string()
+        })?;
+        let namespace = &object.key.namespace;
+        let home = ObjectKey::new(GroupResource::new("", "namespaces"), "", namespace);
+        // Warnings about cluster-scoped objects are kept where nobody made a namespace.
+        let housed = namespace.is_empty() || &**namespace == "default" || rest.get(&home).is_some();
+        ensure("nothing outlives its namespace", housed, || {
+            object.key.to_string()
+        })?;
+        if let Some(ends) = ends(object).filter(|_| !object.is_deleting()) {
+            ensure("jobs go when their time is over", ends > now, || {
+                format!("{} was due at {ends:?}, it is {now:?}", object.key)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// When a finished job has been there long enough.
+pub fn ends(object: &Object) -> Option<Time> {
+    if &*object.key.resource.resource != "jobs" {
+        return None;
+    }
+    let job = object.document();
+    let finished = job["status"]["completionTime"]
+        .as_str()
+        .and_then(Time::parse)?;
+    Some(finished.plus_seconds(job["spec"]["ttlSecondsAfterFinished"].as_i64()?))
 }

@@ -3,6 +3,7 @@
 use super::{Checked, ensure};
 use crate::sim::clients::Clients;
 use crate::sim::history::History;
+use crate::sim::trace::Trace;
 use crate::world;
 use hindsight_core::classify::classify;
 use hindsight_core::event::OwnerClass;
@@ -11,14 +12,18 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Walks the history with the state before each commit.
-pub fn check(history: &History, clients: &Clients) -> Checked {
+pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
     let mut before = world::empty();
     let mut removed: BTreeSet<Uid> = BTreeSet::new();
     for commit in &history.commits {
         let previous = before.get(&commit.key).cloned();
+        if let Some(rule) = rule(commit) {
+            trace.count(rule.name(), 1);
+        }
         lives_once(commit, previous.as_deref())?;
         has_cause(commit)?;
         collected_rightly(commit, &before, previous.as_deref())?;
+        time_is_over(commit, previous.as_deref())?;
         finalizers_hold(commit, previous.as_deref(), clients)?;
         namespace_is_there(commit, &before, previous.as_ref())?;
         if commit.object().is_none() {
@@ -82,6 +87,19 @@ fn collected_rightly(commit: &Commit, before: &State, previous: Option<&Object>)
     ensure("no live owner's dependent is collected", right, || {
         format!("{} at {}: {classes:?}", commit.key, commit.revision)
     })
+}
+
+/// No job goes before its time, by the clock of the command that took it.
+fn time_is_over(commit: &Commit, previous: Option<&Object>) -> Checked {
+    let Some(job) = previous.filter(|_| rule(commit) == Some(Rule::TtlAfterFinished)) else {
+        return Ok(());
+    };
+    let over = super::collector::ends(job).is_some_and(|ends| ends <= commit.time);
+    ensure(
+        "no job goes before its time",
+        over || job.is_deleting(),
+        || format!("{} at {:?}", commit.key, commit.time),
+    )
 }
 
 fn rule(commit: &Commit) -> Option<Rule> {

@@ -5,6 +5,7 @@ use crate::dice::Dice;
 use crate::sim::history::History;
 use crate::sim::server::Server;
 use crate::world;
+use hindsight_core::{Revision, State};
 
 /// Prefixes that are folded again.
 const PREFIXES: usize = 3;
@@ -17,11 +18,15 @@ pub fn check(history: &History, server: &Server, dice: &mut Dice) -> Checked {
     for revision in wanted {
         let state = server.reader.state_at(world::empty(), revision);
         let state = state.map_err(|error| violation("a sound log is read", error.to_string()))?;
-        ensure(
-            "replay equals live",
-            history.hashes.get(&revision) == Some(&state.hash()),
-            || format!("the log replayed to {revision} is not what was published there"),
-        )?;
+        is_as_it_was(history, &state, revision)?;
     }
     Ok(())
+}
+
+/// A state that was read back is what was published at its revision.
+pub fn is_as_it_was(history: &History, state: &State, revision: Revision) -> Checked {
+    let same = history.hashes.get(&revision) == Some(&state.hash());
+    ensure("replay equals live", same, || {
+        format!("the log replayed to {revision} is not what was published there")
+    })
 }
