@@ -54,8 +54,7 @@ impl Replay {
         }
         let mut changes = Vec::with_capacity(commits.len());
         for commit in commits {
-            let previous = self.state.get(&commit.key).cloned();
-            apply(&mut self.state, &commit);
+            let previous = apply(&mut self.state, &commit);
             changes.push(Arc::new(Change { commit, previous }));
         }
         Ok(changes)

@@ -2,7 +2,7 @@
 
 use super::check::{Checked, ensure};
 use crate::world;
-use hindsight_core::{Change, Commit, Revision, State, apply};
+use hindsight_core::{Change, Commit, Object, Revision, State, apply};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,17 +15,19 @@ pub struct History {
     pub replica: State,
     /// What the state's hash was at some revisions.
     pub hashes: BTreeMap<Revision, String>,
-    apply: fn(&mut State, &Commit),
+    apply: Apply,
 }
 
 /// Removals leave the object where it is.
-fn forgetful(state: &mut State, commit: &Commit) {
+fn forgetful(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
     if commit.object().is_some() {
-        apply(state, commit);
-    } else {
-        state.revision = commit.revision;
+        return apply(state, commit);
     }
+    state.revision = commit.revision;
+    None
 }
+
+type Apply = fn(&mut State, &Commit) -> Option<Arc<Object>>;
 
 impl History {
     /// Nothing yet.

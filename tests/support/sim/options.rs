@@ -46,6 +46,8 @@ pub struct Options {
     pub definitions: bool,
     /// Jobs finish, and go after a while.
     pub jobs: bool,
+    /// Objects are so large that a batch takes several frames.
+    pub large: bool,
     /// What may go wrong.
     pub faults: Faults,
 }
@@ -104,9 +106,10 @@ impl Options {
             watchers: dice.pick(&[1, 2, 4]),
             window: dice.pick(&[1, 4, 16, 1000]),
             collected_at_once: dice.pick(&[1, 2, 512]),
-            namespaces: dice.roll(4) == 0,
-            definitions: dice.roll(4) == 0,
-            jobs: dice.roll(4) == 0,
+            namespaces: dice.roll(3) == 0,
+            definitions: dice.roll(3) == 0,
+            jobs: dice.roll(3) == 0,
+            large: dice.roll(4) == 0,
             faults,
         }
     }

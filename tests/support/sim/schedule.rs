@@ -89,7 +89,7 @@ impl Simulation {
             let command = command(number, self.clock, intent, cause);
             let mut rehearsed = command.clone();
             rehearsed.time.0 += i64::from(self.options.has(Bug::DryRunGuesses));
-            let dry = client.map(|_| decide(&running.server.state, &rehearsed));
+            let dry = client.map(|_| decide(&running.server.state, rehearsed));
             commands.push((number, command.clone()));
             self.trace.note(
                 who(client),

@@ -163,8 +163,7 @@ impl Watcher {
         self.received.push(Received::Resumed(after));
         for commit in server.reader.scan(after.next()).take(TURN_CHANGES_MAX) {
             let commit = Arc::new(commit?);
-            let previous = state.get(&commit.key).cloned();
-            apply(&mut state, &commit);
+            let previous = apply(&mut state, &commit);
             self.take(&Change { commit, previous }, dice);
         }
         Ok(())

@@ -27,10 +27,10 @@ const POLICIES: [Option<Policy>; 4] = [
 
 /// What somebody wants who sees this state. `number` makes every write differ.
 pub fn intent(dice: &mut Dice, state: &State, options: &Options, now: Time, number: u64) -> Intent {
-    match dice.roll(12) {
-        0 if options.namespaces => return containers::namespace(dice, state),
-        1 if options.definitions => return containers::definition(dice, state),
-        2 if options.jobs => return jobs::job(dice, state, now),
+    match dice.roll(14) {
+        0 | 1 if options.namespaces => return containers::namespace(dice, state),
+        2 | 3 if options.definitions => return containers::definition(dice, state),
+        4 if options.jobs => return jobs::job(dice, state, now),
         _ => {}
     }
     let key = any_key(dice);
@@ -43,7 +43,7 @@ pub fn intent(dice: &mut Dice, state: &State, options: &Options, now: Time, numb
         1 | 2 => patched(
             json!({"metadata": {"labels": {"v": number.to_string(), "shown": shown(dice)}}}),
         ),
-        3 | 4 => update(dice, object, number),
+        3 | 4 => update(dice, object, options.large, number),
         5 => patched(json!({"metadata": {"finalizers": naive::list(&finalizers(dice))}})),
         6 => patched(
             json!({"metadata": {"ownerReferences": naive::references(&owners(dice, state))}}),
@@ -93,12 +93,11 @@ fn create(dice: &mut Dice, state: &State, key: &ObjectKey) -> Intent {
 }
 
 /// As clients do that read, change and write: the version that was read must still be there.
-fn update(dice: &mut Dice, object: &Object, number: u64) -> Intent {
+fn update(dice: &mut Dice, object: &Object, large: bool, number: u64) -> Intent {
     let mut document = object.document();
-    if dice.roll(3) == 0 && !object.key.namespace.is_empty() {
-        document["data"] = json!({"large": "x".repeat(LARGE_BYTES)});
-    } else {
-        document["data"] = Value::Null;
+    if !object.key.namespace.is_empty() {
+        let bytes = if large { LARGE_BYTES } else { 1 };
+        document["data"] = json!({"large": "x".repeat(bytes)});
     }
     document["metadata"]["labels"] = json!({"v": number.to_string(), "shown": shown(dice)});
     Intent::Update(Update {

@@ -10,7 +10,6 @@ use crate::world;
 use hindsight_core::{Cause, Change, Command, Intent, Revision, State, Time, Uid, apply, decide};
 use hindsight_gc::Collector;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 /// Batches within which a fork must be at rest.
 const BATCHES_MAX: u64 = 2_000;
@@ -72,7 +71,7 @@ pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violat
         commands: 1 << 32,
     };
     // Where it is refused, nothing comes of it but what was due anyway.
-    fork.run(command).ok();
+    fork.run(command.clone()).ok();
     for _ in 0..BATCHES_MAX {
         let batch = fork.collector.next_batch(&fork.state, Time(clock), 1);
         if batch.is_empty() {
@@ -99,14 +98,12 @@ struct Fork {
 }
 
 impl Fork {
-    fn run(&mut self, command: &Command) -> Result<(), hindsight_core::Rejection> {
+    fn run(&mut self, command: Command) -> Result<(), hindsight_core::Rejection> {
         for commit in decide(&self.state, command)?.commits {
-            let previous = self.state.get(&commit.key).cloned();
-            apply(&mut self.state, &commit);
+            let previous = apply(&mut self.state, &commit);
             if commit.object().is_none() {
                 self.removed.insert(commit.uid.clone());
             }
-            let commit = Arc::new(commit);
             self.collector.observe(&Change { commit, previous });
         }
         Ok(())
@@ -116,7 +113,7 @@ impl Fork {
         self.commands += 1;
         let mut command = world::command(self.commands, intent, cause);
         command.time = Time(clock);
-        let answer = self.run(&command);
+        let answer = self.run(command);
         self.collector
             .settle(std::iter::once(answer.as_ref().copied()));
     }

@@ -75,7 +75,7 @@ pub fn answered(history: &History, operation: &Operation) -> Checked {
         let visible = history.commit(commit.revision);
         ensure(
             "durable before answered",
-            visible.is_some_and(|one| **one == *commit),
+            visible.is_some_and(|one| one == commit),
             || {
                 format!(
                     "command {} was answered before {}",
