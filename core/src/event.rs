@@ -1,9 +1,5 @@
 //! Events: what happened. Stored for ever, so variants are added and never changed.
 
-mod seen;
-
-pub use seen::Seen;
-
 use crate::command::{Actor, Propagation, Request};
 use crate::object::{Name, Object, ObjectKey, OwnerReference, Uid};
 use crate::{Revision, Time};

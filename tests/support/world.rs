@@ -6,7 +6,7 @@ use hindsight_core::{
     builtin, decide, invariants,
 };
 use hindsight_gc::Collector;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// The command with this number, of a clock that ticks once a command.
 pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
@@ -34,13 +34,6 @@ fn second(number: u64) -> Time {
     )
 }
 
-/// Before the first commit: the built-in kinds and nothing else.
-pub fn empty() -> State {
-    static KINDS: OnceLock<Arc<BuiltinKinds>> = OnceLock::new();
-    let kinds = KINDS.get_or_init(|| Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
-    State::new(Arc::clone(kinds))
-}
-
 /// A world that is driven by hand.
 #[derive(Debug)]
 pub struct World {
@@ -55,7 +48,7 @@ pub struct World {
 impl World {
     /// An empty world with the built-in kinds.
     pub fn new() -> Self {
-        let state = empty();
+        let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
         let collector = Collector::new(&state);
         Self {
             state,

@@ -1,7 +1,7 @@
 //! What was ever visible: the commits in order, and a state that follows them.
 
 use super::check::{Checked, ensure};
-use crate::world;
+use crate::sim::server::empty;
 use hindsight_core::{Change, Commit, Object, Revision, State, apply};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ impl History {
     pub fn new(forgets: bool) -> Self {
         Self {
             commits: Vec::new(),
-            replica: world::empty(),
+            replica: empty(),
             hashes: BTreeMap::new(),
             apply: if forgets { forgetful } else { apply },
         }

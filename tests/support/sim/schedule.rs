@@ -3,6 +3,7 @@
 use super::check::{self, Checked};
 use super::clients::{End, Operation, Read};
 use super::{Bug, Simulation, workload};
+use crate::sim::server::empty;
 use crate::{naive, world};
 use hindsight_core::{Cause, Command, Intent, Request, Revision, Time, decide};
 use std::sync::Arc;
@@ -152,7 +153,7 @@ impl Simulation {
         };
         let refused = self.disk.inner().refused;
         let revision = self.dice.pick(&revisions);
-        match running.server.reader.state_at(world::empty(), revision) {
+        match running.server.reader.state_at(empty(), revision) {
             Ok(state) => {
                 self.trace.note("look back", revision);
                 check::replay::is_as_it_was(&self.history, &state, revision)

@@ -1,12 +1,19 @@
 //! One life of the process: the log opened, its writer by steps, what is published.
 
 use super::disk::Disk;
-use crate::world;
-use hindsight_core::{Change, Command, Decision, Rejection, State};
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{Change, Command, Decision, Rejection, State, builtin};
 use hindsight_log::{Error, Log, Publish, Reader, Steps, Submitted, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+
+/// Before the first commit: the built-in kinds and nothing else.
+pub fn empty() -> State {
+    static KINDS: OnceLock<Arc<BuiltinKinds>> = OnceLock::new();
+    let kinds = KINDS.get_or_init(|| Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    State::new(Arc::clone(kinds))
+}
 
 /// A durable batch as it was published.
 pub type Published = (State, Vec<Arc<Change>>);
@@ -44,7 +51,7 @@ impl Server {
     /// Opens the log as a starting process does.
     pub fn open(disk: &Arc<Disk>, window: usize) -> Result<Self, Error> {
         let storage = Arc::<Disk>::clone(disk);
-        let (log, state) = Log::open(storage, world::empty())?;
+        let (log, state) = Log::open(storage, empty())?;
         let published = Arc::default();
         let reader = log.reader.clone();
         let publisher = Publisher(Arc::clone(&published));

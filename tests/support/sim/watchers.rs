@@ -1,9 +1,8 @@
 //! Watches as informers keep them: a list, then events, and a position that outlives the server.
 
-use super::server::Server;
+use super::server::{Server, empty};
 use crate::dice::Dice;
-use crate::world;
-use hindsight_core::event::Seen;
+use hindsight_core::selector::Seen;
 use hindsight_core::{Change, GroupResource, Object, ObjectKey, Revision, State, Uid, apply};
 use hindsight_log::Error;
 use std::collections::BTreeMap;
@@ -159,7 +158,7 @@ impl Watcher {
 
     /// What left the window is read from the log.
     fn replay(&mut self, server: &Server, after: Revision, dice: &mut Dice) -> Result<(), Error> {
-        let mut state = server.reader.state_at(world::empty(), after)?;
+        let mut state = server.reader.state_at(empty(), after)?;
         self.received.push(Received::Resumed(after));
         for commit in server.reader.scan(after.next()).take(TURN_CHANGES_MAX) {
             let commit = Arc::new(commit?);

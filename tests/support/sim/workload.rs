@@ -35,11 +35,11 @@ pub fn intent(dice: &mut Dice, state: &State, options: &Options, now: Time, numb
     }
     let key = any_key(dice);
     let Some(object) = state.get(&key) else {
-        return create(dice, state, &key);
+        return create(dice, state, &key, options.large);
     };
     let patched = |change: Value| naive::patch(key.clone(), change);
     match dice.roll(10) {
-        0 => create(dice, state, &key),
+        0 => create(dice, state, &key, options.large),
         1 | 2 => patched(
             json!({"metadata": {"labels": {"v": number.to_string(), "shown": shown(dice)}}}),
         ),
@@ -77,18 +77,21 @@ fn things(state: &State) -> impl Iterator<Item = &Arc<Object>> {
     })
 }
 
-fn create(dice: &mut Dice, state: &State, key: &ObjectKey) -> Intent {
+fn create(dice: &mut Dice, state: &State, key: &ObjectKey, large: bool) -> Intent {
     let kind = if key.namespace.is_empty() {
         Kind::PriorityClass
     } else {
         Kind::ConfigMap
     };
-    let object = json!({"metadata": {
+    let mut object = json!({"metadata": {
         "name": &*key.name,
         "labels": {"shown": shown(dice)},
         "finalizers": naive::list(&finalizers(dice)),
         "ownerReferences": naive::references(&owners(dice, state)),
     }});
+    if large && kind == Kind::ConfigMap {
+        object["data"] = json!({"large": "x".repeat(LARGE_BYTES)});
+    }
     naive::create(kind, &key.namespace, object)
 }
 
@@ -96,7 +99,7 @@ fn create(dice: &mut Dice, state: &State, key: &ObjectKey) -> Intent {
 fn update(dice: &mut Dice, object: &Object, large: bool, number: u64) -> Intent {
     let mut document = object.document();
     if !object.key.namespace.is_empty() {
-        let bytes = if large { LARGE_BYTES } else { 1 };
+        let bytes = if large { LARGE_BYTES } else { 0 };
         document["data"] = json!({"large": "x".repeat(bytes)});
     }
     document["metadata"]["labels"] = json!({"v": number.to_string(), "shown": shown(dice)});

@@ -3,8 +3,8 @@
 use super::{Checked, ensure};
 use crate::sim::clients::Clients;
 use crate::sim::history::History;
+use crate::sim::server::empty;
 use crate::sim::trace::Trace;
-use crate::world;
 use hindsight_core::classify::classify;
 use hindsight_core::event::OwnerClass;
 use hindsight_core::{Cause, Commit, Event, Intent, Object, Rule, State, Uid, apply};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// Walks the history with the state before each commit.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
-    let mut before = world::empty();
+    let mut before = empty();
     let mut removed: BTreeSet<Uid> = BTreeSet::new();
     for commit in &history.commits {
         let previous = before.get(&commit.key).cloned();

@@ -3,8 +3,8 @@
 use super::{Checked, ensure};
 use crate::sim::clients::{Clients, Operation};
 use crate::sim::history::History;
+use crate::sim::server::empty;
 use crate::sim::trace::Trace;
-use crate::world;
 use hindsight_core::{Intent, Object, Revision, Uid, apply};
 
 /// What a command says about the version that it is for.
@@ -16,7 +16,7 @@ struct Wanted {
 
 /// Holds every commit against the preconditions of its command.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
-    let mut before = world::empty();
+    let mut before = empty();
     for commit in &history.commits {
         let number: Option<u64> = commit.request.id.parse().ok();
         let operation = number.and_then(|number| clients.operations.get(&number));

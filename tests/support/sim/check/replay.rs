@@ -3,8 +3,7 @@
 use super::{Checked, ensure, violation};
 use crate::dice::Dice;
 use crate::sim::history::History;
-use crate::sim::server::Server;
-use crate::world;
+use crate::sim::server::{Server, empty};
 use hindsight_core::{Revision, State};
 
 /// Prefixes that are folded again.
@@ -16,7 +15,7 @@ pub fn check(history: &History, server: &Server, dice: &mut Dice) -> Checked {
     let mut wanted = vec![server.state.revision];
     wanted.extend((0..PREFIXES).map(|_| dice.pick(&revisions)));
     for revision in wanted {
-        let state = server.reader.state_at(world::empty(), revision);
+        let state = server.reader.state_at(empty(), revision);
         let state = state.map_err(|error| violation("a sound log is read", error.to_string()))?;
         is_as_it_was(history, &state, revision)?;
     }

@@ -3,9 +3,9 @@
 
 use super::{Checked, ensure};
 use crate::sim::history::History;
+use crate::sim::server::empty;
 use crate::sim::trace::Trace;
 use crate::sim::watchers::{Event, Kind, Received, Selection, Watcher};
-use crate::world;
 use hindsight_core::{Object, ObjectKey, Revision, Uid, apply};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,7 +84,7 @@ impl Stretch<'_> {
 
 /// Every event that a selection is owed, by revision.
 fn due(history: &History, selection: &Selection) -> BTreeMap<Revision, Event> {
-    let mut state = world::empty();
+    let mut state = empty();
     let mut due = BTreeMap::new();
     for commit in &history.commits {
         let before = state.get(&commit.key).cloned();
@@ -212,7 +212,7 @@ fn bookmarkable(stretch: &Stretch<'_>, due: &BTreeMap<Revision, Event>) -> Check
 /// Every list is the selection of the state at its revision, and so is a list with its events.
 fn lists(history: &History, watcher: &Watcher) -> Checked {
     let mut expected: BTreeMap<Revision, BTreeMap<ObjectKey, Uid>> = BTreeMap::new();
-    let mut state = world::empty();
+    let mut state = empty();
     expected.insert(state.revision, BTreeMap::new());
     for commit in &history.commits {
         apply(&mut state, commit);

@@ -22,7 +22,7 @@ pub fn namespace(dice: &mut Dice, state: &State) -> Intent {
         return naive::delete(key, None);
     }
     let inside = naive::key(Kind::ConfigMap, name, &format!("o{}", dice.roll(NAMES)));
-    create(dice, state, &inside)
+    create(dice, state, &inside, false)
 }
 
 /// The definition is made or deleted, or one of its objects is, or becomes an owner.

@@ -1,6 +1,6 @@
 //! What a change is to somebody who sees a selection of objects.
 
-use super::Change;
+use crate::event::Change;
 use crate::object::Object;
 use std::sync::Arc;
 
