@@ -92,8 +92,8 @@ fn a_log_is_verified_and_damage_is_named() {
     let server = Server::start_on(&directory);
     server.kubectl(&["create", "configmap", "a"]);
     server.signal("TERM");
-    let report = stdout(&hindsight(&directory, &["verify"]));
-    assert!(report.contains("revision"), "{report}");
+    let report = stdout(&hindsight(&directory, &["verify", "--deep"]));
+    assert!(report.contains("allowed by the rules"), "{report}");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
     Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, Request, State, Time, apply,
-    builtin, decide, invariants,
+    builtin, decide,
 };
 use hindsight_gc::Collector;
+use hindsight_projector::Audit;
 use std::sync::Arc;
 
 /// The command with this number, of a clock that ticks once a command.
@@ -42,6 +43,7 @@ pub struct World {
     /// Every change so far.
     pub changes: Vec<Arc<Change>>,
     collector: Collector,
+    audit: Audit,
     commands: u64,
 }
 
@@ -50,10 +52,12 @@ impl World {
     pub fn new() -> Self {
         let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
         let collector = Collector::new(&state);
+        let audit = Audit::new(state.clone());
         Self {
             state,
             changes: Vec::new(),
             collector,
+            audit,
             commands: 0,
         }
     }
@@ -68,7 +72,7 @@ impl World {
         let command = command(self.commands, intent, cause);
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
-            invariants::check(&self.state, commit).expect("no decision breaks an invariant");
+            self.audit.take(commit).expect("no decision breaks a rule");
             let previous = apply(&mut self.state, commit);
             let commit = Arc::clone(commit);
             let change = Change { commit, previous };

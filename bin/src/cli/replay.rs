@@ -5,7 +5,8 @@ use super::{Directory, Output, show};
 use anyhow::{Result, bail};
 use clap::Args;
 use hindsight_core::Revision;
-use hindsight_log::verify;
+use hindsight_log::{Reader, verify};
+use hindsight_projector::audit;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -13,6 +14,9 @@ use std::process::ExitCode;
 pub(super) struct Verify {
     #[command(flatten)]
     directory: Directory,
+    /// Also fold the log and ask of every commit whether the rules allow it
+    #[arg(long)]
+    deep: bool,
     /// How to print it
     #[arg(long, short, default_value = "text")]
     output: Output,
@@ -27,12 +31,16 @@ impl Verify {
         let report = verify(&reader, |revision| bar.set_position(revision.0));
         bar.finish_and_clear();
         let report = report?;
+        let audited = self
+            .deep
+            .then(|| deep(&reader, report.newest))
+            .transpose()?;
         let time =
             |time: Option<hindsight_core::Time>| time.map(hindsight_core::Time::to_rfc3339_micros);
         let document = json!({
             "revision": report.newest, "commits": report.commits, "frames": report.frames,
             "events": report.events, "first": time(report.first_time),
-            "last": time(report.last_time), "chain": report.chain,
+            "last": time(report.last_time), "chain": report.chain, "state": audited,
         });
         if self.output == Output::Json {
             show::json(&document);
@@ -45,8 +53,22 @@ impl Verify {
         for (event, count) in &report.events {
             show::line(&format!("  {count:>8}  {event}"));
         }
+        if let Some(hash) = audited {
+            show::line(&format!(
+                "every commit is allowed by the rules; state {hash}"
+            ));
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The hash of the state that a log without a fault comes to.
+fn deep(reader: &Reader, newest: Revision) -> Result<String> {
+    let bar = show::progress(newest.0);
+    let log = reader.scan(Revision(1));
+    let audited = audit(empty_state(), log, |revision| bar.set_position(revision.0));
+    bar.finish_and_clear();
+    Ok(audited?.state().hash())
 }
 
 #[derive(Debug, Args)]

@@ -1,0 +1,218 @@
+//! Follows a log from its first commit and asks of each whether it may be there: the invariants that
+//! the writer asks too, and those that need the ownership graph or the whole past.
+
+use crate::{Node, OwnershipGraph};
+use hindsight_core::invariants::{self, Violation};
+use hindsight_core::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
+use hindsight_core::{Cause, Change, Commit, Event, OwnerReference, Revision, State, Uid, apply};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+const ONCE: &str = "an identity is used once";
+const FACTS: &str = "every change of a finalizer or an owner is a fact";
+const ORPHANS: &str = "an orphaning owner goes when nobody refers to it, and takes nobody along";
+const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
+
+/// Everything that the commits so far have come to.
+#[derive(Debug)]
+pub struct Audit {
+    state: State,
+    graph: OwnershipGraph,
+    /// Of every object that ever was.
+    used: BTreeSet<Uid>,
+}
+
+impl Audit {
+    /// Before the first commit.
+    pub fn new(empty: State) -> Self {
+        Self {
+            state: empty,
+            graph: OwnershipGraph::default(),
+            used: BTreeSet::new(),
+        }
+    }
+
+    /// The state after the commits so far.
+    pub const fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// Takes the next commit in; refuses the first one that breaks a rule.
+    pub fn take(&mut self, commit: &Arc<Commit>) -> Result<(), Violation> {
+        invariants::check(&self.state, commit)?;
+        self.identity(commit)?;
+        self.facts(commit)?;
+        if commit.cause != Cause::Request {
+            self.let_go(commit)?;
+        }
+        self.spares_orphans(commit)?;
+        let previous = apply(&mut self.state, commit);
+        self.graph.apply(&Change {
+            commit: Arc::clone(commit),
+            previous,
+        });
+        Ok(())
+    }
+
+    fn identity(&mut self, commit: &Commit) -> Result<(), Violation> {
+        let creates = matches!(commit.events.last(), Some(Event::ObjectCreated { .. }));
+        if creates && !self.used.insert(commit.uid.clone()) {
+            return Err(violation(commit, ONCE, "the uid was there before"));
+        }
+        Ok(())
+    }
+
+    /// What is said to have been set and removed is what differs.
+    fn facts(&self, commit: &Commit) -> Result<(), Violation> {
+        let Some(next) = commit.object() else {
+            return Ok(());
+        };
+        let previous = self.state.get(&commit.key).map(AsRef::as_ref);
+        let said = Facts::said(commit);
+        let found = Facts::between(previous, next);
+        if said != found {
+            let what = format!("it says {said:?}, and did {found:?}");
+            return Err(violation(commit, FACTS, what));
+        }
+        Ok(())
+    }
+
+    /// The collector takes its finalizer off an owner when that is due. A client may at any time.
+    fn let_go(&self, commit: &Commit) -> Result<(), Violation> {
+        let uid = &commit.uid;
+        let releases = |finalizer: &str| {
+            commit.events.iter().any(
+                |event| matches!(event, Event::FinalizerRemoved { finalizer: one } if &**one == finalizer),
+            )
+        };
+        let before = self.graph.node(uid);
+        if before.is_some_and(Node::is_orphaning)
+            && releases(ORPHAN_FINALIZER)
+            && let Some((_, left)) = self.graph.dependents(uid).find(|(one, _)| *one != uid)
+        {
+            let what = format!("{} still refers to it", left.key());
+            return Err(violation(commit, ORPHANS, what));
+        }
+        if before.is_some_and(Node::is_waiting)
+            && releases(FOREGROUND_FINALIZER)
+            && let Some((_, left)) = self.graph.blockers(uid).next()
+            && self.graph.knot(uid).is_empty()
+        {
+            let what = format!("{} still blocks it", left.key());
+            return Err(violation(commit, FOREGROUND, what));
+        }
+        Ok(())
+    }
+
+    fn spares_orphans(&self, commit: &Commit) -> Result<(), Violation> {
+        let findings = commit.events.iter().flat_map(|event| match event {
+            Event::ObjectDeleted { owners, .. } | Event::DeletionRequested { owners, .. } => {
+                owners.as_slice()
+            }
+            Event::ObjectCreated { .. }
+            | Event::ObjectUpdated { .. }
+            | Event::FinalizerAdded { .. }
+            | Event::FinalizerRemoved { .. }
+            | Event::OwnerAdded { .. }
+            | Event::OwnerRemoved { .. }
+            | Event::OwnerChanged { .. } => &[],
+        });
+        for finding in findings {
+            let owner = self.graph.node(&finding.owner.uid);
+            if owner.is_some_and(Node::is_orphaning) {
+                let what = format!("{} is orphaning", finding.owner.name);
+                return Err(violation(commit, ORPHANS, what));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn violation(commit: &Commit, rule: &'static str, what: impl Into<String>) -> Violation {
+    Violation {
+        revision: commit.revision,
+        rule,
+        what: format!("{}: {}", commit.key, what.into()),
+    }
+}
+
+/// Finalizers and owners that came and went.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Facts {
+    finalizers_set: BTreeSet<Name>,
+    finalizers_removed: BTreeSet<Name>,
+    owners_set: BTreeSet<OwnerReference>,
+    owners_removed: BTreeSet<OwnerReference>,
+}
+
+impl Facts {
+    fn said(commit: &Commit) -> Self {
+        let mut facts = Self::default();
+        for event in &commit.events {
+            match event {
+                Event::FinalizerAdded { finalizer } => {
+                    facts.finalizers_set.insert(Arc::clone(finalizer));
+                }
+                Event::FinalizerRemoved { finalizer } => {
+                    facts.finalizers_removed.insert(Arc::clone(finalizer));
+                }
+                Event::OwnerAdded { owner } => {
+                    facts.owners_set.insert(owner.clone());
+                }
+                Event::OwnerRemoved { owner } => {
+                    facts.owners_removed.insert(owner.clone());
+                }
+                Event::OwnerChanged { from, to } => {
+                    facts.owners_removed.insert(from.clone());
+                    facts.owners_set.insert(to.clone());
+                }
+                Event::ObjectCreated { .. }
+                | Event::ObjectUpdated { .. }
+                | Event::DeletionRequested { .. }
+                | Event::ObjectDeleted { .. } => {}
+            }
+        }
+        facts
+    }
+
+    fn between(before: Option<&Object>, after: &Object) -> Self {
+        let finalizers = |object: &Object| object.meta.finalizers.iter().cloned().collect();
+        let owners = |object: &Object| object.meta.owner_references.iter().cloned().collect();
+        let (old, old_owners): (BTreeSet<_>, BTreeSet<_>) = before
+            .map(|object| (finalizers(object), owners(object)))
+            .unwrap_or_default();
+        let (new, new_owners): (BTreeSet<_>, BTreeSet<_>) = (finalizers(after), owners(after));
+        Self {
+            finalizers_set: new.difference(&old).cloned().collect(),
+            finalizers_removed: old.difference(&new).cloned().collect(),
+            owners_set: new_owners.difference(&old_owners).cloned().collect(),
+            owners_removed: old_owners.difference(&new_owners).cloned().collect(),
+        }
+    }
+}
+
+/// Audits a whole log; counts the commits.
+pub fn audit<E>(
+    empty: State,
+    log: impl Iterator<Item = Result<Commit, E>>,
+    mut progress: impl FnMut(Revision),
+) -> Result<Audit, Unsound<E>> {
+    let mut audit = Audit::new(empty);
+    for commit in log {
+        let commit = Arc::new(commit.map_err(Unsound::Unreadable)?);
+        audit.take(&commit).map_err(Unsound::Broken)?;
+        progress(commit.revision);
+    }
+    Ok(audit)
+}
+
+/// Why a log did not pass.
+#[derive(Debug, thiserror::Error)]
+pub enum Unsound<E> {
+    /// It cannot be read.
+    #[error(transparent)]
+    Unreadable(E),
+    /// A commit breaks a rule.
+    #[error(transparent)]
+    Broken(Violation),
+}
