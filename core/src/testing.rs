@@ -16,6 +16,7 @@ pub(crate) struct World {
     pub(crate) state: State,
     pub(crate) commits: Vec<Arc<Commit>>,
     commands: u8,
+    late: i64,
 }
 
 impl World {
@@ -25,11 +26,22 @@ impl World {
             state,
             commits: Vec::new(),
             commands: 0,
+            late: 0,
         };
         world
             .create("namespaces", json!({"metadata": {"name": "default"}}))
             .expect("a namespace");
         world
+    }
+
+    /// The commands from now on come so much later.
+    pub(crate) const fn advance(&mut self, seconds: i64) {
+        self.late += seconds;
+    }
+
+    /// When the newest command was made; the clock ticks once a command.
+    pub(crate) fn now(&self) -> Time {
+        Time((i64::from(self.commands) + self.late) * 1_000_000)
     }
 
     pub(crate) fn run(&mut self, intent: Intent) -> Result<Decision, Rejection> {
@@ -41,7 +53,7 @@ impl World {
                 groups: Vec::new(),
             }),
             request: Arc::new(Request::default()),
-            time: Time(i64::from(self.commands) * 1_000_000),
+            time: self.now(),
             seed: [self.commands; 16],
             cause: Cause::Request,
             intent,

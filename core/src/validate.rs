@@ -71,6 +71,27 @@ pub fn no_new_finalizers(
     (!added.is_empty()).then(|| FieldCause::forbidden("metadata.finalizers", &why))
 }
 
+/// Finalizers of a custom kind that somebody else may choose, too. Only new ones are told.
+pub fn finalizer_warnings(
+    kind: &Kind,
+    old: &[crate::object::Name],
+    new: &Map<String, Value>,
+) -> Vec<String> {
+    let is_odd = |one: &&str| {
+        !one.contains('/')
+            && !STANDARD_FINALIZERS.contains(one)
+            && !old.iter().any(|held| &**held == *one)
+    };
+    let tell = |one: &str| {
+        format!(
+            "metadata.finalizers: {one:?}: prefer a domain-qualified finalizer name including a \
+             path (/) to avoid accidental conflicts with other finalizer writers"
+        )
+    };
+    let odd = strings(new, "finalizers").filter(|one| kind.is_custom() && is_odd(one));
+    odd.map(tell).collect()
+}
+
 fn name(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
     let Some(name) = metadata
         .get("name")

@@ -1,7 +1,7 @@
 //! All the workers as one value without threads: told of changes, it says what to do next. A
 //! driver, a simulator or a test turns the crank.
 
-use crate::content;
+use crate::content::{self, Content};
 use crate::plan::{Step, View, plan};
 use crate::queue::{Queue, affected};
 use crate::ttl::Deadlines;
@@ -105,11 +105,11 @@ impl Collector {
             let Some(object) = state.get(&key).filter(|object| object.is_deleting()) else {
                 continue;
             };
-            let (worker, steps) = contents(state, object, now, limit);
-            if steps.len() >= limit {
+            let (worker, content) = contents(state, object, now, limit);
+            if content.waits || content.steps.len() >= limit {
                 self.containers.insert(key.clone());
             }
-            for step in steps {
+            for step in content.steps {
                 self.add(&mut batch, (worker, None, Some(key.clone())), step);
             }
         }
@@ -210,11 +210,11 @@ impl Collector {
     }
 }
 
-fn contents(state: &State, container: &Object, now: Time, limit: usize) -> (Worker, Vec<Step>) {
+fn contents(state: &State, container: &Object, now: Time, limit: usize) -> (Worker, Content) {
     if &*container.key.resource.resource == "namespaces" {
         (
             Worker::NamespaceController,
-            content::of_namespace(state, container, now, limit),
+            content::of_namespace(state, container, now, limit).into(),
         )
     } else {
         (

@@ -2,16 +2,38 @@
 
 use crate::conditions;
 use crate::plan::{Step, cause_of_mark, target};
+use hindsight_core::classify::classify;
 use hindsight_core::command::{
     Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Propagation, Release,
 };
+use hindsight_core::event::OwnerClass;
+use hindsight_core::kind::Kind;
 use hindsight_core::object::Object;
-use hindsight_core::{Cause, GroupResource, Rule, State, Time};
+use hindsight_core::{Cause, GroupResource, OwnerReference, Rule, State, Time};
 use serde_json::Value;
 use std::sync::Arc;
 
 const NAMESPACE_TOKEN: &str = "kubernetes";
+const BACKGROUND: Option<Propagation> = Some(Propagation::Background);
 const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// What a container calls for.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    /// What is to be done.
+    pub(crate) steps: Vec<Step>,
+    /// Nothing yet, but it must be looked at again after whatever happens next.
+    pub(crate) waits: bool,
+}
+
+impl From<Vec<Step>> for Content {
+    fn from(steps: Vec<Step>) -> Self {
+        Self {
+            steps,
+            waits: false,
+        }
+    }
+}
 
 /// Pods first, while there are any; then everything else; then the namespace itself. Where nothing
 /// more can be done it says what remains.
@@ -56,14 +78,15 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
             cause: cause.clone(),
         }];
     }
+    let why = (Rule::NamespaceDeleted, cause);
     let pods = GroupResource::new("", "pods");
     if state.list(&pods, Some(name)).next().is_some() {
         let pods = state.list(&pods, Some(name));
-        return deletions(state, pods, Rule::NamespaceDeleted, cause, limit);
+        return deletions(state, pods, why, BACKGROUND, limit);
     }
     let kinds = state.kinds.iter().filter(|kind| kind.is_namespaced());
     let contents = kinds.flat_map(|kind| state.list(&kind.resource, Some(name)));
-    deletions(state, contents, Rule::NamespaceDeleted, cause, limit)
+    deletions(state, contents, why, BACKGROUND, limit)
 }
 
 fn holds_token(namespace: &Object) -> bool {
@@ -78,35 +101,61 @@ fn holds_token(namespace: &Object) -> bool {
     })
 }
 
-/// Every instance; then the definition's own finalizer.
-pub(crate) fn of_definition(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
+/// Every instance; then, once nothing is left that their end decides, the definition's own finalizer.
+/// Instances are deleted without a policy, so that their own finalizers say what becomes of their
+/// dependents.
+pub(crate) fn of_definition(state: &State, definition: &Object, limit: usize) -> Content {
     let Some((plural, group)) = definition.key.name.split_once('.') else {
-        return Vec::new();
+        return Content::default();
     };
     let resource = GroupResource::new(group, plural);
     let cause = cause_of_mark(definition);
-    if state.list(&resource, None).next().is_none() {
-        let intent = Intent::Release(Release {
-            owner: target(&definition.key, &definition.meta.uid, None),
-            finalizer: DEFINITION_FINALIZER.into(),
-            decided_at: state.revision,
-        });
-        return vec![Step { intent, cause }];
+    let why = (Rule::CrdDeleted, &cause);
+    let instances = || state.list(&resource, None);
+    if instances().next().is_some() {
+        return deletions(state, instances(), why, None, limit).into();
     }
-    deletions(
-        state,
-        state.list(&resource, None),
-        Rule::CrdDeleted,
-        &cause,
-        limit,
-    )
+    if state
+        .kinds
+        .by_resource(&resource)
+        .is_some_and(|kind| has_dependents(state, kind))
+    {
+        return Content {
+            steps: Vec::new(),
+            waits: true,
+        };
+    }
+    let intent = Intent::Release(Release {
+        owner: target(&definition.key, &definition.meta.uid, None),
+        finalizer: DEFINITION_FINALIZER.into(),
+        decided_at: state.revision,
+    });
+    vec![Step { intent, cause }].into()
+}
+
+/// Whether somebody refers to an instance that is gone and has not been decided yet. Once the kind
+/// is no longer served such a reference is unknown, and what is unknown is kept for ever.
+fn has_dependents(state: &State, kind: &Kind) -> bool {
+    let speaks_of = |owner: &OwnerReference| {
+        let group = owner.api_version.split_once('/').map(|(group, _)| group);
+        owner.kind == kind.kind && group == Some(&*kind.resource.group)
+    };
+    let waits = |object: &Arc<Object>| {
+        let owners = &object.meta.owner_references;
+        let classes = || owners.iter().map(|owner| classify(state, object, owner));
+        !object.is_deleting()
+            && owners.iter().any(speaks_of)
+            && classes().any(|class| class == OwnerClass::Dangling)
+            && classes().all(|class| class != OwnerClass::Unresolvable)
+    };
+    state.objects().any(waits)
 }
 
 fn deletions<'a>(
     state: &State,
     objects: impl Iterator<Item = &'a Arc<Object>>,
-    rule: Rule,
-    cause: &Cause,
+    (rule, cause): (Rule, &Cause),
+    propagation: Option<Propagation>,
     limit: usize,
 ) -> Vec<Step> {
     let live = objects.filter(|object| !object.is_deleting()).take(limit);
@@ -117,7 +166,7 @@ fn deletions<'a>(
             target: target(&object.key, &object.meta.uid, None),
             version: version.map_or_else(|| "".into(), |version| version.name.clone()),
             orphan_dependents: None,
-            propagation: Some(Propagation::Background),
+            propagation,
             grace_period_seconds: None,
             rule,
         });

@@ -1,10 +1,20 @@
 //! Requests to a control plane in this process, through the handler that the server has.
 
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
 use hindsight::{ControlPlane, Service};
 use http::Request;
-use http_body_util::{BodyExt, Full};
+use http_body_util::{BodyExt, BodyStream, Full};
 use serde_json::Value;
+use std::collections::VecDeque;
+use std::time::Duration;
 use tower_service::Service as _;
+
+/// How long an event may take that must come: a bound for a run that fails, not a measurement.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Reply = <Service as tower_service::Service<Request<Full<Bytes>>>>::Response;
 
 /// Sends requests as the administrator.
 #[derive(Debug)]
@@ -15,18 +25,35 @@ pub struct Client {
 }
 
 /// An answer, whole.
-#[derive(Debug)]
+#[derive(Debug, Clone, Default)]
 pub struct Answer {
     /// HTTP status.
     pub code: u16,
     /// Body.
     pub text: String,
+    /// `Warning` headers.
+    pub warnings: Vec<String>,
 }
 
 impl Answer {
     /// The body as JSON; `Null` where it is none.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_default()
+    }
+}
+
+/// An open watch.
+pub struct Events {
+    frames: BoxStream<'static, Vec<u8>>,
+    bytes: Vec<u8>,
+    ready: VecDeque<Value>,
+}
+
+impl std::fmt::Debug for Events {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Events")
+            .field("ready", &self.ready)
+            .finish_non_exhaustive()
     }
 }
 
@@ -48,27 +75,79 @@ impl Client {
 
     /// One request and its answer; an empty media type sends none.
     pub fn send(&self, method: &str, path: &str, media: &str, body: &str) -> Answer {
+        self.send_with(method, path, &[("content-type", media)], body)
+    }
+
+    /// One request with these headers, where they are not empty.
+    pub fn send_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> Answer {
+        let response = self.call(method, path, headers, body);
+        let code = response.status().as_u16();
+        let warnings = response.headers().get_all("warning").iter();
+        let warnings = warnings.map(|text| text.to_str().expect("ASCII").to_owned());
+        let warnings = warnings.collect();
+        let bytes = self.runtime.block_on(response.into_body().collect());
+        let bytes = bytes.expect("a body").to_bytes();
+        Answer {
+            code,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+            warnings,
+        }
+    }
+
+    /// Opens a watch.
+    pub fn watch(&self, path: &str, accept: &str) -> Events {
+        let response = self.call("GET", path, &[("accept", accept)], "");
+        let frames = BodyStream::new(response.into_body()).filter_map(async |frame| {
+            let bytes = frame.ok()?.into_data().ok()?;
+            Some(bytes.to_vec())
+        });
+        Events {
+            frames: frames.boxed(),
+            bytes: Vec::new(),
+            ready: VecDeque::new(),
+        }
+    }
+
+    /// The next event of a watch; `None` at its end.
+    pub fn next(&self, events: &mut Events) -> Option<Value> {
+        while events.ready.is_empty() {
+            let frame = async { tokio::time::timeout(PATIENCE, events.frames.next()).await };
+            let frame = self
+                .runtime
+                .block_on(frame)
+                .expect("an event, or the end")?;
+            events.take(&frame);
+        }
+        events.ready.pop_front()
+    }
+
+    fn call(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
         let mut request = Request::builder().method(method).uri(path);
-        if !media.is_empty() {
-            request = request.header("content-type", media);
+        for (name, value) in headers.iter().filter(|(_, value)| !value.is_empty()) {
+            request = request.header(*name, *value);
         }
         let request = request
             .body(Full::new(body.to_owned().into()))
             .expect("a request");
         let mut service = self.service.clone();
-        self.runtime.block_on(async move {
-            let response = service.call(request).await.expect("an answer");
-            let code = response.status().as_u16();
-            let bytes = response
-                .into_body()
-                .collect()
-                .await
-                .expect("a body")
-                .to_bytes();
-            Answer {
-                code,
-                text: String::from_utf8_lossy(&bytes).into_owned(),
-            }
-        })
+        self.runtime
+            .block_on(async move { service.call(request).await.expect("an answer") })
+    }
+}
+
+impl Events {
+    fn take(&mut self, frame: &[u8]) {
+        self.bytes.extend_from_slice(frame);
+        while let Some(at) = self.bytes.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.bytes.drain(..=at).collect();
+            self.ready
+                .push_back(serde_json::from_slice(&line).expect("an event is JSON"));
+        }
     }
 }

@@ -15,5 +15,6 @@ pub mod reference;
 pub mod scenario;
 pub mod server;
 pub mod sim;
+pub mod stage;
 pub mod tree;
 pub mod world;

@@ -1,120 +1,187 @@
 //! Scenarios: one step a line. They are tests, documentation, and how a failing history is told.
+//! Requests go through the API of a control plane; the collector moves only when it is told to.
 //!
 //! ```text
-//! create  KIND NAME [in=NAMESPACE] [owner=NAME[,NAME]] [block] [finalizers=A[,B]]
-//! delete  KIND NAME [in=NAMESPACE] [policy=background|foreground|orphan]
-//! set     KIND NAME [in=NAMESPACE] finalizers=A[,B] | finalizers= | owner=NAME | owner=
-//! gc      until-idle
-//! restart
+//! create  KIND NAME [in=NAMESPACE] [owner=NAME[,NAME]] [block] [finalizers=A[,B]] [OPTIONS]
+//! delete  KIND NAME [in=NAMESPACE] [policy=background|foreground|orphan] [OPTIONS]
+//! clear   KIND      [in=NAMESPACE] [as delete]             # a collection
+//! set     KIND NAME [in=NAMESPACE] [status] finalizers=A[,B] | finalizers= | owner=NAME | owner=
+//! define  PLURAL KIND [cluster] [status]                   # in the group example.com, version v1
+//! send    METHOD PATH [as=MEDIA] [accept=TYPE] [with BODY] # "~" is /api/v1/namespaces/default
+//! gc      until-idle [after=SECONDS]
+//! restart                                                  # from the log
+//! watch   WATCH PATH
+//!
+//! refuse  any request above, and a part of the message in quotes
+//! still   any step above: it writes nothing
+//! each    N any step above: N times, with @ replaced by 1 to N
+//!
 //! expect  KIND NAME [in=NAMESPACE] live|deleting|absent [finalizers=A,B] [owner=NAME,NAME]
-//! refuse  any step above, and a part of the message in quotes
-//! rule    KIND NAME RULE
+//! rule    KIND NAME RULE           # what its mark or its removal gives as the reason
 //! some    KIND NAMESPACE "text"    # an object there says this, "-" for no namespace
 //! none    KIND NAMESPACE "text"
+//! code    N                        # of the last answer
+//! reads   POINTER JSON|absent|~ "part"   # the last answer, or event, at a JSON pointer
+//! keep    NAME POINTER             # remembered as $NAME
+//! warns   "text"                   # a header of the last answer; "" for none at all
+//! seen    WATCH ADDED|MODIFIED|DELETED|BOOKMARK|ERROR|end [NAME]
 //! ```
+//!
+//! OPTIONS of a delete: `orphan=true`, `grace=N`, `uid=U`, `revision=N`, `query=NAME=VALUE`; of all
+//! requests: `dry`. `with {...}` at the end of a line is merged into the object that is created,
+//! is the patch of `set`, and the `DeleteOptions` of `delete`, which else go into the query. `$NAME`
+//! stands for the uid of what was created under that name, `$NAME.rv` for its newest version.
 
-use crate::world::World;
-use hindsight_core::command::{
-    Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
-};
+mod checks;
+mod line;
+mod requests;
+mod watches;
+
+use crate::http::{Answer, Events};
+use crate::stage::Stage;
+use hindsight_core::ObjectKey;
 use hindsight_core::kind::KindRef;
-use hindsight_core::{Event, ObjectKey, Rule};
-use serde_json::{Value, json};
+use line::Line;
 use std::collections::BTreeMap;
 
 /// Runs a scenario; the message names the line that failed.
 pub fn run(text: &str) -> Result<(), String> {
-    let mut scenario = Scenario::default();
-    scenario.step("create Namespace default")?;
+    let on_disk = text.lines().any(|line| line.trim() == "restart");
+    let mut scenario = Scenario::new(on_disk);
     for (index, line) in text.lines().enumerate() {
         let line = line.split('#').next().unwrap_or_default().trim();
-        if !line.is_empty() {
-            let told = scenario.step(line);
-            told.map_err(|why| {
-                format!(
-                    "line {}: {line}: {why}\n{}",
-                    index + 1,
-                    scenario.world.history()
-                )
-            })?;
+        if line.is_empty() {
+            continue;
+        }
+        if let Err(why) = scenario.step(line) {
+            let history = scenario.stage.history();
+            return Err(format!("line {}: {line}: {why}\n{history}", index + 1));
         }
     }
     Ok(())
 }
 
-#[derive(Default)]
 struct Scenario {
-    world: World,
-    /// Kind and identity of everything that was ever created, by name.
-    created: BTreeMap<String, (String, String)>,
-}
-
-/// The words of a line: what to do, to what, and how.
-struct Line<'a> {
-    kind: &'a str,
-    name: &'a str,
-    options: Vec<&'a str>,
-}
-
-impl<'a> Line<'a> {
-    fn parse(words: &[&'a str]) -> Result<Self, String> {
-        match words {
-            [kind, name, options @ ..] => Ok(Self {
-                kind,
-                name,
-                options: options.to_vec(),
-            }),
-            _ => Err("a kind and a name are expected".into()),
-        }
-    }
-
-    fn option(&self, name: &str) -> Option<&'a str> {
-        self.options
-            .iter()
-            .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
-    }
-
-    fn list(&self, name: &str) -> Option<Vec<&'a str>> {
-        let text = self.option(name)?;
-        Some(text.split(',').filter(|part| !part.is_empty()).collect())
-    }
-
-    fn has(&self, word: &str) -> bool {
-        self.options.contains(&word)
-    }
+    stage: Stage,
+    /// Kind and place of everything that was created, by name.
+    created: BTreeMap<String, (String, ObjectKey)>,
+    /// Uids, and what was kept, by name.
+    known: BTreeMap<String, String>,
+    watches: BTreeMap<String, Events>,
+    last: Answer,
 }
 
 impl Scenario {
-    fn step(&mut self, line: &str) -> Result<(), String> {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        match words.as_slice() {
-            ["gc", "until-idle"] => {
-                self.world.settle(512);
-                Ok(())
-            }
-            ["restart"] => {
-                self.world.restart();
-                Ok(())
-            }
-            ["refuse", ..] => self.refuse(line),
-            ["some", kind, namespace, ..] => self.says(kind, namespace, line, true),
-            ["none", kind, namespace, ..] => self.says(kind, namespace, line, false),
-            ["create", rest @ ..] => self.create(&Line::parse(rest)?),
-            ["delete", rest @ ..] => self.delete(&Line::parse(rest)?),
-            ["set", rest @ ..] => self.set(&Line::parse(rest)?),
-            ["expect", rest @ ..] => self.expect(&Line::parse(rest)?),
-            ["rule", kind, name, rule] => self.rule(kind, name, rule),
-            _ => Err("no such step".into()),
+    fn new(on_disk: bool) -> Self {
+        Self {
+            stage: Stage::new(on_disk),
+            created: BTreeMap::new(),
+            known: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            last: Answer::default(),
         }
     }
 
+    fn step(&mut self, line: &str) -> Result<(), String> {
+        let (verb, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        match verb {
+            "each" => return self.each(rest),
+            "still" => return self.still(rest),
+            "refuse" => return self.refuse(rest),
+            _ => {}
+        }
+        let rest = self.substitute(rest)?;
+        let rest = rest.as_str();
+        match verb {
+            "create" => self.create(&Line::parse(rest)?),
+            "delete" => self.delete(&Line::parse(rest)?),
+            "clear" => self.clear(&Line::parse(rest)?),
+            "set" => self.set(&Line::parse(rest)?),
+            "define" => self.define(&Line::parse(rest)?),
+            "send" => self.send(&Line::parse(rest)?),
+            "gc" => self.collect(rest),
+            "restart" => {
+                self.watches.clear();
+                self.stage.restart();
+                Ok(())
+            }
+            "watch" => self.watch(rest),
+            "seen" => self.seen(rest),
+            _ => self.check(verb, rest),
+        }
+    }
+
+    fn collect(&mut self, rest: &str) -> Result<(), String> {
+        let (until, after) = rest.split_once(" after=").unwrap_or((rest, "0"));
+        if until != "until-idle" {
+            return Err("only until-idle is known".into());
+        }
+        let seconds = after.parse().map_err(|_| "after= takes seconds")?;
+        self.stage.settle(seconds);
+        Ok(())
+    }
+
+    fn each(&mut self, rest: &str) -> Result<(), String> {
+        let (count, step) = rest.split_once(' ').ok_or("a number and a step")?;
+        let count: u32 = count.parse().map_err(|_| "a number is expected")?;
+        (1..=count).try_for_each(|index| self.step(&step.trim().replace('@', &index.to_string())))
+    }
+
+    fn still(&mut self, step: &str) -> Result<(), String> {
+        let before = self.stage.client.revision();
+        self.step(step)?;
+        if self.stage.client.revision() == before {
+            Ok(())
+        } else {
+            Err("it wrote something".into())
+        }
+    }
+
+    fn refuse(&mut self, rest: &str) -> Result<(), String> {
+        let (step, message) = rest
+            .split_once(" \"")
+            .ok_or("a message in quotes is expected")?;
+        let message = &self.substitute(message.trim_end_matches('"'))?;
+        let before = self.stage.client.revision();
+        match self.step(step.trim()) {
+            Ok(()) => Err("it was not refused".into()),
+            Err(_) if self.stage.client.revision() != before => Err("it wrote something".into()),
+            Err(why) if why.contains(message) => Ok(()),
+            Err(why) => Err(format!("it was refused with: {why}")),
+        }
+    }
+
+    /// Every `$NAME` and `$NAME.rv`.
+    fn substitute(&self, text: &str) -> Result<String, String> {
+        let mut parts = text.split('$');
+        let mut whole = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let end = part.find(|one: char| !one.is_ascii_alphanumeric() && one != '-');
+            let (name, mut rest) = part.split_at(end.unwrap_or(part.len()));
+            if let Some(after) = rest.strip_prefix(".rv") {
+                rest = after;
+                whole.push_str(&self.version(name)?);
+            } else {
+                let known = self.known.get(name);
+                whole.push_str(known.ok_or_else(|| format!("nothing is known as {name}"))?);
+            }
+            whole.push_str(rest);
+        }
+        Ok(whole)
+    }
+
+    fn version(&self, name: &str) -> Result<String, String> {
+        let created = self.created.get(name);
+        let (_, key) = created.ok_or_else(|| format!("{name} was never created"))?;
+        let state = self.stage.state();
+        let object = state.get(key).ok_or_else(|| format!("{name} is gone"))?;
+        Ok(object.revision.to_string())
+    }
+
     fn kind(&self, name: &str) -> Result<KindRef, String> {
-        let found = self
-            .world
-            .state
-            .kinds
-            .iter()
-            .find(|kind| &*kind.kind == name);
+        let state = self.stage.state();
+        let found = state.kinds.iter().find(|kind| &*kind.kind == name);
         found.cloned().ok_or_else(|| format!("no kind {name}"))
     }
 
@@ -123,189 +190,5 @@ impl Scenario {
         let namespace = line.option("in").unwrap_or("default");
         let namespace = if kind.is_namespaced() { namespace } else { "" };
         Ok(ObjectKey::new(kind.resource.clone(), namespace, line.name))
-    }
-
-    fn run(&mut self, intent: Intent) -> Result<String, String> {
-        let decision = self
-            .world
-            .run(intent)
-            .map_err(|rejection| rejection.to_string())?;
-        Ok(decision.outcome.object().meta.uid.to_string())
-    }
-
-    /// Owners by name; one that was never created has an identity of its own.
-    fn owners(&self, names: &[&str], blocks: bool) -> Value {
-        let one = |name: &&str| {
-            let unknown = || ("ConfigMap".to_owned(), format!("never-{name}"));
-            let (kind, uid) = self.created.get(*name).cloned().unwrap_or_else(unknown);
-            let found = self.kind(&kind);
-            let version = found.map_or("example.com/v1".into(), |kind| {
-                kind.api_version(&kind.versions[0].name)
-            });
-            json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid,
-                "blockOwnerDeletion": blocks})
-        };
-        names.iter().map(one).collect()
-    }
-
-    fn create(&mut self, line: &Line<'_>) -> Result<(), String> {
-        let key = self.key(line)?;
-        let owners = self.owners(&line.list("owner").unwrap_or_default(), line.has("block"));
-        let object = json!({"metadata": {"name": line.name, "ownerReferences": owners,
-            "finalizers": line.list("finalizers").unwrap_or_default()}, "spec": spec(line.kind)});
-        let version = self.kind(line.kind)?.versions[0].name.clone();
-        let validation = FieldValidation::Ignore;
-        let uid = self.run(Intent::Create(Create {
-            key,
-            version,
-            object,
-            validation,
-        }))?;
-        self.created
-            .insert(line.name.to_owned(), (line.kind.to_owned(), uid));
-        Ok(())
-    }
-
-    fn delete(&mut self, line: &Line<'_>) -> Result<(), String> {
-        let propagation = match line.option("policy") {
-            None => None,
-            Some("background") => Some(Propagation::Background),
-            Some("foreground") => Some(Propagation::Foreground),
-            Some("orphan") => Some(Propagation::Orphan),
-            Some(other) => return Err(format!("no policy {other}")),
-        };
-        let delete = Delete {
-            target: Target {
-                key: self.key(line)?,
-                uid: None,
-                revision: None,
-            },
-            version: self.kind(line.kind)?.versions[0].name.clone(),
-            orphan_dependents: None,
-            propagation,
-            grace_period_seconds: None,
-            rule: Rule::Requested,
-        };
-        self.run(Intent::Delete(delete)).map(drop)
-    }
-
-    fn set(&mut self, line: &Line<'_>) -> Result<(), String> {
-        let mut metadata = json!({});
-        if let Some(finalizers) = line.list("finalizers") {
-            metadata["finalizers"] = json!(finalizers);
-        }
-        if let Some(owners) = line.list("owner") {
-            metadata["ownerReferences"] = self.owners(&owners, line.has("block"));
-        }
-        let patch = PatchObject {
-            key: self.key(line)?,
-            version: self.kind(line.kind)?.versions[0].name.clone(),
-            subresource: "".into(),
-            patch: Patch::Merge(json!({"metadata": metadata})),
-            validation: FieldValidation::Ignore,
-        };
-        self.run(Intent::Patch(patch)).map(drop)
-    }
-
-    fn expect(&self, line: &Line<'_>) -> Result<(), String> {
-        let found = self.world.state.get(&self.key(line)?);
-        let state = match found {
-            None => "absent",
-            Some(object) if object.is_deleting() => "deleting",
-            Some(_) => "live",
-        };
-        if !line.has(state) {
-            return Err(format!("it is {state}"));
-        }
-        let Some(object) = found else { return Ok(()) };
-        let finalizers: Vec<&str> = object.meta.finalizers.iter().map(|one| &**one).collect();
-        let owners: Vec<&str> = object
-            .meta
-            .owner_references
-            .iter()
-            .map(|one| &*one.name)
-            .collect();
-        for (name, is) in [("finalizers", finalizers), ("owner", owners)] {
-            if line.list(name).is_some_and(|wanted| wanted != is) {
-                return Err(format!("its {name} are {is:?}"));
-            }
-        }
-        Ok(())
-    }
-
-    fn refuse(&mut self, line: &str) -> Result<(), String> {
-        let step = line.trim_start_matches("refuse").trim();
-        let (step, message) = step
-            .split_once('"')
-            .ok_or("a message in quotes is expected")?;
-        let message = message.trim_end_matches('"');
-        match self.step(step.trim()) {
-            Ok(()) => Err("it was not refused".into()),
-            Err(why) if why.contains(message) => Ok(()),
-            Err(why) => Err(format!("it was refused with: {why}")),
-        }
-    }
-
-    fn says(&self, kind: &str, namespace: &str, line: &str, wanted: bool) -> Result<(), String> {
-        let (_, text) = line.split_once('"').ok_or("a text in quotes is expected")?;
-        let text = text.trim_end_matches('"');
-        let kind = self.kind(kind)?;
-        let namespace = Some(namespace).filter(|name| *name != "-");
-        let texts = |value: &Value| value.to_string().replace("\\\"", "'").contains(text);
-        let found = self
-            .world
-            .state
-            .list(&kind.resource, namespace)
-            .any(|object| texts(&object.document()));
-        if found == wanted {
-            Ok(())
-        } else {
-            Err(format!("it is {found} that one says so"))
-        }
-    }
-
-    /// The rule that the newest removal, or mark, of this object gives.
-    fn rule(&self, kind: &str, name: &str, wanted: &str) -> Result<(), String> {
-        let line = Line {
-            kind,
-            name,
-            options: Vec::new(),
-        };
-        let key = self.key(&line)?;
-        let commits = self
-            .world
-            .changes
-            .iter()
-            .rev()
-            .filter(|change| change.commit.key == key);
-        let rule = commits
-            .flat_map(|change| change.commit.events.iter())
-            .find_map(|event| match event {
-                Event::ObjectDeleted { rule, .. } | Event::DeletionRequested { rule, .. } => {
-                    Some(rule.name())
-                }
-                Event::ObjectCreated { .. }
-                | Event::ObjectUpdated { .. }
-                | Event::FinalizerAdded { .. }
-                | Event::FinalizerRemoved { .. }
-                | Event::OwnerAdded { .. }
-                | Event::OwnerRemoved { .. }
-                | Event::OwnerChanged { .. } => None,
-            });
-        if rule == Some(wanted) {
-            Ok(())
-        } else {
-            Err(format!("the rule is {rule:?}"))
-        }
-    }
-}
-
-/// The least that a kind asks for.
-fn spec(kind: &str) -> Value {
-    let pod = json!({"restartPolicy": "Never", "containers": [{"name": "main", "image": "x"}]});
-    match kind {
-        "Pod" => pod,
-        "Job" => json!({"template": {"spec": pod}}),
-        _ => json!({}),
     }
 }

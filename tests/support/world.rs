@@ -103,20 +103,9 @@ impl World {
         panic!("the collector does not come to rest");
     }
 
-    /// What happened, a line a commit: for the message of a test that fails.
+    /// What happened: for the message of a test that fails.
     pub fn history(&self) -> String {
-        let line = |change: &Arc<Change>| {
-            let commit = &change.commit;
-            let facts: Vec<String> = commit.events.iter().map(fact).collect();
-            format!(
-                "{:>5} {} {} {}\n",
-                commit.revision,
-                commit.key,
-                commit.uid,
-                facts.join(", ")
-            )
-        };
-        self.changes.iter().map(line).collect()
+        tell(&self.changes)
     }
 
     /// The collector as it would be after a restart.
@@ -129,6 +118,22 @@ impl Default for World {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// What happened, a line a commit.
+pub fn tell(changes: &[Arc<Change>]) -> String {
+    let line = |change: &Arc<Change>| {
+        let commit = &change.commit;
+        let facts: Vec<String> = commit.events.iter().map(fact).collect();
+        format!(
+            "{:>5} {} {} {}\n",
+            commit.revision,
+            commit.key,
+            commit.uid,
+            facts.join(", ")
+        )
+    };
+    changes.iter().map(line).collect()
 }
 
 fn fact(event: &Event) -> String {

@@ -37,20 +37,35 @@ pub(crate) async fn delete(
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let options = Options::read(asked, &body)?;
+    let answer = carry_out(api, asked, &options).await;
+    Ok(options.warned(asked, answer))
+}
+
+async fn carry_out(
+    api: &Api,
+    asked: &Asked,
+    options: &Options,
+) -> Result<Response<ApiBody>, Failure> {
     let intent = options.intent(asked, asked.key(), None, Rule::Requested);
     let decision = api
         .decide(api.command(asked, "delete", intent), options.dry_run)
         .await?;
-    let mut response = match &decision.outcome {
-        Outcome::Deleted(object) if !asked.kind.strategy.returns_object => {
-            respond::json(200, &success(asked, object), asked.accept.syntax)
+    match &decision.outcome {
+        Outcome::Deleted(object) if !asked.kind.strategy.returns_object => Ok(respond::json(
+            200,
+            &success(asked, object),
+            asked.accept.syntax,
+        )),
+        Outcome::Deleted(object) if options.dry_run => {
+            let stored = asked.state.get(&object.key).map(|stored| &**stored);
+            show(asked, 200, &as_stored(object, stored))
         }
         Outcome::Deleted(object) => {
             let revision = decision
                 .commits
                 .last()
                 .map_or(object.revision, |commit| commit.revision);
-            show(asked, 200, &with_revision(asked, object, revision))?
+            show(asked, 200, &with_revision(asked, object, revision))
         }
         outcome => {
             let code = if options.orphan_dependents == Some(false) {
@@ -61,16 +76,12 @@ pub(crate) async fn delete(
             let object = outcome.object();
             if options.dry_run {
                 let stored = asked.state.get(&object.key).map(|stored| &**stored);
-                show(asked, code, &as_stored(object, stored))?
+                show(asked, code, &as_stored(object, stored))
             } else {
-                show(asked, code, object)?
+                show(asked, code, object)
             }
         }
-    };
-    if options.leaves_pods(asked) {
-        respond::warn(&mut response, &[JOB_WARNING.to_owned()]);
     }
-    Ok(response)
 }
 
 impl Options {
@@ -113,6 +124,10 @@ impl Options {
             return Err(Failure::bad_request("the body is not a DeleteOptions"));
         }
         let wrong = |field: &str| Failure::bad_request(format!("{field} is not of its type"));
+        let version = members.get("apiVersion").map_or(Some(""), Value::as_str);
+        if version.is_none_or(|version| version.matches('/').count() > 1) {
+            return Err(wrong("apiVersion"));
+        }
         let find = |field: &str| members.get(field).filter(|value| !value.is_null());
         let text = |value: &Value, field| {
             value
@@ -184,7 +199,21 @@ impl Options {
         })
     }
 
-    pub(crate) fn leaves_pods(&self, asked: &Asked) -> bool {
+    /// The warning does not wait for the outcome: it is also there when nothing was found.
+    pub(super) fn warned(
+        &self,
+        asked: &Asked,
+        answer: Result<Response<ApiBody>, Failure>,
+    ) -> Response<ApiBody> {
+        let mut response =
+            answer.unwrap_or_else(|failure| respond::failure(&failure, asked.accept.syntax));
+        if self.leaves_pods(asked) {
+            respond::warn(&mut response, &[JOB_WARNING.to_owned()]);
+        }
+        response
+    }
+
+    fn leaves_pods(&self, asked: &Asked) -> bool {
         let orphans = asked.kind.strategy.default_propagation == DefaultPropagation::Orphan;
         let is_job = &*asked.kind.resource.resource == "jobs";
         orphans && is_job && self.orphan_dependents.is_none() && self.propagation.is_none()

@@ -15,6 +15,15 @@ pub(crate) async fn delete_collection(
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let options = Options::read(asked, &body)?;
+    let answer = carry_out(api, asked, &options).await;
+    Ok(options.warned(asked, answer))
+}
+
+async fn carry_out(
+    api: &Api,
+    asked: &Asked,
+    options: &Options,
+) -> Result<Response<ApiBody>, Failure> {
     let page = list::select(api, asked).await?;
     let command = |object: &std::sync::Arc<hindsight_core::Object>| {
         let pinned = Some(object.meta.uid.clone());

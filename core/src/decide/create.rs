@@ -12,7 +12,7 @@ use crate::command::Create;
 use crate::kind::{GroupResource, Kind, Origin, Version};
 use crate::object::{Name, ObjectKey, Uid};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection};
+use crate::{Decision, Outcome, Rejection, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -36,6 +36,7 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
     let collection = admit(&context, kind, &intent.key, prepare::text(metadata, "name"))?;
     own(&context, kind, &collection, metadata);
     prepare::dedup_owners(metadata, &mut warnings);
+    warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
     let key = name::choose(&context, kind, &collection, metadata)?;
     shape(&context, kind, version, &mut document);
     prepare::to_storage(kind, &mut document);

@@ -63,7 +63,8 @@ struct Request<'a> {
 impl Request<'_> {
     fn decide(&self) -> Result<Decision, Rejection> {
         let owners = self.verified_owners()?;
-        let grace = Grace::of(self.kind, self.object, self.intent.grace_period_seconds);
+        let (asked, now) = (self.intent.grace_period_seconds, self.context.command.time);
+        let grace = Grace::of(self.kind, self.object, asked, now);
         if grace == Grace::Pending {
             return Ok(self.unchanged());
         }

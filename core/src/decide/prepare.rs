@@ -103,6 +103,7 @@ pub(super) fn complete(
     if !kind.is_custom() {
         defaults::apply(&kind.resource.resource, document);
     }
+    drop_empty(document);
     let schema = context
         .state
         .kinds
@@ -128,6 +129,20 @@ pub(super) fn to_storage(kind: &Kind, document: &mut Value) {
     if let (Some(storage), Some(root)) = (kind.storage_version(), document.as_object_mut()) {
         root.insert("apiVersion".into(), kind.api_version(&storage.name).into());
         root.insert("kind".into(), Value::from(&*kind.kind));
+    }
+}
+
+/// Empty lists and maps of metadata are absent ones, as in every answer of upstream's.
+fn drop_empty(document: &mut Value) {
+    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    let is_empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        Value::String(_) | Value::Bool(_) | Value::Number(_) => false,
+    };
+    if let Some(metadata) = metadata {
+        metadata.retain(|_, value| !is_empty(value));
     }
 }
 

@@ -3,6 +3,7 @@
 mod approval;
 mod binding;
 mod merge;
+mod namespace;
 #[cfg(test)]
 mod tests;
 
@@ -76,6 +77,8 @@ impl Change<'_> {
         let mut next = merge::into_stored(self, &old, sent)?;
         let metadata = prepare::metadata(&mut next)?;
         prepare::dedup_owners(metadata, &mut warnings);
+        let held = &self.stored.meta.finalizers;
+        warnings.extend(validate::finalizer_warnings(self.kind, held, metadata));
         let mut causes = self.repair(metadata, from);
         prepare::to_storage(self.kind, &mut next);
         self.shape(&old, &mut next);
@@ -88,6 +91,9 @@ impl Change<'_> {
         ));
         if is(self.kind, CERTIFICATES, "certificatesigningrequests") {
             causes.extend(approval::causes(self.subresource, &old, &next));
+        }
+        if is(self.kind, "", "namespaces") {
+            causes.extend(namespace::causes(self.subresource, &next));
         }
         prepare::refuse(self.kind, &self.stored.key.name, causes)?;
         self.generation(&old, &mut next);
@@ -168,6 +174,13 @@ impl Change<'_> {
             let why = "field is immutable";
             causes.push(FieldCause::invalid("metadata.deletionTimestamp", sent, why));
         }
+        let sent_grace = metadata
+            .get("deletionGracePeriodSeconds")
+            .filter(|sent| !sent.is_null() && Some(*sent) != old.get("deletionGracePeriodSeconds"));
+        if let Some(sent) = sent_grace {
+            let field = "metadata.deletionGracePeriodSeconds";
+            causes.push(FieldCause::invalid(field, sent, "field is immutable"));
+        }
         for field in [
             "uid",
             "name",
@@ -199,9 +212,12 @@ impl Change<'_> {
             && let Some(root) = next.as_object_mut()
         {
             create::label_namespace(root);
-            if self.subresource != "finalize" {
-                restore(root, old, "spec");
-            }
+            let shown = if self.subresource == "finalize" {
+                "status"
+            } else {
+                "spec"
+            };
+            restore(root, old, shown);
         }
         if is(self.kind, CERTIFICATES, "certificatesigningrequests")
             && let Some(root) = next.as_object_mut()

@@ -24,7 +24,7 @@ pub(super) enum Grace {
 }
 
 impl Grace {
-    pub(super) fn of(kind: &Kind, object: &Object, asked: Option<i64>) -> Self {
+    pub(super) fn of(kind: &Kind, object: &Object, asked: Option<i64>, now: Time) -> Self {
         if !kind.strategy.graceful {
             return Self::None;
         }
@@ -38,10 +38,12 @@ impl Grace {
             .map_or(0, at_least_one);
         match asked {
             _ if old == 0 => Self::None,
-            Some(seconds) if seconds < old => Self::Shorter {
-                seconds,
-                end: end.plus_seconds(seconds - old),
-            },
+            Some(seconds) if seconds < old => {
+                let end = end.plus_seconds(seconds - old);
+                // What is over already ends now, as if a second had been asked for.
+                let seconds = if end < now { seconds.min(1) } else { seconds };
+                Self::Shorter { seconds, end }
+            }
             Some(_) | None => Self::Pending,
         }
     }

@@ -231,6 +231,24 @@ fn a_stopping_pod_can_only_be_hurried() {
 }
 
 #[test]
+fn a_period_that_is_over_ends_now() {
+    for (asked, expected) in [(20, Some(20)), (5, Some(1)), (-1, Some(1)), (0, None)] {
+        let mut world = pod("n", 30, &[]);
+        delete_pod(&mut world, None);
+        world.advance(15);
+        delete_pod(&mut world, Some(asked));
+        assert_eq!(grace_of(&world), expected, "{asked}");
+        let end = world
+            .get("pods", "a")
+            .and_then(|pod| pod.meta.deletion_timestamp);
+        assert!(
+            end.is_none_or(|end| end >= world.now()),
+            "{asked}: it ended in the past"
+        );
+    }
+}
+
+#[test]
 fn a_pods_last_finalizer_does_not_end_its_grace() {
     let mut world = pod("n", 30, &["x/a"]);
     delete_pod(&mut world, None);

@@ -1,0 +1,131 @@
+//! A control plane in this process whose collector is cranked by hand, so that a test sees every
+//! point between a request and what follows from it.
+
+use crate::http::Client;
+use crate::world::tell;
+use hindsight::{Config, ControlPlane};
+use hindsight_core::{Actor, Change, Command, Decision, Rejection, Request, Revision, Time};
+use hindsight_gc::{Collector, Step};
+use std::sync::Arc;
+
+/// Turns of the collector after which it should have come to rest.
+const TURNS_MAX: usize = 10_000;
+
+/// The control plane with everything that drives it.
+#[derive(Debug)]
+pub struct Stage {
+    /// Requests.
+    pub client: Client,
+    /// Every change so far.
+    pub changes: Vec<Arc<Change>>,
+    plane: ControlPlane,
+    collector: Collector,
+    seen: Revision,
+    actor: Arc<Actor>,
+    seconds_ahead: i64,
+    directory: tempfile::TempDir,
+}
+
+impl Stage {
+    /// A new one; in memory, or on a disk so that it can be restarted.
+    pub fn new(on_disk: bool) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let data_dir = on_disk.then(|| directory.path().join("data"));
+        let plane = open(data_dir);
+        let actor = Actor {
+            user: "collector".into(),
+            uid: "".into(),
+            groups: Vec::new(),
+        };
+        Self {
+            client: Client::new(&plane),
+            changes: Vec::new(),
+            collector: Collector::new(&plane.empty_state()),
+            seen: Revision::ZERO,
+            plane,
+            actor: Arc::new(actor),
+            seconds_ahead: 0,
+            directory,
+        }
+    }
+
+    /// The newest state.
+    pub fn state(&self) -> Arc<hindsight_core::State> {
+        self.plane.state()
+    }
+
+    /// Closes everything and opens it again from the log.
+    pub fn restart(&mut self) {
+        let data = self.directory.path().join("data");
+        assert!(data.exists(), "it must have been opened on a disk");
+        self.observe();
+        let nowhere = ControlPlane::open(config(None)).expect("opened");
+        self.client = Client::new(&nowhere);
+        self.plane = nowhere;
+        self.plane = open(Some(data));
+        self.client = Client::new(&self.plane);
+        self.collector = Collector::new(&self.state());
+    }
+
+    /// Collects until nothing is left to do, as if it were so many seconds later from now on.
+    pub fn settle(&mut self, seconds: i64) {
+        self.seconds_ahead += seconds;
+        for _ in 0..TURNS_MAX {
+            self.observe();
+            let now = self.now();
+            let batch = self.collector.next_batch(&self.state(), now, 512);
+            if batch.is_empty() {
+                return;
+            }
+            let answers = self.submit(batch.into_iter().map(|(_, step)| step));
+            let answers = answers.iter().map(|answer| answer.as_ref().map(|_| ()));
+            self.collector.settle(answers);
+        }
+        panic!("the collector does not come to rest");
+    }
+
+    /// What happened, a line a commit.
+    pub fn history(&mut self) -> String {
+        self.observe();
+        tell(&self.changes)
+    }
+
+    /// Takes in what has happened since it last looked.
+    pub fn observe(&mut self) {
+        let new = self.plane.changes_after(self.seen, usize::MAX);
+        for change in new.expect("a window that reaches back") {
+            self.collector.observe(&change);
+            self.seen = change.commit.revision;
+            self.changes.push(change);
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.plane.now().plus_seconds(self.seconds_ahead)
+    }
+
+    fn submit(&self, steps: impl Iterator<Item = Step>) -> Vec<Result<Decision, Rejection>> {
+        let command = |step: Step| Command {
+            actor: Arc::clone(&self.actor),
+            request: Arc::new(Request::default()),
+            time: self.now(),
+            seed: self.plane.seed(),
+            cause: step.cause,
+            intent: step.intent,
+        };
+        let commands = steps.map(command).collect();
+        let answers = self.plane.submit_blocking(commands);
+        answers.expect("a writer that takes commands")
+    }
+}
+
+fn open(data_dir: Option<std::path::PathBuf>) -> ControlPlane {
+    ControlPlane::open(config(data_dir)).expect("opened")
+}
+
+const fn config(data_dir: Option<std::path::PathBuf>) -> Config {
+    Config {
+        data_dir,
+        without_collectors: true,
+    }
+}
