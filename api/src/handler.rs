@@ -6,7 +6,7 @@ use crate::params::Params;
 use crate::path::{Place, place, split_time};
 use crate::respond::{self, Accept, accept};
 use crate::status::Failure;
-use crate::{discovery, health, list, openapi, reviews, verbs, watch};
+use crate::{discovery, health, list, openapi, reviews, table, verbs, watch};
 use bytes::Bytes;
 use hindsight_core::kind::{KindRef, Version};
 use hindsight_core::object::ObjectKey;
@@ -137,6 +137,9 @@ impl Api {
             return Err(Failure::method_not_allowed());
         }
         let named = asked.place.name.is_some();
+        if method == Method::GET {
+            table::check_include(&asked)?;
+        }
         if asked.kind.strategy.review {
             let body = body::read(body).await?;
             if &*asked.kind.kind == "Binding" && method == Method::POST {

@@ -22,13 +22,22 @@ pub(crate) struct Accept {
 }
 
 pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, Failure> {
-    let text = headers
+    let mut known = accepted(headers).split(',').filter_map(alternative);
+    known.next().ok_or_else(Failure::not_acceptable)
+}
+
+/// For what has no metadata, and so neither a table nor metadata alone.
+pub(crate) fn accept_object(headers: &HeaderMap) -> Result<Accept, Failure> {
+    let mut known = accepted(headers).split(',').filter_map(alternative);
+    let found = known.find(|accept| accept.view == View::Object);
+    found.ok_or_else(Failure::not_acceptable)
+}
+
+fn accepted(headers: &HeaderMap) -> &str {
+    headers
         .get(header::ACCEPT)
         .and_then(|value| value.to_str().ok())
-        .unwrap_or("*/*");
-    text.split(',')
-        .find_map(alternative)
-        .ok_or_else(Failure::not_acceptable)
+        .unwrap_or("*/*")
 }
 
 fn alternative(text: &str) -> Option<Accept> {

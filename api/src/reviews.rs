@@ -14,6 +14,7 @@ pub(crate) fn answer(asked: &Asked, body: &[u8]) -> Result<Response<ApiBody>, Fa
     if asked.parts.method != Method::POST {
         return Err(Failure::method_not_allowed());
     }
+    let accept = respond::accept_object(&asked.parts.headers)?;
     let mut review = decode(body, respond::syntax(&asked.parts.headers)?)?;
     let resource = &*asked.kind.resource.resource;
     let spec = review.get("spec").unwrap_or(&Value::Null);
@@ -36,7 +37,7 @@ pub(crate) fn answer(asked: &Asked, body: &[u8]) -> Result<Response<ApiBody>, Fa
         asked.kind.api_version(&asked.version.name).into(),
     );
     root.entry("metadata").or_insert_with(|| json!({}));
-    Ok(respond::json(201, &review, asked.accept.syntax))
+    Ok(respond::json(201, &review, accept.syntax))
 }
 
 fn user(asked: &Asked) -> Value {

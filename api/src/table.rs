@@ -6,6 +6,8 @@ mod columns;
 mod jsonpath;
 
 use crate::handler::Asked;
+use crate::respond::View;
+use crate::status::Failure;
 use cells::cells;
 use columns::columns;
 use hindsight_core::Object;
@@ -26,6 +28,17 @@ impl Default for Envelope {
             headings: true,
         }
     }
+}
+
+/// A table can only show the objects that it knows how to.
+pub(crate) fn check_include(asked: &Asked) -> Result<(), Failure> {
+    let include = asked.params.text("includeObject");
+    let known = matches!(include, "" | "None" | "Metadata" | "Object");
+    if known || asked.accept.view != View::Table {
+        return Ok(());
+    }
+    let message = format!("unrecognized includeObject value: {include:?}");
+    Err(Failure::bad_request(message))
 }
 
 /// A `meta.k8s.io/v1` Table of these objects.

@@ -30,7 +30,8 @@
 //! OPTIONS of a delete: `orphan=true`, `grace=N`, `uid=U`, `revision=N`, `query=NAME=VALUE`; of all
 //! requests: `dry`. `with {...}` at the end of a line is merged into the object that is created,
 //! is the patch of `set`, and the `DeleteOptions` of `delete`, which else go into the query. `$NAME`
-//! stands for the uid of what was created under that name, `$NAME.rv` for its newest version.
+//! stands for the uid of what was created under that name, `$NAME.rv` for its newest version, `$$`
+//! for a dollar.
 
 mod checks;
 mod line;
@@ -154,6 +155,7 @@ impl Scenario {
 
     /// Every `$NAME` and `$NAME.rv`.
     fn substitute(&self, text: &str) -> Result<String, String> {
+        let text = text.replace("$$", "\u{0}");
         let mut parts = text.split('$');
         let mut whole = parts.next().unwrap_or_default().to_owned();
         for part in parts {
@@ -168,7 +170,7 @@ impl Scenario {
             }
             whole.push_str(rest);
         }
-        Ok(whole)
+        Ok(whole.replace('\u{0}', "$"))
     }
 
     fn version(&self, name: &str) -> Result<String, String> {

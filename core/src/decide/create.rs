@@ -7,6 +7,7 @@ mod tests;
 
 use super::commit::Written;
 use super::delete::{decision, is};
+use super::update::Precondition;
 use super::{Context, prepare};
 use crate::command::Create;
 use crate::kind::{GroupResource, Kind, Origin, Version};
@@ -35,7 +36,7 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
     refuse_revision(metadata)?;
     let collection = admit(&context, kind, &intent.key, prepare::text(metadata, "name"))?;
     own(&context, kind, &collection, metadata);
-    prepare::dedup_owners(metadata, &mut warnings);
+    prepare::dedup_owners(metadata, Precondition::Put, &mut warnings);
     warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
     let key = name::choose(&context, kind, &collection, metadata)?;
     shape(&context, kind, version, &mut document);

@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::delete::is;
+use super::update::Precondition;
 use crate::command::FieldValidation;
 use crate::custom;
 use crate::kind::{Kind, Version};
@@ -11,9 +12,8 @@ use crate::{Rejection, defaults, schema, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-const DUPLICATE_OWNERS: &str = ".metadata.ownerReferences contains duplicate entries; API server \
-     dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix \
-     your requests; duplicate UID(s) observed: ";
+const DUPLICATE_OWNERS: &str = "; API server dedups owner references in 1.20+, and may reject such \
+     requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ";
 
 /// The kind of a command's target, in the version that it speaks.
 pub(super) fn kind<'a>(
@@ -147,7 +147,11 @@ fn drop_empty(document: &mut Value) {
 }
 
 /// Drops exact repetitions of owner references; says so.
-pub(super) fn dedup_owners(metadata: &mut Map<String, Value>, warnings: &mut Vec<String>) {
+pub(super) fn dedup_owners(
+    metadata: &mut Map<String, Value>,
+    from: Precondition,
+    warnings: &mut Vec<String>,
+) {
     let Some(list) = metadata
         .get_mut("ownerReferences")
         .and_then(Value::as_array_mut)
@@ -170,7 +174,15 @@ pub(super) fn dedup_owners(metadata: &mut Map<String, Value>, warnings: &mut Vec
     }
     *list = kept;
     if !repeated.is_empty() {
-        warnings.push(format!("{DUPLICATE_OWNERS}{}", repeated.join(", ")));
+        // Of a patch only the outcome is looked at, which upstream does after its admission.
+        let when = match from {
+            Precondition::Put => "",
+            Precondition::Patch => " after mutating admission happens",
+        };
+        let uids = repeated.join(", ");
+        warnings.push(format!(
+            ".metadata.ownerReferences contains duplicate entries{when}{DUPLICATE_OWNERS}{uids}"
+        ));
     }
 }
 

@@ -76,7 +76,7 @@ impl Change<'_> {
         }
         let mut next = merge::into_stored(self, &old, sent)?;
         let metadata = prepare::metadata(&mut next)?;
-        prepare::dedup_owners(metadata, &mut warnings);
+        prepare::dedup_owners(metadata, from, &mut warnings);
         let held = &self.stored.meta.finalizers;
         warnings.extend(validate::finalizer_warnings(self.kind, held, metadata));
         let mut causes = self.repair(metadata, from);
