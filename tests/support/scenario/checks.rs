@@ -126,7 +126,8 @@ impl Scenario {
         let right = if text.is_empty() {
             warnings.is_empty()
         } else {
-            warnings.iter().any(|one| one.contains(text))
+            let quotes = |one: &String| one.replace("\\\"", "'");
+            warnings.iter().any(|one| quotes(one).contains(text))
         };
         if right {
             return Ok(());
