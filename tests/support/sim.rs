@@ -60,6 +60,8 @@ struct Running {
     /// What a reader saw some time ago.
     stale: hindsight_core::State,
     poisoned: bool,
+    /// Writes that the disk refused before this life.
+    refused: u64,
 }
 
 /// A schedule that went wrong.

@@ -1,6 +1,6 @@
 //! What happens to a disk between two lives of a process, and how it is put right again.
 
-use super::disk::{Disk, Frames};
+use super::disk::{Disk, Frames, Inner};
 use super::options::Faults;
 use hindsight_core::Revision;
 
@@ -11,6 +11,34 @@ pub enum Repair {
     Restore(Vec<u8>),
     /// Take this frame and all later ones away: they were never acknowledged.
     Cut,
+}
+
+impl Inner {
+    fn settle_unsynced(&mut self, faults: Faults) -> &'static str {
+        let unsynced = self.unsynced();
+        if let [_, second, ..] = unsynced[..]
+            && faults.lost
+            && self.dice.roll(2) == 0
+        {
+            self.durable = self.live.clone();
+            self.durable.remove(&unsynced[0]);
+            self.damage.push((second, Repair::Cut));
+            return "lost write";
+        }
+        let left = self.keep_some();
+        if let Some(first) = left.first()
+            && faults.torn
+            && self.dice.roll(2) == 0
+        {
+            let bytes = &self.live[first];
+            let length = self.dice.roll(bytes.len() as u64);
+            let part = bytes[..usize::try_from(length).expect("small")].to_vec();
+            self.durable.insert(*first, part);
+            self.damage.push((*first, Repair::Cut));
+            return "torn write";
+        }
+        "cut"
+    }
 }
 
 impl Disk {
@@ -25,25 +53,7 @@ impl Disk {
     /// one after them, or later ones without an earlier one. Says what it did.
     pub fn cut(&self, faults: Faults, loses_synced: bool) -> &'static str {
         let mut inner = self.inner();
-        let left = inner.keep_some();
-        let mut what = "cut";
-        if let Some(first) = left.first().copied() {
-            let bytes = inner.live[&first].clone();
-            if faults.torn && inner.dice.roll(2) == 0 {
-                let length = inner.dice.roll(bytes.len() as u64);
-                let part = bytes[..usize::try_from(length).expect("small")].to_vec();
-                inner.durable.insert(first, part);
-                inner.damage.push((first, Repair::Cut));
-                what = "torn write";
-            } else if faults.lost && left.len() > 1 {
-                for later in &left[1..] {
-                    let bytes = inner.live[later].clone();
-                    inner.durable.insert(*later, bytes);
-                }
-                inner.damage.push((left[1], Repair::Cut));
-                what = "lost write";
-            }
-        }
+        let what = inner.settle_unsynced(faults);
         if loses_synced {
             inner.durable.pop_last();
         }
@@ -81,10 +91,14 @@ impl Disk {
         !self.inner().damage.is_empty()
     }
 
-    /// Puts every damage right, as an operator would.
+    /// Puts every damage right, as an operator would: what must go, goes last.
     pub fn repair(&self) {
         let mut inner = self.inner();
-        for (first, repair) in std::mem::take(&mut inner.damage) {
+        let damage = std::mem::take(&mut inner.damage);
+        let (cuts, restored): (Vec<_>, Vec<_>) = damage
+            .into_iter()
+            .partition(|(_, repair)| matches!(repair, Repair::Cut));
+        for (first, repair) in restored.into_iter().chain(cuts) {
             match repair {
                 Repair::Restore(bytes) => {
                     inner.durable.insert(first, bytes.clone());

@@ -53,8 +53,10 @@ pub struct Inner {
     pub doubtful: bool,
     /// A sync that does nothing.
     pub forgetful: bool,
-    /// Refusals so far.
+    /// Refusals so far, of whatever kind.
     pub refused: u64,
+    /// Refusals of writes and syncs so far.
+    pub refused_writes: u64,
 }
 
 impl Disk {
@@ -74,6 +76,7 @@ impl Disk {
             doubtful: false,
             forgetful,
             refused: 0,
+            refused_writes: 0,
         };
         Self {
             inner: Mutex::new(inner),
@@ -118,6 +121,7 @@ impl Inner {
 
     fn refuse(&mut self, what: &str, kind: ErrorKind) -> Error {
         self.refused += 1;
+        self.refused_writes += u64::from(what != "reading");
         Error::Io {
             what: what.into(),
             source: kind.into(),

@@ -48,6 +48,7 @@ impl Simulation {
             stale: state,
             server,
             poisoned: false,
+            refused: self.disk.inner().refused_writes,
         });
         self.watchers
             .iter_mut()
@@ -98,6 +99,10 @@ impl Simulation {
         let newest = running.server.state.revision;
         for (number, answer) in running.server.take_answers() {
             running.poisoned |= answer.is_none();
+            let explained = !running.poisoned || self.disk.inner().refused_writes > running.refused;
+            ensure("the writer fails with its disk", explained, || {
+                format!("command {number} is not answered")
+            })?;
             running.collecting.hear(number, &answer);
             self.clients.answer(number, answer, newest);
             let operation = &self.clients.operations[&number];

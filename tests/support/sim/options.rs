@@ -109,7 +109,7 @@ impl Options {
             namespaces: dice.roll(3) == 0,
             definitions: dice.roll(3) == 0,
             jobs: dice.roll(3) == 0,
-            large: dice.roll(4) == 0,
+            large: dice.roll(3) == 0,
             faults,
         }
     }

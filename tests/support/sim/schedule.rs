@@ -63,14 +63,17 @@ impl Simulation {
             self.send(Some(client), vec![(intent, Cause::Request)]);
             return;
         }
-        let intent = workload::intent(
-            &mut self.dice,
-            &running.server.state,
-            &self.options,
-            Time(self.clock),
-            self.clients.next_number(),
-        );
-        self.send(Some(client), vec![(intent, Cause::Request)]);
+        // At times several at once, as the deletion of a collection sends them.
+        let count = self.dice.pick(&[1, 1, 1, 4]);
+        let number = self.clients.next_number();
+        let intents = (number..number + count).map(|number| {
+            let state = &running.server.state;
+            let now = Time(self.clock);
+            let intent = workload::intent(&mut self.dice, state, &self.options, now, number);
+            (intent, Cause::Request)
+        });
+        let intents = intents.collect();
+        self.send(Some(client), intents);
     }
 
     /// Hands commands in as one submission.

@@ -92,7 +92,12 @@ impl Selection {
             && self
                 .namespace
                 .is_none_or(|one| one == &*object.key.namespace)
-            && (!self.shown || object.document()["metadata"]["labels"]["shown"] == "yes")
+            && (!self.shown
+                || object
+                    .meta
+                    .labels
+                    .get("shown")
+                    .is_some_and(|one| **one == *"yes"))
     }
 
     /// What it holds of a state.

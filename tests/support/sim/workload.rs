@@ -15,8 +15,8 @@ use std::sync::Arc;
 /// The last one is deleted and made again, where namespaces are.
 pub const NAMESPACES: [&str; 3] = ["n1", "n2", "n3"];
 const NAMES: u64 = 5;
-/// Does not fit into a frame with anything else, so that a batch takes several.
-const LARGE_BYTES: usize = 64 << 10;
+/// Two of them do not fit into a frame, so that a batch takes several.
+const LARGE_BYTES: usize = 33 << 10;
 const FINALIZERS: [&str; 2] = ["x/a", "x/b"];
 const POLICIES: [Option<Policy>; 4] = [
     None,
