@@ -8,6 +8,7 @@ mod tests;
 use crate::classify::classify;
 use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use crate::state::is_namespace;
 use crate::{Revision, State};
 
 /// A commit that may not be.
@@ -208,9 +209,11 @@ impl Asked<'_> {
 
     fn leaves_nothing_behind(&self, previous: &Object) -> Result<(), Violation> {
         let key = &previous.key;
-        let is_namespace = (&*key.resource.group, &*key.resource.resource) == ("", "namespaces");
+        if !is_namespace(key) {
+            return Ok(());
+        }
         let left = self.state.population(&key.name);
-        if is_namespace && left > 0 {
+        if left > 0 {
             return Err(self.violation(NAMESPACES, format!("{left} objects outlive the removal")));
         }
         Ok(())

@@ -13,6 +13,9 @@ use crate::{Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
 
+/// Most bodies are smaller.
+const BODY_BYTES: usize = 1024;
+
 /// One version of one object. Immutable; a new version is a new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
@@ -77,14 +80,17 @@ impl Object {
         metadata.insert("resourceVersion".into(), revision.to_string().into());
         let meta = Meta::read(metadata).map_err(|reason| unreadable(&reason))?;
         let type_meta = TypeMeta::read(&document).ok_or_else(|| unreadable("kind is missing"))?;
-        let body = serde_json::to_vec(&document).map_err(|error| unreadable(&error.to_string()))?;
+        // Written with room, then cut to size: versions are kept, and most are small.
+        let mut body = Vec::with_capacity(BODY_BYTES);
+        serde_json::to_writer(&mut body, &document)
+            .map_err(|error| unreadable(&error.to_string()))?;
         Ok(Self {
             key,
             type_meta,
             meta,
             revision,
             mark,
-            body: body.into(),
+            body: Bytes::copy_from_slice(&body),
         })
     }
 

@@ -8,7 +8,7 @@ use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, Object
 use imbl::{OrdMap, OrdSet};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// The world at one revision. Persistent maps: a clone shares everything with its origin.
 #[derive(Debug, Clone)]
@@ -22,6 +22,8 @@ pub struct State {
     pub(crate) waiting: OrdMap<Uid, Held>,
     /// How many objects each namespace holds.
     pub(crate) populations: OrdMap<Name, u64>,
+    /// The objects that stand for namespaces, which every creation asks for.
+    namespaces: OrdMap<Name, Arc<Object>>,
 }
 
 /// An object, found by its key: a node of the set is copied with one pointer an object.
@@ -73,6 +75,7 @@ impl State {
             kinds: Kinds::new(builtin),
             waiting: OrdMap::new(),
             populations: OrdMap::new(),
+            namespaces: OrdMap::new(),
         }
     }
 
@@ -82,15 +85,8 @@ impl State {
     }
 
     /// The object that stands for a namespace.
-    pub fn namespace(&self, name: &Name) -> Option<&Arc<Object>> {
-        static NONE: LazyLock<Name> = LazyLock::new(|| "".into());
-        static NAMESPACES: LazyLock<GroupResource> =
-            LazyLock::new(|| GroupResource::new("", "namespaces"));
-        self.get(&ObjectKey {
-            resource: NAMESPACES.clone(),
-            namespace: Arc::clone(&NONE),
-            name: Arc::clone(name),
-        })
+    pub fn namespace(&self, name: &str) -> Option<&Arc<Object>> {
+        self.namespaces.get(name)
     }
 
     /// Every object, in list order.
@@ -154,6 +150,10 @@ impl State {
 
     pub(crate) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
         let replaced = self.stored.insert(Stored(Arc::clone(object)));
+        if is_namespace(&object.key) {
+            let name = Arc::clone(&object.key.name);
+            self.namespaces.insert(name, Arc::clone(object));
+        }
         if replaced.is_none() && !object.key.namespace.is_empty() {
             *self
                 .populations
@@ -177,6 +177,9 @@ impl State {
     pub(crate) fn take(&mut self, key: &ObjectKey) -> Option<Arc<Object>> {
         let Stored(object) = self.stored.remove(key)?;
         self.waiting.remove(&object.meta.uid);
+        if is_namespace(key) {
+            self.namespaces.remove(&key.name);
+        }
         let left = self.population(&key.namespace).saturating_sub(1);
         if left == 0 {
             self.populations.remove(&key.namespace);
@@ -228,6 +231,11 @@ impl State {
             (None, None) => {}
         }
     }
+}
+
+/// Whether an object there stands for a namespace.
+pub(crate) fn is_namespace(key: &ObjectKey) -> bool {
+    (&*key.resource.resource, &*key.resource.group) == ("namespaces", "")
 }
 
 /// A definition is named `<plural>.<group>`.

@@ -4,6 +4,7 @@ use super::decision;
 use crate::decide::Context;
 use crate::event::Event;
 use crate::object::{Name, Object};
+use crate::state::is_namespace;
 use crate::{Decision, Outcome, Rejection, Rule};
 use serde_json::Value;
 use std::sync::Arc;
@@ -15,9 +16,7 @@ pub(crate) fn follows(stored: &Object, next: &Value) -> bool {
         .pointer("/metadata/finalizers")
         .and_then(Value::as_array)
         .is_some_and(|finalizers| !finalizers.is_empty());
-    let is_namespace =
-        stored.key.resource.group.is_empty() && &*stored.key.resource.resource == "namespaces";
-    let has_content = is_namespace && !spec_finalizers(next).is_empty();
+    let has_content = is_namespace(&stored.key) && !spec_finalizers(next).is_empty();
     stored.is_deleting() && !graceful && !held && !has_content
 }
 
