@@ -1,5 +1,6 @@
 //! One request to one answer: who may ask, what they ask for, and which verb that is.
 
+use crate::admission::{self, Admission};
 use crate::backend::Backend;
 use crate::body::{self, ApiBody, Syntax};
 use crate::params::Params;
@@ -23,6 +24,7 @@ use tokio::sync::Semaphore;
 #[derive(Clone)]
 pub struct Api {
     pub(crate) backend: Arc<dyn Backend>,
+    pub(crate) admission: Arc<Admission>,
     /// How many watches may read the log at one time.
     pub(crate) replays: Arc<Semaphore>,
 }
@@ -48,10 +50,14 @@ pub(crate) struct Asked {
 }
 
 impl Api {
-    /// Serves this backend.
-    pub fn new(backend: Arc<dyn Backend>) -> Self {
+    /// Serves this backend; before a write, admission is asked.
+    pub fn new(backend: Arc<dyn Backend>, admission: Arc<Admission>) -> Self {
         let replays = Arc::new(Semaphore::new(watch::REPLAYS_MAX));
-        Self { backend, replays }
+        Self {
+            backend,
+            admission,
+            replays,
+        }
     }
 
     /// Answers a request. Without an actor only health and version are answered.
@@ -166,19 +172,17 @@ impl Api {
         }
     }
 
-    /// One command, made durable, or only decided.
+    /// One command, admitted, and then made durable or only decided.
     pub(crate) async fn decide(
         &self,
         command: Command,
         dry_run: bool,
     ) -> Result<hindsight_core::Decision, Failure> {
-        if dry_run {
-            return Ok(hindsight_core::decide(&self.backend.state(), command)?);
+        let backend = &*self.backend;
+        if self.admission.is_idle(&backend.state()) {
+            return Ok(admission::carry_out(backend, command, dry_run).await??);
         }
-        let mut answers = self.backend.submit(vec![command]).await?;
-        let answer = answers.pop();
-        let missing = || Failure::new(500, "InternalError", "the writer gave no answer");
-        Ok(answer.ok_or_else(missing)??)
+        admission::write(backend, &self.admission, &command, dry_run).await
     }
 
     pub(crate) fn command(&self, asked: &Asked, verb: &str, intent: Intent) -> Command {

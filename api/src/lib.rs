@@ -1,5 +1,7 @@
 //! The Kubernetes REST surface over a small [`Backend`]: the only crate that knows HTTP.
 
+mod admission;
+mod authorizer;
 mod backend;
 mod body;
 mod discovery;
@@ -19,6 +21,8 @@ mod verbs;
 mod wait;
 mod watch;
 
+pub use admission::{Admission, Call, WebhookCaller};
+pub use authorizer::{Access, AllowAll, Authorizer, Verdict};
 pub use backend::{AsOf, AsOfError, Backend, Expired, Unavailable};
 pub use body::ApiBody;
 pub use handler::Api;

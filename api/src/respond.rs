@@ -135,6 +135,7 @@ pub(crate) fn failure(failure: &Failure, syntax: Syntax) -> Response<ApiBody> {
             .headers_mut()
             .insert(header::RETRY_AFTER, seconds.into());
     }
+    warn(&mut response, &failure.warnings);
     response
 }
 

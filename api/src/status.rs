@@ -5,24 +5,48 @@ use hindsight_core::Rejection;
 use hindsight_core::kind::GroupResource;
 use hindsight_core::rejection::FieldCause;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// A failure as clients see it.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) code: u16,
-    reason: &'static str,
+    reason: Cow<'static, str>,
     message: String,
     details: Option<Value>,
+    /// Said beside the refusal (`Warning` headers).
+    pub(crate) warnings: Vec<String>,
 }
 
 impl Failure {
     pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Self {
         Self {
             code,
-            reason,
+            reason: reason.into(),
             message: message.into(),
             details: None,
+            warnings: Vec::new(),
         }
+    }
+
+    /// In somebody else's words.
+    pub(crate) fn refused(
+        code: u16,
+        reason: String,
+        message: String,
+        details: Option<Value>,
+    ) -> Self {
+        Self {
+            reason: reason.into(),
+            details,
+            ..Self::new(code, "", message)
+        }
+    }
+
+    /// 500: what should have worked did not.
+    pub(crate) fn internal(why: String) -> Self {
+        let message = format!("Internal error occurred: {why}");
+        Self::new(500, "InternalError", message).with(json!({"causes": [{"message": why}]}))
     }
 
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
@@ -96,7 +120,7 @@ impl Failure {
         });
         if let Some(members) = status.as_object_mut() {
             if !self.reason.is_empty() {
-                members.insert("reason".into(), self.reason.into());
+                members.insert("reason".into(), Value::from(&*self.reason));
             }
             if let Some(details) = &self.details {
                 members.insert("details".into(), details.clone());

@@ -24,6 +24,13 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// Leave garbage, namespaces and finished jobs alone.
     pub without_collectors: bool,
+    /// Who may do what; without it, everybody may do everything.
+    #[cfg(feature = "http")]
+    pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
+    /// Take owner references from everybody who may write the object. Otherwise changing them
+    /// needs `delete` on it, and blocking an owner needs `update` on the owner's `finalizers`.
+    #[cfg(feature = "http")]
+    pub without_owner_reference_permissions: bool,
 }
 
 /// Why it could not be opened.
@@ -60,6 +67,8 @@ struct Shared {
     published: Arc<ArcSwap<Published>>,
     changed: watch::Receiver<Revision>,
     builtin: Arc<BuiltinKinds>,
+    #[cfg(feature = "http")]
+    admission: Arc<hindsight_api::Admission>,
     lock: Mutex<Option<DirectoryLock>>,
 }
 
@@ -130,6 +139,8 @@ impl ControlPlane {
             published,
             changed,
             builtin,
+            #[cfg(feature = "http")]
+            admission: admission(&config),
             lock: Mutex::new(lock),
         };
         let plane = Self {
@@ -147,6 +158,11 @@ impl ControlPlane {
     /// Before the first commit: what a log is folded into.
     pub fn empty_state(&self) -> State {
         State::new(Arc::clone(&self.shared.builtin))
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn admission(&self) -> &Arc<hindsight_api::Admission> {
+        &self.shared.admission
     }
 
     /// Reads the log.
@@ -224,6 +240,19 @@ impl Drop for Shared {
             .unwrap_or_else(PoisonError::into_inner);
         drop(collectors.take());
     }
+}
+
+#[cfg(feature = "http")]
+fn admission(config: &Config) -> Arc<hindsight_api::Admission> {
+    let mut admission = hindsight_api::Admission {
+        owner_reference_permissions: !config.without_owner_reference_permissions,
+        webhooks: Arc::new(crate::webhooks::Network),
+        ..hindsight_api::Admission::default()
+    };
+    if let Some(authorizer) = &config.authorizer {
+        admission.authorizer = Arc::clone(authorizer);
+    }
+    Arc::new(admission)
 }
 
 /// With the HTTP surface come the schemas that bodies are checked with.

@@ -13,6 +13,8 @@ mod inspect;
 mod reply;
 #[cfg(feature = "http")]
 mod service;
+#[cfg(feature = "http")]
+mod webhooks;
 
 #[cfg(feature = "http")]
 pub mod cli;
@@ -22,6 +24,8 @@ mod remote;
 mod server;
 
 pub use control_plane::{Config, ControlPlane, OpenError};
+#[cfg(feature = "http")]
+pub use hindsight_api::{Access, Authorizer, Verdict};
 pub use history::LogHistory;
 #[cfg(feature = "http")]
 pub use service::Service;

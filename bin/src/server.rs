@@ -12,7 +12,6 @@ use crate::{Config, ControlPlane};
 use anyhow::{Context, Result};
 use auth::Tokens;
 use connection::Acceptor;
-use hindsight_api::Api;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +24,7 @@ pub(crate) struct Options {
     pub(crate) listen: SocketAddr,
     pub(crate) kubeconfig: Option<PathBuf>,
     pub(crate) token_auth_file: Option<PathBuf>,
+    pub(crate) without_owner_reference_permissions: bool,
 }
 
 /// Serves until a signal comes; `ready` is called once with the address.
@@ -38,6 +38,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     };
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
+        without_owner_reference_permissions: options.without_owner_reference_permissions,
         ..Config::default()
     };
     let plane = tokio::task::spawn_blocking(move || ControlPlane::open(config)).await??;
@@ -56,7 +57,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     }
     let acceptor = Acceptor {
         tls: pki.server_config()?,
-        api: Api::new(Arc::new(plane.clone())),
+        api: plane.api(),
         plane: plane.clone(),
         tokens: Arc::new(tokens),
     };

@@ -21,15 +21,23 @@ pub struct Service {
 impl ControlPlane {
     /// The Kubernetes API in process, as the administrator.
     pub fn service(&self) -> Service {
-        let actor = Actor {
+        self.service_as(Actor {
             user: "admin".into(),
             uid: "".into(),
             groups: vec!["system:masters".into(), "system:authenticated".into()],
-        };
+        })
+    }
+
+    /// The Kubernetes API in process, as somebody else.
+    pub fn service_as(&self, actor: Actor) -> Service {
         Service {
-            api: Api::new(Arc::new(self.clone())),
+            api: self.api(),
             actor: Arc::new(actor),
         }
+    }
+
+    pub(crate) fn api(&self) -> Api {
+        Api::new(Arc::new(self.clone()), Arc::clone(self.admission()))
     }
 }
 

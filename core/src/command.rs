@@ -67,6 +67,20 @@ pub enum Intent {
     Release(Release),
     /// Take a token out of a namespace's `spec.finalizers`.
     FinalizeNamespace(FinalizeNamespace),
+    /// Carry out what admission let through.
+    Admitted(Box<Admitted>),
+}
+
+/// A wish that admission has seen, with the ground that it was seen on.
+#[derive(Debug, Clone)]
+pub struct Admitted {
+    /// The version of the object that admission was shown; `None` where there was none. Any other
+    /// makes the command stale.
+    pub seen: Option<Revision>,
+    /// The object as admission left it, where it changed what was asked for.
+    pub object: Option<Value>,
+    /// What was asked for.
+    pub intent: Intent,
 }
 
 /// Which object, and which of its versions.

@@ -1,5 +1,6 @@
 //! The decisions: one intent, one file. Each is a pure function of the state and the command.
 
+mod admitted;
 mod collect;
 mod commit;
 mod create;
@@ -8,13 +9,16 @@ mod patch;
 mod prepare;
 mod update;
 
+pub(crate) use admitted::admitted;
 pub(crate) use collect::{drop_owners, finalize_namespace, release, unblock};
 pub(crate) use create::create;
 pub(crate) use delete::delete;
 pub(crate) use patch::patch;
 pub(crate) use update::update;
 
-use crate::{Actor, Cause, Command, Intent, Request, State, Time};
+use crate::kind::Kind;
+use crate::rejection::FieldCause;
+use crate::{Actor, Cause, Command, Intent, Rejection, Request, State, Time};
 use std::sync::Arc;
 
 /// What every decision reads.
@@ -22,6 +26,18 @@ use std::sync::Arc;
 pub(crate) struct Context<'a> {
     pub(crate) state: &'a State,
     pub(crate) command: &'a Asked,
+    /// What is invalid is not refused: a draft.
+    pub(crate) lenient: bool,
+}
+
+impl Context<'_> {
+    /// 422 with every cause, or nothing. A draft has no causes: admission may still mend it.
+    fn refuse(&self, kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result<(), Rejection> {
+        if self.lenient {
+            return Ok(());
+        }
+        prepare::refuse(kind, name, causes)
+    }
 }
 
 /// A command without its intent.

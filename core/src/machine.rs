@@ -7,12 +7,23 @@ use std::sync::Arc;
 
 /// What a command comes to in this state. Pure: the same arguments give the same answer.
 pub fn decide(state: &State, command: Command) -> Result<Decision, Rejection> {
+    carry_out(state, command, false)
+}
+
+/// As [`decide`], but what is invalid is let through: what mutating admission is shown, because it
+/// may mend it. Nothing of it may be written.
+pub fn draft(state: &State, command: Command) -> Result<Decision, Rejection> {
+    carry_out(state, command, true)
+}
+
+fn carry_out(state: &State, command: Command, lenient: bool) -> Result<Decision, Rejection> {
     let (command, intent) = Asked::of(command);
     let context = Context {
         state,
         command: &command,
+        lenient,
     };
-    match intent {
+    match decide::admitted(context, intent)? {
         Intent::Create(intent) => decide::create(context, intent),
         Intent::Update(intent) => decide::update(context, intent),
         Intent::Patch(intent) => decide::patch(context, &intent),
@@ -21,6 +32,7 @@ pub fn decide(state: &State, command: Command) -> Result<Decision, Rejection> {
         Intent::Unblock(target) => decide::unblock(context, &target),
         Intent::Release(intent) => decide::release(context, &intent),
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
+        Intent::Admitted(_) => Err(Rejection::Internal("admitted twice".into())),
     }
 }
 
@@ -33,6 +45,7 @@ pub fn apply(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
     };
     state.note_waiting(commit);
     state.note_definition(commit, previous.as_deref());
+    state.webhooks.note(commit);
     state.revision = commit.revision;
     previous
 }

@@ -5,6 +5,7 @@ use crate::custom::{is_accepted, kind_of_definition};
 use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, Uid};
+use crate::webhook::Webhooks;
 use imbl::{OrdMap, OrdSet};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -18,6 +19,8 @@ pub struct State {
     stored: OrdSet<Stored>,
     /// Every kind.
     pub kinds: Kinds,
+    /// Who wants to be asked before writes.
+    pub webhooks: Webhooks,
     /// Owners that a collector's finalizer holds.
     pub(crate) waiting: OrdMap<Uid, Held>,
     /// How many objects each namespace holds.
@@ -73,6 +76,7 @@ impl State {
             revision: Revision::ZERO,
             stored: OrdSet::new(),
             kinds: Kinds::new(builtin),
+            webhooks: Webhooks::default(),
             waiting: OrdMap::new(),
             populations: OrdMap::new(),
             namespaces: OrdMap::new(),

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use hindsight::{ControlPlane, Service};
+use hindsight_core::Actor;
 use http::Request;
 use http_body_util::{BodyExt, BodyStream, Full};
 use serde_json::Value;
@@ -65,6 +66,19 @@ impl Client {
             plane: plane.clone(),
             service: plane.service(),
             runtime,
+        }
+    }
+
+    /// Talks to it as somebody with this name.
+    pub fn new_as(plane: &ControlPlane, user: &str) -> Self {
+        let actor = Actor {
+            user: user.into(),
+            uid: "".into(),
+            groups: vec!["system:authenticated".into()],
+        };
+        Self {
+            service: plane.service_as(actor),
+            ..Self::new(plane)
         }
     }
 

@@ -8,6 +8,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+pub mod admission;
 pub mod dice;
 pub mod http;
 pub mod naive;
@@ -17,4 +18,5 @@ pub mod server;
 pub mod sim;
 pub mod stage;
 pub mod tree;
+pub mod webhook;
 pub mod world;

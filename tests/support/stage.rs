@@ -123,9 +123,10 @@ fn open(data_dir: Option<std::path::PathBuf>) -> ControlPlane {
     ControlPlane::open(config(data_dir)).expect("opened")
 }
 
-const fn config(data_dir: Option<std::path::PathBuf>) -> Config {
+fn config(data_dir: Option<std::path::PathBuf>) -> Config {
     Config {
         data_dir,
         without_collectors: true,
+        ..Config::default()
     }
 }

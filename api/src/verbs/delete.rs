@@ -50,7 +50,7 @@ async fn carry_out(
     let decision = api
         .decide(api.command(asked, "delete", intent), options.dry_run)
         .await?;
-    match &decision.outcome {
+    let mut response = match &decision.outcome {
         Outcome::Deleted(object) if !asked.kind.strategy.returns_object => Ok(respond::json(
             200,
             &success(asked, object),
@@ -81,7 +81,9 @@ async fn carry_out(
                 show(asked, code, object)
             }
         }
-    }
+    }?;
+    respond::warn(&mut response, &decision.warnings);
+    Ok(response)
 }
 
 impl Options {

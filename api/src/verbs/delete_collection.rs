@@ -4,9 +4,10 @@ use super::delete::Options;
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::list;
+use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
-use hindsight_core::{Rejection, Rule};
+use hindsight_core::{Command, Rejection, Rule};
 use http::Response;
 
 pub(crate) async fn delete_collection(
@@ -31,6 +32,14 @@ async fn carry_out(
         api.command(asked, "deletecollection", intent)
     };
     let commands: Vec<_> = page.items.iter().map(command).collect();
+    if !api.admission.is_idle(&api.backend.state()) {
+        let mut response = list::render(asked, &page);
+        respond::warn(
+            &mut response,
+            &one_by_one(api, commands, options.dry_run).await?,
+        );
+        return Ok(response);
+    }
     let answers = if options.dry_run {
         let state = api.backend.state();
         commands
@@ -46,4 +55,21 @@ async fn carry_out(
         Some(rejection) => Err(rejection.into()),
         None => Ok(list::render(asked, &page)),
     }
+}
+
+/// Each item is admitted for itself; gives back what was warned of.
+async fn one_by_one(
+    api: &Api,
+    commands: Vec<Command>,
+    dry_run: bool,
+) -> Result<Vec<String>, Failure> {
+    let mut warnings = Vec::new();
+    for command in commands {
+        match api.decide(command, dry_run).await {
+            Ok(decision) => warnings.extend(decision.warnings),
+            Err(failure) if failure.code == 404 => {}
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(warnings)
 }

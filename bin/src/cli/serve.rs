@@ -21,6 +21,14 @@ pub(super) struct Serve {
     /// Tokens that are accepted: lines of token,user,uid,"group1,group2"
     #[arg(long, env = "HINDSIGHT_TOKEN_AUTH_FILE")]
     token_auth_file: Option<PathBuf>,
+    /// Whether changing owner references takes permissions: to delete the object, and to finalize
+    /// an owner whose deletion they block
+    #[arg(
+        long,
+        env = "HINDSIGHT_OWNER_REFERENCE_PERMISSIONS",
+        default_value = "on"
+    )]
+    owner_reference_permissions: Switch,
     /// How the process's own log is written
     #[arg(long, env = "HINDSIGHT_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -32,6 +40,12 @@ enum LogFormat {
     Json,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Switch {
+    On,
+    Off,
+}
+
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode> {
         start_logging(self.log_format);
@@ -40,6 +54,7 @@ impl Serve {
             listen: self.listen,
             kubeconfig: self.kubeconfig,
             token_auth_file: self.token_auth_file,
+            without_owner_reference_permissions: self.owner_reference_permissions == Switch::Off,
         };
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(2)

@@ -42,7 +42,7 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
     shape(&context, kind, version, &mut document);
     prepare::to_storage(kind, &mut document);
     let causes = prepare::complete(&context, kind, version, &mut document, None);
-    prepare::refuse(kind, &key.name, causes)?;
+    context.refuse(kind, &key.name, causes)?;
     let written = Written {
         key,
         document,

@@ -95,7 +95,8 @@ impl Change<'_> {
         if is(self.kind, "", "namespaces") {
             causes.extend(namespace::causes(self.subresource, &next));
         }
-        prepare::refuse(self.kind, &self.stored.key.name, causes)?;
+        self.context
+            .refuse(self.kind, &self.stored.key.name, causes)?;
         self.generation(&old, &mut next);
         let decided = self.settle(&old, next)?;
         Ok(Decision {

@@ -2,6 +2,7 @@
 
 use crate::object::Name;
 use crate::validate::{is_label_value, is_qualified_name};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// A parsed label selector; empty matches everything.
@@ -48,6 +49,22 @@ impl LabelSelector {
         Ok(Self { requirements })
     }
 
+    /// Reads `metav1.LabelSelector`, as objects hold it; the message says what is wrong with it.
+    pub fn from_document(selector: &Value) -> Result<Self, String> {
+        let labels = selector.get("matchLabels").and_then(Value::as_object);
+        let labels = labels.into_iter().flatten().map(|(key, value)| {
+            let value = value.as_str().unwrap_or_default().to_owned();
+            Ok(Requirement {
+                key: key.clone(),
+                operator: Operator::In(vec![value]),
+            })
+        });
+        let expressions = selector.get("matchExpressions").and_then(Value::as_array);
+        let expressions = expressions.into_iter().flatten().map(expression);
+        let requirements = labels.chain(expressions).collect::<Result<_, String>>()?;
+        Ok(Self { requirements })
+    }
+
     /// Whether it matches everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
@@ -70,6 +87,24 @@ impl LabelSelector {
             }
         })
     }
+}
+
+fn expression(document: &Value) -> Result<Requirement, String> {
+    let text = |member: &str| document.get(member).and_then(Value::as_str);
+    let values = document.get("values").and_then(Value::as_array);
+    let values = values.into_iter().flatten().filter_map(Value::as_str);
+    let values: Vec<String> = values.map(str::to_owned).collect();
+    let operator = match text("operator").unwrap_or_default() {
+        "In" => Operator::In(values),
+        "NotIn" => Operator::NotIn(values),
+        "Exists" => Operator::Exists,
+        "DoesNotExist" => Operator::Absent,
+        other => return Err(format!("{other:?} is not a valid label selector operator")),
+    };
+    Ok(Requirement {
+        key: text("key").unwrap_or_default().to_owned(),
+        operator,
+    })
 }
 
 fn requirement(text: &str) -> Result<(Requirement, &str), String> {
@@ -202,6 +237,49 @@ mod tests {
         ] {
             let parsed = LabelSelector::parse(selector).expect(selector);
             assert_eq!(parsed.matches(&labels), matches, "{selector}");
+        }
+    }
+
+    #[test]
+    fn selectors_in_objects_match_as_those_in_queries() {
+        let labels = [(Name::from("a"), Name::from("1"))].into();
+        for (selector, matches) in [
+            ("null", Ok(true)),
+            ("{}", Ok(true)),
+            (r#"{"matchLabels": {"a": "1"}}"#, Ok(true)),
+            (r#"{"matchLabels": {"a": "1", "b": "2"}}"#, Ok(false)),
+            (
+                r#"{"matchExpressions": [{"key": "a", "operator": "In", "values": ["0", "1"]}]}"#,
+                Ok(true),
+            ),
+            (
+                r#"{"matchExpressions": [{"key": "a", "operator": "NotIn", "values": ["1"]}]}"#,
+                Ok(false),
+            ),
+            (
+                r#"{"matchExpressions": [{"key": "b", "operator": "NotIn", "values": ["1"]}]}"#,
+                Ok(true),
+            ),
+            (
+                r#"{"matchExpressions": [{"key": "a", "operator": "Exists"}]}"#,
+                Ok(true),
+            ),
+            (
+                r#"{"matchExpressions": [{"key": "a", "operator": "DoesNotExist"}]}"#,
+                Ok(false),
+            ),
+            (
+                r#"{"matchExpressions": [{"key": "a", "operator": "Is"}]}"#,
+                Err("\"Is\" is not a valid label selector operator".to_owned()),
+            ),
+        ] {
+            let document = serde_json::from_str(selector).expect(selector);
+            let parsed = LabelSelector::from_document(&document);
+            assert_eq!(
+                parsed.map(|one| one.matches(&labels)),
+                matches,
+                "{selector}"
+            );
         }
     }
 

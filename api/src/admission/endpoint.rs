@@ -1,0 +1,101 @@
+//! Where a webhook is called: at its URL, or at what its service stands for. There is no proxy here,
+//! so endpoints are preferred to a cluster address that nothing may route.
+
+use super::caller::Call;
+use bytes::Bytes;
+use hindsight_core::webhook::{Service, Webhook};
+use hindsight_core::{GroupResource, ObjectKey, State};
+use serde_json::Value;
+
+/// The call, or the URL that was meant and why it cannot be called.
+pub(super) fn call(state: &State, webhook: &Webhook, body: Bytes) -> Result<Call, Unresolved> {
+    let client = &webhook.client;
+    let timeout = format!("timeout={}s", webhook.timeout_seconds);
+    let (base, address) = match (&client.service, &client.url) {
+        (Some(service), _) => {
+            let host = format!("{}.{}.svc", service.name, service.namespace);
+            let url = format!("https://{host}:{}{}", service.port, service.path);
+            match resolve(state, service) {
+                Ok(address) => (url, Some(address)),
+                Err(why) => return Err(Unresolved { url, why }),
+            }
+        }
+        (None, Some(url)) => (url.clone(), None),
+        (None, None) => {
+            let why = "the webhook has neither a URL nor a service".into();
+            let url = String::new();
+            return Err(Unresolved { url, why });
+        }
+    };
+    let separator = if base.contains('?') { '&' } else { '?' };
+    Ok(Call {
+        url: format!("{base}{separator}{timeout}"),
+        address,
+        ca_bundle: client.ca_bundle.clone(),
+        body,
+    })
+}
+
+/// A webhook that cannot be reached.
+pub(super) struct Unresolved {
+    pub(super) url: String,
+    pub(super) why: String,
+}
+
+fn resolve(state: &State, service: &Service) -> Result<String, String> {
+    let (namespace, name) = (&*service.namespace, &*service.name);
+    let find = |resource: &str| {
+        let key = ObjectKey::new(GroupResource::new("", resource), namespace, name);
+        state.get(&key).map(|object| object.document())
+    };
+    let found = find("services").ok_or_else(|| format!("service \"{name}\" not found"))?;
+    let text = |member: &str| found.pointer(member).and_then(Value::as_str).unwrap_or("");
+    if text("/spec/type") == "ExternalName" {
+        return Ok(join(text("/spec/externalName"), service.port));
+    }
+    let is_meant = |port: &&Value| number(port, "port") == Some(service.port);
+    let mut ports = items(&found, "/spec/ports").iter();
+    let port = ports.find(is_meant).ok_or_else(|| {
+        format!(
+            "no service port {} found for service \"{name}\"",
+            service.port
+        )
+    })?;
+    let endpoint = find("endpoints").and_then(|found| endpoint(&found, port));
+    if let Some(address) = endpoint {
+        return Ok(address);
+    }
+    match text("/spec/clusterIP") {
+        "" | "None" => Err(format!("no endpoints available for service \"{name}\"")),
+        address => Ok(join(address, service.port)),
+    }
+}
+
+/// The first ready address of the endpoints that has the service's port, by the port's name.
+fn endpoint(endpoints: &Value, port: &Value) -> Option<String> {
+    let name = |port: &Value| port.get("name").and_then(Value::as_str).map(str::to_owned);
+    items(endpoints, "/subsets").iter().find_map(|subset| {
+        let mut ports = items(subset, "/ports").iter();
+        let target =
+            ports.find(|one| name(one).unwrap_or_default() == name(port).unwrap_or_default())?;
+        let address = items(subset, "/addresses").first()?.get("ip")?.as_str()?;
+        Some(join(address, number(target, "port")?))
+    })
+}
+
+fn join(host: &str, port: u64) -> String {
+    if host.contains(':') {
+        format!("[{host}]:{port}")
+    } else {
+        format!("{host}:{port}")
+    }
+}
+
+fn items<'a>(document: &'a Value, pointer: &str) -> &'a [Value] {
+    let list = document.pointer(pointer).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
+}
+
+fn number(document: &Value, member: &str) -> Option<u64> {
+    document.get(member).and_then(Value::as_u64)
+}

@@ -1,0 +1,209 @@
+//! Which webhooks are asked about a write, and one of them being asked.
+
+use super::review::{self, Question, Reply};
+use super::subject::{Operation, Subject};
+use super::{Admission, endpoint, shown};
+use crate::backend::Backend;
+use crate::status::Failure;
+use hindsight_core::object::Name;
+use hindsight_core::webhook::{Wanted, Webhook};
+use hindsight_core::{Rejection, State, Uid};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Everything about a write that asking needs.
+pub(super) struct Asking<'a> {
+    pub(super) backend: &'a dyn Backend,
+    pub(super) admission: &'a Admission,
+    pub(super) state: &'a State,
+    pub(super) subject: &'a Subject<'a>,
+    /// Empty in the name of a deleted collection.
+    pub(super) name: &'a str,
+    pub(super) old: Option<Value>,
+}
+
+/// A webhook whose rules match, and the version that it wants to see.
+#[derive(Clone)]
+pub(super) struct Hook<'a> {
+    pub(super) webhook: &'a Webhook,
+    pub(super) version: Name,
+    pub(super) mutating: bool,
+}
+
+/// Why a webhook did not let a write through.
+pub(super) enum Trouble {
+    /// It could not be asked: its failure policy decides.
+    Unasked(String),
+    /// The write is refused, whatever the policy.
+    Refused(Failure),
+}
+
+/// Those whose rules match, in their order.
+pub(super) fn wanting<'a>(
+    webhooks: impl Iterator<Item = &'a Webhook>,
+    subject: &Subject<'_>,
+    mutating: bool,
+) -> Vec<Hook<'a>> {
+    let write = Wanted {
+        operation: subject.operation.name(),
+        kind: &subject.kind,
+        version: &subject.version,
+        subresource: &subject.subresource,
+    };
+    let hook = |webhook: &'a Webhook| {
+        let version = Arc::clone(&webhook.wants(&write)?.name);
+        Some(Hook {
+            webhook,
+            version,
+            mutating,
+        })
+    };
+    webhooks.filter_map(hook).collect()
+}
+
+impl Asking<'_> {
+    /// Whether a webhook selects this object in this namespace. Conditions cannot be evaluated here,
+    /// and a webhook that may have to be asked is not passed by.
+    pub(super) fn selects(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
+        let selected =
+            self.selects_namespace(hook, object)? && self.selects_object(hook, object)?;
+        if !selected || !hook.webhook.conditional {
+            return Ok(selected);
+        }
+        Err(Failure::from(Rejection::Forbidden {
+            resource: self.subject.key.resource.clone(),
+            name: self.name.into(),
+            reason: format!(
+                "webhook \"{}\" has matchConditions, which this server does not evaluate; nothing \
+                 that it selects is let through",
+                hook.webhook.name
+            ),
+            causes: Vec::new(),
+        }))
+    }
+
+    fn selects_namespace(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
+        let subject = self.subject;
+        let name = match subject.namespace() {
+            "" => self.name,
+            namespace => namespace,
+        };
+        if subject.key.namespace.is_empty() && !subject.is_namespace() {
+            return Ok(true);
+        }
+        let selector = hook
+            .webhook
+            .namespace_selector
+            .as_ref()
+            .map_err(unreadable)?;
+        if selector.is_empty() {
+            return Ok(true);
+        }
+        let written = subject.operation != Operation::Delete && subject.subresource.is_empty();
+        if let Some(object) = object.filter(|_| subject.is_namespace() && written) {
+            return Ok(selector.matches(&labels(object)));
+        }
+        let key = hindsight_core::ObjectKey::new(
+            hindsight_core::GroupResource::new("", "namespaces"),
+            "",
+            name,
+        );
+        let found = self.state.get(&key).ok_or_else(|| Rejection::NotFound {
+            resource: key.resource.clone(),
+            name: key.name.clone(),
+        })?;
+        Ok(selector.matches(&found.meta.labels))
+    }
+
+    fn selects_object(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
+        let selector = hook.webhook.object_selector.as_ref().map_err(unreadable)?;
+        let either = [object, self.old.as_ref()];
+        let mut either = either.into_iter().flatten();
+        Ok(selector.is_empty() || either.any(|object| selector.matches(&labels(object))))
+    }
+
+    /// Asks, and checks the answer.
+    pub(super) async fn ask(
+        &self,
+        hook: &Hook<'_>,
+        object: Option<&Value>,
+    ) -> Result<Reply, Trouble> {
+        let webhook = hook.webhook;
+        if self.subject.dry_run && !webhook.dry_runs {
+            let name = &webhook.name;
+            let why = format!("admission webhook \"{name}\" does not support dry run");
+            return Err(Trouble::Refused(Failure::bad_request(why)));
+        }
+        let review = review::version(webhook).map_err(Trouble::Unasked)?;
+        let uid = Uid::from_seed(self.backend.seed(), 0);
+        let convert =
+            |object: &Value| shown::in_version(self.subject, object.clone(), &hook.version);
+        let question = Question {
+            subject: self.subject,
+            version: &hook.version,
+            name: self.name,
+            uid: uid.as_str(),
+            object: object.map(convert).as_ref(),
+            old: self.old.as_ref().map(convert).as_ref(),
+        }
+        .document(review);
+        let body = serde_json::to_vec(&question).unwrap_or_default();
+        let answer = self.post(webhook, body).await;
+        let answer =
+            answer.map_err(|why| Trouble::Unasked(format!("failed to call webhook: {why}")))?;
+        let reply = review::read(&answer, uid.as_str(), hook.mutating)
+            .map_err(|why| Trouble::Unasked(format!("received invalid webhook response: {why}")))?;
+        if reply.allowed {
+            return Ok(reply);
+        }
+        let mut refusal = review::refusal(&webhook.name, &reply.status);
+        refusal.warnings = reply.warnings;
+        Err(Trouble::Refused(refusal))
+    }
+
+    async fn post(&self, webhook: &Webhook, body: Vec<u8>) -> Result<bytes::Bytes, String> {
+        let posted = |url: &str, why: &str| format!("Post \"{url}\": {why}");
+        let call = endpoint::call(self.state, webhook, body.into())
+            .map_err(|unresolved| posted(&unresolved.url, &unresolved.why))?;
+        let url = call.url.clone();
+        let limit = Duration::from_secs(webhook.timeout_seconds);
+        let answer = tokio::time::timeout(limit, self.admission.webhooks.call(call)).await;
+        let answer = answer.map_err(|_| posted(&url, "context deadline exceeded"))?;
+        let (code, body) = answer.map_err(|why| posted(&url, &why))?;
+        match code {
+            200..300 => Ok(body),
+            404 => Err("the server could not find the requested resource".into()),
+            _ => Err(format!(
+                "an error on the server ({:?}) has prevented the request from succeeding ({code})",
+                String::from_utf8_lossy(body.get(..2048).unwrap_or(&body))
+            )),
+        }
+    }
+}
+
+/// What becomes of a write because of a webhook that was not asked; nothing where that is ignored.
+pub(super) fn settle(webhook: &Webhook, trouble: Trouble) -> Result<(), Failure> {
+    match trouble {
+        Trouble::Refused(failure) => Err(failure),
+        Trouble::Unasked(_) if webhook.ignores_failure => Ok(()),
+        Trouble::Unasked(why) => Err(Failure::internal(format!(
+            "failed calling webhook \"{}\": {why}",
+            webhook.name
+        ))),
+    }
+}
+
+fn unreadable(why: impl ToString) -> Failure {
+    Failure::internal(why.to_string())
+}
+
+fn labels(object: &Value) -> BTreeMap<Name, Name> {
+    let labels = object
+        .pointer("/metadata/labels")
+        .and_then(Value::as_object);
+    let pair =
+        |(key, value): (&String, &Value)| Some((key.as_str().into(), value.as_str()?.into()));
+    labels.into_iter().flatten().filter_map(pair).collect()
+}

@@ -1,0 +1,108 @@
+//! Mutating webhooks: one after the other, each seeing what those before it made of the object; and
+//! once more those that want to know what came after them. Source: upstream's mutating dispatcher.
+
+use super::hooks::{Asking, Hook, Trouble, settle};
+use crate::status::Failure;
+use hindsight_core::command::Patch;
+use hindsight_core::patch;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+/// What the webhooks made of an object.
+#[derive(Debug, Default)]
+pub(super) struct Mutated {
+    /// `None` where there is none, as in a deletion.
+    pub(super) object: Option<Value>,
+    pub(super) changed: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+/// Asks every webhook that selects the object.
+pub(super) async fn mutate(
+    asking: &Asking<'_>,
+    hooks: &[Hook<'_>],
+    object: Option<Value>,
+) -> Result<Mutated, Failure> {
+    let mut run = Run {
+        asking,
+        mutated: Mutated {
+            object,
+            ..Mutated::default()
+        },
+        asked: BTreeSet::new(),
+        again: BTreeSet::new(),
+    };
+    for (index, hook) in hooks.iter().enumerate() {
+        run.ask(index, hook).await?;
+    }
+    let again = std::mem::take(&mut run.again);
+    for (index, hook) in hooks.iter().enumerate() {
+        if again.contains(&index) {
+            run.ask(index, hook).await?;
+        }
+    }
+    Ok(run.mutated)
+}
+
+struct Run<'a> {
+    asking: &'a Asking<'a>,
+    mutated: Mutated,
+    /// Asked already, and to be asked again should the object change.
+    asked: BTreeSet<usize>,
+    again: BTreeSet<usize>,
+}
+
+impl Run<'_> {
+    async fn ask(&mut self, index: usize, hook: &Hook<'_>) -> Result<(), Failure> {
+        let object = self.mutated.object.as_ref();
+        if !self.asking.selects(hook, object)? {
+            return Ok(());
+        }
+        let answered = match self.asking.ask(hook, object).await {
+            Ok(reply) => {
+                self.mutated.warnings.extend(reply.warnings);
+                reply
+                    .patch
+                    .map_or(Ok(false), |patch| self.apply(hook, patch))
+            }
+            Err(trouble) => Err(trouble),
+        };
+        let changed = match answered {
+            Ok(changed) => changed,
+            Err(trouble) => {
+                settle(hook.webhook, trouble)?;
+                false
+            }
+        };
+        if changed {
+            self.mutated.changed = true;
+            self.again.append(&mut self.asked);
+        }
+        if hook.webhook.reinvoked {
+            self.asked.insert(index);
+        }
+        Ok(())
+    }
+
+    /// Whether the patch changed anything.
+    fn apply(&mut self, hook: &Hook<'_>, operations: Value) -> Result<bool, Trouble> {
+        let name = &hook.webhook.name;
+        let refuse = |why: String| Err(Trouble::Refused(Failure::internal(why)));
+        let Some(object) = &self.mutated.object else {
+            return refuse(format!(
+                "admission webhook \"{name}\" attempted to modify the object, which is not \
+                 supported for this operation"
+            ));
+        };
+        match patch::apply(object, &Patch::Json(operations)) {
+            Ok(next) if next == *object => Ok(false),
+            Ok(next) => {
+                self.mutated.object = Some(next);
+                Ok(true)
+            }
+            Err(rejection) => refuse(format!(
+                "the patch of admission webhook \"{name}\" cannot be applied: {rejection}"
+            )),
+        }
+    }
+}

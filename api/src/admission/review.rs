@@ -1,0 +1,182 @@
+//! `AdmissionReview`: the question as JSON, and what may be read out of the answer. Source:
+//! `admission.k8s.io/v1` and upstream's `VerifyAdmissionResponse`.
+
+use super::subject::Subject;
+use crate::status::Failure;
+use base64::prelude::{BASE64_STANDARD, Engine};
+use hindsight_core::webhook::Webhook;
+use serde_json::{Map, Value, json};
+
+const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+
+/// What is asked: about this object, in the version that the webhook wants to see it in.
+pub(super) struct Question<'a> {
+    pub(super) subject: &'a Subject<'a>,
+    pub(super) version: &'a str,
+    pub(super) name: &'a str,
+    pub(super) uid: &'a str,
+    pub(super) object: Option<&'a Value>,
+    pub(super) old: Option<&'a Value>,
+}
+
+/// A webhook that was asked and let the write through.
+#[derive(Debug, Default)]
+pub(super) struct Reply {
+    pub(super) allowed: bool,
+    /// Operations of a JSON patch.
+    pub(super) patch: Option<Value>,
+    pub(super) warnings: Vec<String>,
+    /// What it says about a refusal.
+    pub(super) status: Value,
+}
+
+/// The version of the review that both sides speak.
+pub(super) fn version(webhook: &Webhook) -> Result<&'static str, String> {
+    let mut spoken = webhook.review_versions.iter();
+    let known = spoken.find_map(|one| VERSIONS.into_iter().find(|known| *known == &**one));
+    known.ok_or_else(|| {
+        "webhook does not accept known AdmissionReview versions (v1, v1beta1)".into()
+    })
+}
+
+impl Question<'_> {
+    /// The document that is sent.
+    pub(super) fn document(&self, version: &str) -> Value {
+        let subject = self.subject;
+        let groups: Vec<&str> = subject.actor.groups.iter().map(|one| &**one).collect();
+        let mut user = json!({"username": &*subject.actor.user, "groups": groups});
+        let mut request = json!({
+            "uid": self.uid,
+            "kind": self.kind(self.version),
+            "resource": self.resource(self.version),
+            "requestKind": self.kind(&subject.version),
+            "requestResource": self.resource(&subject.version),
+            "operation": subject.operation.name(),
+            "object": self.object,
+            "oldObject": self.old,
+            "dryRun": subject.dry_run,
+            "options": subject.options,
+        });
+        put(&mut user, "uid", &subject.actor.uid);
+        let namespace = match subject.namespace() {
+            "" if subject.is_namespace() => self.name,
+            namespace => namespace,
+        };
+        put(&mut request, "name", self.name);
+        put(&mut request, "namespace", namespace);
+        put(&mut request, "subResource", &subject.subresource);
+        put(&mut request, "requestSubResource", &subject.subresource);
+        if let Some(members) = request.as_object_mut() {
+            members.insert("userInfo".into(), user);
+        }
+        json!({"apiVersion": format!("admission.k8s.io/{version}"), "kind": "AdmissionReview",
+            "request": request})
+    }
+
+    fn kind(&self, version: &str) -> Value {
+        let (group, version, kind) = self.subject.kind_in(version);
+        json!({"group": group, "version": version, "kind": kind})
+    }
+
+    fn resource(&self, version: &str) -> Value {
+        let resource = &self.subject.kind.resource;
+        json!({"group": &*resource.group, "version": version, "resource": &*resource.resource})
+    }
+}
+
+fn put(document: &mut Value, member: &str, text: &str) {
+    if let Some(members) = document.as_object_mut().filter(|_| !text.is_empty()) {
+        members.insert(member.into(), text.into());
+    }
+}
+
+/// Reads the answer to the question with this uid; the text says why it is none.
+pub(super) fn read(body: &[u8], uid: &str, mutating: bool) -> Result<Reply, String> {
+    let review: Value = serde_json::from_slice(body)
+        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
+    let text = |member: &str| review.get(member).and_then(Value::as_str).unwrap_or("");
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    let response = review.get("response").and_then(Value::as_object);
+    let response = response.ok_or("webhook response was absent")?;
+    if api_version != "admission.k8s.io/v1beta1" {
+        let answered = response.get("uid").and_then(Value::as_str).unwrap_or("");
+        if answered != uid {
+            return Err(format!("expected response.uid={uid:?}, got {answered:?}"));
+        }
+        if (api_version, kind) != ("admission.k8s.io/v1", "AdmissionReview") {
+            return Err(format!(
+                "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got \
+                 {api_version}, Kind={kind}"
+            ));
+        }
+    }
+    Ok(Reply {
+        allowed: response.get("allowed") == Some(&Value::Bool(true)),
+        patch: patch(response, mutating)?,
+        warnings: warnings(response),
+        status: response.get("status").cloned().unwrap_or_default(),
+    })
+}
+
+fn patch(response: &Map<String, Value>, mutating: bool) -> Result<Option<Value>, String> {
+    let text = |member: &str| {
+        let text = response.get(member).and_then(Value::as_str);
+        text.filter(|text| !text.is_empty())
+    };
+    let (patch, patch_type) = (
+        text("patch"),
+        response.get("patchType").filter(|one| !one.is_null()),
+    );
+    if !mutating && patch.is_some() {
+        return Err("validating webhook may not return response.patch".into());
+    }
+    if !mutating && patch_type.is_some() {
+        return Err("validating webhook may not return response.patchType".into());
+    }
+    match (patch, patch_type) {
+        (None, None) => return Ok(None),
+        (None, Some(_)) => {
+            return Err("webhook returned response.patchType but not response.patch".into());
+        }
+        (Some(_), None) => {
+            return Err("webhook returned response.patch but not response.patchType".into());
+        }
+        (Some(_), Some(kind)) if kind != "JSONPatch" => {
+            return Err(format!("unsupported patch type {kind}"));
+        }
+        (Some(_), Some(_)) => {}
+    }
+    let undecodable =
+        |why: String| format!("received undecodable patch in webhook response: {why}");
+    let bytes = BASE64_STANDARD.decode(patch.unwrap_or_default());
+    let bytes = bytes.map_err(|error| undecodable(error.to_string()))?;
+    let operations: Value =
+        serde_json::from_slice(&bytes).map_err(|error| undecodable(error.to_string()))?;
+    let is_empty = operations.as_array().is_some_and(Vec::is_empty);
+    Ok(Some(operations).filter(|_| !is_empty))
+}
+
+fn warnings(response: &Map<String, Value>) -> Vec<String> {
+    let warnings = response.get("warnings").and_then(Value::as_array);
+    let warnings = warnings.into_iter().flatten().filter_map(Value::as_str);
+    warnings.map(str::to_owned).collect()
+}
+
+/// The refusal as the client sees it. Source: upstream's `ToStatusErr`.
+pub(super) fn refusal(webhook: &str, status: &Value) -> Failure {
+    let text = |member: &str| status.get(member).and_then(Value::as_str).unwrap_or("");
+    let denied = format!("admission webhook \"{webhook}\" denied the request");
+    let message = match (text("message"), text("reason")) {
+        ("", "") => format!("{denied} without explanation"),
+        ("", why) | (why, _) => format!("{denied}: {why}"),
+    };
+    let code = status.get("code").and_then(Value::as_u64).unwrap_or(0);
+    let code = u16::try_from(code).unwrap_or(0);
+    let code = if (400..600).contains(&code) {
+        code
+    } else {
+        400
+    };
+    let details = status.get("details").filter(|one| one.is_object());
+    Failure::refused(code, text("reason").to_owned(), message, details.cloned())
+}

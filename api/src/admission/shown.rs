@@ -1,0 +1,80 @@
+//! Objects as webhooks see them: in the version that they asked for, with the revision that is
+//! stored, and without what the server has yet to fill in.
+
+use super::subject::{Operation, Subject};
+use hindsight_core::scale::scale_of;
+use hindsight_core::{Command, Decision, Intent, Object};
+use serde_json::{Map, Value};
+
+/// What a new object has from the server alone, which mutating admission comes before.
+const FILLED_IN: [&str; 4] = ["uid", "creationTimestamp", "generation", "managedFields"];
+
+/// The object that a decision comes to.
+pub(super) fn new(subject: &Subject<'_>, decision: &Decision) -> Value {
+    let mut document = show(subject, decision.outcome.object());
+    let stored = subject.old.as_ref().map(|old| old.revision.to_string());
+    if let Some(metadata) = metadata(&mut document) {
+        match stored {
+            Some(revision) => metadata.insert("resourceVersion".into(), revision.into()),
+            None => metadata.remove("resourceVersion"),
+        };
+    }
+    document
+}
+
+/// The same, as mutating admission sees it.
+pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decision) -> Value {
+    let mut document = new(subject, decision);
+    if subject.operation != Operation::Create {
+        return document;
+    }
+    let named = match &command.intent {
+        Intent::Create(create) => create.object.pointer("/metadata/name").is_some(),
+        _ => true,
+    };
+    if let Some(metadata) = metadata(&mut document) {
+        for field in FILLED_IN {
+            metadata.remove(field);
+        }
+        if !named {
+            metadata.remove("name");
+        }
+    }
+    document
+}
+
+/// The object as it is.
+pub(super) fn old(subject: &Subject<'_>) -> Option<Value> {
+    let old = subject.old.as_ref().filter(|_| subject.posted.is_none())?;
+    Some(show(subject, old))
+}
+
+fn show(subject: &Subject<'_>, object: &Object) -> Value {
+    let version = subject.kind.served(&subject.version);
+    match version.filter(|_| &*subject.subresource == "scale") {
+        Some(version) => scale_of(version, object).unwrap_or_default(),
+        None => in_version(subject, object.document(), &subject.version),
+    }
+}
+
+/// The document, said to be of this version; conversion changes nothing else.
+pub(super) fn in_version(subject: &Subject<'_>, mut document: Value, version: &str) -> Value {
+    let is_the_object = &*subject.subresource != "scale" && subject.posted.is_none();
+    if let Some(root) = document.as_object_mut().filter(|_| is_the_object) {
+        root.insert(
+            "apiVersion".into(),
+            subject.kind.api_version(version).into(),
+        );
+    }
+    document
+}
+
+/// The name that the document gives itself.
+pub(super) fn name(document: &Value) -> &str {
+    let name = document.pointer("/metadata/name").and_then(Value::as_str);
+    name.unwrap_or_default()
+}
+
+fn metadata(document: &mut Value) -> Option<&mut Map<String, Value>> {
+    document.get_mut("metadata")?.as_object_mut()
+}

@@ -1,0 +1,187 @@
+//! What a write is about, as admission speaks of it: read off the command, so that every verb is
+//! admitted alike.
+
+use crate::params::Params;
+use hindsight_core::command::{Delete, Intent};
+use hindsight_core::kind::KindRef;
+use hindsight_core::object::Name;
+use hindsight_core::{Actor, Command, Object, ObjectKey, Rejection, State};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What happens to the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Create,
+    Update,
+    Delete,
+}
+
+impl Operation {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Create => "CREATE",
+            Self::Update => "UPDATE",
+            Self::Delete => "DELETE",
+        }
+    }
+}
+
+/// The object of a write, and who writes.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject<'a> {
+    pub(crate) operation: Operation,
+    pub(crate) actor: &'a Actor,
+    pub(crate) kind: KindRef,
+    /// Its name is empty where the object names itself.
+    pub(crate) key: ObjectKey,
+    /// Version of the API that the request speaks.
+    pub(crate) version: Name,
+    pub(crate) subresource: Name,
+    /// The object as it is, where there is one.
+    pub(crate) old: Option<Arc<Object>>,
+    /// What is posted to an object (a binding, an eviction): it is looked at in the object's place.
+    pub(crate) posted: Option<Value>,
+    /// `CreateOptions` and its like.
+    pub(crate) options: Value,
+    pub(crate) dry_run: bool,
+}
+
+impl<'a> Subject<'a> {
+    /// Reads a command of a client.
+    pub(crate) fn of(
+        state: &State,
+        command: &'a Command,
+        dry_run: bool,
+    ) -> Result<Self, Rejection> {
+        let none = Name::from("");
+        let (key, version, subresource) = match &command.intent {
+            Intent::Create(create) => (&create.key, &create.version, none),
+            Intent::Update(update) => (&update.key, &update.version, update.subresource.clone()),
+            Intent::Patch(patch) => (&patch.key, &patch.version, patch.subresource.clone()),
+            Intent::Delete(delete) if command.request.verb == "create" => {
+                (&delete.target.key, &delete.version, "eviction".into())
+            }
+            Intent::Delete(delete) => (&delete.target.key, &delete.version, none),
+            _ => return Err(Rejection::Internal("not a client's command".into())),
+        };
+        let missing = || Rejection::NotFound {
+            resource: key.resource.clone(),
+            name: Arc::clone(&key.name),
+        };
+        let kind = state.kinds.by_resource(&key.resource).ok_or_else(missing)?;
+        let old = match &command.intent {
+            Intent::Create(_) => None,
+            _ => state.get(key).cloned(),
+        };
+        let posted = posted(&command.intent, key, &subresource);
+        let operation = match (&command.intent, &old, &posted) {
+            (_, None, _) | (_, _, Some(_)) => Operation::Create,
+            (Intent::Delete(_), _, _) => Operation::Delete,
+            (_, Some(_), None) => Operation::Update,
+        };
+        Ok(Self {
+            operation,
+            actor: &command.actor,
+            kind: Arc::clone(kind),
+            key: key.clone(),
+            version: Arc::clone(version),
+            subresource,
+            old,
+            posted,
+            options: options(command, operation, dry_run),
+            dry_run,
+        })
+    }
+
+    /// A namespace counts as being in itself.
+    pub(crate) fn namespace(&self) -> &str {
+        if self.is_namespace() {
+            return &self.key.name;
+        }
+        &self.key.namespace
+    }
+
+    pub(crate) fn is_namespace(&self) -> bool {
+        let resource = &self.key.resource;
+        resource.group.is_empty() && &*resource.resource == "namespaces"
+    }
+
+    /// Group, version and kind of what is looked at.
+    pub(crate) fn kind_in<'b>(&'b self, version: &'b str) -> (&'b str, &'b str, &'b str) {
+        match &*self.subresource {
+            "scale" => ("autoscaling", "v1", "Scale"),
+            "binding" => ("", "v1", "Binding"),
+            "eviction" => ("policy", "v1", "Eviction"),
+            _ => (&self.kind.resource.group, version, &self.kind.kind),
+        }
+    }
+}
+
+fn posted(intent: &Intent, key: &ObjectKey, subresource: &str) -> Option<Value> {
+    match (intent, subresource) {
+        (Intent::Update(update), "binding") => {
+            let mut binding = update.object.clone();
+            let members = binding.as_object_mut()?;
+            members.insert("apiVersion".into(), "v1".into());
+            members.insert("kind".into(), "Binding".into());
+            Some(binding)
+        }
+        (Intent::Delete(delete), "eviction") => Some(json!({
+            "apiVersion": "policy/v1", "kind": "Eviction",
+            "metadata": {"name": &*key.name, "namespace": &*key.namespace},
+            "deleteOptions": delete_options(delete),
+        })),
+        _ => None,
+    }
+}
+
+fn options(command: &Command, operation: Operation, dry_run: bool) -> Value {
+    let (kind, mut members) = match (&command.intent, operation) {
+        (Intent::Delete(delete), Operation::Delete) => ("DeleteOptions", delete_options(delete)),
+        (_, Operation::Create) => ("CreateOptions", written_options(command)),
+        (Intent::Patch(_), _) => ("PatchOptions", written_options(command)),
+        _ => ("UpdateOptions", written_options(command)),
+    };
+    members.insert("apiVersion".into(), "meta.k8s.io/v1".into());
+    members.insert("kind".into(), kind.into());
+    if dry_run {
+        members.insert("dryRun".into(), json!(["All"]));
+    }
+    Value::Object(members)
+}
+
+fn written_options(command: &Command) -> Map<String, Value> {
+    let query = command.request.uri.split_once('?').map(|(_, query)| query);
+    let params = Params::parse(query).unwrap_or_default();
+    let texts = ["fieldManager", "fieldValidation"].map(|name| (name, params.text(name)));
+    let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
+    texts
+        .map(|(name, text)| (name.to_owned(), text.into()))
+        .collect()
+}
+
+fn delete_options(delete: &Delete) -> Map<String, Value> {
+    let preconditions = json!({
+        "uid": delete.target.uid.as_ref().map(|uid| uid.as_str().to_owned()),
+        "resourceVersion": delete.target.revision.map(|revision| revision.to_string()),
+    });
+    let propagation = delete.propagation.map(|policy| format!("{policy:?}"));
+    let mut options = json!({
+        "gracePeriodSeconds": delete.grace_period_seconds,
+        "orphanDependents": delete.orphan_dependents,
+        "propagationPolicy": propagation,
+    });
+    let mut members = options
+        .as_object_mut()
+        .map(std::mem::take)
+        .unwrap_or_default();
+    if let Value::Object(mut preconditions) = preconditions {
+        preconditions.retain(|_, value| !value.is_null());
+        if !preconditions.is_empty() {
+            members.insert("preconditions".into(), preconditions.into());
+        }
+    }
+    members.retain(|_, value| !value.is_null());
+    members
+}

@@ -1,0 +1,30 @@
+//! Validating webhooks: all at once, for none of them changes anything. Of several refusals the
+//! first in the order of the configurations is the answer.
+
+use super::hooks::{Asking, Hook, settle};
+use crate::status::Failure;
+use futures_util::future::join_all;
+use serde_json::Value;
+
+/// Asks every webhook that selects the object; gives back what they warn of.
+pub(super) async fn validate(
+    asking: &Asking<'_>,
+    hooks: &[Hook<'_>],
+    object: Option<&Value>,
+) -> Result<Vec<String>, Failure> {
+    let mut selected = Vec::new();
+    for hook in hooks {
+        if asking.selects(hook, object)? {
+            selected.push(hook);
+        }
+    }
+    let answers = join_all(selected.iter().map(|hook| asking.ask(hook, object))).await;
+    let mut warnings = Vec::new();
+    for (hook, answer) in selected.into_iter().zip(answers) {
+        match answer {
+            Ok(reply) => warnings.extend(reply.warnings),
+            Err(trouble) => settle(hook.webhook, trouble)?,
+        }
+    }
+    Ok(warnings)
+}

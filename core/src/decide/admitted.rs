@@ -1,0 +1,82 @@
+//! What admission let through: only on the version that it saw, and with the object as it left it.
+//! The network was waited for elsewhere; here its answer is checked against the newest state.
+
+use super::Context;
+use crate::command::{Create, FieldValidation, Intent, Update};
+use crate::object::ObjectKey;
+use crate::{Rejection, Revision};
+use serde_json::Value;
+
+/// The intent to carry out, once the ground is the one that admission saw.
+pub(crate) fn admitted(context: Context<'_>, intent: Intent) -> Result<Intent, Rejection> {
+    let Intent::Admitted(admitted) = intent else {
+        return Ok(intent);
+    };
+    if let Some(key) = key(&admitted.intent) {
+        same_version(context, key, admitted.seen)?;
+    }
+    Ok(match admitted.object {
+        Some(object) => with(admitted.intent, object),
+        None => admitted.intent,
+    })
+}
+
+/// What is created has no earlier version; whether its name is free is looked at anyway.
+fn key(intent: &Intent) -> Option<&ObjectKey> {
+    match intent {
+        Intent::Update(update) => Some(&update.key),
+        Intent::Patch(patch) => Some(&patch.key),
+        Intent::Delete(delete) => Some(&delete.target.key),
+        Intent::Create(_)
+        | Intent::DropOwners(_)
+        | Intent::Unblock(_)
+        | Intent::Release(_)
+        | Intent::FinalizeNamespace(_)
+        | Intent::Admitted(_) => None,
+    }
+}
+
+fn same_version(
+    context: Context<'_>,
+    key: &ObjectKey,
+    seen: Option<Revision>,
+) -> Result<(), Rejection> {
+    let found = context.state.get(key).map(|object| object.revision);
+    if found == seen {
+        return Ok(());
+    }
+    Err(Rejection::Stale {
+        key: key.clone(),
+        reason: "the object is no longer the one that was admitted".into(),
+    })
+}
+
+/// The client's own findings were made on what it sent; what admission added is only pruned.
+fn with(intent: Intent, object: Value) -> Intent {
+    let validation = FieldValidation::Ignore;
+    match intent {
+        Intent::Create(create) => Intent::Create(Create {
+            object,
+            validation,
+            ..create
+        }),
+        Intent::Update(update) => Intent::Update(Update {
+            object,
+            validation,
+            ..update
+        }),
+        Intent::Patch(patch) => Intent::Update(Update {
+            key: patch.key,
+            version: patch.version,
+            subresource: patch.subresource,
+            object,
+            validation,
+        }),
+        Intent::Delete(_)
+        | Intent::DropOwners(_)
+        | Intent::Unblock(_)
+        | Intent::Release(_)
+        | Intent::FinalizeNamespace(_)
+        | Intent::Admitted(_) => intent,
+    }
+}

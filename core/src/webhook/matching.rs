@@ -1,0 +1,95 @@
+//! Whether a webhook wants to see a write. Source: upstream's `webhook/predicates` and
+//! `ShouldCallHook`.
+
+use super::{GROUP, Rule, Webhook};
+use crate::GroupResource;
+use crate::kind::{Kind, Version};
+use crate::object::Name;
+
+/// A write, as rules speak of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// `CREATE`, `UPDATE` or `DELETE`.
+    pub operation: &'a str,
+    /// What is written.
+    pub kind: &'a Kind,
+    /// Version of the API that the request speaks.
+    pub version: &'a str,
+    /// Empty for the object itself.
+    pub subresource: &'a str,
+}
+
+impl Webhook {
+    /// The version in which it wants to see this write, if it does.
+    pub fn wants<'a>(&self, write: &Wanted<'a>) -> Option<&'a Version> {
+        if is_exempt(&write.kind.resource) {
+            return None;
+        }
+        let asked = write.kind.served(write.version);
+        let matches =
+            |rule: &Rule, version: &&Version| rule.matches(write) && rule.versions_hold(version);
+        if let Some(asked) =
+            asked.filter(|asked| self.rules.iter().any(|rule| matches(rule, asked)))
+        {
+            return Some(asked);
+        }
+        let mut rules = self.rules.iter().filter(|_| self.equivalent);
+        rules.find_map(|rule| {
+            let mut served = write.kind.versions.iter().filter(|version| version.served);
+            served.find(|version| matches(rule, version) && serves(version, write.subresource))
+        })
+    }
+}
+
+/// Source: `IsExemptAdmissionConfigurationResource`.
+fn is_exempt(resource: &GroupResource) -> bool {
+    const EXEMPT: [&str; 6] = [
+        "mutatingwebhookconfigurations",
+        "validatingwebhookconfigurations",
+        "mutatingadmissionpolicies",
+        "mutatingadmissionpolicybindings",
+        "validatingadmissionpolicies",
+        "validatingadmissionpolicybindings",
+    ];
+    &*resource.group == GROUP && EXEMPT.contains(&&*resource.resource)
+}
+
+fn serves(version: &Version, subresource: &str) -> bool {
+    let mut served = version.subresources.iter();
+    subresource.is_empty() || served.any(|one| one.name() == subresource)
+}
+
+impl Rule {
+    fn matches(&self, write: &Wanted<'_>) -> bool {
+        let resource = &write.kind.resource;
+        holds(&self.operations, write.operation)
+            && holds(&self.groups, &resource.group)
+            && self.scope_holds(write.kind)
+            && self
+                .resources
+                .iter()
+                .any(|one| resource_holds(one, &resource.resource, write.subresource))
+    }
+
+    fn versions_hold(&self, version: &Version) -> bool {
+        holds(&self.versions, &version.name)
+    }
+
+    fn scope_holds(&self, kind: &Kind) -> bool {
+        match &*self.scope {
+            "Namespaced" => kind.is_namespaced(),
+            "Cluster" => !kind.is_namespaced(),
+            _ => true,
+        }
+    }
+}
+
+fn holds(names: &[Name], name: &str) -> bool {
+    names.iter().any(|one| &**one == "*" || &**one == name)
+}
+
+/// `pods` means the object alone, `pods/*` and `*/*` every subresource too.
+fn resource_holds(rule: &str, resource: &str, subresource: &str) -> bool {
+    let (wanted, below) = rule.split_once('/').unwrap_or((rule, ""));
+    (wanted == "*" || wanted == resource) && (below == "*" || below == subresource)
+}

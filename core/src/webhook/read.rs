@@ -1,0 +1,83 @@
+//! Reads one webhook. What a stored configuration holds has the types of its schema; where a value
+//! is none that is known, the strictest reading holds.
+
+use super::{Client, Rule, Service, Webhook};
+use crate::object::Name;
+use crate::selector::LabelSelector;
+use base64::prelude::{BASE64_STANDARD, Engine};
+use serde_json::Value;
+
+const TIMEOUT_SECONDS: u64 = 10;
+const PORT: u64 = 443;
+
+pub(super) fn webhook(document: &Value) -> Webhook {
+    let is = |member: &str, value: &str| text(document, member) == value;
+    let selector = |member: &str| {
+        let selector = document.get(member).unwrap_or(&Value::Null);
+        LabelSelector::from_document(selector)
+    };
+    let timeout = document.get("timeoutSeconds").and_then(Value::as_u64);
+    Webhook {
+        name: text(document, "name").into(),
+        client: document.get("clientConfig").map(client).unwrap_or_default(),
+        rules: list(document, "rules").iter().map(rule).collect(),
+        ignores_failure: is("failurePolicy", "Ignore"),
+        equivalent: !is("matchPolicy", "Exact"),
+        namespace_selector: selector("namespaceSelector"),
+        object_selector: selector("objectSelector"),
+        dry_runs: is("sideEffects", "None") || is("sideEffects", "NoneOnDryRun"),
+        timeout_seconds: timeout.unwrap_or(TIMEOUT_SECONDS),
+        review_versions: names(document, "admissionReviewVersions"),
+        reinvoked: is("reinvocationPolicy", "IfNeeded"),
+        conditional: !list(document, "matchConditions").is_empty(),
+    }
+}
+
+fn client(document: &Value) -> Client {
+    let url = document.get("url").and_then(Value::as_str);
+    let bundle = BASE64_STANDARD.decode(text(document, "caBundle"));
+    Client {
+        url: url.map(str::to_owned),
+        service: document
+            .get("service")
+            .filter(|one| one.is_object())
+            .map(service),
+        ca_bundle: bundle.unwrap_or_default(),
+    }
+}
+
+fn service(document: &Value) -> Service {
+    let path = text(document, "path");
+    let slash = if path.starts_with('/') { "" } else { "/" };
+    Service {
+        namespace: text(document, "namespace").into(),
+        name: text(document, "name").into(),
+        path: format!("{slash}{path}"),
+        port: document.get("port").and_then(Value::as_u64).unwrap_or(PORT),
+    }
+}
+
+fn rule(document: &Value) -> Rule {
+    Rule {
+        operations: names(document, "operations"),
+        groups: names(document, "apiGroups"),
+        versions: names(document, "apiVersions"),
+        resources: names(document, "resources"),
+        scope: text(document, "scope").into(),
+    }
+}
+
+fn text<'a>(document: &'a Value, member: &str) -> &'a str {
+    let text = document.get(member).and_then(Value::as_str);
+    text.unwrap_or_default()
+}
+
+fn list<'a>(document: &'a Value, member: &str) -> &'a [Value] {
+    let list = document.get(member).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
+}
+
+fn names(document: &Value, member: &str) -> Vec<Name> {
+    let names = list(document, member).iter().filter_map(Value::as_str);
+    names.map(Name::from).collect()
+}

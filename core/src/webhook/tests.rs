@@ -1,0 +1,137 @@
+//! Which writes a webhook wants to see.
+
+use super::{Wanted, read};
+use crate::Kind;
+use crate::testing::World;
+use serde_json::{Value, json};
+
+fn rule(text: &str) -> Value {
+    let column: Vec<Vec<&str>> = text
+        .split_whitespace()
+        .map(|one| one.split(',').collect())
+        .collect();
+    let group: Vec<&str> = column[1]
+        .iter()
+        .map(|one| if *one == "core" { "" } else { one })
+        .collect();
+    json!({"operations": column[0], "apiGroups": group, "apiVersions": column[2],
+        "resources": column[3], "scope": column[4][0]})
+}
+
+fn kind(world: &World, resource: &str) -> Kind {
+    let mut kinds = world.state.kinds.iter();
+    let found = kinds.find(|kind| &*kind.resource.resource == resource);
+    found.expect("a known resource").as_ref().clone()
+}
+
+/// `operations groups versions resources scope | operation resource subresource | matches`.
+const CASES: &str = "
+* * * * *                        | CREATE configmaps -       | true
+* * * * *                        | UPDATE pods status        | false
+* * * */* *                      | UPDATE pods status        | true
+CREATE * * * *                   | UPDATE configmaps -       | false
+CREATE,UPDATE * * * *            | UPDATE configmaps -       | true
+* core * * *                     | CREATE configmaps -       | true
+* apps * * *                     | CREATE configmaps -       | false
+* apps v1 deployments *          | DELETE deployments -      | true
+* apps v2 deployments *          | DELETE deployments -      | false
+* core v1 pods *                 | CREATE pods -             | true
+* core v1 pods *                 | UPDATE pods status        | false
+* core v1 pods/status *          | UPDATE pods status        | true
+* core v1 pods/* *               | UPDATE pods status        | true
+* core v1 pods/* *               | UPDATE pods -             | true
+* * * */scale *                  | UPDATE deployments scale  | true
+* * * * Namespaced               | CREATE configmaps -       | true
+* * * * Cluster                  | CREATE configmaps -       | false
+* * * * Cluster                  | CREATE namespaces -       | true
+* * * * Namespaced               | CREATE namespaces -       | false
+* * * * *                        | CREATE validatingwebhookconfigurations - | false
+* * * * *                        | UPDATE mutatingwebhookconfigurations -   | false
+";
+
+#[test]
+fn rules_match_as_kubernetes_does() {
+    let world = World::new();
+    for line in CASES.lines().filter(|line| !line.is_empty()) {
+        let columns: Vec<&str> = line.split('|').map(str::trim).collect();
+        let write: Vec<&str> = columns[1].split_whitespace().collect();
+        let webhook = read::webhook(&json!({"name": "a.b.c", "rules": [rule(columns[0])]}));
+        let kind = kind(&world, write[1]);
+        let wanted = Wanted {
+            operation: write[0],
+            kind: &kind,
+            version: "v1",
+            subresource: write[2].trim_matches('-'),
+        };
+        let found = webhook.wants(&wanted).is_some();
+        assert_eq!(found.to_string(), columns[2], "{line}");
+    }
+}
+
+#[test]
+fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
+    let world = World::new();
+    let mut kind = kind(&world, "configmaps");
+    let mut older = kind.versions[0].clone();
+    older.name = "v0".into();
+    kind.versions.push(older);
+    let cases = [
+        ("Equivalent", "v1", Some("v1")),
+        ("Equivalent", "v0", Some("v0")),
+        ("Equivalent", "v2", None),
+        ("Exact", "v0", None),
+        ("Exact", "v1", Some("v1")),
+    ];
+    for (policy, version, shown) in cases {
+        let rules = [rule(&format!("* core {version} configmaps *"))];
+        let document = json!({"name": "a.b.c", "matchPolicy": policy, "rules": rules});
+        let webhook = read::webhook(&document);
+        let wanted = Wanted {
+            operation: "CREATE",
+            kind: &kind,
+            version: "v1",
+            subresource: "",
+        };
+        let found = webhook.wants(&wanted).map(|version| &*version.name);
+        assert_eq!(found, shown, "{policy} {version}");
+    }
+}
+
+#[test]
+fn what_is_not_said_is_read_strictly() {
+    let webhook = read::webhook(&json!({"name": "a.b.c"}));
+    assert!(!webhook.ignores_failure && !webhook.dry_runs && webhook.equivalent);
+    assert_eq!(webhook.timeout_seconds, 10);
+    assert!(
+        webhook
+            .object_selector
+            .is_ok_and(|selector| selector.is_empty())
+    );
+}
+
+#[test]
+fn webhooks_come_and_go_with_their_configurations() {
+    let mut world = World::new();
+    assert!(world.state.webhooks.is_empty());
+    let webhook = json!({"name": "a.b.c", "admissionReviewVersions": ["v1"],
+        "sideEffects": "None", "clientConfig": {"url": "https://localhost/"}});
+    let resource = "validatingwebhookconfigurations";
+    let mut object = json!({"metadata": {"name": "x"}, "webhooks": [webhook]});
+    world.create(resource, object.clone()).expect("created");
+    assert_eq!(world.state.webhooks.validating().count(), 1);
+    assert_eq!(world.state.webhooks.mutating().count(), 0);
+    object["webhooks"] = json!([]);
+    world.update(resource, "", object).expect("updated");
+    assert!(world.state.webhooks.is_empty());
+    world
+        .create(
+            "mutatingwebhookconfigurations",
+            json!({"metadata": {"name": "x"}, "webhooks": [webhook]}),
+        )
+        .expect("created");
+    assert_eq!(world.state.webhooks.mutating().count(), 1);
+    world
+        .delete("mutatingwebhookconfigurations", "x", None)
+        .expect("deleted");
+    assert!(world.state.webhooks.is_empty());
+}

@@ -1,0 +1,92 @@
+//! A control plane with a webhook beside it.
+
+use crate::http::{Answer as Answered, Client};
+use crate::webhook::{Answer, Webhook};
+use hindsight::{Config, ControlPlane};
+use serde_json::{Value, json};
+
+const JSON: &str = "application/json";
+/// Media type of a merge patch.
+pub const MERGE: &str = "application/merge-patch+json";
+/// Where ConfigMaps are.
+pub const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
+
+/// A control plane, somebody who asks it, and a webhook.
+#[derive(Debug)]
+pub struct Scene {
+    /// The control plane, with its collectors.
+    pub plane: ControlPlane,
+    /// The administrator.
+    pub client: Client,
+    /// The webhook, not configured yet.
+    pub webhook: Webhook,
+}
+
+impl Scene {
+    /// Starts all three; the webhook answers by path and request.
+    pub fn new(handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static) -> Self {
+        let plane = ControlPlane::open(Config::default()).expect("it opens");
+        Self {
+            client: Client::new(&plane),
+            plane,
+            webhook: Webhook::start(handler),
+        }
+    }
+
+    /// Configures webhooks, each called at its path, with these members over the usual ones.
+    pub fn configure(&self, kind: &str, hooks: &[(&str, Value)]) {
+        let hook = |(path, members): &(&str, Value)| {
+            let mut hook = json!({
+                "name": format!("{}.example.com", path.trim_matches('/').replace('/', ".")),
+                "admissionReviewVersions": ["v1"], "sideEffects": "None",
+                "clientConfig": self.webhook.client_config(path), "timeoutSeconds": 5,
+                "rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"],
+                    "resources": ["configmaps"]}],
+            });
+            let all = hook.as_object_mut().expect("an object");
+            all.extend(members.as_object().expect("an object").clone());
+            hook
+        };
+        let hooks: Vec<Value> = hooks.iter().map(hook).collect();
+        let body = json!({"metadata": {"name": "x"}, "webhooks": hooks});
+        let path = format!("{GROUP}/{}webhookconfigurations", kind.to_lowercase());
+        self.client.send("DELETE", &format!("{path}/x"), "", "");
+        self.ok("POST", &path, &body);
+    }
+
+    /// One request; JSON, and a merge patch where it patches.
+    pub fn send(&self, method: &str, path: &str, body: &Value) -> Answered {
+        let media = if method == "PATCH" { MERGE } else { JSON };
+        let text = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        self.client.send(method, path, media, &text)
+    }
+
+    /// One request that must succeed.
+    pub fn ok(&self, method: &str, path: &str, body: &Value) -> Value {
+        let answer = self.send(method, path, body);
+        assert!(answer.code < 300, "{method} {path}: {}", answer.text);
+        answer.json()
+    }
+
+    /// Creates a ConfigMap.
+    pub fn create(&self, name: &str) -> Answered {
+        self.send("POST", MAPS, &map(name))
+    }
+}
+
+/// A ConfigMap.
+pub fn map(name: &str) -> Value {
+    json!({"metadata": {"name": name}})
+}
+
+/// Sets a label beside those that the object has.
+pub fn label(request: &Value, key: &str, value: &str) -> Answer {
+    let mut labels = request["object"]["metadata"]["labels"].clone();
+    labels[key] = json!(value);
+    Answer::patch(&json!([{"op": "add", "path": "/metadata/labels", "value": labels}]))
+}

@@ -1,0 +1,187 @@
+//! Admission webhooks that refuse, that cannot be asked, and that must not be asked.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::admission::{MAPS, Scene, map};
+use hindsight_tests::webhook::Answer;
+use serde_json::{Value, json};
+
+#[test]
+fn a_denial_reads_as_upstreams() {
+    let scene = Scene::new(|path, _| {
+        let status = match path {
+            "/message" => json!({"message": "not today", "code": 403, "reason": "Forbidden"}),
+            "/reason" => json!({"reason": "Because"}),
+            "/success" => json!({"message": "fine", "code": 200, "status": "Success"}),
+            _ => Value::Null,
+        };
+        Answer::Response(json!({"allowed": false, "status": status, "warnings": ["careful"]}))
+    });
+    let cases = [
+        (
+            "/message",
+            403,
+            "Forbidden",
+            "denied the request: not today",
+        ),
+        ("/reason", 400, "Because", "denied the request: Because"),
+        ("/success", 400, "", "denied the request: fine"),
+        (
+            "/nothing",
+            400,
+            "",
+            "denied the request without explanation",
+        ),
+    ];
+    for (path, code, reason, message) in cases {
+        for kind in ["mutating", "validating"] {
+            scene.configure(kind, &[(path, json!({}))]);
+            let answer = scene.create("a");
+            let name = format!("{}.example.com", &path[1..]);
+            let status = answer.json();
+            assert_eq!(answer.code, code, "{}", answer.text);
+            assert_eq!(
+                status["message"],
+                format!("admission webhook \"{name}\" {message}")
+            );
+            assert_eq!(status.get("reason").unwrap_or(&json!("")), reason);
+            assert_eq!(
+                (&status["status"], &status["code"]),
+                (&json!("Failure"), &json!(code))
+            );
+            assert_eq!(answer.warnings, ["299 - \"careful\""]);
+            scene.configure(kind, &[]);
+        }
+    }
+    assert_eq!(scene.create("a").code, 201, "nobody is asked any more");
+}
+
+/// `path | members over the usual ones | part of the message`.
+const UNASKED: &str = r#"
+/silence  | {"timeoutSeconds": 1} | failed to call webhook: Post "https://localhost:
+/silence  | {"timeoutSeconds": 1} | /silence?timeout=1s": context deadline exceeded
+/uid      | {} | received invalid webhook response: expected response.uid=
+/empty    | {} | received invalid webhook response: webhook response was absent
+/text     | {} | received invalid webhook response:
+/missing  | {} | failed to call webhook: the server could not find the requested resource
+/broken   | {} | failed to call webhook: an error on the server ("oh")
+/patch    | {} | received invalid webhook response: webhook returned response.patch but not response.patchType
+/stranger | {"clientConfig": {"url": "https://localhost:PORT/"}} | certificate
+/plain    | {"clientConfig": {"url": "http://localhost/"}} | https
+/old      | {"admissionReviewVersions": ["v1alpha1"]} | webhook does not accept known AdmissionReview versions (v1, v1beta1)
+/none     | {"clientConfig": {"service": {"namespace": "default", "name": "none"}}} | Post "https://none.default.svc:443/": service "none" not found
+/port     | {"clientConfig": {"service": {"namespace": "default", "name": "hook", "port": 444}}} | no service port 444 found for service "hook"
+/away     | {"clientConfig": {"service": {"namespace": "default", "name": "hook"}}} | no endpoints available for service "hook"
+"#;
+
+fn odd(path: &str) -> Answer {
+    let review = r#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}"#;
+    match path {
+        "/silence" => Answer::Silence,
+        "/uid" => Answer::Response(json!({"allowed": true, "uid": "other"})),
+        "/empty" => Answer::Raw(200, review.into()),
+        "/text" => Answer::Raw(200, "hello".into()),
+        "/missing" => Answer::Raw(404, String::new()),
+        "/broken" => Answer::Raw(500, "oh".into()),
+        _ => Answer::Response(json!({"allowed": true, "patch": "W10="})),
+    }
+}
+
+#[test]
+fn a_webhook_that_cannot_be_asked_fails_the_write_or_is_passed_by() {
+    let scene = Scene::new(|path, _| odd(path));
+    let ports = json!({"clusterIP": "None", "ports": [{"port": 443}]});
+    let service = json!({"metadata": {"name": "hook"}, "spec": ports});
+    scene.ok("POST", "/api/v1/namespaces/default/services", &service);
+    let port = scene.webhook.port().to_string();
+    for (index, line) in UNASKED.lines().filter(|line| !line.is_empty()).enumerate() {
+        let columns: Vec<&str> = line.split(" | ").map(str::trim).collect();
+        let (path, part) = (columns[0], columns[2]);
+        let mut members: Value =
+            serde_json::from_str(&columns[1].replace("PORT", &port)).expect(line);
+        let kind = ["validating", "mutating"][index % 2];
+        scene.configure(kind, &[(path, members.clone())]);
+        let answer = scene.create("a");
+        let status = answer.json();
+        let text = status["message"].as_str().expect("a message");
+        let name = format!("{}.example.com", &path[1..]);
+        let head = format!("Internal error occurred: failed calling webhook \"{name}\": ");
+        assert_eq!(
+            (answer.code, &status["reason"]),
+            (500, &json!("InternalError")),
+            "{text}"
+        );
+        assert!(
+            text.starts_with(&head) && text.contains(part),
+            "{path}: {text}"
+        );
+        members["failurePolicy"] = json!("Ignore");
+        scene.configure(kind, &[(path, members)]);
+        let answer = scene.create(&format!("a{index}"));
+        assert_eq!(answer.code, 201, "{path}: {}", answer.text);
+        scene.configure(kind, &[]);
+    }
+}
+
+#[test]
+fn a_dry_run_asks_only_webhooks_that_have_no_side_effects_then() {
+    let scene = Scene::new(|_, _| Answer::allow());
+    for (effects, policy, code) in [
+        ("None", "Fail", 201),
+        ("NoneOnDryRun", "Fail", 201),
+        ("Some", "Fail", 400),
+        ("Unknown", "Ignore", 400),
+    ] {
+        for kind in ["mutating", "validating"] {
+            let members = json!({"sideEffects": effects, "failurePolicy": policy, "admissionReviewVersions": ["v1beta1"]});
+            scene.configure(kind, &[("/hook", members)]);
+            let answer = scene.send("POST", &format!("{MAPS}?dryRun=All"), &map("a"));
+            assert_eq!(answer.code, code, "{effects}: {}", answer.text);
+            assert_eq!(
+                scene.webhook.take().len(),
+                usize::from(code == 201),
+                "{effects}"
+            );
+            if code == 400 {
+                let message = "admission webhook \"hook.example.com\" does not support dry run";
+                assert_eq!(answer.json()["message"], message);
+            }
+            scene.configure(kind, &[]);
+        }
+    }
+}
+
+#[test]
+fn the_configurations_themselves_are_nobodys_business() {
+    let scene = Scene::new(|_, _| Answer::Response(json!({"allowed": false})));
+    let all = json!([{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}]);
+    scene.configure("mutating", &[("/all", json!({"rules": all}))]);
+    scene.configure("validating", &[("/all", json!({"rules": all}))]);
+    assert_eq!(scene.create("a").code, 400);
+    scene.configure("validating", &[]);
+    scene.configure("mutating", &[]);
+    assert_eq!(scene.create("a").code, 201);
+}
+
+#[test]
+fn a_webhook_with_conditions_lets_nothing_through_that_it_selects() {
+    let scene = Scene::new(|_, _| Answer::allow());
+    let conditions = json!([{"name": "never", "expression": "false"}]);
+    let members = json!({"matchConditions": conditions, "failurePolicy": "Ignore",
+        "objectSelector": {"matchLabels": {"guarded": "yes"}}});
+    scene.configure("validating", &[("/hook", members)]);
+    assert_eq!(scene.create("free").code, 201);
+    let guarded = json!({"metadata": {"name": "a", "labels": {"guarded": "yes"}}});
+    let answer = scene.send("POST", MAPS, &guarded);
+    assert_eq!(answer.code, 403);
+    assert!(
+        answer.text.contains("has matchConditions"),
+        "{}",
+        answer.text
+    );
+    assert!(scene.webhook.take().is_empty());
+}
