@@ -9,7 +9,7 @@ pub use key::{Name, ObjectKey};
 pub use meta::{FOREGROUND_FINALIZER, Meta, ORPHAN_FINALIZER, OwnerReference};
 pub use uid::Uid;
 
-use crate::{Revision, Rule};
+use crate::{GroupResource, Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
 
@@ -125,6 +125,15 @@ impl Object {
     /// A body was checked when the object was made, so `Null` cannot be seen by a caller.
     pub fn document(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
+    }
+
+    /// Its references, as far as collection goes: events take no part in it, as upstream.
+    pub fn owners(&self) -> &[OwnerReference] {
+        let GroupResource { group, resource } = &self.key.resource;
+        match (&**group, &**resource) {
+            ("" | "events.k8s.io", "events") => &[],
+            _ => &self.meta.owner_references,
+        }
     }
 
     /// Whether its deletion has been asked for.

@@ -141,7 +141,7 @@ fn has_dependents(state: &State, kind: &Kind) -> bool {
         owner.kind == kind.kind && group == Some(&*kind.resource.group)
     };
     let waits = |object: &Arc<Object>| {
-        let owners = &object.meta.owner_references;
+        let owners = object.owners();
         let classes = || owners.iter().map(|owner| classify(state, object, owner));
         !object.is_deleting()
             && owners.iter().any(speaks_of)

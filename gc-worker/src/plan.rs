@@ -76,7 +76,7 @@ pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     if node.is_waiting() {
         return view.wait(object);
     }
-    if node.is_deleting() || object.meta.owner_references.is_empty() {
+    if node.is_deleting() || node.owners().is_empty() {
         return Plan::default();
     }
     view.collect(object)

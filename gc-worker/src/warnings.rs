@@ -72,7 +72,7 @@ fn misplaced<'a>(change: &'a Change, graph: &OwnershipGraph) -> Option<&'a Uid> 
     if !change.commit.events.iter().any(adds) {
         return None;
     }
-    let mut wrong = object.meta.owner_references.iter().filter_map(|owner| {
+    let mut wrong = object.owners().iter().filter_map(|owner| {
         let found = graph.node(&owner.uid)?.key();
         let elsewhere = is_elsewhere(found, &object.key);
         (elsewhere || found.name != owner.name)

@@ -20,7 +20,7 @@ impl Node {
 
     /// Its references.
     pub fn owners(&self) -> &[OwnerReference] {
-        &self.0.meta.owner_references
+        self.0.owners()
     }
 
     /// Whether its deletion was asked for.
@@ -161,9 +161,9 @@ impl OwnershipGraph {
         let uid = &object.meta.uid;
         let before = self.nodes.insert(uid.clone(), Node(Arc::clone(object)));
         if let Some(before) = before {
-            self.unlink(uid, before.owners(), &object.meta.owner_references);
+            self.unlink(uid, before.owners(), object.owners());
         }
-        for owner in object.meta.owner_references.iter() {
+        for owner in object.owners() {
             self.dependents
                 .entry(owner.uid.clone())
                 .or_default()
