@@ -74,6 +74,7 @@ const HAPPENS: &[&str] = &[
     "stall",
     "disconnect",
     "refusal to open",
+    "failure while opening",
     "repair",
     "unread",
     "asked again",

@@ -83,6 +83,12 @@ impl Disk {
         }
     }
 
+    /// Whether the power has failed, and whether a sync was refused.
+    pub fn fate(&self) -> (bool, bool) {
+        let inner = self.inner();
+        (inner.cut, inner.doubtful)
+    }
+
     /// The disk itself.
     pub fn inner(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().expect("one thread")

@@ -12,7 +12,7 @@ impl Simulation {
     /// Nobody answers; sooner or later somebody starts the process again.
     pub(super) fn step_while_down(&mut self) -> Checked {
         let faults = self.options.faults;
-        match self.dice.roll(8) {
+        match self.dice.roll(12) {
             0 if faults.cuts => self.cut(),
             1 if faults.rot => self.rot(),
             2 if faults.unreadable => {
@@ -24,7 +24,9 @@ impl Simulation {
                 self.disk.repair();
                 self.trace.note("repair", "");
             }
-            4 | 5 => {
+            4 if faults.cuts => self.arm(Fault::PowerCut),
+            5 if faults.refusals => self.arm(Fault::Refused),
+            6..=9 => {
                 self.disk.inner().full = false;
                 return self.start();
             }
@@ -67,8 +69,13 @@ impl Simulation {
         }
     }
 
+    /// A starting process syncs before it does anything else.
     fn arm(&mut self, fault: Fault) {
-        let writes = self.dice.roll(6);
+        let writes = if self.running.is_none() {
+            0
+        } else {
+            self.dice.roll(6)
+        };
         self.disk.inner().armed = Some((writes, fault));
         self.trace
             .note("armed", format!("{fault:?} after {writes} writes"));

@@ -17,6 +17,11 @@ impl Simulation {
             Ok(server) => self.started(server),
             Err(error) => {
                 self.trace.note("refusal to open", &error);
+                let (cut, doubtful) = self.disk.fate();
+                if cut || doubtful {
+                    self.trace.count("failure while opening", 1);
+                    self.cut();
+                }
                 let explained = unreadable || self.disk.is_damaged();
                 ensure("a sound log opens", explained, || error.to_string())
             }
@@ -60,7 +65,7 @@ impl Simulation {
     pub(super) fn kill(&mut self) {
         self.running = None;
         self.clients.forget_pending();
-        if self.disk.inner().doubtful {
+        if self.disk.fate().1 {
             // After a refused sync the cache shows what the disk may not have: nobody may trust it.
             self.cut();
             return;
