@@ -8,6 +8,8 @@ pub mod linearizability;
 pub mod preconditions;
 pub mod projections;
 pub mod replay;
+#[cfg(test)]
+mod tests;
 pub mod watch;
 
 use super::Simulation;

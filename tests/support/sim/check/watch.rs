@@ -24,9 +24,9 @@ pub fn check(history: &History, watcher: &Watcher, trace: &mut Trace) -> Checked
         trace.count("events received", events.len() as u64);
         ordered(&events)?;
         unique(&events)?;
+        atomic(&events)?;
         filtered(&events, &due)?;
         is_create(&events, &due)?;
-        atomic(&events)?;
         resumable(&stretch, &due)?;
         bookmarkable(&stretch, &due)?;
         reliable(&stretch, &events, &due)?;
