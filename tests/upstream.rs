@@ -1,4 +1,5 @@
-//! `tests/upstream.md` names what shows each behaviour that upstream tests; all of it must exist.
+//! `tests/upstream.md` names what shows each behaviour that upstream tests, and `docs/semantics.md` what
+//! shows each line for users; all of it must exist.
 #![allow(
     clippy::expect_used,
     reason = "a test stops where its ground is not what it expects"
@@ -62,17 +63,22 @@ fn tests() -> BTreeSet<String> {
     found
 }
 
-#[test]
-fn what_shows_a_behaviour_of_upstream_exists() {
-    let rows = rows();
-    assert!(rows.len() >= ROWS_MIN, "only {} rows", rows.len());
+/// What is not there of this.
+fn missing(names: &[String]) -> Vec<&String> {
     let tests = tests();
     let scenarios = repository().join("tests/scenarios");
     let exists = |name: &String| {
         let scenario = name.contains('/') && scenarios.join(format!("{name}.scenario")).is_file();
         scenario || tests.contains(name)
     };
-    let mut findings = Vec::new();
+    names.iter().filter(|name| !exists(name)).collect()
+}
+
+#[test]
+fn what_shows_a_behaviour_of_upstream_exists() {
+    let rows = rows();
+    assert!(rows.len() >= ROWS_MIN, "only {} rows", rows.len());
+    let (mut findings, mut shown) = (Vec::new(), Vec::new());
     for row in &rows {
         let excused = EXCUSES.iter().any(|excuse| row.differs.starts_with(excuse));
         if row.shown_by.is_empty() && !excused {
@@ -81,10 +87,28 @@ fn what_shows_a_behaviour_of_upstream_exists() {
                 row.upstream, row.differs
             ));
         }
-        let missing = row.shown_by.iter().filter(|name| !exists(name));
-        findings.extend(missing.map(|name| format!("{}: no {name}", row.upstream)));
+        shown.extend(row.shown_by.iter().cloned());
     }
     assert!(findings.is_empty(), "{}", findings.join("\n"));
+    assert_eq!(missing(&shown), Vec::<&String>::new());
+}
+
+#[test]
+fn what_the_users_page_names_exists() {
+    let path = repository().join("docs/semantics.md");
+    let text = std::fs::read_to_string(path).expect("the page");
+    let links = text.split("](").skip(1).filter_map(|rest| {
+        let link = rest
+            .split(')')
+            .next()?
+            .strip_prefix("../tests/scenarios/")?;
+        Some(link.trim_end_matches(".scenario").to_owned())
+    });
+    let is_test = |word: &&str| word.contains('_') && word.split('_').count() > 4;
+    let functions = text.split('`').skip(1).step_by(2).filter(is_test);
+    let names: Vec<String> = links.chain(functions.map(str::to_owned)).collect();
+    assert!(names.len() > 60, "only {} are named", names.len());
+    assert_eq!(missing(&names), Vec::<&String>::new());
 }
 
 #[test]
