@@ -1,0 +1,178 @@
+//! A dry run answers what the request answers, for every verb and for what is refused, and leaves
+//! nothing behind: no revision, no byte in the data directory.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight::{Config, ControlPlane};
+use hindsight_tests::http::{Answer, Client};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// `status method path media body`, in an order in which each finds what it needs. `CM` stands for
+/// the ConfigMaps of the namespace `default`, `NS` for that namespace.
+const REQUESTS: &str = include_str!("dry_run/requests.txt");
+
+const MEDIA: [(&str, &str); 5] = [
+    ("json", "application/json"),
+    ("merge", "application/merge-patch+json"),
+    ("ops", "application/json-patch+json"),
+    ("strategic", "application/strategic-merge-patch+json"),
+    ("text", "text/plain"),
+];
+
+struct Line<'a> {
+    code: u16,
+    method: &'a str,
+    path: String,
+    media: &'a str,
+    body: &'a str,
+}
+
+fn requests() -> impl Iterator<Item = Line<'static>> {
+    let lines = REQUESTS.lines();
+    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    lines.map(|line| {
+        let words: Vec<&str> = line.splitn(5, ' ').collect();
+        let word = |index: usize| words.get(index).copied().unwrap_or_default();
+        let media = MEDIA.iter().find(|(name, _)| *name == word(3));
+        let namespace = "/api/v1/namespaces/default";
+        Line {
+            code: word(0).parse().expect(line),
+            method: word(1),
+            path: word(2)
+                .replacen("CM", &format!("{namespace}/configmaps"), 1)
+                .replacen("NS", namespace, 1),
+            media: media.map_or("", |(_, media)| media),
+            body: word(4),
+        }
+    })
+}
+
+impl Line<'_> {
+    fn real(&self, client: &Client) -> Answer {
+        client.send(self.method, &self.path, self.media, self.body)
+    }
+
+    /// A deletion with a body says it there.
+    fn dry(&self, client: &Client) -> Answer {
+        if self.method == "DELETE"
+            && let Ok(Value::Object(mut options)) = serde_json::from_str(self.body)
+        {
+            options.insert("dryRun".into(), json!(["All"]));
+            let body = Value::Object(options).to_string();
+            return client.send(self.method, &self.path, self.media, &body);
+        }
+        let separator = if self.path.contains('?') { '&' } else { '?' };
+        let path = format!("{}{separator}dryRun=All", self.path);
+        client.send(self.method, &path, self.media, self.body)
+    }
+}
+
+/// Without what is made anew each time: identities, revisions, times, generated names.
+fn comparable(document: &Value) -> Value {
+    match document {
+        Value::Array(items) => items.iter().map(comparable).collect(),
+        Value::Object(members) => {
+            let generated = members.contains_key("generateName");
+            let kept = |name: &str| {
+                let of_time = name.ends_with("Timestamp") || name.ends_with("Time");
+                let fresh = ["uid", "resourceVersion", "time"].contains(&name);
+                !(fresh || of_time || generated && name == "name")
+            };
+            let members = members.iter().filter(|(name, _)| kept(name));
+            members
+                .map(|(name, value)| (name.clone(), comparable(value)))
+                .collect()
+        }
+        other => other.clone(),
+    }
+}
+
+fn open(directory: &Path) -> ControlPlane {
+    let config = Config {
+        data_dir: Some(directory.to_owned()),
+        without_collectors: true,
+        ..Config::default()
+    };
+    ControlPlane::open(config).expect("it opens")
+}
+
+/// Every file below a directory, but for the note of who holds it.
+fn bytes(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![directory.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if !path.ends_with("lock") {
+                let name = path.display().to_string();
+                found.insert(name, std::fs::read(path).expect("a file"));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn a_dry_run_answers_what_the_request_then_answers() {
+    let plane = ControlPlane::open(Config {
+        without_collectors: true,
+        ..Config::default()
+    });
+    let plane = plane.expect("it opens");
+    let client = Client::new(&plane);
+    let mut seen = BTreeMap::new();
+    for line in requests() {
+        let before = (client.revision(), plane.state().hash());
+        let dry = line.dry(&client);
+        let after = (client.revision(), plane.state().hash());
+        let case = format!("{} {} {}: {}", line.method, line.path, line.body, dry.text);
+        assert_eq!(before, after, "{case}");
+        let real = line.real(&client);
+        assert_eq!(
+            (dry.code, real.code),
+            (line.code, line.code),
+            "{case}\n{}",
+            real.text
+        );
+        assert_eq!(dry.warnings, real.warnings, "{case}");
+        assert_eq!(comparable(&dry.json()), comparable(&real.json()), "{case}");
+        *seen.entry((line.method, line.code)).or_insert(0) += 1;
+    }
+    assert!(seen.len() > 15, "the table is not what it was: {seen:?}");
+}
+
+#[test]
+fn dry_runs_leave_no_byte_behind() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let plane = open(&directory);
+    let client = Client::new(&plane);
+    for line in requests().filter(|line| line.method == "POST") {
+        line.real(&client);
+    }
+    drop((client, plane));
+    drop(open(&directory));
+    let before = bytes(&directory);
+    let plane = open(&directory);
+    let client = Client::new(&plane);
+    let revision = client.revision();
+    for line in requests() {
+        line.dry(&client);
+    }
+    assert_eq!(client.revision(), revision);
+    drop((client, plane));
+    let after = bytes(&directory);
+    let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&before), names(&after));
+    for (name, bytes) in before {
+        assert!(after[&name] == bytes, "{name} changed");
+    }
+}
