@@ -82,6 +82,7 @@ const HAPPENS: &[&str] = &[
     "dry runs compared",
     "refusals judged",
     "preconditions judged",
+    "removals explained",
     "events received",
     "requested-orphan",
     "owners-absent",

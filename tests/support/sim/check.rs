@@ -3,6 +3,7 @@
 pub mod collector;
 pub mod dry_run;
 pub mod durability;
+pub mod explanations;
 pub mod facts;
 pub mod linearizability;
 pub mod preconditions;
@@ -61,6 +62,7 @@ pub fn after_all(simulation: &mut Simulation) -> Checked {
     }
     if let Some(running) = running {
         replay::check(history, &running.server, dice)?;
+        explanations::check(history, &running.server.reader, trace)?;
         projections::check(&running.server.state, running.collecting.graph())?;
     }
     Ok(())

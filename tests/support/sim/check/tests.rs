@@ -1,7 +1,10 @@
 //! Every promise can be seen broken: a schedule that held is falsified in one place, and the
 //! checker of that place must notice.
 
-use super::{Checked, collector, durability, facts, linearizability, preconditions, projections};
+use super::{
+    Checked, collector, durability, explanations, facts, linearizability, preconditions,
+    projections,
+};
 use super::{replay, watch};
 use crate::sim::clients::End;
 use crate::sim::watchers::{Event, Kind, Received};
@@ -207,6 +210,25 @@ const ROWS: &[(&str, Judge, Falsify)] = &[
         }
         Some(())
     }),
+    ("the audit finds nothing", explanation, |it| {
+        change_commit(it, |_| true, |one| one.cause = Cause::Commit(one.revision))
+    }),
+    ("every removal is explained", explanation, |it| {
+        let removal = it
+            .history
+            .commits
+            .iter()
+            .find(|one| one.object().is_none())?
+            .revision;
+        // As if the log went on elsewhere from the request on.
+        it.history
+            .commits
+            .truncate(usize::try_from(removal.0).ok()?);
+        let commits = it.history.commits.iter_mut();
+        let requests = commits.filter(|one| one.cause == Cause::Request && one.revision.0 > 2);
+        requests.for_each(|one| Arc::make_mut(one).cause = Cause::Commit(Revision(1)));
+        Some(())
+    }),
     ("replay equals live", replays, |it| {
         for hash in it.history.hashes.values_mut() {
             hash.push('0');
@@ -260,6 +282,11 @@ fn fact(it: &mut Simulation) -> Checked {
 fn replays(it: &mut Simulation) -> Checked {
     let running = it.running.as_ref().expect("it runs");
     replay::check(&it.history, &running.server, &mut it.dice)
+}
+
+fn explanation(it: &mut Simulation) -> Checked {
+    let running = it.running.as_ref().expect("it runs");
+    explanations::check(&it.history, &running.server.reader, &mut it.trace)
 }
 
 /// Where the first watch received events.

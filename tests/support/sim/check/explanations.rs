@@ -1,0 +1,82 @@
+//! The log by itself shows that nothing was taken without a cause: the product's own audit finds no
+//! fault with it, and every removal is explained back to a request or a policy.
+
+use super::{Checked, ensure, violation};
+use crate::sim::history::History;
+use crate::sim::server::empty;
+use crate::sim::trace::Trace;
+use hindsight_core::{Cause, Commit, ObjectKey, Revision, Uid};
+use hindsight_log::{Error, Reader};
+use hindsight_projector::{Audit, Subject, explain};
+
+/// Removals of one schedule that are explained.
+const EXPLAINED_MAX: usize = 5;
+
+/// Audits the history and explains the last removals.
+pub fn check(history: &History, reader: &Reader, trace: &mut Trace) -> Checked {
+    let mut audit = Audit::new(empty());
+    for commit in &history.commits {
+        let faulty = |found: hindsight_core::invariants::Violation| {
+            violation("the audit finds nothing", found.to_string())
+        };
+        audit.take(commit).map_err(faulty)?;
+    }
+    let removals = history
+        .commits
+        .iter()
+        .rev()
+        .filter(|one| one.object().is_none());
+    for removal in removals.take(EXPLAINED_MAX) {
+        explained(history, reader, removal)?;
+        trace.count("removals explained", 1);
+    }
+    Ok(())
+}
+
+fn explained(history: &History, reader: &Reader, removal: &Commit) -> Checked {
+    let unreadable = |error: Error| violation("a sound log is read", error.to_string());
+    let subject = Subject {
+        api_version: String::new(),
+        kind: String::new(),
+        namespace: removal.key.namespace.to_string(),
+        name: removal.key.name.to_string(),
+        uid: String::new(),
+    };
+    let log = Log(reader);
+    let found = explain(&log, &removal.key, Some(&removal.uid), subject).map_err(unreadable)?;
+    let root = found.root.as_ref().map(|root| root.revision);
+    let cause = root
+        .and_then(|root| history.commit(root))
+        .map(|one| &one.cause);
+    let ends = matches!(cause, Some(Cause::Request | Cause::Policy(_)));
+    let begins = found.chain.first().map(|link| link.revision);
+    let right = ends && begins == Some(removal.revision) && found.state == "deleted";
+    ensure("every removal is explained", right, || {
+        format!("{}: {found:?}", removal.revision)
+    })
+}
+
+struct Log<'a>(&'a Reader);
+
+impl hindsight_projector::History for Log<'_> {
+    type Error = Error;
+
+    fn commit(&self, revision: Revision) -> Result<Option<Commit>, Error> {
+        self.0.commit(revision)
+    }
+
+    fn last(
+        &self,
+        key: &ObjectKey,
+        uid: Option<&Uid>,
+        until: Revision,
+    ) -> Result<Option<Commit>, Error> {
+        for commit in self.0.scan_back(until) {
+            let commit = commit?;
+            if commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid) {
+                return Ok(Some(commit));
+            }
+        }
+        Ok(None)
+    }
+}
