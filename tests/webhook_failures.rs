@@ -71,8 +71,6 @@ const UNASKED: &str = r#"
 /broken   | {} | failed to call webhook: an error on the server ("oh")
 /patch    | {} | received invalid webhook response: webhook returned response.patch but not response.patchType
 /stranger | {"clientConfig": {"url": "https://localhost:PORT/"}} | certificate
-/plain    | {"clientConfig": {"url": "http://localhost/"}} | https
-/old      | {"admissionReviewVersions": ["v1alpha1"]} | webhook does not accept known AdmissionReview versions (v1, v1beta1)
 /none     | {"clientConfig": {"service": {"namespace": "default", "name": "none"}}} | Post "https://none.default.svc:443/": service "none" not found
 /port     | {"clientConfig": {"service": {"namespace": "default", "name": "hook", "port": 444}}} | no service port 444 found for service "hook"
 /away     | {"clientConfig": {"service": {"namespace": "default", "name": "hook"}}} | no endpoints available for service "hook"

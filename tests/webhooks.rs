@@ -364,7 +364,7 @@ fn a_service_is_called_at_its_endpoints_and_known_by_its_name() {
     );
     scene.ok("POST", &format!("{core}/endpoints"), &json!({"metadata": {"name": "hook"},
         "subsets": [{"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "web", "port": scene.webhook.port()}]}]}));
-    let service = json!({"namespace": "default", "name": "hook", "path": "in/here"});
+    let service = json!({"namespace": "default", "name": "hook", "path": "/in/here"});
     let client = json!({"service": service, "caBundle": scene.webhook.ca_bundle()});
     scene.configure("validating", &[("/hook", json!({"clientConfig": client}))]);
     let answer = scene.create("a");

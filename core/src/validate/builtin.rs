@@ -13,6 +13,7 @@ mod storage;
 mod table;
 #[cfg(test)]
 mod tests;
+mod webhook;
 mod workload;
 
 use super::field::Field;
@@ -63,6 +64,13 @@ const CHECKS: &[(&[&str], Check)] = &[
     (&["persistentvolumeclaims"], storage::claim),
     (&["horizontalpodautoscalers"], workload::autoscaler),
     (&["poddisruptionbudgets"], workload::disruption_budget),
+    (
+        &[
+            "mutatingwebhookconfigurations",
+            "validatingwebhookconfigurations",
+        ],
+        webhook::check,
+    ),
 ];
 
 /// Everything that is wrong with an object of a built-in kind. An update that changes nothing but

@@ -1,0 +1,239 @@
+//! Webhook configurations: what cannot be called or cannot match is refused when it is written.
+//! Source: upstream's `ValidateValidatingWebhookConfiguration` and its mutating twin. Side effects
+//! are taken as they are said: a webhook that has some is refused dry runs, and only those.
+
+use super::{Field, Subject, workload};
+use crate::rejection::FieldCause;
+use crate::validate::names;
+
+const FORM: &str = "; desired format: https://host[/path]";
+const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
+
+pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    for webhook in subject.new.child("webhooks").items() {
+        name(&webhook.child("name"), causes);
+        for entry in webhook.child("rules").items() {
+            rule(&entry, causes);
+        }
+        one_of(&webhook.child("failurePolicy"), &["Fail", "Ignore"], causes);
+        one_of(
+            &webhook.child("matchPolicy"),
+            &["Equivalent", "Exact"],
+            causes,
+        );
+        timeout(&webhook.child("timeoutSeconds"), causes);
+        workload::label_selector(&webhook.child("namespaceSelector"), causes);
+        workload::label_selector(&webhook.child("objectSelector"), causes);
+        one_of(
+            &webhook.child("reinvocationPolicy"),
+            &["IfNeeded", "Never"],
+            causes,
+        );
+        client(&webhook.child("clientConfig"), causes);
+        reviews(&webhook.child("admissionReviewVersions"), causes);
+    }
+}
+
+fn one_of(field: &Field<'_>, known: &[&str], causes: &mut Vec<FieldCause>) {
+    if !field.value.is_null() && !known.contains(&field.text()) {
+        causes.push(field.not_supported(known));
+    }
+}
+
+fn name(name: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if name.is_empty() {
+        return;
+    }
+    if let Err(why) = names::subdomain(name.text()) {
+        causes.push(name.invalid(&why));
+    } else if name.text().split('.').count() < 3 {
+        causes.push(
+            name.invalid("should be a domain with at least three segments separated by dots"),
+        );
+    }
+}
+
+fn timeout(seconds: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let number = seconds.value.as_i64();
+    if number.is_some_and(|number| !(1..=30).contains(&number)) {
+        causes.push(seconds.invalid("the timeout value must be between 1 and 30 seconds"));
+    }
+}
+
+fn rule(rule: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let operations = rule.child("operations");
+    list(&operations, "operations", causes);
+    for operation in operations.items() {
+        one_of(&operation, &OPERATIONS, causes);
+    }
+    list(&rule.child("apiGroups"), "API groups", causes);
+    list(&rule.child("apiVersions"), "API versions", causes);
+    for version in rule.child("apiVersions").items().filter(Field::is_empty) {
+        causes.push(version.required(""));
+    }
+    resources(&rule.child("resources"), causes);
+    one_of(
+        &rule.child("scope"),
+        &["*", "Cluster", "Namespaced"],
+        causes,
+    );
+}
+
+/// Something, or everything, and not both.
+fn list(list: &Field<'_>, what: &str, causes: &mut Vec<FieldCause>) {
+    if list.is_empty() {
+        causes.push(list.required(""));
+    }
+    if holds(list, "*") && list.items().count() > 1 {
+        causes.push(list.invalid(&format!("if '*' is present, must not specify other {what}")));
+    }
+}
+
+fn holds(list: &Field<'_>, text: &str) -> bool {
+    list.items().any(|item| item.text() == text)
+}
+
+fn resources(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    if list.is_empty() {
+        causes.push(list.required(""));
+    }
+    for item in list.items().filter(Field::is_empty) {
+        causes.push(item.required(""));
+    }
+    if holds(list, "*/*") && list.items().count() > 1 {
+        causes.push(list.invalid("if '*/*' is present, must not specify other resources"));
+    }
+    let is_plain = |item: Field<'_>| item.text() != "*" && !item.text().contains('/');
+    if holds(list, "*") && list.items().any(is_plain) {
+        let why = "if '*' is present, must not specify other resources without subresources";
+        causes.push(list.invalid(why));
+    }
+}
+
+fn client(client: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let (url_field, service_field) = (client.child("url"), client.child("service"));
+    match (url_field.value.is_null(), service_field.value.is_null()) {
+        (false, true) => url(&url_field, causes),
+        (true, false) => service(&service_field, causes),
+        _ => causes.push(client.required("exactly one of url or service is required")),
+    }
+}
+
+fn url(field: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let (scheme, rest) = field.text().split_once("://").unwrap_or(("", field.text()));
+    let mut refuse = |part: &str, why: &str| {
+        causes.push(FieldCause::invalid(field.path.as_str(), &part.into(), why));
+    };
+    if scheme != "https" {
+        refuse(
+            scheme,
+            &format!("'https' is the only allowed URL scheme{FORM}"),
+        );
+    }
+    let (rest, fragment) = rest.split_once('#').unwrap_or((rest, ""));
+    let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    let authority = rest.split('/').next().unwrap_or_default();
+    let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+    if host.is_empty() || scheme.is_empty() {
+        refuse("", &format!("host must be provided{FORM}"));
+    }
+    if !user.is_empty() {
+        refuse(user, "user information is not permitted in the URL");
+    }
+    if !fragment.is_empty() {
+        refuse(fragment, "fragments are not permitted in the URL");
+    }
+    if !query.is_empty() {
+        refuse(query, "query parameters are not permitted in the URL");
+    }
+}
+
+fn service(service: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    for (member, why) in [
+        ("name", "service name is required"),
+        ("namespace", "service namespace is required"),
+    ] {
+        let field = service.child(member);
+        if field.is_empty() {
+            causes.push(field.required(why));
+        }
+    }
+    let port = service.child("port");
+    let number = port.value.as_i64();
+    if number.is_some_and(|number| !(1..=65_535).contains(&number)) {
+        let why = "port is not valid: must be between 1 and 65535, inclusive";
+        causes.push(port.invalid(why));
+    }
+    let path = service.child("path");
+    if !path.is_empty() && !path.text().starts_with('/') {
+        causes.push(path.invalid("must start with a '/'"));
+    }
+}
+
+fn reviews(versions: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let known = |version: Field<'_>| REVIEWS.contains(&version.text());
+    if !versions.is_empty() && !versions.items().any(known) {
+        causes.push(versions.invalid("must include at least one of v1, v1beta1"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::patch;
+    use serde_json::{Value, json};
+
+    /// `merge patch of a webhook that is right | what is said`.
+    const CASES: &str = r#"
+{} |
+{"name": "a.b"} | webhooks[0].name: Invalid value: "a.b": should be a domain with at least three segments separated by dots
+{"failurePolicy": "Maybe"} | webhooks[0].failurePolicy: Unsupported value: "Maybe": supported values: "Fail", "Ignore"
+{"matchPolicy": ""} | webhooks[0].matchPolicy: Unsupported value: "": supported values: "Equivalent", "Exact"
+{"reinvocationPolicy": "Always"} | webhooks[0].reinvocationPolicy: Unsupported value: "Always": supported values: "IfNeeded", "Never"
+{"timeoutSeconds": 31} | webhooks[0].timeoutSeconds: Invalid value: 31: the timeout value must be between 1 and 30 seconds
+{"timeoutSeconds": 0} | webhooks[0].timeoutSeconds: Invalid value: 0: the timeout value must be between 1 and 30 seconds
+{"admissionReviewVersions": ["v2"]} | webhooks[0].admissionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1
+{"objectSelector": {"matchExpressions": [{"key": "a", "operator": "Is"}]}} | webhooks[0].objectSelector.matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator
+{"clientConfig": {"url": null}} | webhooks[0].clientConfig: Required value: exactly one of url or service is required
+{"clientConfig": {"service": {}}} | webhooks[0].clientConfig: Required value: exactly one of url or service is required
+{"clientConfig": {"url": "http://x"}} | webhooks[0].clientConfig.url: Invalid value: "http": 'https' is the only allowed URL scheme; desired format: https://host[/path]
+{"clientConfig": {"url": "https:///x"}} | webhooks[0].clientConfig.url: Invalid value: "": host must be provided; desired format: https://host[/path]
+{"clientConfig": {"url": "https://u@x/"}} | webhooks[0].clientConfig.url: Invalid value: "u": user information is not permitted in the URL
+{"clientConfig": {"url": "https://x/?a=b"}} | webhooks[0].clientConfig.url: Invalid value: "a=b": query parameters are not permitted in the URL
+{"clientConfig": {"url": "https://x/#a"}} | webhooks[0].clientConfig.url: Invalid value: "a": fragments are not permitted in the URL
+{"clientConfig": {"url": null, "service": {"name": "a"}}} | webhooks[0].clientConfig.service.namespace: Required value: service namespace is required
+{"clientConfig": {"url": null, "service": {"name": "a", "namespace": "b", "port": 0}}} | webhooks[0].clientConfig.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive
+{"clientConfig": {"url": null, "service": {"name": "a", "namespace": "b", "path": "c"}}} | webhooks[0].clientConfig.service.path: Invalid value: "c": must start with a '/'
+{"rules": [{"operations": [], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]} | webhooks[0].rules[0].operations: Required value
+{"rules": [{"operations": ["MAKE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]} | webhooks[0].rules[0].operations[0]: Unsupported value: "MAKE": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"
+{"rules": [{"operations": ["*"], "apiGroups": ["*", "apps"], "apiVersions": ["v1"], "resources": ["pods"]}]} | webhooks[0].rules[0].apiGroups: Invalid value: ["*","apps"]: if '*' is present, must not specify other API groups
+{"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": [""], "resources": ["pods"]}]} | webhooks[0].rules[0].apiVersions[0]: Required value
+{"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["*", "pods"]}]} | webhooks[0].rules[0].resources: Invalid value: ["*","pods"]: if '*' is present, must not specify other resources without subresources
+{"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["*/*", "pods"]}]} | webhooks[0].rules[0].resources: Invalid value: ["*/*","pods"]: if '*/*' is present, must not specify other resources
+{"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "scope": "World"}]} | webhooks[0].rules[0].scope: Unsupported value: "World": supported values: "*", "Cluster", "Namespaced"
+"#;
+
+    #[test]
+    fn what_cannot_be_called_or_cannot_match_is_refused() {
+        let right = json!({"name": "a.b.c", "admissionReviewVersions": ["v1"],
+            "sideEffects": "Some", "clientConfig": {"url": "https://[::1]:9443/x"}});
+        for line in CASES.lines().filter(|line| !line.is_empty()) {
+            let (change, said) = line.split_once(" |").expect(line);
+            let change: Value = serde_json::from_str(change).expect(line);
+            let webhook = patch::apply(&right, &crate::command::Patch::Merge(change));
+            let document = json!({"webhooks": [webhook.expect(line)]});
+            let subject = Subject {
+                resource: "mutatingwebhookconfigurations",
+                new: Field::root(&document),
+                old: None,
+            };
+            let mut causes = Vec::new();
+            check(&subject, &mut causes);
+            let found = causes
+                .iter()
+                .map(|one| format!("{}: {}", one.field, one.message));
+            assert_eq!(found.collect::<Vec<_>>().join("; "), said.trim(), "{line}");
+        }
+    }
+}
