@@ -1,7 +1,11 @@
 //! Random histories against the naive evaluator: the same objects, deletion marks, finalizers and
-//! live owner references must be left, whatever the order of the collector's steps.
+//! live owner references must be left, whatever the order of the collector's steps. A history that
+//! fails is shrunk to a scenario, which is written to a file.
 //!
-//! `HINDSIGHT_HISTORIES` sets how many, `HINDSIGHT_SEED` where to start.
+//! `HINDSIGHT_HISTORIES` sets how many, `HINDSIGHT_SEED` where to start, `HINDSIGHT_OPERATIONS` and
+//! `HINDSIGHT_NAMES` how long each is and of how many names; `HINDSIGHT_SHRUNK` where files go.
+//! For a long run: 2000 operations of 50 names, and `HINDSIGHT_PROGRESS`, a file that holds the next
+//! seed: a run that was stopped goes on from there.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -9,66 +13,42 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_core::ObjectKey;
-use hindsight_core::command::Intent;
 use hindsight_tests::dice::{Dice, number};
-use hindsight_tests::naive;
-use hindsight_tests::reference::{self, Kind, Policy, Reference, Thing};
-use hindsight_tests::world::World;
-use serde_json::{Value, json};
+use hindsight_tests::history::{Both, Id, NAMESPACES, New, Operation, Owner, Who, smallest};
+use hindsight_tests::reference::{Kind, Policy, Thing, World as Naive};
+use hindsight_tests::scenario;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 
-const OPERATIONS: usize = 60;
+const OPERATIONS: u64 = 60;
 const NAMES: u64 = 7;
-const NAMESPACES: [&str; 2] = ["n1", "n2"];
 /// Two of the collector's own, which a client may set on a live object too.
 const FINALIZERS: [&str; 5] = ["x/a", "x/b", "x/c", "orphan", "foregroundDeletion"];
 
-#[derive(Debug, Clone)]
-enum Operation {
-    Create(Thing),
-    Delete(String, Option<Policy>),
-    SetFinalizers(String, Vec<String>),
-    SetOwners(String, Vec<Reference>),
-    Settle,
-}
-
-/// Runs both worlds side by side.
-struct Both {
+/// Makes operations up, each for the world as it is.
+struct Author {
     dice: Dice,
-    naive: reference::World,
-    real: World,
-    limit: usize,
-    uids: Vec<(Kind, String, String)>,
+    names: u64,
+    made: Vec<(Kind, String)>,
 }
 
-impl Both {
-    fn new(seed: u64, limit: usize) -> Self {
-        let mut real = World::new();
-        for namespace in NAMESPACES {
-            real.run(naive::create_namespace(namespace))
-                .expect("a namespace");
-        }
+impl Author {
+    fn new(seed: u64) -> Self {
         Self {
             dice: Dice(seed),
-            naive: reference::World::default(),
-            real,
-            limit,
-            uids: Vec::new(),
+            names: number("HINDSIGHT_NAMES", NAMES),
+            made: Vec::new(),
         }
     }
 
-    fn operation(&mut self) -> Operation {
-        let live: Vec<String> = self
-            .naive
-            .things
-            .iter()
-            .map(|one| one.uid.clone())
-            .collect();
+    fn operation(&mut self, live: &[Id]) -> Operation {
         let choice = self.dice.roll(10);
         if choice < 4 || live.is_empty() {
-            return Operation::Create(self.thing());
+            let new = self.new_object();
+            self.made.push((new.kind, new.name.clone()));
+            return Operation::Create(self.made.len() - 1, new);
         }
-        let uid = self.dice.pick(&live);
+        let id = self.dice.pick(live);
         match choice {
             4..=6 => {
                 let policies = [
@@ -77,15 +57,15 @@ impl Both {
                     Some(Policy::Foreground),
                     Some(Policy::Orphan),
                 ];
-                Operation::Delete(uid, self.dice.pick(&policies))
+                Operation::Delete(id, self.dice.pick(&policies))
             }
-            7 => Operation::SetFinalizers(uid, self.finalizers()),
-            8 => Operation::SetOwners(uid, self.owners()),
+            7 => Operation::SetFinalizers(id, self.finalizers()),
+            8 => Operation::SetOwners(id, self.owners()),
             _ => Operation::Settle,
         }
     }
 
-    fn thing(&mut self) -> Thing {
+    fn new_object(&mut self) -> New {
         let kind = if self.dice.roll(5) == 0 {
             Kind::PriorityClass
         } else {
@@ -95,14 +75,12 @@ impl Both {
             Kind::ConfigMap => self.dice.pick(&NAMESPACES),
             Kind::PriorityClass | Kind::Unknown => "",
         };
-        Thing {
-            uid: String::new(),
+        New {
             kind,
             namespace: namespace.into(),
-            name: format!("o{}", self.dice.roll(NAMES)),
+            name: format!("o{}", self.dice.roll(self.names)),
             finalizers: self.finalizers(),
             owners: self.owners(),
-            deleting: false,
         }
     }
 
@@ -114,12 +92,12 @@ impl Both {
         }
     }
 
-    fn owners(&mut self) -> Vec<Reference> {
+    fn owners(&mut self) -> Vec<Owner> {
         let count = self.dice.pick(&[0, 0, 1, 1, 1, 2, 2, 3]);
-        let mut owners: Vec<Reference> = Vec::new();
+        let mut owners: Vec<Owner> = Vec::new();
         for _ in 0..count {
             let owner = self.owner();
-            if owners.iter().all(|one| one.uid != owner.uid) {
+            if owners.iter().all(|one| one.who != owner.who) {
                 owners.push(owner);
             }
         }
@@ -127,146 +105,153 @@ impl Both {
     }
 
     /// Mostly somebody who is or was there, at times misspelt, unknown or made up.
-    fn owner(&mut self) -> Reference {
+    fn owner(&mut self) -> Owner {
         let blocks = self.dice.roll(2) == 0;
-        if self.uids.is_empty() || self.dice.roll(12) == 0 {
-            let uid = format!("made-up-{}", self.dice.roll(3));
-            return Reference {
+        if self.made.is_empty() || self.dice.roll(12) == 0 {
+            return Owner {
+                who: Who::Nobody(self.dice.roll(3)),
                 kind: Kind::ConfigMap,
                 name: "o0".into(),
-                uid,
                 blocks,
             };
         }
-        let (kind, name, uid) = self.dice.pick(&self.uids.clone());
-        let kind = if self.dice.roll(25) == 0 {
-            Kind::Unknown
-        } else {
-            kind
-        };
-        let name = if self.dice.roll(20) == 0 {
-            "misspelt".into()
-        } else {
-            name
-        };
-        Reference {
+        let everybody: Vec<Id> = (0..self.made.len()).collect();
+        let id = self.dice.pick(&everybody);
+        let (mut kind, mut name) = self.made[id].clone();
+        if self.dice.roll(25) == 0 {
+            kind = Kind::Unknown;
+        }
+        if self.dice.roll(20) == 0 {
+            name = "misspelt".into();
+        }
+        Owner {
+            who: Who::Made(id),
             kind,
             name,
-            uid,
             blocks,
         }
     }
+}
 
-    fn run(&mut self, operation: Operation) {
-        match operation {
-            Operation::Create(thing) => self.create(thing),
-            Operation::Delete(uid, policy) => {
-                self.real
-                    .run(naive::delete(self.key(&uid), policy))
-                    .expect("a delete of a live object is accepted");
-                self.naive.delete(&uid, policy);
-            }
-            Operation::SetFinalizers(uid, finalizers) => {
-                let accepted = self.patch(
-                    &uid,
-                    json!({"metadata": {"finalizers": naive::list(&finalizers)}}),
-                );
-                assert_eq!(self.naive.set_finalizers(&uid, &finalizers), accepted);
-            }
-            Operation::SetOwners(uid, owners) => {
-                let change = json!({"metadata": {"ownerReferences": naive::references(&owners)}});
-                assert!(self.patch(&uid, change));
-                self.naive.set_owners(&uid, &owners);
-            }
-            Operation::Settle => self.settle(),
+/// Makes a history up while it runs; the operations, and what went wrong.
+fn live_through(
+    seed: u64,
+    both: &mut Both,
+    each: fn(&mut Both),
+) -> (Vec<Operation>, Option<String>) {
+    let mut author = Author::new(seed);
+    let mut history = Vec::new();
+    let count = number("HINDSIGHT_OPERATIONS", OPERATIONS);
+    for turn in 0..=count {
+        let operation = if turn == count {
+            Operation::Settle
+        } else {
+            author.operation(&both.live())
+        };
+        history.push(operation.clone());
+        let ran = catch_unwind(AssertUnwindSafe(|| both.run(&operation)));
+        if let Err(why) = ran.unwrap_or_else(|_| Err("a panic".into())) {
+            return (history, Some(why));
         }
+        each(both);
     }
+    (history, None)
+}
 
-    fn create(&mut self, mut thing: Thing) {
-        let object = json!({"metadata": {"name": thing.name,
-            "finalizers": naive::list(&thing.finalizers), "ownerReferences": naive::references(&thing.owners)}});
-        let made = self
-            .real
-            .run(naive::create(thing.kind, &thing.namespace, object))
-            .map(|made| made.outcome.object().meta.uid.to_string());
-        if let Ok(uid) = &made {
-            thing.uid.clone_from(uid);
-            self.uids
-                .push((thing.kind, thing.name.clone(), uid.clone()));
-        }
-        assert_eq!(self.naive.create(thing), made.is_ok());
+const fn limit(seed: u64) -> usize {
+    match seed % 3 {
+        0 => 1,
+        1 => 2,
+        _ => 512,
     }
+}
 
-    fn settle(&mut self) {
-        self.real.settle(self.limit);
-        assert!(
-            self.naive.settle(),
-            "the naive evaluator does not come to rest"
-        );
-        assert_eq!(
-            self.real_things(),
-            self.naive_things(),
-            "{}",
-            self.real.history()
-        );
-    }
-
-    fn key(&self, uid: &str) -> ObjectKey {
-        let thing = self
-            .naive
-            .things
-            .iter()
-            .find(|one| one.uid == uid)
-            .expect("it is live");
-        naive::key(thing.kind, &thing.namespace, &thing.name)
-    }
-
-    fn patch(&mut self, uid: &str, change: Value) -> bool {
-        let patch: Intent = naive::patch(self.key(uid), change);
-        self.real.run(patch).is_ok()
-    }
-
-    fn real_things(&self) -> Vec<Thing> {
-        naive::world(&self.real.state).visible()
-    }
-
-    fn naive_things(&self) -> Vec<Thing> {
-        self.naive.visible()
-    }
+/// Writes the scenario where somebody will look for it.
+fn write(seed: u64, scenario: &str) -> PathBuf {
+    let folder = std::env::var_os("HINDSIGHT_SHRUNK");
+    let folder = folder.map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")), PathBuf::from);
+    let path = folder.join(format!("seed-{seed}.scenario"));
+    std::fs::write(&path, scenario).expect("a folder that can be written to");
+    path
 }
 
 #[test]
 fn random_histories_end_as_the_naive_evaluator_says() {
-    let (first, count) = (
-        number("HINDSIGHT_SEED", 1),
-        number("HINDSIGHT_HISTORIES", 700),
-    );
+    let progress = std::env::var_os("HINDSIGHT_PROGRESS").map(PathBuf::from);
+    let begun = progress
+        .as_ref()
+        .and_then(|path| std::fs::read_to_string(path).ok());
+    let begun = begun.and_then(|text| text.trim().parse().ok());
+    let first: u64 = begun.unwrap_or_else(|| number("HINDSIGHT_SEED", 1));
+    let count = number("HINDSIGHT_HISTORIES", 700);
     for seed in first..first + count {
-        let limit = [1, 2, 512][usize::try_from(seed % 3).expect("small")];
-        let mut both = Both::new(seed, limit);
-        let mut history = Vec::new();
-        for _ in 0..OPERATIONS {
-            let operation = both.operation();
-            history.push(operation.clone());
-            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                both.run(operation);
-            }));
-            assert!(outcome.is_ok(), "seed {seed}: {history:#?}");
+        let mut both = Both::new(limit(seed), Naive::visible);
+        let (history, failed) = live_through(seed, &mut both, |_| {});
+        if let Some(why) = failed {
+            let shrunk = smallest(history, limit(seed), Naive::visible);
+            let path = write(seed, &shrunk.scenario);
+            let (path, scenario) = (path.display(), &shrunk.scenario);
+            panic!("seed {seed}: {why}\nshrunk to {path}:\n{scenario}");
         }
-        both.settle();
+        if let Some(path) = &progress {
+            std::fs::write(path, (seed + 1).to_string()).expect("a file that can be written");
+        }
     }
-    println!("{count} histories from seed {first}, {OPERATIONS} operations each");
+    println!(
+        "{count} histories from seed {first}; the next one is {}",
+        first + count
+    );
 }
 
 #[test]
 fn a_restart_of_the_collector_changes_nothing() {
     for seed in 1..200 {
-        let mut both = Both::new(seed, 3);
-        for _ in 0..OPERATIONS {
-            let operation = both.operation();
-            both.run(operation);
-            both.real.restart();
+        let mut both = Both::new(3, Naive::visible);
+        let (history, failed) = live_through(seed, &mut both, |both| both.real.restart());
+        assert_eq!(failed, None, "seed {seed}: {history:#?}");
+    }
+}
+
+/// Believes that nobody has two owners for long.
+fn wrong(naive: &Naive) -> Vec<Thing> {
+    let mut things = naive.visible();
+    things.retain(|one| one.owners.len() < 2);
+    things
+}
+
+#[test]
+fn a_history_that_fails_is_told_as_a_short_scenario() {
+    let mut shrunk = 0;
+    for seed in 1..20 {
+        let mut both = Both::new(limit(seed), wrong);
+        let (history, failed) = live_through(seed, &mut both, |_| {});
+        if failed.is_none() {
+            continue;
         }
-        both.settle();
+        let least = smallest(history.clone(), limit(seed), wrong);
+        assert!(least.operations.len() <= 3, "{}", least.scenario);
+        let told = scenario::run(&least.scenario).expect_err("the oracle is wrong");
+        assert!(
+            told.contains("expect  ") && told.contains("it is live"),
+            "{told}"
+        );
+        let path = write(seed, &least.scenario);
+        let read = std::fs::read_to_string(&path).expect("the file");
+        assert_eq!(read, least.scenario);
+        std::fs::remove_file(path).expect("the file");
+        shrunk += 1;
+    }
+    assert!(shrunk > 3, "only {shrunk} histories met the wrong oracle");
+}
+
+#[test]
+fn a_history_that_agrees_is_a_scenario_that_passes() {
+    for seed in 1..40 {
+        let mut both = Both::new(limit(seed), Naive::visible);
+        let (_, failed) = live_through(seed, &mut both, |_| {});
+        assert_eq!(failed, None);
+        let text = both.scenario();
+        let told = scenario::run(&text);
+        assert_eq!(told, Ok(()), "{text}");
     }
 }

@@ -10,11 +10,13 @@
 
 pub mod admission;
 pub mod dice;
+pub mod history;
 pub mod http;
 pub mod naive;
 pub mod reference;
 pub mod scenario;
 pub mod server;
+pub mod shrink;
 pub mod sim;
 pub mod stage;
 pub mod tree;

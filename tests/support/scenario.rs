@@ -2,13 +2,13 @@
 //! Requests go through the API of a control plane; the collector moves only when it is told to.
 //!
 //! ```text
-//! create  KIND NAME [in=NAMESPACE] [owner=NAME[,NAME]] [block] [finalizers=A[,B]] [OPTIONS]
+//! create  KIND NAME [in=NAMESPACE] [owner=NAME[,NAME]] [block] [finalizers=A[,B]] [as=ID] [OPTIONS]
 //! delete  KIND NAME [in=NAMESPACE] [policy=background|foreground|orphan] [OPTIONS]
 //! clear   KIND      [in=NAMESPACE] [as delete]             # a collection
 //! set     KIND NAME [in=NAMESPACE] [status] finalizers=A[,B] | finalizers= | owner=NAME | owner=
 //! define  PLURAL KIND [cluster] [status]                   # in the group example.com, version v1
 //! send    METHOD PATH [as=MEDIA] [accept=TYPE] [with BODY] # "~" is /api/v1/namespaces/default
-//! gc      until-idle [after=SECONDS]
+//! gc      until-idle [after=SECONDS] [steps=N]             # so many at a time
 //! restart                                                  # from the log
 //! watch   WATCH PATH
 //!
@@ -30,7 +30,7 @@
 //! OPTIONS of a delete: `orphan=true`, `grace=N`, `uid=U`, `revision=N`, `query=NAME=VALUE`; of all
 //! requests: `dry`. `with {...}` at the end of a line is merged into the object that is created,
 //! is the patch of `set`, and the `DeleteOptions` of `delete`, which else go into the query. `$NAME`
-//! stands for the uid of what was created under that name, `$NAME.rv` for its newest version, `$$`
+//! stands for the uid of what was created under that name, or as that ID, `$NAME.rv` for its newest version, `$$`
 //! for a dollar.
 
 mod checks;
@@ -114,12 +114,18 @@ impl Scenario {
     }
 
     fn collect(&mut self, rest: &str) -> Result<(), String> {
-        let (until, after) = rest.split_once(" after=").unwrap_or((rest, "0"));
-        if until != "until-idle" {
+        let line = Line::parse(rest)?;
+        if line.kind != "until-idle" {
             return Err("only until-idle is known".into());
         }
-        let seconds = after.parse().map_err(|_| "after= takes seconds")?;
-        self.stage.settle(seconds);
+        let number = |option: &str, usual: &str| {
+            let text = line.option(option).unwrap_or(usual);
+            text.parse::<u32>()
+                .map_err(|_| format!("{option}= takes a number"))
+        };
+        let (seconds, steps) = (number("after", "0")?, number("steps", "512")?);
+        let steps = usize::try_from(steps).map_err(|error| error.to_string())?;
+        self.stage.settle(seconds.into(), steps);
         Ok(())
     }
 

@@ -67,13 +67,14 @@ impl Stage {
         self.collector = Collector::new(&self.state());
     }
 
-    /// Collects until nothing is left to do, as if it were so many seconds later from now on.
-    pub fn settle(&mut self, seconds: i64) {
+    /// Collects until nothing is left to do, so many steps at a time, as if it were so many seconds
+    /// later from now on.
+    pub fn settle(&mut self, seconds: i64, limit: usize) {
         self.seconds_ahead += seconds;
         for _ in 0..TURNS_MAX {
             self.observe();
             let now = self.now();
-            let batch = self.collector.next_batch(&self.state(), now, 512);
+            let batch = self.collector.next_batch(&self.state(), now, limit);
             if batch.is_empty() {
                 return;
             }

@@ -41,7 +41,8 @@ impl Scenario {
         key.name = name.into();
         let uid = made["metadata"]["uid"].as_str().unwrap_or_default();
         if !line.has("dry") {
-            self.known.insert(name.to_owned(), uid.to_owned());
+            let known = line.option("as").unwrap_or(name);
+            self.known.insert(known.to_owned(), uid.to_owned());
             self.created
                 .insert(name.to_owned(), (line.kind.to_owned(), key));
         }
