@@ -88,6 +88,12 @@ pub enum Unavailable {
     /// The log failed; the outcome of this write is unknown until the server is restarted.
     #[error("the event log failed and takes no more writes: {0}")]
     Poisoned(String),
+    /// There is no room for it on the disk.
+    #[error(
+        "the disk is full: nothing was written; reads, watches and deletions go on, and writes do as \
+         soon as there is room"
+    )]
+    Full,
     /// The server is going away.
     #[error("the server is stopping")]
     Stopping,

@@ -215,6 +215,8 @@ impl From<Unavailable> for Failure {
         match unavailable {
             Unavailable::Overloaded => Self::new(429, "TooManyRequests", message).with(retry),
             Unavailable::Poisoned(_) => Self::new(500, "InternalError", message),
+            // Without a time to retry after: clients would wait for it, and say nothing meanwhile.
+            Unavailable::Full => Self::new(507, "InsufficientStorage", message),
             Unavailable::Stopping => Self::new(503, "ServiceUnavailable", message).with(retry),
         }
     }

@@ -75,6 +75,7 @@ impl Backend for ControlPlane {
                 .map_err(|error| match error {
                     WriteError::Overloaded => Unavailable::Overloaded,
                     WriteError::Poisoned(reason) => Unavailable::Poisoned(reason),
+                    WriteError::Full => Unavailable::Full,
                     WriteError::Closed => Unavailable::Stopping,
                 })
         })

@@ -71,7 +71,10 @@ pub enum Error {
         source: std::io::Error,
     },
     /// The storage engine refused.
-    #[error("the storage engine failed while {what}: {reason}")]
+    #[error(
+        "the storage engine failed while {what}: {reason}; if it stays so, restore a backup of the whole \
+         data directory"
+    )]
     Engine {
         /// What was being done.
         what: &'static str,

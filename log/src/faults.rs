@@ -6,6 +6,9 @@
 mod crashes;
 mod disk;
 mod failures;
+mod full;
+mod refusals;
+mod rot;
 mod script;
 
 /// Whether to go through everything.

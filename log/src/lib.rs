@@ -24,7 +24,7 @@ pub use log::Log;
 pub use reader::Reader;
 pub use storage::memory::MemoryStorage;
 pub use storage::sled::SledStorage;
-pub use storage::{Storage, Stored};
+pub use storage::{Purpose, Storage, Stored};
 pub use tail::Tail;
 pub use verify::{Report, verify};
 pub use writer::{Publish, Reply, Steps, Submitted, WriteError, Writer};

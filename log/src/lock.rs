@@ -58,9 +58,10 @@ impl DirectoryLock {
         };
         let text = format!("process {}{at}\n", std::process::id());
         let mut write = || {
-            self.file.set_len(0)?;
+            // In place: a full disk would not give the bytes back.
             self.file.rewind()?;
-            self.file.write_all(text.as_bytes())
+            self.file.write_all(text.as_bytes())?;
+            self.file.set_len(text.len() as u64)
         };
         write().map_err(Error::io("writing the lock"))
     }

@@ -3,6 +3,7 @@
 #[cfg(test)]
 pub(crate) mod conformance;
 pub(crate) mod memory;
+mod room;
 pub(crate) mod sled;
 pub(crate) mod synced;
 mod witness;
@@ -12,6 +13,15 @@ use hindsight_core::Revision;
 
 /// A frame as stored: its first revision and its bytes.
 pub type Stored = (Revision, Vec<u8>);
+
+/// What room on the disk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Anything.
+    Writes,
+    /// Deletions: they may use what is kept back from all else.
+    Deletions,
+}
 
 /// Where frames are kept. One writer appends; any number of readers read what was appended. After a
 /// crash it shows everything up to the last sync and, of what was appended since, the first frames or
@@ -35,4 +45,8 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
 
     /// The newest note that was found when the storage was opened.
     fn witnessed(&self) -> Result<Option<Tail>, Error>;
+
+    /// Makes sure that records of so many bytes can be appended. It is asked before every batch, and
+    /// nothing is appended where it says no.
+    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool;
 }

@@ -3,6 +3,7 @@
 
 mod decider;
 mod frames;
+mod room;
 mod steps;
 mod syncer;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Frames;
 use hindsight_core::{Change, Command, Decision, Rejection, State};
+use room::Room;
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -46,6 +48,12 @@ pub enum WriteError {
     /// The log failed. What was under way has an unknown outcome; opening the log again decides.
     #[error("the event log failed and takes no more writes: {0}")]
     Poisoned(String),
+    /// There is no room for it on the disk.
+    #[error(
+        "the disk is full: nothing was written; reads, watches and deletions go on, and writes do as \
+         soon as there is room"
+    )]
+    Full,
     /// The writer was stopped.
     #[error("the event log is closed")]
     Closed,
@@ -103,9 +111,10 @@ impl Writer {
     ) -> (Self, Steps) {
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
         let poison = Poison::default();
+        let room = Room::new(Arc::clone(&storage));
         let steps = Steps {
             waiting,
-            decider: Decider::new(state, Arc::clone(&poison)),
+            decider: Decider::new(state, Arc::clone(&poison), room),
             decided: VecDeque::new(),
             syncer: Syncer {
                 frames: Frames::new(storage, hash),

@@ -1,11 +1,13 @@
 //! A storage that records what is done to it, fails when it is told to, and can be crashed at any
 //! step: what was synced stays, and of the rest what the test chooses.
 
-use crate::{Error, Storage, Stored, Tail};
+use crate::{Error, Purpose, Storage, Stored, Tail};
 use hindsight_core::Revision;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex, MutexGuard};
+
+const DELETIONS_BYTES: usize = 8 << 10;
 
 /// What happened to the disk, and what the world was told meanwhile.
 #[derive(Debug, Clone)]
@@ -40,6 +42,8 @@ struct Inner {
     steps: Vec<Step>,
     appends: usize,
     syncs: usize,
+    /// Bytes that it takes altogether.
+    room: Option<usize>,
 }
 
 impl Disk {
@@ -71,6 +75,10 @@ impl Disk {
 
     pub(super) fn steps(&self) -> Vec<Step> {
         self.inner().steps.clone()
+    }
+
+    pub(super) fn set_room(&self, bytes: usize) {
+        self.inner().room = Some(bytes);
     }
 
     pub(super) fn syncs(&self) -> usize {
@@ -116,6 +124,16 @@ impl Storage for Disk {
         let inner = self.inner();
         let found = inner.frames.range(..=until).next_back();
         Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
+    }
+
+    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
+        let spare = match purpose {
+            Purpose::Writes => DELETIONS_BYTES,
+            Purpose::Deletions => 0,
+        };
+        let inner = self.inner();
+        let used: usize = inner.frames.values().map(|frame| frame.len()).sum();
+        inner.room.is_none_or(|room| used + bytes + spare <= room)
     }
 
     fn witness(&self, tail: &Tail) {

@@ -42,7 +42,7 @@ pub(super) fn run(disk: &Arc<Disk>) -> Vec<WriteError> {
     refusals
 }
 
-fn open(disk: &Arc<Disk>) -> (Writer, State) {
+pub(super) fn open(disk: &Arc<Disk>) -> (Writer, State) {
     let (log, state) = Log::open(Arc::clone(disk) as Arc<dyn Storage>, empty()).expect("opened");
     let shown = Shown(Arc::clone(disk));
     let writer = log.start(state.clone(), Box::new(shown)).expect("started");
@@ -58,7 +58,7 @@ impl Publish for Shown {
 }
 
 /// The newest revision that the answer speaks of.
-fn submit(
+pub(super) fn submit(
     writer: &Writer,
     disk: &Arc<Disk>,
     commands: Vec<Command>,
@@ -114,7 +114,7 @@ pub(super) fn expected(disk: &Disk) -> Expected {
 }
 
 #[derive(Debug, Default)]
-struct Commands {
+pub(super) struct Commands {
     made: u64,
 }
 
@@ -158,7 +158,7 @@ impl Commands {
         self.made >> 33
     }
 
-    fn command(&mut self, intent: Intent) -> Command {
+    pub(super) fn command(&mut self, intent: Intent) -> Command {
         let seed = u128::from(self.dice()) << 64 | u128::from(self.dice());
         Command {
             actor: Arc::new(Actor {
@@ -179,7 +179,7 @@ fn key(resource: &str, namespace: &str, name: &str) -> ObjectKey {
     ObjectKey::new(GroupResource::new("", resource), namespace, name)
 }
 
-fn create(resource: &str, namespace: &str, object: serde_json::Value) -> Intent {
+pub(super) fn create(resource: &str, namespace: &str, object: serde_json::Value) -> Intent {
     Intent::Create(Create {
         key: key(resource, namespace, ""),
         version: "v1".into(),
@@ -188,7 +188,7 @@ fn create(resource: &str, namespace: &str, object: serde_json::Value) -> Intent 
     })
 }
 
-fn patch(name: &str, patch: serde_json::Value) -> Intent {
+pub(super) fn patch(name: &str, patch: serde_json::Value) -> Intent {
     Intent::Patch(PatchObject {
         key: key("configmaps", "default", name),
         version: "v1".into(),
@@ -198,7 +198,7 @@ fn patch(name: &str, patch: serde_json::Value) -> Intent {
     })
 }
 
-fn delete(name: &str) -> Intent {
+pub(super) fn delete(name: &str) -> Intent {
     Intent::Delete(Delete {
         target: Target {
             key: key("configmaps", "default", name),

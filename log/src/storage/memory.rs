@@ -1,6 +1,6 @@
 //! Frames in memory: for tests and for control planes that need not outlive their process.
 
-use super::{Storage, Stored};
+use super::{Purpose, Storage, Stored};
 use crate::{Error, Tail};
 use hindsight_core::Revision;
 use std::collections::BTreeMap;
@@ -41,6 +41,10 @@ impl Storage for MemoryStorage {
 
     /// Nothing outlives the process, so nothing needs to be witnessed.
     fn witness(&self, _: &Tail) {}
+
+    fn has_room(&self, _: usize, _: Purpose) -> bool {
+        true
+    }
 
     fn witnessed(&self) -> Result<Option<Tail>, Error> {
         Ok(None)

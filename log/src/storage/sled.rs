@@ -1,11 +1,13 @@
 //! Frames in sled. Its `flush` does not fsync, so this file does: the database file after every
 //! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
 
+use super::room::{self, Room};
 use super::witness::WitnessFile;
-use super::{Storage, Stored};
-use crate::{Error, Tail};
+use super::{Purpose, Storage, Stored};
+use crate::{Error, FRAME_FORMAT, Tail};
 use hindsight_core::Revision;
 use std::fs::File;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -15,7 +17,12 @@ const SEGMENT_BYTES: usize = 8 << 20;
 const CACHE_BYTES: u64 = 8 << 20;
 const OPEN_ATTEMPTS_MAX: u32 = 500;
 const OPEN_PAUSE: Duration = Duration::from_millis(10);
+/// Frames of one format are in one tree; a release that knows more formats has more trees.
 const TREE: &str = "frames-1";
+const TREE_PREFIX: &str = "frames-";
+/// What sled puts into its directory; snapshots have numbers behind.
+const OWN_FILES: &[&str] = &["conf", "db", "blobs"];
+const SNAPSHOT_PREFIX: &str = "snap.";
 
 /// A sled database in a directory.
 #[derive(Debug)]
@@ -23,6 +30,7 @@ pub struct SledStorage {
     database: ::sled::Db,
     tree: ::sled::Tree,
     file: File,
+    room: Room,
     witness: WitnessFile,
     witnessed: Option<Tail>,
 }
@@ -31,8 +39,10 @@ impl SledStorage {
     /// Opens or makes the database in `directory`.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let io = |what: &str| Error::io(format!("{what} {}", directory.display()));
-        let is_new = !directory.join("db").exists();
         std::fs::create_dir_all(directory).map_err(io("making"))?;
+        refuse_foreign(directory)?;
+        let reserve = directory.with_extension("reserve");
+        room::release(&reserve)?;
         drop_unfinished_snapshots(directory)?;
         let database = match open_database(directory) {
             Err(::sled::Error::Corruption { .. }) => {
@@ -42,22 +52,25 @@ impl SledStorage {
             other => other,
         }
         .map_err(|error| engine("opening", &error))?;
+        refuse_newer(&database)?;
         let tree = database
             .open_tree(TREE)
             .map_err(|error| engine("opening", &error))?;
-        let file = File::open(directory.join("db")).map_err(io("opening the database of"))?;
+        let file = File::options().write(true).open(directory.join("db"));
+        let file = file.map_err(io("opening the database of"))?;
         let (witness, witnessed) = WitnessFile::open(&directory.with_extension("tail"))?;
+        let room = Room::new(file.try_clone().map_err(io("opening"))?, reserve);
+        room.keep_reserve();
         let storage = Self {
             database,
             tree,
             file,
+            room,
             witness,
             witnessed,
         };
-        if is_new {
-            storage.sync()?;
-            sync_new(directory)?;
-        }
+        storage.sync()?;
+        sync_directories(directory)?;
         Ok(storage)
     }
 }
@@ -90,6 +103,10 @@ impl Storage for SledStorage {
         stored(previous)
     }
 
+    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
+        self.room.take(bytes, purpose)
+    }
+
     fn witness(&self, tail: &Tail) {
         self.witness.note(tail);
     }
@@ -119,15 +136,50 @@ fn open_database(directory: &Path) -> ::sled::Result<::sled::Db> {
         .segment_size(SEGMENT_BYTES)
         .cache_capacity(CACHE_BYTES)
         .flush_every_ms(None);
-    let mut opened = config.open();
+    let mut opened = attempt(&config);
     for _ in 1..OPEN_ATTEMPTS_MAX {
         if !matches!(&opened, Err(::sled::Error::Io(error)) if is_locked(error)) {
             break;
         }
         std::thread::sleep(OPEN_PAUSE);
-        opened = config.open();
+        opened = attempt(&config);
     }
     opened
+}
+
+/// Over damaged files sled may panic instead of refusing.
+fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
+    catch_unwind(AssertUnwindSafe(|| config.open())).unwrap_or_else(|_| {
+        let reason = "its files are damaged so that it cannot read them".into();
+        Err(::sled::Error::ReportableBug(reason))
+    })
+}
+
+/// sled would make its own files among anybody's.
+fn refuse_foreign(directory: &Path) -> Result<(), Error> {
+    let is_own = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        OWN_FILES.contains(&&*name) || name.starts_with(SNAPSHOT_PREFIX)
+    };
+    if entries(directory)?.iter().all(is_own) {
+        return Ok(());
+    }
+    Err(Error::Foreign(directory.to_owned()))
+}
+
+/// A log of a newer release looks empty to this one.
+fn refuse_newer(database: &::sled::Db) -> Result<(), Error> {
+    let formats = database.tree_names().into_iter().filter_map(|name| {
+        let name = std::str::from_utf8(&name).ok()?;
+        name.strip_prefix(TREE_PREFIX)?.parse::<u8>().ok()
+    });
+    match formats.max() {
+        Some(found) if found > FRAME_FORMAT => Err(Error::NewerFormat {
+            found,
+            known: FRAME_FORMAT,
+        }),
+        _ => Ok(()),
+    }
 }
 
 /// sled wraps the refusal in a text of its own.
@@ -168,32 +220,32 @@ fn quarantine_snapshots(directory: &Path) -> Result<(), Error> {
 }
 
 fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let entries = std::fs::read_dir(directory).map_err(Error::io("reading the data directory"))?;
-    let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
-    let is_snapshot = |path: &PathBuf| {
-        path.file_name()
-            .is_some_and(|name| name.to_string_lossy().starts_with("snap."))
-    };
-    Ok(paths.filter(is_snapshot).collect())
+    let mut paths = entries(directory)?;
+    paths.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(SNAPSHOT_PREFIX)
+    });
+    Ok(paths)
 }
 
-/// A new file is only there after a crash if its directory was synced.
-fn sync_new(directory: &Path) -> Result<(), Error> {
-    let mut synced: Vec<PathBuf> = ["conf", "blobs", ""]
-        .iter()
-        .map(|name| directory.join(name))
-        .collect();
-    synced.extend(directory.parent().map(Path::to_owned));
-    synced.extend(
-        directory
-            .parent()
-            .and_then(Path::parent)
-            .map(Path::to_owned),
-    );
-    for path in synced.iter().filter(|path| path.exists()) {
-        let file = File::open(path).map_err(Error::io("opening the new data directory"))?;
+fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let entries = std::fs::read_dir(directory).map_err(Error::io("reading the data directory"))?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    paths
+        .collect::<Result<_, _>>()
+        .map_err(Error::io("reading the data directory"))
+}
+
+/// A new file is only there after a crash if its directory was synced. Whether the process that made
+/// it came so far is not known, so this is done every time.
+fn sync_directories(directory: &Path) -> Result<(), Error> {
+    let above = directory.ancestors().skip(1).take(2);
+    let own = ["conf", "blobs", ""].map(|name| directory.join(name));
+    let synced = own.into_iter().chain(above.map(Path::to_owned));
+    for path in synced.filter(|path| path.exists()) {
+        let file = File::open(&path).map_err(Error::io("opening the data directory"))?;
         file.sync_all()
-            .map_err(Error::io("syncing the new data directory"))?;
+            .map_err(Error::io("syncing the data directory"))?;
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Decides everything that waits, against the newest state, durable or not.
 
+use super::room::{Room, are_deletions};
 use super::{Batch, Poison, Submission, Submitted, WriteError};
 use crossbeam_channel::{Receiver, Sender};
 use hindsight_core::invariants::{self, Violation};
@@ -19,11 +20,16 @@ const BATCH_COMMITS_MAX: usize = 4096;
 pub(super) struct Decider {
     state: State,
     poison: Poison,
+    room: Room,
 }
 
 impl Decider {
-    pub(super) const fn new(state: State, poison: Poison) -> Self {
-        Self { state, poison }
+    pub(super) const fn new(state: State, poison: Poison, room: Room) -> Self {
+        Self {
+            state,
+            poison,
+            room,
+        }
     }
 
     /// Until nobody can submit any more.
@@ -40,11 +46,26 @@ impl Decider {
         let mut changes = Vec::new();
         let mut answers = Vec::new();
         let mut next = Some(first);
+        let before = self.state.clone();
+        let mut only_deletions = true;
+        self.room.look();
         while let Some(submission) = next {
-            let answer = self.decide_all(submission.commands, &mut changes);
+            let answer = if self.room.admits(&submission.commands) {
+                only_deletions &= are_deletions(&submission.commands);
+                self.decide_all(submission.commands, &mut changes)
+            } else {
+                Err(WriteError::Full)
+            };
             answers.push((submission.reply, answer));
             let room = changes.len() < BATCH_COMMITS_MAX;
             next = room.then(|| waiting.try_recv().ok()).flatten();
+        }
+        if !self.room.take(&changes, only_deletions) {
+            self.state = before;
+            changes.clear();
+            answers
+                .iter_mut()
+                .for_each(|(_, answer)| *answer = Err(WriteError::Full));
         }
         Batch {
             changes,

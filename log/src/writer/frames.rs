@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// Bytes of bodies in a frame; a single larger object has a frame of its own.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 /// What a commit needs beside its body.
-const COMMIT_BYTES: usize = 256;
+pub(super) const COMMIT_BYTES: usize = 256;
 
 /// The end of the log.
 pub(super) struct Frames {

@@ -1,7 +1,7 @@
 //! The writer over recording and failing storages.
 
 use super::{Publish, Reply, Submitted, WriteError, Writer};
-use crate::{Error, Log, MemoryStorage, Report, Storage, Stored, Tail, verify};
+use crate::{Error, Log, MemoryStorage, Purpose, Report, Storage, Stored, Tail, verify};
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -48,6 +48,10 @@ impl Storage for Recording {
     }
 
     fn witness(&self, _: &Tail) {}
+
+    fn has_room(&self, _: usize, _: Purpose) -> bool {
+        true
+    }
 
     fn witnessed(&self) -> Result<Option<Tail>, Error> {
         Ok(None)

@@ -1,0 +1,291 @@
+//! Directories that are not as a clean stop left them: which open, and what the others are told.
+
+use super::rot::{frames, open};
+use crate::{FRAME_FORMAT, SledStorage, Storage, Tail, frame};
+use hindsight_core::Revision;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+const FRAMES: usize = 5;
+
+/// The directory, made as the name says.
+type Prepare = fn(&Path);
+
+/// What opens, and at which frame of those that were written.
+const OPENING: &[(&str, Prepare, usize)] = &[
+    ("nothing at all", |_| {}, 0),
+    ("no directory of events", |at| make(at, &[]), 0),
+    (
+        "an empty directory of events",
+        |at| make(at, &["events"]),
+        0,
+    ),
+    ("only blobs", |at| make(at, &["events/blobs"]), 0),
+    (
+        "an empty configuration",
+        |at| put(at, "events/conf", b""),
+        0,
+    ),
+    ("an empty database", |at| put(at, "events/db", b""), 0),
+    (
+        "an unfinished snapshot",
+        |at| put(at, "events/snap.1.generating", b"x"),
+        0,
+    ),
+    ("an empty witness", |at| put(at, "events.tail", b""), 0),
+    ("a whole log", written, FRAMES),
+    (
+        "no witness",
+        |at| after(at, |at| remove(at, "events.tail")),
+        FRAMES,
+    ),
+    (
+        "a damaged witness",
+        |at| after(at, |at| put(at, "events.tail", &[7; 8192])),
+        FRAMES,
+    ),
+    (
+        "damaged snapshots",
+        |at| {
+            after(at, |at| {
+                snapshots(at).for_each(|name| put(at, &name, b"damaged snapshot"));
+            });
+        },
+        FRAMES,
+    ),
+    (
+        "a record that was not acknowledged",
+        |at| after(at, |at| append(at, &frames()[FRAMES])),
+        FRAMES + 1,
+    ),
+];
+
+/// What is refused, and a part of the message.
+const REFUSED: &[(&str, Prepare, &str)] = &[
+    (
+        "the database is gone",
+        |at| after(at, |at| remove(at, "events/db")),
+        "was acknowledged: the records after 0 are lost; restore a backup",
+    ),
+    (
+        "the directory of events is gone",
+        |at| {
+            after(at, |at| {
+                fs::remove_dir_all(at.join("events")).expect("removed");
+            });
+        },
+        "was acknowledged: the records after 0 are lost; restore a backup",
+    ),
+    (
+        "the database is empty",
+        |at| after(at, |at| put(at, "events/db", b"")),
+        "restore a backup",
+    ),
+    (
+        "the database is cut short",
+        |at| after(at, |at| cut_in_half(at, "events/db")),
+        "restore a backup",
+    ),
+    (
+        "the last record is blank",
+        |at| after(at, blank_last),
+        "was acknowledged: the records after",
+    ),
+    (
+        "an older copy of the database",
+        |at| {
+            written_frames(at, 3);
+            fs::rename(at.join("events"), at.join("older")).expect("moved");
+            remove(at, "events.tail");
+            after(at, |at| {
+                fs::remove_dir_all(at.join("events")).expect("removed");
+                fs::rename(at.join("older"), at.join("events")).expect("moved");
+            });
+        },
+        "was acknowledged: the records after",
+    ),
+    (
+        "the witness of another log",
+        |at| {
+            after(at, |at| {
+                let storage = SledStorage::open(&at.join("events")).expect("opened");
+                let mut tail = tail(&frames()[FRAMES - 1]);
+                tail.hash[0] ^= 1;
+                // In both slots.
+                storage.witness(&tail);
+                storage.witness(&tail);
+            });
+        },
+        "is not the one that was acknowledged",
+    ),
+    (
+        "a damaged record that sled takes for whole",
+        |at| {
+            after(at, |at| {
+                let (first, bytes) = &frames()[FRAMES];
+                let mut damaged = bytes.to_vec();
+                damaged[60] ^= 1;
+                append(at, &(*first, damaged.into()));
+            });
+        },
+        "its checksum does not agree; whether it was acknowledged is not known",
+    ),
+    (
+        "a frame of a newer format",
+        |at| {
+            after(at, |at| {
+                let (first, bytes) = &frames()[FRAMES];
+                append(at, &(*first, newer(bytes).into()));
+            });
+        },
+        "the log has format 2 and this release knows up to 1",
+    ),
+    (
+        "a tree of a newer format",
+        |at| {
+            after(at, |at| {
+                let sled = ::sled::Config::new().segment_size(8 << 20);
+                let sled = sled.path(at.join("events")).open().expect("opened");
+                sled.open_tree("frames-2").expect("made");
+                sled.flush().expect("flushed");
+            });
+        },
+        "the log has format 2 and this release knows up to 1",
+    ),
+    (
+        "a file of somebody else",
+        |at| put(at, "events/thesis.odt", b"chapter 1"),
+        "holds files that are not an event log; name another",
+    ),
+    (
+        "a damaged configuration",
+        |at| after(at, |at| put(at, "events/conf", b"damaged configuration")),
+        "restore a backup",
+    ),
+    (
+        "a file in place of the directory",
+        |at| put(at, "events", b"x"),
+        "making",
+    ),
+];
+
+#[test]
+fn what_was_left_in_the_middle_of_something_opens() {
+    for (name, prepare, count) in OPENING {
+        let temporary = tempfile::tempdir().expect("a directory");
+        prepare(temporary.path());
+        let found = open(temporary.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let last = count.checked_sub(1).map(|last| tail(&frames()[last]));
+        assert_eq!(
+            found,
+            last.map_or(Revision::ZERO, |last| last.revision),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_the_log_that_was_acknowledged_is_refused_and_told_why() {
+    for (name, prepare, message) in REFUSED {
+        let temporary = tempfile::tempdir().expect("a directory");
+        prepare(temporary.path());
+        for attempt in 1..3 {
+            let error = open(temporary.path()).expect_err(name).to_string();
+            assert!(
+                error.contains(message),
+                "{name}, attempt {attempt}: {error}"
+            );
+        }
+    }
+}
+
+fn written(at: &Path) {
+    written_frames(at, FRAMES);
+}
+
+fn written_frames(at: &Path, count: usize) {
+    let storage = SledStorage::open(&at.join("events")).expect("made");
+    for one in frames().iter().take(count) {
+        storage.append(one.0, &one.1).expect("appended");
+        storage.sync().expect("synced");
+        storage.witness(&tail(one));
+    }
+}
+
+/// A log was written, and then this happened.
+fn after(at: &Path, happened: impl FnOnce(&Path)) {
+    written(at);
+    happened(at);
+}
+
+fn tail((first, bytes): &(Revision, Arc<[u8]>)) -> Tail {
+    Tail {
+        revision: frame::end(*first, bytes).expect("whole").previous(),
+        hash: frame::hash(bytes),
+    }
+}
+
+fn append(at: &Path, (first, bytes): &(Revision, Arc<[u8]>)) {
+    let storage = SledStorage::open(&at.join("events")).expect("opened");
+    storage.append(*first, bytes).expect("appended");
+    storage.sync().expect("synced");
+}
+
+fn newer(bytes: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    bytes[4] = FRAME_FORMAT + 1;
+    let body = bytes.len() - 4;
+    let checksum = crc32fast::hash(&bytes[..body]);
+    bytes[body..].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+fn make(at: &Path, directories: &[&str]) {
+    for directory in directories {
+        fs::create_dir_all(at.join(directory)).expect("made");
+    }
+}
+
+fn put(at: &Path, name: &str, bytes: &[u8]) {
+    let path = at.join(name);
+    fs::create_dir_all(path.parent().expect("inside")).expect("made");
+    fs::write(path, bytes).expect("written");
+}
+
+fn remove(at: &Path, name: &str) {
+    fs::remove_file(at.join(name)).expect("removed");
+}
+
+fn cut_in_half(at: &Path, name: &str) {
+    let file = fs::File::options()
+        .write(true)
+        .open(at.join(name))
+        .expect("opened");
+    let length = file.metadata().expect("measured").len();
+    file.set_len(length / 2).expect("cut");
+}
+
+/// The bytes of the last frame, wherever in the database they are.
+fn blank_last(at: &Path) {
+    let path = at.join("events/db");
+    let mut bytes = fs::read(&path).expect("read");
+    let last = &frames()[FRAMES - 1].1;
+    let wanted = &last[last.len() - 20..];
+    let mut found = 0;
+    for begin in 0..=bytes.len() - wanted.len() {
+        if bytes[begin..].starts_with(wanted) {
+            bytes[begin..begin + wanted.len()].fill(0);
+            found += 1;
+        }
+    }
+    assert!(found > 0);
+    fs::write(path, bytes).expect("written");
+}
+
+fn snapshots(at: &Path) -> impl Iterator<Item = String> {
+    let listed = fs::read_dir(at.join("events")).expect("listed");
+    let names = listed.map(|entry| entry.expect("listed").file_name());
+    let names = names.map(|name| format!("events/{}", name.to_string_lossy()));
+    names.filter(|name| name.contains("snap."))
+}

@@ -1,0 +1,168 @@
+//! Bits that turn by themselves: in the frames, and in the files that hold them.
+
+use super::disk::{Disk, Step};
+use super::is_long;
+use super::script::{empty, run};
+use crate::reader::read;
+use crate::{Error, Log, SledStorage, Storage, Tail, frame};
+use hindsight_core::Revision;
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+const LOG_BYTES: usize = 1 << 20;
+/// Every so many bits of a log are turned in the usual run.
+const BITS_APART: usize = 4999;
+const FILES_DAMAGED: usize = 60;
+
+pub(super) type Frames = Vec<(Revision, Arc<[u8]>)>;
+
+/// The script's, run once for all tests.
+pub(super) fn frames() -> Frames {
+    static FRAMES: OnceLock<Frames> = OnceLock::new();
+    FRAMES.get_or_init(recorded).clone()
+}
+
+fn recorded() -> Frames {
+    let disk = Arc::new(Disk::default());
+    assert_eq!(run(&disk), []);
+    let appended = |step: &Step| match step {
+        Step::Append(first, bytes) => Some((*first, Arc::clone(bytes))),
+        _ => None,
+    };
+    disk.steps().iter().filter_map(appended).collect()
+}
+
+fn turned(bytes: &[u8], bit: usize) -> Vec<u8> {
+    let mut turned = bytes.to_vec();
+    turned[bit / 8] ^= 1 << (bit % 8);
+    turned
+}
+
+/// Opening and verifying read each frame with `read` and stop at its refusal, as the next test shows.
+#[test]
+fn every_turned_bit_of_a_log_is_noticed() {
+    let frames = frames();
+    let total: usize = frames.iter().map(|(_, bytes)| bytes.len()).sum();
+    assert!(total > LOG_BYTES, "{total}");
+    let step = if is_long() { 1 } else { BITS_APART };
+    let mut begin = 0;
+    let mut bits = 0;
+    for (first, bytes) in &frames {
+        let end = (begin + bytes.len() * 8).min(LOG_BYTES * 8);
+        let here: Vec<usize> = (begin..end).filter(|bit| bit % step == 0).collect();
+        bits += here.len();
+        let begun = begin;
+        here.into_par_iter().for_each(|bit| {
+            let turned = turned(bytes, bit - begun);
+            assert!(read(&turned, *first).is_err(), "bit {bit}");
+        });
+        begin = end;
+    }
+    println!("{bits} bits turned, each noticed");
+    assert_eq!(bits, (LOG_BYTES * 8).div_ceil(step));
+}
+
+#[test]
+fn a_turned_bit_refuses_the_log_and_the_record_is_named() {
+    let frames = frames();
+    for place in (0..frames.len()).step_by(20) {
+        let (first, bytes) = &frames[place];
+        let mut damaged = frames.clone();
+        damaged[place].1 = turned(bytes, place * 7919 % (bytes.len() * 8)).into();
+        let disk = Arc::new(Disk::holding(damaged, None)) as Arc<dyn Storage>;
+        let verified = crate::verify(&crate::Reader::new(Arc::clone(&disk)), |_| {});
+        let errors = [verified.err(), Log::open(disk, empty()).err()];
+        for error in errors {
+            let revision = match error.expect("refused") {
+                Error::Corrupt { revision, .. } => revision,
+                other => panic!("{other}"),
+            };
+            assert_eq!(revision, *first);
+        }
+    }
+}
+
+#[test]
+fn damage_to_the_files_is_noticed_or_harmless() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let sound = temporary.path().join("sound");
+    let newest = make(&sound);
+    let length = fs::metadata(sound.join("events/db")).expect("there").len();
+    let (mut refused, mut whole) = (0, 0);
+    let count = if is_long() {
+        50 * FILES_DAMAGED
+    } else {
+        FILES_DAMAGED
+    };
+    for index in 0..count {
+        let damaged = temporary.path().join("damaged");
+        copy(&sound, &damaged);
+        let path = damaged.join("events/db");
+        let at = (index as u64 * length / count as u64) + 61 * index as u64 % 4096;
+        damage(
+            &path,
+            usize::try_from(at.min(length - 1)).expect("small"),
+            index % 3 == 0,
+        );
+        match open(&damaged) {
+            Ok(found) => {
+                assert_eq!(found, newest, "byte {at}: a shorter log was opened");
+                whole += 1;
+            }
+            Err(_) => refused += 1,
+        }
+        fs::remove_dir_all(&damaged).expect("removed");
+    }
+    println!("{count} damaged: {refused} refused, {whole} opened whole");
+    assert!(refused > 0);
+    assert_eq!(open(&sound).expect("the undamaged one opens"), newest);
+}
+
+/// A log in files, not closed by sled, as a kill leaves it.
+fn make(directory: &Path) -> Revision {
+    let storage = SledStorage::open(&directory.join("events")).expect("made");
+    let mut newest = Revision::ZERO;
+    for (first, bytes) in frames().into_iter().take(60) {
+        storage.append(first, &bytes).expect("appended");
+        storage.sync().expect("synced");
+        newest = frame::end(first, &bytes).expect("whole").previous();
+        storage.witness(&Tail {
+            revision: newest,
+            hash: frame::hash(&bytes),
+        });
+    }
+    newest
+}
+
+pub(super) fn open(directory: &Path) -> Result<Revision, Error> {
+    let storage = SledStorage::open(&directory.join("events"))?;
+    let (_, state) = Log::open(Arc::new(storage), empty())?;
+    Ok(state.revision)
+}
+
+/// Turns a bit, or blanks a page.
+fn damage(path: &Path, at: usize, blanks: bool) {
+    let mut bytes = fs::read(path).expect("read");
+    if blanks {
+        let end = (at + 4096).min(bytes.len());
+        bytes[at..end].fill(0);
+    } else {
+        bytes[at] ^= 1 << (at % 8);
+    }
+    fs::write(path, bytes).expect("written");
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from).expect("listed") {
+        let entry = entry.expect("listed");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).expect("copied");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Room on the disk, taken before it is needed. The storage engine does not survive a full disk, so it
+//! must never meet one: blocks of the database are allocated ahead of its end, and a reserve file
+//! is let go while the database is opened. See `docs/decisions/0008-a-full-disk.md`.
+
+use super::Purpose;
+use crate::Error;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+const MIB: u64 = 1 << 20;
+/// What the engine writes beside the records: its own pages, and the rest of its segments.
+const ENGINE_BYTES: u64 = 16 * MIB;
+/// What only deletions may use.
+const DELETIONS_BYTES: u64 = 8 * MIB;
+/// Taken at once where there is enough, so that it is seldom done.
+const STEP_BYTES: u64 = 8 * MIB;
+/// The engine writes side files while it is opened.
+const RESERVE_BYTES: u64 = 8 * MIB;
+/// Never taken: for the small files that a server writes when it starts.
+const OTHERS_BYTES: u64 = MIB;
+
+/// Keeps room in the database file.
+#[derive(Debug)]
+pub(crate) struct Room {
+    file: File,
+    reserve: PathBuf,
+    /// As far as blocks are allocated.
+    allocated: AtomicU64,
+    /// How long the file was then: a shorter one has lost its blocks.
+    length: AtomicU64,
+    is_unsupported: AtomicBool,
+}
+
+impl Room {
+    /// The database file, and where the reserve is.
+    pub(crate) fn new(file: File, reserve: PathBuf) -> Self {
+        let allocated = system::allocated(&file);
+        Self {
+            file,
+            reserve,
+            allocated: AtomicU64::new(allocated),
+            length: AtomicU64::new(0),
+            is_unsupported: AtomicBool::new(false),
+        }
+    }
+
+    /// Makes sure that so many bytes of records can be written. Where that cannot be known, the write
+    /// itself will tell.
+    pub(crate) fn take(&self, bytes: usize, purpose: Purpose) -> bool {
+        if self.is_unsupported.load(Ordering::Relaxed) {
+            return true;
+        }
+        self.try_take(bytes, purpose).unwrap_or_else(|error| {
+            if is_full(&error) {
+                return false;
+            }
+            tracing::warn!(%error, "no room can be kept on this file system; a full disk will stop the log");
+            self.is_unsupported.store(true, Ordering::Relaxed);
+            true
+        })
+    }
+
+    fn try_take(&self, bytes: usize, purpose: Purpose) -> std::io::Result<bool> {
+        let length = self.file.metadata()?.len();
+        if length < self.length.swap(length, Ordering::Relaxed) {
+            self.allocated.store(length, Ordering::Relaxed);
+        }
+        let spare = match purpose {
+            Purpose::Writes => ENGINE_BYTES + DELETIONS_BYTES,
+            Purpose::Deletions => ENGINE_BYTES,
+        };
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(2);
+        let wanted = length.saturating_add(bytes).saturating_add(spare);
+        let allocated = self.allocated.load(Ordering::Relaxed).max(length);
+        if wanted <= allocated {
+            return Ok(true);
+        }
+        let available = system::available(&self.file)?.saturating_sub(OTHERS_BYTES);
+        let ample = wanted.saturating_add(STEP_BYTES);
+        let until = if ample - allocated <= available {
+            ample
+        } else {
+            wanted
+        };
+        if until - allocated > available {
+            return Ok(false);
+        }
+        system::allocate(&self.file, allocated, until)?;
+        self.allocated.store(until, Ordering::Relaxed);
+        self.keep_reserve();
+        Ok(true)
+    }
+
+    /// Makes the reserve for the next start, if there is none and there is room: the half of what there
+    /// is, where that is little.
+    pub(crate) fn keep_reserve(&self) {
+        if self.reserve.exists() {
+            return;
+        }
+        let made = system::available(&self.file).and_then(|available| {
+            let bytes = (available / 2).min(RESERVE_BYTES);
+            system::allocate(&File::create(&self.reserve)?, 0, bytes.max(1))
+        });
+        if let Err(error) = made {
+            tracing::warn!(%error, "there is no reserve for starting on a full disk");
+        }
+    }
+}
+
+/// Lets the reserve go, for the moment in which the database is opened.
+pub(crate) fn release(reserve: &Path) -> Result<(), Error> {
+    match std::fs::remove_file(reserve) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(Error::io("letting the reserve go")(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_full(error: &std::io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+    use std::fs::File;
+    use std::io::Result;
+    use std::os::unix::fs::MetadataExt;
+
+    /// Blocks that describe blocks are counted too.
+    const MAP_BYTES: u64 = 1 << 16;
+
+    pub(super) fn allocated(file: &File) -> u64 {
+        let bytes = file.metadata().map(|metadata| metadata.blocks() * 512);
+        bytes.unwrap_or_default().saturating_sub(MAP_BYTES)
+    }
+
+    pub(super) fn available(file: &File) -> Result<u64> {
+        let found = fstatvfs(file)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    /// Without making the file longer.
+    pub(super) fn allocate(file: &File, from: u64, until: u64) -> Result<()> {
+        let length = until.saturating_sub(from);
+        Ok(fallocate(file, FallocateFlags::KEEP_SIZE, from, length)?)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::fs::File;
+    use std::io::{ErrorKind, Result};
+
+    pub(super) fn allocated(_: &File) -> u64 {
+        0
+    }
+
+    pub(super) fn available(_: &File) -> Result<u64> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn allocate(_: &File, _: u64, _: u64) -> Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}

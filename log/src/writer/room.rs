@@ -1,0 +1,81 @@
+//! Refuses writes before the disk is full. Deletions go on in what is kept for them, and writes
+//! when there is room again.
+
+use super::frames::COMMIT_BYTES;
+use crate::{Purpose, Storage};
+use hindsight_core::{Change, Command, Intent};
+use std::sync::Arc;
+
+/// Batches that were sent and may not be stored yet: the one that waits and the one in work.
+const IN_FLIGHT: usize = super::BATCHES_AHEAD + 1;
+
+pub(super) struct Room {
+    storage: Arc<dyn Storage>,
+    /// The size of what found no room, until there is room for it.
+    refused: Option<usize>,
+    in_flight: [usize; IN_FLIGHT],
+}
+
+impl Room {
+    pub(super) const fn new(storage: Arc<dyn Storage>) -> Self {
+        Self {
+            storage,
+            refused: None,
+            in_flight: [0; IN_FLIGHT],
+        }
+    }
+
+    /// Before a batch: a disk that was full may have room again.
+    pub(super) fn look(&mut self) {
+        if self
+            .refused
+            .is_some_and(|bytes| self.has(bytes, Purpose::Writes))
+        {
+            tracing::warn!("there is room on the disk again; writes go on");
+            self.refused = None;
+        }
+    }
+
+    /// Whether these commands may be decided at all.
+    pub(super) fn admits(&self, commands: &[Command]) -> bool {
+        self.refused.is_none() || are_deletions(commands)
+    }
+
+    /// After a batch was decided and before it is stored: whether it can be.
+    pub(super) fn take(&mut self, changes: &[Arc<Change>], are_deletions: bool) -> bool {
+        let size = |change: &Arc<Change>| {
+            COMMIT_BYTES + change.commit.object().map_or(0, |object| object.body.len())
+        };
+        let bytes = changes.iter().map(size).sum();
+        let is_taken = bytes == 0
+            || self.has(bytes, Purpose::Writes)
+            || (are_deletions && self.has(bytes, Purpose::Deletions));
+        if is_taken {
+            self.in_flight.rotate_right(1);
+            if let Some(newest) = self.in_flight.first_mut() {
+                *newest = bytes;
+            }
+        } else if self.refused.is_none() {
+            tracing::error!("the disk is full; only deletions are written until there is room");
+            self.refused = Some(bytes);
+        }
+        is_taken
+    }
+
+    fn has(&self, bytes: usize, purpose: Purpose) -> bool {
+        let in_flight: usize = self.in_flight.iter().sum();
+        self.storage.has_room(bytes + in_flight, purpose)
+    }
+}
+
+/// What somebody deletes, and what the collectors do so that it goes.
+pub(super) fn are_deletions(commands: &[Command]) -> bool {
+    commands.iter().all(|command| match command.intent {
+        Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => false,
+        Intent::Delete(_)
+        | Intent::DropOwners(_)
+        | Intent::Unblock(_)
+        | Intent::Release(_)
+        | Intent::FinalizeNamespace(_) => true,
+    })
+}
