@@ -43,26 +43,33 @@ impl Server {
 
     /// Starts on a directory that the caller keeps.
     pub fn start_on(directory: &Path) -> Self {
-        let mut process = serve(directory)
+        let mut command = serve(directory);
+        command.stderr(Stdio::inherit());
+        Self::start_with(command, directory)
+            .unwrap_or_else(|ended| panic!("the server did not start: {:?}", ended.status))
+    }
+
+    /// Starts a command that ends up in `hindsight serve` on this directory; how it ended, where it
+    /// did not get ready.
+    pub fn start_with(mut command: Command, directory: &Path) -> Result<Self, Output> {
+        let mut process = command
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
             .spawn()
             .expect("hindsight serve starts");
         let stdout = process.stdout.take().expect("a pipe");
         let mut lines = BufReader::new(stdout);
         let mut ready = String::new();
-        lines.read_line(&mut ready).expect("a line of output");
-        assert!(
-            ready.contains("ready"),
-            "the server did not start: {ready:?}"
-        );
+        lines.read_line(&mut ready).ok();
+        if !ready.contains("ready") {
+            return Err(process.wait_with_output().expect("the server ends"));
+        }
         std::thread::spawn(move || lines.read_to_end(&mut Vec::new()));
-        Self {
+        Ok(Self {
             process,
             directory: directory.to_owned(),
             ready,
             temporary: None,
-        }
+        })
     }
 
     /// The data directory.

@@ -36,11 +36,30 @@ pub(crate) fn holds(storage: &dyn Storage) {
         [before(1), before(299), before(u64::MAX)],
         [Some(1), Some(3), Some(70_000)]
     );
-    let large = vec![7; 200_000];
-    storage.append(Revision(80_000), &large).expect("appended");
-    storage.sync().expect("synced");
-    let found = storage.at_or_before(Revision(80_000)).expect("readable");
-    assert_eq!(found, Some((Revision(80_000), large)));
+    for (first, bytes) in large() {
+        storage.append(first, &bytes).expect("appended");
+        storage.sync().expect("synced");
+    }
+    holds_large(storage);
+}
+
+/// Of all sizes up to that of the largest object, and more together than a page of sled may hold;
+/// those around the size of its pieces too.
+fn large() -> impl Iterator<Item = (Revision, Vec<u8>)> {
+    let piece: usize = 96 << 10;
+    let around = [piece - 1, piece, piece + 1, 2 * piece - 1, 2 * piece];
+    let sizes = around.into_iter().chain([200_000, 3 << 20]);
+    let sizes = sizes.chain((0..40).map(|index| 900_000 + index));
+    let frames = (80_000..).zip(sizes);
+    frames.map(|(first, size)| (Revision(first), vec![size.to_le_bytes()[0]; size]))
+}
+
+fn holds_large(storage: &dyn Storage) {
+    for (first, bytes) in large() {
+        let before = storage.at_or_before(first).expect("readable");
+        let after = storage.at_or_after(first).expect("readable");
+        assert!(before == Some((first, bytes)) && before == after, "{first}");
+    }
 }
 
 #[test]
@@ -53,12 +72,7 @@ fn sled_conforms_keeps_everything_and_makes_no_blobs() {
     let directory = tempfile::tempdir().expect("a directory");
     holds(&super::sled::SledStorage::open(directory.path()).expect("opened"));
     let again = super::sled::SledStorage::open(directory.path()).expect("reopened");
-    assert!(
-        again
-            .at_or_before(Revision(80_000))
-            .expect("readable")
-            .is_some()
-    );
+    holds_large(&again);
     let blobs = std::fs::read_dir(directory.path().join("blobs")).map_or(0, Iterator::count);
     assert_eq!(blobs, 0);
 }

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 const MIB: u64 = 1 << 20;
 /// What the engine writes beside the records: its own pages, and the rest of its segments.
 const ENGINE_BYTES: u64 = 16 * MIB;
+/// How often it writes a record: once, and again whenever its page is rewritten.
+const ENGINE_TIMES: u64 = 4;
 /// What only deletions may use.
 const DELETIONS_BYTES: u64 = 8 * MIB;
 /// Taken at once where there is enough, so that it is seldom done.
@@ -71,7 +73,9 @@ impl Room {
             Purpose::Writes => ENGINE_BYTES + DELETIONS_BYTES,
             Purpose::Deletions => ENGINE_BYTES,
         };
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX).saturating_mul(2);
+        let bytes = u64::try_from(bytes)
+            .unwrap_or(u64::MAX)
+            .saturating_mul(ENGINE_TIMES);
         let wanted = length.saturating_add(bytes).saturating_add(spare);
         let allocated = self.allocated.load(Ordering::Relaxed).max(length);
         if wanted <= allocated {

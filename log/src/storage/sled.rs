@@ -1,24 +1,26 @@
 //! Frames in sled. Its `flush` does not fsync, so this file does: the database file after every
 //! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
 
+mod frames;
+
 use super::room::{self, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored};
 use crate::{Error, FRAME_FORMAT, Tail};
+use frames::Frames;
 use hindsight_core::Revision;
 use std::fs::File;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Fixed for ever: it is part of the database's own configuration. Large segments keep frames out
-/// of sled's blob files, which it never syncs.
+/// Fixed for ever: it is part of the database's own configuration. Large segments and small pieces
+/// keep frames out of sled's blob files, which it never syncs.
 const SEGMENT_BYTES: usize = 8 << 20;
 const CACHE_BYTES: u64 = 8 << 20;
 const OPEN_ATTEMPTS_MAX: u32 = 500;
 const OPEN_PAUSE: Duration = Duration::from_millis(10);
-/// Frames of one format are in one tree; a release that knows more formats has more trees.
-const TREE: &str = "frames-1";
+/// Of the trees that frames are in; the number of the format is behind.
 const TREE_PREFIX: &str = "frames-";
 /// What sled puts into its directory; snapshots have numbers behind.
 const OWN_FILES: &[&str] = &["conf", "db", "blobs"];
@@ -28,7 +30,7 @@ const SNAPSHOT_PREFIX: &str = "snap.";
 #[derive(Debug)]
 pub struct SledStorage {
     database: ::sled::Db,
-    tree: ::sled::Tree,
+    frames: Frames,
     file: File,
     room: Room,
     witness: WitnessFile,
@@ -53,9 +55,7 @@ impl SledStorage {
         }
         .map_err(|error| engine("opening", &error))?;
         refuse_newer(&database)?;
-        let tree = database
-            .open_tree(TREE)
-            .map_err(|error| engine("opening", &error))?;
+        let frames = Frames::open(&database)?;
         let file = File::options().write(true).open(directory.join("db"));
         let file = file.map_err(io("opening the database of"))?;
         let (witness, witnessed) = WitnessFile::open(&directory.with_extension("tail"))?;
@@ -63,7 +63,7 @@ impl SledStorage {
         room.keep_reserve();
         let storage = Self {
             database,
-            tree,
+            frames,
             file,
             room,
             witness,
@@ -77,11 +77,7 @@ impl SledStorage {
 
 impl Storage for SledStorage {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        let key = first.0.to_be_bytes();
-        self.tree
-            .insert(key, frame)
-            .map(drop)
-            .map_err(|error| engine("appending", &error))
+        self.frames.append(first, frame)
     }
 
     fn sync(&self) -> Result<(), Error> {
@@ -94,13 +90,11 @@ impl Storage for SledStorage {
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let next = self.tree.range(from.0.to_be_bytes()..).next();
-        stored(next)
+        self.frames.at_or_after(from)
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        let previous = self.tree.range(..=until.0.to_be_bytes()).next_back();
-        stored(previous)
+        self.frames.at_or_before(until)
     }
 
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
@@ -114,18 +108,6 @@ impl Storage for SledStorage {
     fn witnessed(&self) -> Result<Option<Tail>, Error> {
         Ok(self.witnessed)
     }
-}
-
-type Found = Option<::sled::Result<(::sled::IVec, ::sled::IVec)>>;
-
-fn stored(found: Found) -> Result<Option<Stored>, Error> {
-    let Some(pair) = found else { return Ok(None) };
-    let (key, bytes) = pair.map_err(|error| engine("reading", &error))?;
-    let key = <[u8; 8]>::try_from(&*key).map_err(|_| Error::Engine {
-        what: "reading",
-        reason: "a key is not a revision".into(),
-    })?;
-    Ok(Some((Revision(u64::from_be_bytes(key)), bytes.to_vec())))
 }
 
 /// The log's own lock is held by now, so a database that is still locked is one that this process
@@ -186,6 +168,12 @@ fn refuse_newer(database: &::sled::Db) -> Result<(), Error> {
 fn is_locked(error: &std::io::Error) -> bool {
     error.kind() == std::io::ErrorKind::WouldBlock
         || error.to_string().contains("could not acquire lock")
+}
+
+fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
+    database
+        .open_tree(name)
+        .map_err(|error| engine("opening", &error))
 }
 
 fn engine(what: &'static str, error: &::sled::Error) -> Error {

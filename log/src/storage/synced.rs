@@ -1,7 +1,7 @@
 //! A storage whose readers see what is synced and nothing else: what was only appended may never
 //! have been.
 
-use super::{Storage, Stored};
+use super::{Purpose, Storage, Stored};
 use crate::{Error, Tail};
 use hindsight_core::Revision;
 use std::sync::Arc;
@@ -57,6 +57,10 @@ impl Storage for Synced {
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         self.inner.at_or_before(until.min(self.newest()))
+    }
+
+    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
+        self.inner.has_room(bytes, purpose)
     }
 
     fn witness(&self, tail: &Tail) {

@@ -70,12 +70,18 @@ impl Room {
 
 /// What somebody deletes, and what the collectors do so that it goes.
 pub(super) fn are_deletions(commands: &[Command]) -> bool {
-    commands.iter().all(|command| match command.intent {
+    commands.iter().all(|command| is_deletion(&command.intent))
+}
+
+fn is_deletion(intent: &Intent) -> bool {
+    match intent {
         Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => false,
         Intent::Delete(_)
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)
         | Intent::FinalizeNamespace(_) => true,
-    })
+        // Admission lets through what was asked for; one is not inside another.
+        Intent::Admitted(admitted) => matches!(admitted.intent, Intent::Delete(_)),
+    }
 }

@@ -3,7 +3,7 @@
 use super::damage::Repair;
 use crate::dice::Dice;
 use hindsight_core::Revision;
-use hindsight_log::{Error, Storage, Stored, Tail};
+use hindsight_log::{Error, Purpose, Storage, Stored, Tail};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::sync::{Mutex, MutexGuard};
@@ -202,6 +202,11 @@ impl Storage for Disk {
         inner.on_read()?;
         let found = inner.live.range(..=until).next_back();
         Ok(found.map(|(first, bytes)| (*first, bytes.clone())))
+    }
+
+    /// A disk that is full says so only when it is written to: as one that others fill meanwhile.
+    fn has_room(&self, _: usize, _: Purpose) -> bool {
+        true
     }
 
     /// It reaches the disk now and then.

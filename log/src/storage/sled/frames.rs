@@ -1,0 +1,97 @@
+//! Frames as values of sled. A large frame is cut into pieces, for sled keeps what exceeds a quarter
+//! of a segment, a value or a page of them, in blob files that it never syncs.
+
+use super::{engine, open_tree};
+use crate::Error;
+use crate::storage::Stored;
+use ::sled::{Db, IVec, Tree};
+use hindsight_core::Revision;
+
+/// A page holds up to 17 values before it is split; so many of this size stay under the limit.
+const PIECE_BYTES: usize = 96 << 10;
+/// Frames of one format are in one tree; a release that knows more formats has more trees.
+const FRAMES: &str = "frames-1";
+const PIECES: &str = "pieces-1";
+
+/// The first piece of every frame by its first revision, and the others behind by their number.
+#[derive(Debug)]
+pub(super) struct Frames {
+    first: Tree,
+    others: Tree,
+}
+
+impl Frames {
+    pub(super) fn open(database: &Db) -> Result<Self, Error> {
+        Ok(Self {
+            first: open_tree(database, FRAMES)?,
+            others: open_tree(database, PIECES)?,
+        })
+    }
+
+    /// The first piece is written last: where that is there, the whole frame is. A first piece of full
+    /// size is followed by others, the last of which is not of full size.
+    pub(super) fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        let failed = |error| engine("appending", &error);
+        let (head, mut rest) = split(frame);
+        let mut number = 0_u32;
+        let mut is_open = head.len() == PIECE_BYTES;
+        while is_open {
+            let (piece, after) = split(rest);
+            let key = other_key(first, number);
+            self.others.insert(key, piece).map_err(failed)?;
+            is_open = piece.len() == PIECE_BYTES;
+            rest = after;
+            number += 1;
+        }
+        self.first.insert(key(first), head).map_err(failed)?;
+        Ok(())
+    }
+
+    pub(super) fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        self.whole(self.first.range(key(from)..).next())
+    }
+
+    pub(super) fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        self.whole(self.first.range(..=key(until)).next_back())
+    }
+
+    fn whole(&self, found: Option<::sled::Result<(IVec, IVec)>>) -> Result<Option<Stored>, Error> {
+        let Some(pair) = found else { return Ok(None) };
+        let (key, head) = pair.map_err(|error| engine("reading", &error))?;
+        let key = <[u8; 8]>::try_from(&*key).map_err(|_| Error::Engine {
+            what: "reading",
+            reason: "a key is not a revision".into(),
+        })?;
+        let first = Revision(u64::from_be_bytes(key));
+        let mut frame = head.to_vec();
+        let mut is_open = frame.len() == PIECE_BYTES;
+        let mut number = 0;
+        while is_open {
+            let piece = self.others.get(other_key(first, number));
+            let piece = piece.map_err(|error| engine("reading", &error))?;
+            // A piece that is gone leaves a frame that is too short for its own header.
+            is_open = piece.as_ref().is_some_and(|one| one.len() == PIECE_BYTES);
+            frame.extend_from_slice(&piece.unwrap_or_default());
+            number += 1;
+        }
+        Ok(Some((first, frame)))
+    }
+}
+
+fn split(bytes: &[u8]) -> (&[u8], &[u8]) {
+    bytes.split_at(bytes.len().min(PIECE_BYTES))
+}
+
+const fn key(revision: Revision) -> [u8; 8] {
+    revision.0.to_be_bytes()
+}
+
+fn other_key(first: Revision, number: u32) -> [u8; 12] {
+    let mut bytes = [0; 12];
+    let whole = key(first).into_iter().chain(number.to_be_bytes());
+    bytes
+        .iter_mut()
+        .zip(whole)
+        .for_each(|(to, from)| *to = from);
+    bytes
+}

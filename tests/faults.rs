@@ -1,0 +1,268 @@
+//! The program under kills, power cuts, failing calls and a full disk: whatever was answered is there
+//! afterwards, without anybody's help. `docs/reliability.md` has the commands that run for hours.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::dice::{Dice, number};
+use hindsight_tests::disk::{Disk, skipped};
+use hindsight_tests::recorder::{Answers, Recorder, check, stored};
+use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Cycles on one directory, before it is replaced: lists stay short.
+const CYCLES_PER_DIRECTORY: u64 = 20;
+/// Long enough for some hundred writes.
+const WORK_MILLIS_MAX: u64 = 700;
+
+/// What one directory went through.
+#[derive(Default)]
+struct History {
+    answered: Answers,
+    sent: BTreeSet<String>,
+}
+
+impl History {
+    /// Lets clients write for a while, ends the server with `end` while they do, and remembers what
+    /// had been answered before.
+    fn work(&mut self, server: Server, cycle: u64, dice: &mut Dice, end: impl FnOnce(Server)) {
+        let recorder = Recorder::start(&server, &format!("n{cycle}"));
+        std::thread::sleep(Duration::from_millis(dice.roll(WORK_MILLIS_MAX)));
+        let answered = recorder.answers();
+        end(server);
+        let (_, sent) = recorder.stop();
+        self.answered.extend(answered);
+        self.sent.extend(sent);
+        self.sent.insert("kube-root-ca.crt".into());
+    }
+
+    fn check(&self, server: &Server) {
+        check(server, &self.answered, &self.sent);
+    }
+}
+
+fn verify(directory: &Path) {
+    let report = stdout(&hindsight(directory, &["verify"]));
+    assert!(report.contains("intact"), "{report}");
+}
+
+#[test]
+fn kills_at_any_time_lose_nothing_that_was_answered() {
+    let cycles = number("HINDSIGHT_KILLS", 4);
+    let mut dice = Dice(number("HINDSIGHT_SEED", 1));
+    let mut answered = 0;
+    let mut cycle = 0;
+    while cycle < cycles {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let mut history = History::default();
+        for _ in 0..CYCLES_PER_DIRECTORY.min(cycles - cycle) {
+            let server = Server::start_on(&directory);
+            history.check(&server);
+            history.work(server, cycle, &mut dice, |server| {
+                server.signal("KILL");
+            });
+            cycle += 1;
+        }
+        verify(&directory);
+        history.check(&Server::start_on(&directory));
+        answered += history.answered.len();
+    }
+    println!("{cycle} kills, {answered} answered writes, all there");
+}
+
+#[test]
+fn power_cuts_lose_nothing_that_was_answered() {
+    let cycles = number("HINDSIGHT_CUTS", 2);
+    let mut dice = Dice(number("HINDSIGHT_SEED", 1));
+    let mut answered = 0;
+    let mut cycle = 0;
+    while cycle < cycles {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let Some(disk) = Disk::on_a_file(&temporary.path().join("disk"), 256) else {
+            return skipped("power cuts", "a file cannot be mounted as a disk here");
+        };
+        let directory = temporary.path().join("disk/data");
+        let mut history = History::default();
+        for _ in 0..CYCLES_PER_DIRECTORY.min(cycles - cycle) {
+            history.work(Server::start_on(&directory), cycle, &mut dice, |server| {
+                cut(&disk, server);
+            });
+            if dice.roll(4) == 0 {
+                cut_while_starting(&disk, &directory, &mut dice);
+            }
+            history.check(&Server::start_on(&directory));
+            cycle += 1;
+        }
+        verify(&directory);
+        answered += history.answered.len();
+    }
+    println!("{cycle} power cuts, {answered} answered writes, all there");
+}
+
+fn cut(disk: &Disk, server: Server) {
+    disk.cut();
+    server.signal("KILL");
+    disk.mount_again();
+}
+
+/// A second cut, before the first is recovered from.
+fn cut_while_starting(disk: &Disk, directory: &Path, dice: &mut Dice) {
+    let mut starting = serve(directory)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("hindsight serve starts");
+    std::thread::sleep(Duration::from_millis(dice.roll(400)));
+    disk.cut();
+    starting.kill().expect("killed");
+    starting.wait().expect("ended");
+    disk.mount_again();
+}
+
+/// `hindsight serve` with a fault in the n-th call of one kind, counted in each thread.
+fn serve_with_fault(directory: &Path, calls: &str, fault: &str, at: u64) -> Option<Command> {
+    let strace = Command::new("strace").arg("--version").output();
+    if !strace.is_ok_and(|output| output.status.success()) {
+        skipped("failing system calls", "strace is not installed");
+        return None;
+    }
+    let served = serve(directory);
+    let mut command = Command::new("strace");
+    command
+        .args(["-D", "-f", "-qq", "-o", "/dev/null", "-e"])
+        .arg(format!("trace={calls}"))
+        .arg("-e")
+        .arg(format!("inject={calls}:{fault}:when={at}"))
+        .arg(served.get_program())
+        .args(served.get_args());
+    Some(command)
+}
+
+/// What was answered before; reads go on after.
+fn write_until_poisoned(server: Server) -> Answers {
+    let recorder = Recorder::start(&server, "n");
+    let mut attempts = (0..1000).map(|index| {
+        std::thread::sleep(Duration::from_millis(5));
+        server.try_kubectl(&["create", "configmap", &format!("c{index}")], "")
+    });
+    let refusal = attempts.find(|output| !output.status.success());
+    let message = text(&refusal.expect("a refusal at last").stderr);
+    assert!(message.contains("takes no more writes"), "{message}");
+    let again = server.kubectl_fails(&["create", "configmap", "later"], "");
+    assert!(again.contains("takes no more writes"), "{again}");
+    server.kubectl(&["get", "configmaps"]);
+    let (answered, _) = recorder.stop();
+    server.signal("KILL");
+    answered
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_answered_until_a_restart_and_then_all_is_there() {
+    for at in 1..=number("HINDSIGHT_FAILED_SYNCS", 6) {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let calls = "fdatasync,fsync";
+        let Some(mut command) = serve_with_fault(&directory, calls, "error=EIO", at) else {
+            return;
+        };
+        command.stderr(Stdio::piped());
+        let answered = match Server::start_with(command, &directory) {
+            Ok(server) => write_until_poisoned(server),
+            Err(ended) => {
+                assert_eq!(ended.status.code(), Some(1), "call {at}");
+                let message = text(&ended.stderr);
+                assert!(message.contains("Input/output error"), "{message}");
+                Answers::new()
+            }
+        };
+        let stored = stored(&Server::start_on(&directory));
+        for (name, revision) in &answered {
+            assert_eq!(stored.get(name), Some(revision), "call {at}: {name}");
+        }
+        assert!(!stored.contains_key("later"), "a refused write came back");
+    }
+}
+
+#[test]
+fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
+    let calls = "fdatasync,fsync,pwrite64,rename,ftruncate,fallocate,mkdir,unlink";
+    for at in 1.. {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let Some(mut command) = serve_with_fault(&directory, calls, "signal=KILL", at) else {
+            return;
+        };
+        command.stderr(Stdio::null());
+        let started = Server::start_with(command, &directory);
+        let is_through = started.is_ok();
+        drop(started);
+        let server = Server::start_on(&directory);
+        server.kubectl(&["create", "configmap", "a"]);
+        assert_eq!(server.signal("TERM"), Some(0));
+        verify(&directory);
+        if is_through {
+            assert!(at > 3, "no call was hit");
+            return;
+        }
+    }
+}
+
+/// A manifest that fills a disk soon.
+fn large(name: &str) -> String {
+    let data = "v".repeat(900 << 10);
+    format!(
+        r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#
+    )
+}
+
+fn write_until_full(server: &Server, prefix: &str) {
+    let create = |index| {
+        let name = format!("{prefix}{index}");
+        server.try_kubectl(&["create", "-f", "-"], &large(&name))
+    };
+    let refusal = (0..60).map(create).find(|output| !output.status.success());
+    let message = text(&refusal.expect("the disk is full at last").stderr);
+    assert!(message.contains("the disk is full"), "{message}");
+}
+
+/// Takes every block that is left.
+fn fill(directory: &Path) -> PathBuf {
+    let path = directory.join("filling");
+    let mut file = std::fs::File::create(&path).expect("made");
+    let chunk = vec![1; 4096];
+    while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
+    path
+}
+
+#[test]
+fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(disk) = Disk::in_memory(&at, 64) else {
+        return skipped("a full disk", "nothing can be mounted here");
+    };
+    let directory = at.join("data");
+    let server = Server::start_on(&directory);
+    write_until_full(&server, "c");
+    let filling = fill(&at);
+    write_until_full(&server, "d");
+    assert!(server.kubectl(&["get", "configmaps"]).contains("c0"));
+    server.kubectl(&["delete", "configmap", "c0"]);
+    server.signal("KILL");
+    let server = Server::start_on(&directory);
+    assert!(!server.kubectl(&["get", "configmaps"]).contains("c0 "));
+    server.kubectl(&["delete", "configmap", "c1"]);
+    write_until_full(&server, "e");
+    server.kubectl(&["delete", "configmap", "c2"]);
+    std::fs::remove_file(filling).expect("removed");
+    disk.resize(256);
+    server.kubectl_with(&["create", "-f", "-"], &large("later"));
+    assert_eq!(server.signal("TERM"), Some(0));
+    verify(&directory);
+}

@@ -1,0 +1,114 @@
+//! File systems that a test may fill or cut off. They need root, or sudo without a password.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// `FS_IOC_SHUTDOWN` with `NOLOGFLUSH`: what is not on the disk yet never gets there.
+const CUT: &str = "import fcntl, os, struct, sys
+fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
+
+/// A mounted file system. Unmounted when dropped.
+#[derive(Debug)]
+pub struct Disk {
+    at: PathBuf,
+    device: Option<String>,
+}
+
+impl Disk {
+    /// One in memory, of so many MiB; nothing where this machine does not allow it.
+    pub fn in_memory(at: &Path, mib: u64) -> Option<Self> {
+        std::fs::create_dir_all(at).ok()?;
+        let size = format!("size={mib}m");
+        let place = at.to_str()?;
+        as_root(&["mount", "-t", "tmpfs", "-o", &size, "hindsight", place])?;
+        let disk = Self {
+            at: at.to_owned(),
+            device: None,
+        };
+        disk.own()?;
+        Some(disk)
+    }
+
+    /// Ext4 on a file of so many MiB.
+    pub fn on_a_file(at: &Path, mib: u64) -> Option<Self> {
+        std::fs::create_dir_all(at).ok()?;
+        let image = at.with_extension("image");
+        let file = std::fs::File::create(&image).ok()?;
+        file.set_len(mib << 20).ok()?;
+        let found = as_root(&["losetup", "--find", "--show", image.to_str()?])?;
+        let device = String::from_utf8(found.stdout).ok()?.trim().to_owned();
+        let disk = Self {
+            at: at.to_owned(),
+            device: Some(device.clone()),
+        };
+        as_root(&["mkfs.ext4", "-q", "-F", &device])?;
+        disk.mount()?;
+        disk.own()?;
+        Some(disk)
+    }
+
+    /// Gives a file system in memory another size.
+    pub fn resize(&self, mib: u64) {
+        let options = format!("remount,size={mib}m");
+        let place = self.place();
+        as_root(&["mount", "-o", &options, place]).expect("it is resized");
+    }
+
+    /// Cuts the power: nothing that is written from here on, or was not synced, is kept.
+    pub fn cut(&self) {
+        as_root(&["python3", "-c", CUT, self.place()]).expect("the file system is cut off");
+    }
+
+    /// Once nobody uses it: what the disk kept.
+    pub fn mount_again(&self) {
+        let unmounted = (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            as_root(&["umount", self.place()]).is_some()
+        });
+        assert!(unmounted, "{} stays busy", self.at.display());
+        self.mount().expect("it is mounted again");
+    }
+
+    fn mount(&self) -> Option<Output> {
+        as_root(&["mount", self.device.as_deref()?, self.place()])
+    }
+
+    fn own(&self) -> Option<Output> {
+        let user = Command::new("id").arg("-u").output().ok()?.stdout;
+        let user = String::from_utf8(user).ok()?;
+        as_root(&["chown", user.trim(), self.place()])
+    }
+
+    fn place(&self) -> &str {
+        self.at.to_str().expect("a path of text")
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        as_root(&["umount", "--lazy", self.place()]);
+        if let Some(device) = &self.device {
+            as_root(&["losetup", "--detach", device]);
+        }
+    }
+}
+
+/// Says on the terminal, whatever becomes of a test's output, that something was not tested.
+pub fn skipped(what: &str, why: &str) {
+    use std::io::Write;
+    let mut terminal = std::io::stderr();
+    writeln!(terminal, "\nSKIPPED: {what}: {why}\n").expect("a terminal");
+}
+
+/// What a command as root printed, if it succeeded.
+fn as_root(command: &[&str]) -> Option<Output> {
+    let is_root = Command::new("id").arg("-u").output().ok()?.stdout == b"0\n";
+    let mut words = vec!["sudo", "-n"];
+    if is_root {
+        words.clear();
+    }
+    words.extend(command);
+    let (program, arguments) = words.split_first()?;
+    let output = Command::new(program).args(arguments).output().ok()?;
+    output.status.success().then_some(output)
+}
