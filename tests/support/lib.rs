@@ -10,11 +10,8 @@
 
 pub mod admission;
 pub mod dice;
-<<<<<<< HEAD
-pub mod history;
-=======
 pub mod disk;
->>>>>>> ee022b6 (log: large frames are stored in pieces, for what sled keeps in blobs is never synced; tests: the program under kills, power cuts, failing calls and a full disk)
+pub mod history;
 pub mod http;
 pub mod naive;
 pub mod recorder;
