@@ -302,7 +302,7 @@ impl Both {
             let state = expected
                 .iter()
                 .find(at)
-                .map_or("absent".into(), |thing| expectation(thing));
+                .map_or("absent".into(), expectation);
             self.script.push(format!("expect  {} {state}", place(key)));
         }
         self.script.join("\n") + "\n"
