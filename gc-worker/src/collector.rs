@@ -102,11 +102,16 @@ impl Collector {
             self.add(&mut batch, (Worker::TtlController, None, None), step);
         }
         for key in std::mem::take(&mut self.containers) {
+            let room = limit.saturating_sub(batch.len());
+            if room == 0 {
+                self.containers.insert(key);
+                continue;
+            }
             let Some(object) = state.get(&key).filter(|object| object.is_deleting()) else {
                 continue;
             };
-            let (worker, content) = contents(state, object, now, limit);
-            if content.waits || content.steps.len() >= limit {
+            let (worker, content) = contents(state, object, now, room);
+            if content.waits || content.steps.len() >= room {
                 self.containers.insert(key.clone());
             }
             for step in content.steps {

@@ -13,6 +13,9 @@ use hindsight_core::{Cause, ObjectKey, OwnerReference, Revision, Rule, State, Ui
 use hindsight_projector::OwnershipGraph;
 use std::sync::Arc;
 
+/// Steps of one look; what is cut off comes with the next one. A batch holds up other writers.
+const STEPS_MAX: usize = 1024;
+
 /// One command that the collector wants carried out, and the commit that made it necessary.
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -95,7 +98,7 @@ impl View<'_> {
         let uid = &owner.meta.uid;
         let cause = cause_of_mark(owner);
         let mut steps: Vec<Step> = Vec::new();
-        for (dependent, node) in self.graph.dependents(uid) {
+        for (dependent, node) in self.graph.dependents(uid).take(STEPS_MAX) {
             let owners: Vec<OwnerReference> = node
                 .owners()
                 .iter()

@@ -123,13 +123,15 @@ impl OwnershipGraph {
 
     /// Waiting objects that only wait for each other, of which this is one; empty if it is not.
     pub fn knot(&self, uid: &Uid) -> BTreeSet<Uid> {
-        let forward = self.reach(uid, |at| {
+        let blockers = |at: &Uid| {
             self.blockers(at)
                 .map(|(blocker, _)| blocker.clone())
                 .collect()
-        });
-        let is_waiting = |one: &Uid| self.nodes.get(one).is_some_and(Node::is_waiting);
-        if !forward.contains(uid) || !forward.iter().all(is_waiting) {
+        };
+        let Some(forward) = self.reach_waiting(uid, blockers) else {
+            return BTreeSet::new();
+        };
+        if !forward.contains(uid) {
             return BTreeSet::new();
         }
         let backward = self.reach(uid, |at| {
@@ -142,6 +144,23 @@ impl OwnershipGraph {
         } else {
             BTreeSet::new()
         }
+    }
+
+    /// What is reached where all of it waits; most often the first step shows that not all does.
+    fn reach_waiting(&self, from: &Uid, next: impl Fn(&Uid) -> Vec<Uid>) -> Option<BTreeSet<Uid>> {
+        let mut reached = BTreeSet::new();
+        let mut open = vec![from.clone()];
+        while let Some(at) = open.pop() {
+            for uid in next(&at) {
+                if !self.nodes.get(&uid).is_some_and(Node::is_waiting) {
+                    return None;
+                }
+                if reached.insert(uid.clone()) {
+                    open.push(uid);
+                }
+            }
+        }
+        Some(reached)
     }
 
     fn reach(&self, from: &Uid, next: impl Fn(&Uid) -> Vec<Uid>) -> BTreeSet<Uid> {
