@@ -10,7 +10,7 @@ use crate::status::Failure;
 use crate::{discovery, health, list, openapi, reviews, table, verbs, watch};
 use bytes::Bytes;
 use hindsight_core::kind::{KindRef, Version};
-use hindsight_core::object::ObjectKey;
+use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::{
     Actor, Cause, Command, GroupResource, Intent, Request as Origin, State, Time,
 };
@@ -217,7 +217,15 @@ impl Asked {
     pub(crate) fn key(&self) -> ObjectKey {
         let namespace = self.place.namespace.as_deref().unwrap_or_default();
         let name = self.place.name.as_deref().unwrap_or_default();
-        ObjectKey::new(self.kind.resource.clone(), namespace, name)
+        ObjectKey::new(self.kind.stored_under(), namespace, name)
+    }
+
+    /// The version as commands name it: with its group where another one stores the objects.
+    pub(crate) fn form(&self) -> Name {
+        if self.kind.stored_under() == self.kind.resource {
+            return self.version.name.clone();
+        }
+        self.kind.api_version(&self.version.name).into()
     }
 }
 

@@ -45,7 +45,7 @@ impl Selection {
             .clone()
             .filter(|namespace| !namespace.is_empty());
         Ok(Self {
-            resource: asked.kind.resource.clone(),
+            resource: asked.kind.stored_under(),
             namespace,
             labels,
             fields,
@@ -214,7 +214,7 @@ pub(crate) fn render(asked: &Asked, page: &Page) -> Response<ApiBody> {
         View::Metadata => {
             let items: Vec<Value> = items
                 .iter()
-                .map(|object| table::metadata_only(object))
+                .map(|object| table::metadata_only(asked, object))
                 .collect();
             let list = json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
                 "metadata": metadata, "items": items});

@@ -8,6 +8,7 @@ mod jsonpath;
 use crate::handler::Asked;
 use crate::respond::View;
 use crate::status::Failure;
+use crate::verbs::document as in_version;
 use cells::cells;
 use columns::columns;
 use hindsight_core::Object;
@@ -50,8 +51,8 @@ pub(crate) fn of(asked: &Asked, objects: &[&Object], envelope: Envelope) -> Valu
         let document = object.document();
         let shown = match include {
             "None" => Value::Null,
-            "Object" => document.clone(),
-            _ => metadata_only(object),
+            "Object" => in_version(asked, object),
+            _ => metadata_only(asked, object),
         };
         json!({"cells": cells(&columns, &document, now), "object": shown})
     };
@@ -73,8 +74,8 @@ pub(crate) fn of(asked: &Asked, objects: &[&Object], envelope: Envelope) -> Valu
 }
 
 /// `PartialObjectMetadata` of an object.
-pub(crate) fn metadata_only(object: &Object) -> Value {
-    let document = object.document();
+pub(crate) fn metadata_only(asked: &Asked, object: &Object) -> Value {
+    let document = in_version(asked, object);
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
         "metadata": document.get("metadata")})
 }

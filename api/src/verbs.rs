@@ -16,7 +16,7 @@ use crate::respond::{self, View};
 use crate::status::Failure;
 use crate::{table, wait};
 use bytes::Bytes;
-use hindsight_core::{Object, Rejection, scale::scale_of};
+use hindsight_core::{Object, Rejection, convert, scale::scale_of};
 use http::{Method, Response};
 use serde_json::Value;
 use std::sync::Arc;
@@ -65,7 +65,7 @@ pub(crate) fn show(
     }
     Ok(match asked.accept.view {
         View::Object => respond::json_bytes(code, in_version(asked, object), syntax),
-        View::Metadata => respond::json(code, &table::metadata_only(object), syntax),
+        View::Metadata => respond::json(code, &table::metadata_only(asked, object), syntax),
         View::Table => {
             let table = table::of(asked, &[object], table::Envelope::default());
             respond::json(code, &table, syntax)
@@ -75,13 +75,22 @@ pub(crate) fn show(
 
 /// The body in the requested version; the stored bytes where that is the stored one.
 pub(crate) fn in_version(asked: &Asked, object: &Object) -> Bytes {
-    let wanted = asked.kind.api_version(&asked.version.name);
-    if *object.type_meta.api_version == *wanted {
+    if is_stored_version(asked, object) {
         return object.body.clone();
     }
-    let mut document = object.document();
-    if let Some(root) = document.as_object_mut() {
-        root.insert("apiVersion".into(), Value::from(wanted));
-    }
+    let document = document(asked, object);
     serde_json::to_vec(&document).unwrap_or_default().into()
+}
+
+/// The same as a document.
+pub(crate) fn document(asked: &Asked, object: &Object) -> Value {
+    let mut document = object.document();
+    if !is_stored_version(asked, object) {
+        convert::from_storage(&asked.kind, &asked.version, &mut document);
+    }
+    document
+}
+
+fn is_stored_version(asked: &Asked, object: &Object) -> bool {
+    *object.type_meta.api_version == *asked.kind.api_version(&asked.version.name)
 }

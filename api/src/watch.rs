@@ -256,7 +256,7 @@ impl Watch {
     fn event(&mut self, kind: &str, object: &Object) -> Bytes {
         let body = match self.asked.accept.view {
             View::Object => in_version(&self.asked, object),
-            View::Metadata => table::metadata_only(object).to_string().into(),
+            View::Metadata => table::metadata_only(&self.asked, object).to_string().into(),
             View::Table => {
                 let headings = std::mem::take(&mut self.headings);
                 let metadata = json!({"resourceVersion": object.revision.to_string()});

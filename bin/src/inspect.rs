@@ -32,7 +32,7 @@ impl Filter {
             return Ok(None);
         };
         let kind = kind(state, text).ok_or_else(|| Unanswered::UnknownKind(text.clone()))?;
-        Ok(Some(kind.resource.clone()))
+        Ok(Some(kind.stored_under()))
     }
 }
 
@@ -118,7 +118,7 @@ pub(crate) fn why(
     let wanted = filter.namespace.as_deref().unwrap_or("default");
     let namespace = if kind.is_namespaced() { wanted } else { "" };
     let name = filter.name.as_deref().unwrap_or_default();
-    let key = ObjectKey::new(kind.resource.clone(), namespace, name);
+    let key = ObjectKey::new(kind.stored_under(), namespace, name);
     let version = kind.storage_version().map_or("", |version| &version.name);
     let subject = Subject {
         api_version: kind.api_version(version),
@@ -138,7 +138,7 @@ pub(crate) fn objects(state: &State, filter: &Filter) -> Result<Value, Unanswere
     let namespace = filter.namespace.as_deref().filter(|_| kind.is_namespaced());
     let named = |name: &str| filter.name.as_deref().is_none_or(|wanted| wanted == name);
     let items: Vec<Value> = state
-        .list(&kind.resource, namespace)
+        .list(&kind.stored_under(), namespace)
         .filter(|object| named(&object.key.name))
         .map(|object| object.document())
         .collect();

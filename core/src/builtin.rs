@@ -56,21 +56,30 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
             Scope::Namespaced
         },
         strategy: strategy(flags, subresources.contains(&Subresource::Status)),
-        versions: versions(group, &subresources),
+        versions: versions(group, plural, &subresources),
         origin: Origin::Builtin,
     })
 }
 
-fn versions(group: &Group, subresources: &[Subresource]) -> Vec<Version> {
-    vec![Version {
-        name: group.version.into(),
+/// Group, resource and version of what is served in another form beside the stored one.
+const ALSO_SERVED: &[(&str, &str, &str)] = &[("autoscaling", "horizontalpodautoscalers", "v1")];
+
+fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Version> {
+    let version = |name: &str, storage: bool| Version {
+        name: name.into(),
         served: true,
-        storage: true,
+        storage,
         subresources: subresources.to_vec(),
         columns: Vec::new(),
         selectable_fields: Vec::new(),
         deprecation_warning: None,
-    }]
+    };
+    let also = ALSO_SERVED
+        .iter()
+        .filter(|(of, resource, _)| (*of, *resource) == (group.group, plural));
+    std::iter::once(version(group.version, true))
+        .chain(also.map(|(_, _, name)| version(name, false)))
+        .collect()
 }
 
 fn strategy(flags: &str, status_apart: bool) -> Strategy {

@@ -42,7 +42,7 @@ pub fn owner_key(
         Scope::Namespaced => &dependent.key.namespace,
     };
     Some(ObjectKey::new(
-        kind.resource.clone(),
+        kind.stored_under(),
         namespace,
         &reference.name,
     ))

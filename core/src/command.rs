@@ -99,7 +99,7 @@ pub struct Target {
 pub struct Create {
     /// Resource, namespace, and the name from the body (empty with `generateName`).
     pub key: ObjectKey,
-    /// Version of the API that the body is in.
+    /// Version of the API that the body is in; with its group where another group stores it.
     pub version: Name,
     /// The object as sent.
     pub object: Value,
@@ -112,7 +112,7 @@ pub struct Create {
 pub struct Update {
     /// Where it is; preconditions come from the body.
     pub key: ObjectKey,
-    /// Version of the API that the body is in.
+    /// Version of the API that the body is in; with its group where another group stores it.
     pub version: Name,
     /// Empty, or `status`, `scale`, `finalize`, `approval`.
     pub subresource: Name,

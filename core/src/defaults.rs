@@ -78,6 +78,7 @@ persistentvolumes spec/persistentVolumeReclaimPolicy "Retain"
 storageclasses reclaimPolicy "Delete"
 storageclasses volumeBindingMode "Immediate"
 horizontalpodautoscalers spec/minReplicas 1
+horizontalpodautoscalers spec/metrics [{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":80}}}]
 rolebindings roleRef/apiGroup "rbac.authorization.k8s.io"
 clusterrolebindings roleRef/apiGroup "rbac.authorization.k8s.io"
 networkpolicies spec/ingress/*/ports/*/protocol "TCP"

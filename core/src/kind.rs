@@ -6,6 +6,7 @@ mod registry;
 pub use names::{GroupResource, GroupVersionKind};
 pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds};
 
+use crate::convert;
 use crate::object::{Name, Uid};
 use std::sync::Arc;
 
@@ -182,6 +183,11 @@ impl Kind {
         self.versions
             .iter()
             .find(|candidate| candidate.served && &*candidate.name == version)
+    }
+
+    /// The resource that objects are stored under; for events of either group the core one.
+    pub fn stored_under(&self) -> GroupResource {
+        convert::storage_of(&self.resource)
     }
 
     /// `v1` or `group/v1`.

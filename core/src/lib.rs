@@ -5,6 +5,7 @@
 pub mod builtin;
 pub mod classify;
 pub mod command;
+pub mod convert;
 pub mod custom;
 mod decide;
 mod defaults;

@@ -140,6 +140,12 @@ pub(super) const KINDS: &[Row] = &[
     ),
     (
         "autoscaling",
+        "v1",
+        "HorizontalPodAutoscaler",
+        generate::<api::autoscaling::v1::HorizontalPodAutoscaler>,
+    ),
+    (
+        "autoscaling",
         "v2",
         "HorizontalPodAutoscaler",
         generate::<api::autoscaling::v2::HorizontalPodAutoscaler>,

@@ -1,7 +1,7 @@
 //! `delete`: options from the body or from the query, never from both.
 
+use super::show;
 use super::write::as_stored;
-use super::{in_version, show};
 use crate::body::{ApiBody, decode};
 use crate::handler::{Api, Asked};
 use crate::params::Params;
@@ -65,7 +65,7 @@ async fn carry_out(
                 .commits
                 .last()
                 .map_or(object.revision, |commit| commit.revision);
-            show(asked, 200, &with_revision(asked, object, revision))
+            show(asked, 200, &with_revision(object, revision))
         }
         outcome => {
             let code = if options.orphan_dependents == Some(false) {
@@ -265,9 +265,8 @@ fn success(asked: &Asked, object: &Object) -> Value {
 }
 
 /// The last version as it was removed: with the revision of its removal.
-fn with_revision(asked: &Asked, object: &Object, revision: Revision) -> Object {
-    let mut document: Value =
-        serde_json::from_slice(&in_version(asked, object)).unwrap_or_default();
+fn with_revision(object: &Object, revision: Revision) -> Object {
+    let mut document = object.document();
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("resourceVersion".into(), revision.to_string().into());
     }

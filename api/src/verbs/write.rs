@@ -37,7 +37,7 @@ pub(crate) async fn create(
     let object = document(asked, &body, &mut noted)?;
     let intent = Intent::Create(Create {
         key: namespaced(asked, &object)?,
-        version: asked.version.name.clone(),
+        version: asked.form(),
         object,
         validation,
     });
@@ -58,7 +58,7 @@ pub(crate) async fn update(
     let object = document(asked, &body, &mut noted)?;
     let intent = Intent::Update(Update {
         key: asked.key(),
-        version: asked.version.name.clone(),
+        version: asked.form(),
         subresource: asked.place.subresource.as_str().into(),
         object,
         validation,
@@ -94,7 +94,7 @@ pub(crate) async fn patch(
     };
     let intent = Intent::Patch(PatchObject {
         key: asked.key(),
-        version: asked.version.name.clone(),
+        version: asked.form(),
         subresource: asked.place.subresource.as_str().into(),
         patch,
         validation,

@@ -13,7 +13,7 @@ use crate::command::Create;
 use crate::kind::{GroupResource, Kind, Origin, Version};
 use crate::object::{Name, ObjectKey, Uid};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, validate};
+use crate::{Decision, Outcome, Rejection, convert, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
     warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
     let key = name::choose(&context, kind, &collection, metadata)?;
     shape(&context, kind, version, &mut document);
-    prepare::to_storage(kind, &mut document);
+    convert::to_storage(kind, version, &mut document);
     let causes = prepare::complete(&context, kind, version, &mut document, None);
     context.refuse(kind, &key.name, causes)?;
     let written = Written {
@@ -90,7 +90,7 @@ fn admit(
         return Err(forbidden(reason.into(), Vec::new()));
     }
     let collection = |namespace: &Name| ObjectKey {
-        resource: kind.resource.clone(),
+        resource: kind.stored_under(),
         namespace: Arc::clone(namespace),
         name: Arc::clone(&key.name),
     };

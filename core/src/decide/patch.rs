@@ -3,7 +3,7 @@
 use super::update::{Change, Precondition, same_version};
 use super::{Context, prepare};
 use crate::command::PatchObject;
-use crate::{Decision, Rejection, patch, scale};
+use crate::{Decision, Rejection, convert, patch, scale};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -18,7 +18,9 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     let live = if is_scale {
         scale::scale_of(version, stored).ok_or_else(missing)?
     } else {
-        stored.document()
+        let mut live = stored.document();
+        convert::from_storage(kind, version, &mut live);
+        live
     };
     let mut next = patch::apply(&live, &intent.patch)?;
     let metadata = prepare::metadata(&mut next)?;

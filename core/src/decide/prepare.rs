@@ -5,7 +5,7 @@ use super::delete::is;
 use super::update::Precondition;
 use crate::command::FieldValidation;
 use crate::custom;
-use crate::kind::{Kind, Version};
+use crate::kind::{GroupResource, Kind, Version};
 use crate::object::Name;
 use crate::rejection::FieldCause;
 use crate::{Rejection, defaults, schema, validate};
@@ -21,7 +21,12 @@ pub(super) fn kind<'a>(
     key: &crate::ObjectKey,
     version: &str,
 ) -> Result<(&'a Arc<Kind>, &'a Version), Rejection> {
-    let found = context.state.kinds.by_resource(&key.resource);
+    // Events may come in the form of the group that does not store them.
+    let (resource, version) = match version.split_once('/') {
+        Some((group, version)) => (GroupResource::new(group, &key.resource.resource), version),
+        None => (key.resource.clone(), version),
+    };
+    let found = context.state.kinds.by_resource(&resource);
     found
         .and_then(|kind| Some((kind, kind.served(version)?)))
         .ok_or_else(|| Rejection::NotFound {
@@ -122,14 +127,6 @@ pub(super) fn complete(
         causes.extend(schema.validate_object(document, old));
     }
     causes
-}
-
-/// Stores what was sent in one version in the version that objects are stored in.
-pub(super) fn to_storage(kind: &Kind, document: &mut Value) {
-    if let (Some(storage), Some(root)) = (kind.storage_version(), document.as_object_mut()) {
-        root.insert("apiVersion".into(), kind.api_version(&storage.name).into());
-        root.insert("kind".into(), Value::from(&*kind.kind));
-    }
 }
 
 /// Empty lists and maps of metadata are absent ones, as in every answer of upstream's.

@@ -15,7 +15,7 @@ use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, validate};
+use crate::{Decision, Outcome, Rejection, convert, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -73,6 +73,7 @@ impl Change<'_> {
         let mut warnings = Vec::new();
         if self.subresource != "scale" {
             warnings = self.prune(&mut sent, from, validation)?;
+            convert::to_storage(self.kind, self.version, &mut sent);
         }
         let mut next = merge::into_stored(self, &old, sent)?;
         let metadata = prepare::metadata(&mut next)?;
@@ -80,7 +81,6 @@ impl Change<'_> {
         let held = &self.stored.meta.finalizers;
         warnings.extend(validate::finalizer_warnings(self.kind, held, metadata));
         let mut causes = self.repair(metadata, from);
-        prepare::to_storage(self.kind, &mut next);
         self.shape(&old, &mut next);
         causes.extend(prepare::complete(
             &self.context,

@@ -167,7 +167,6 @@ mod tests {
         let pod = json!({"spec": {"nodeName": "n"}, "status": {"phase": "Running", "podIPs": [{"ip": "1.2.3.4"}]}});
         let job = json!({"status": {"succeeded": 2}});
         let event = json!({"involvedObject": {"name": "p"}, "reportingComponent": "c"});
-        let new_event = json!({"regarding": {"name": "p"}, "reportingController": "c"});
         let none = json!({});
         for (group, resource, body, selector, expected) in [
             (
@@ -203,7 +202,7 @@ mod tests {
             (
                 "events.k8s.io",
                 "events",
-                &new_event,
+                &event,
                 "regarding.name=p,reportingController=c",
                 true,
             ),

@@ -1,6 +1,6 @@
 //! Updates and patches, through `decide` and `apply`.
 
-use crate::command::Patch;
+use crate::command::{FieldValidation, Intent, Patch, PatchObject};
 use crate::testing::World;
 use crate::{Event, Outcome, Rejection};
 use serde_json::{Value, json};
@@ -250,5 +250,30 @@ fn a_pod_is_bound_once_and_to_a_node() {
         refused,
         "Operation cannot be fulfilled on pods/binding \"p\": pod p is already \
         assigned to node \"n\""
+    );
+}
+
+#[test]
+fn a_patch_in_another_form_changes_the_stored_one() {
+    let mut world = World::new();
+    let spec = json!({"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3});
+    let resource = "horizontalpodautoscalers";
+    let scaler = json!({"metadata": {"name": "a"}, "spec": spec});
+    world.create(resource, scaler).expect("created");
+    let patch = Patch::Merge(json!({"spec": {"targetCPUUtilizationPercentage": 70}}));
+    let intent = PatchObject {
+        key: world.key(resource, "a"),
+        version: "v1".into(),
+        subresource: "".into(),
+        patch,
+        validation: FieldValidation::Strict,
+    };
+    let patched = world.run(Intent::Patch(intent)).expect("patched");
+    let document = patched.outcome.object().document();
+    assert_eq!(document["apiVersion"], "autoscaling/v2");
+    let target = &document["spec"]["metrics"][0]["resource"]["target"];
+    assert_eq!(
+        *target,
+        json!({"type": "Utilization", "averageUtilization": 70})
     );
 }

@@ -1,0 +1,291 @@
+//! Autoscalers: `autoscaling/v1` knows one metric, the CPU; the rest rides in annotations, in the
+//! shapes that v1 had for it. Source: `pkg/apis/autoscaling/v1/conversion.go`.
+
+use serde_json::{Map, Value, json};
+
+type Members = Map<String, Value>;
+/// A path in v1, and the same in v2.
+type Paths = &'static [(&'static str, &'static str)];
+
+const PREFIX: &str = "autoscaling.alpha.kubernetes.io/";
+
+/// Each type of metric: its member, and the fields within, of a specification and of a status.
+const SOURCES: [(&str, Paths, Paths); 5] = [
+    (
+        "resource",
+        &[
+            ("name", "name"),
+            ("targetAverageUtilization", "target/averageUtilization"),
+            ("targetAverageValue", "target/averageValue"),
+        ],
+        &[
+            ("name", "name"),
+            ("currentAverageUtilization", "current/averageUtilization"),
+            ("currentAverageValue", "current/averageValue"),
+        ],
+    ),
+    (
+        "containerResource",
+        &[
+            ("name", "name"),
+            ("container", "container"),
+            ("targetAverageUtilization", "target/averageUtilization"),
+            ("targetAverageValue", "target/averageValue"),
+        ],
+        &[
+            ("name", "name"),
+            ("container", "container"),
+            ("currentAverageUtilization", "current/averageUtilization"),
+            ("currentAverageValue", "current/averageValue"),
+        ],
+    ),
+    (
+        "pods",
+        &[
+            ("metricName", "metric/name"),
+            ("selector", "metric/selector"),
+            ("targetAverageValue", "target/averageValue"),
+        ],
+        &[
+            ("metricName", "metric/name"),
+            ("selector", "metric/selector"),
+            ("currentAverageValue", "current/averageValue"),
+        ],
+    ),
+    (
+        "object",
+        &[
+            ("target", "describedObject"),
+            ("metricName", "metric/name"),
+            ("selector", "metric/selector"),
+            ("targetValue", "target/value"),
+            ("averageValue", "target/averageValue"),
+        ],
+        &[
+            ("target", "describedObject"),
+            ("metricName", "metric/name"),
+            ("selector", "metric/selector"),
+            ("currentValue", "current/value"),
+            ("averageValue", "current/averageValue"),
+        ],
+    ),
+    (
+        "external",
+        &[
+            ("metricName", "metric/name"),
+            ("metricSelector", "metric/selector"),
+            ("targetValue", "target/value"),
+            ("targetAverageValue", "target/averageValue"),
+        ],
+        &[
+            ("metricName", "metric/name"),
+            ("metricSelector", "metric/selector"),
+            ("currentValue", "current/value"),
+            ("currentAverageValue", "current/averageValue"),
+        ],
+    ),
+];
+
+/// What a target says, by the field that says it.
+const TARGET_TYPES: [(&str, &str); 3] = [
+    ("averageUtilization", "Utilization"),
+    ("averageValue", "AverageValue"),
+    ("value", "Value"),
+];
+
+pub(super) fn to_v2(object: &mut Members) {
+    let metrics = take_annotation(object, "metrics");
+    let behavior = take_annotation(object, "behavior");
+    let current = take_annotation(object, "current-metrics");
+    let conditions = take_annotation(object, "conditions");
+    if let Some(spec) = member(object, "spec") {
+        let cpu = spec.remove("targetCPUUtilizationPercentage");
+        let cpu = cpu.filter(|cpu| !cpu.is_null()).map(|cpu| {
+            json!({"type": "Resource", "resource": {"name": "cpu",
+                "target": {"type": "Utilization", "averageUtilization": cpu}}})
+        });
+        let rest = items(metrics)
+            .into_iter()
+            .map(|metric| newer(metric, |source| source.1));
+        let metrics: Vec<Value> = cpu.into_iter().chain(rest).collect();
+        put(
+            spec,
+            "metrics",
+            Some(metrics)
+                .filter(|list| !list.is_empty())
+                .map(Value::Array),
+        );
+        put(spec, "behavior", behavior);
+    }
+    let metrics = items(current)
+        .into_iter()
+        .map(|metric| newer(metric, |source| source.2));
+    let metrics: Vec<Value> = metrics.collect();
+    let status = member(object, "status");
+    let Some(status) = status else { return };
+    let cpu = status.remove("currentCPUUtilizationPercentage");
+    let cpu = cpu
+        .filter(|cpu| metrics.is_empty() && !cpu.is_null())
+        .map(|cpu| {
+            json!([{"type": "Resource", "resource": {"name": "cpu",
+            "current": {"averageUtilization": cpu}}}])
+        });
+    let metrics = Some(metrics).filter(|list| !list.is_empty());
+    put(status, "currentMetrics", metrics.map(Value::Array).or(cpu));
+    put(status, "conditions", conditions);
+}
+
+pub(super) fn to_v1(object: &mut Members) {
+    let mut notes = Vec::new();
+    if let Some(spec) = member(object, "spec") {
+        let mut metrics = items(spec.remove("metrics"));
+        if let Some(at) = metrics
+            .iter()
+            .position(|metric| utilization(metric, "target").is_some())
+        {
+            let cpu = metrics.remove(at);
+            put(
+                spec,
+                "targetCPUUtilizationPercentage",
+                utilization(&cpu, "target"),
+            );
+        }
+        let older = metrics
+            .into_iter()
+            .map(|metric| older(metric, |source| source.1));
+        notes.push(("metrics", older.collect()));
+        notes.push(("behavior", spec.remove("behavior").unwrap_or_default()));
+    }
+    if let Some(status) = member(object, "status") {
+        let metrics = items(status.remove("currentMetrics"));
+        let cpu = metrics
+            .iter()
+            .find_map(|metric| utilization(metric, "current"));
+        put(status, "currentCPUUtilizationPercentage", cpu);
+        let older = metrics
+            .into_iter()
+            .map(|metric| older(metric, |source| source.2));
+        notes.push(("current-metrics", older.collect()));
+        notes.push((
+            "conditions",
+            status.remove("conditions").unwrap_or_default(),
+        ));
+    }
+    for (name, value) in notes {
+        annotate(object, name, &value);
+    }
+}
+
+/// The part of the CPU, if that is what a metric is about.
+fn utilization(metric: &Value, side: &str) -> Option<Value> {
+    let source = metric
+        .get("resource")
+        .filter(|source| source.get("name") == Some(&json!("cpu")))?;
+    let value = source.get(side)?.get("averageUtilization")?;
+    Some(value.clone()).filter(|value| !value.is_null())
+}
+
+type Source = (&'static str, Paths, Paths);
+
+fn newer(metric: Value, side: fn(&Source) -> Paths) -> Value {
+    let mut metric = moved(metric, side, |(v1, v2)| (v1, v2));
+    for source in metric.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        let target = source.get_mut("target").and_then(Value::as_object_mut);
+        let Some(target) = target else { continue };
+        let said = TARGET_TYPES
+            .iter()
+            .find(|(name, _)| target.contains_key(*name));
+        if let Some((_, name)) = said {
+            target.insert("type".into(), json!(name));
+        }
+    }
+    metric
+}
+
+fn older(metric: Value, side: fn(&Source) -> Paths) -> Value {
+    moved(metric, side, |(v1, v2)| (v2, v1))
+}
+
+/// A metric with the fields of its source at their other paths.
+fn moved(
+    mut metric: Value,
+    side: fn(&Source) -> Paths,
+    direction: fn((&'static str, &'static str)) -> (&'static str, &'static str),
+) -> Value {
+    for source in &SOURCES {
+        let Some(old) = metric.get_mut(source.0).filter(|old| old.is_object()) else {
+            continue;
+        };
+        let mut new = json!({});
+        for (from, to) in side(source).iter().copied().map(direction) {
+            if let Some(value) = old.pointer(&format!("/{from}")) {
+                insert(&mut new, to, value.clone());
+            }
+        }
+        *old = new;
+    }
+    metric
+}
+
+fn insert(document: &mut Value, path: &str, value: Value) {
+    let (parent, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let Some(mut members) = document.as_object_mut() else {
+        return;
+    };
+    if !parent.is_empty() {
+        let inner = members.entry(parent).or_insert_with(|| json!({}));
+        let Some(inner) = inner.as_object_mut() else {
+            return;
+        };
+        members = inner;
+    }
+    members.insert(name.into(), value);
+}
+
+fn member<'a>(object: &'a mut Members, name: &str) -> Option<&'a mut Members> {
+    object.get_mut(name).and_then(Value::as_object_mut)
+}
+
+fn items(list: Option<Value>) -> Vec<Value> {
+    match list {
+        Some(Value::Array(items)) => items,
+        _ => Vec::new(),
+    }
+}
+
+fn put(members: &mut Members, name: &str, value: Option<Value>) {
+    if let Some(value) = value {
+        members.insert(name.into(), value);
+    }
+}
+
+/// What v1 cannot say, as the text of an annotation; nothing is not said.
+fn annotate(object: &mut Members, name: &str, value: &Value) {
+    let nothing = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+    let Some(metadata) = member(object, "metadata").filter(|_| !nothing) else {
+        return;
+    };
+    let annotations = metadata.entry("annotations").or_insert_with(|| json!({}));
+    if annotations.is_null() {
+        *annotations = json!({});
+    }
+    if let Some(annotations) = annotations.as_object_mut() {
+        annotations.insert(format!("{PREFIX}{name}"), value.to_string().into());
+    }
+}
+
+/// An annotation's value; one that is not JSON stays where it is.
+fn take_annotation(object: &mut Members, name: &str) -> Option<Value> {
+    let metadata = member(object, "metadata")?;
+    let annotations = member(metadata, "annotations")?;
+    let key = format!("{PREFIX}{name}");
+    let value = serde_json::from_str(annotations.get(&key)?.as_str()?).ok()?;
+    annotations.remove(&key);
+    if annotations.is_empty() {
+        metadata.remove("annotations");
+    }
+    Some(value)
+}
+
+#[cfg(test)]
+mod tests;

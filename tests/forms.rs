@@ -1,0 +1,179 @@
+//! Kinds that are served in several forms: each reads what another wrote, in its own.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight::{Config, ControlPlane};
+use hindsight_tests::http::Client;
+use hindsight_tests::server::Server;
+use serde_json::{Value, json};
+
+const JSON: &str = "application/json";
+const MERGE: &str = "application/merge-patch+json";
+const V1: &str = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers";
+const V2: &str = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers";
+const EVENTS: &str = "/api/v1/namespaces/default/events";
+const NEW_EVENTS: &str = "/apis/events.k8s.io/v1/namespaces/default/events";
+
+fn client() -> Client {
+    let plane = ControlPlane::open(Config::default()).expect("it opens");
+    Client::new(&plane)
+}
+
+fn send(client: &Client, method: &str, path: &str, body: &Value) -> Value {
+    let media = if method == "PATCH" { MERGE } else { JSON };
+    let answer = client.send(method, path, media, &body.to_string());
+    assert!((200..300).contains(&answer.code), "{}", answer.text);
+    answer.json()
+}
+
+fn read(client: &Client, path: &str) -> Value {
+    let answer = client.send("GET", path, "", "");
+    assert_eq!(answer.code, 200, "{}", answer.text);
+    answer.json()
+}
+
+/// The objects that a watch begins with.
+fn watched(client: &Client, path: &str) -> Value {
+    let path = format!("{path}?watch=true&timeoutSeconds=1");
+    let answer = client.send("GET", &path, "", "");
+    let first = answer.text.lines().next().expect("an event");
+    serde_json::from_str::<Value>(first).expect("JSON")["object"].clone()
+}
+
+fn scaler(spec: Value) -> Value {
+    let mut object = json!({"metadata": {"name": "a"},
+        "spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3}});
+    for (name, value) in spec.as_object().expect("members") {
+        object["spec"][name] = value.clone();
+    }
+    object
+}
+
+#[test]
+fn an_autoscaler_of_v1_is_one_of_v2_with_a_metric_of_the_cpu() {
+    let client = client();
+    let object = scaler(json!({"targetCPUUtilizationPercentage": 60}));
+    let created = send(&client, "POST", V1, &object);
+    assert_eq!(created["apiVersion"], "autoscaling/v1");
+    assert_eq!(created["spec"]["targetCPUUtilizationPercentage"], 60);
+    assert_eq!(
+        created["spec"]["minReplicas"], 1,
+        "defaults are v1's as well"
+    );
+    let metric = json!([{"type": "Resource", "resource": {"name": "cpu",
+        "target": {"type": "Utilization", "averageUtilization": 60}}}]);
+    for read in [
+        read(&client, &format!("{V2}/a")),
+        read(&client, V2)["items"][0].clone(),
+        watched(&client, V2),
+    ] {
+        assert_eq!(read["apiVersion"], "autoscaling/v2");
+        assert_eq!(read["spec"]["metrics"], metric);
+        assert_eq!(read["spec"].get("targetCPUUtilizationPercentage"), None);
+    }
+}
+
+#[test]
+fn an_autoscaler_of_v2_is_read_and_written_through_v1_without_loss() {
+    let client = client();
+    let pods = json!({"type": "Pods", "pods": {"metric": {"name": "m"},
+        "target": {"type": "AverageValue", "averageValue": "10"}}});
+    let created = send(&client, "POST", V2, &scaler(json!({"metrics": [pods]})));
+    let mut old = read(&client, &format!("{V1}/a"));
+    let notes = &old["metadata"]["annotations"];
+    let note = &notes["autoscaling.alpha.kubernetes.io/metrics"];
+    assert!(note.as_str().expect("a text").contains("metricName"));
+    assert_eq!(read(&client, V1)["items"][0], old);
+    assert_eq!(watched(&client, V1), old);
+    old["spec"]["maxReplicas"] = json!(5);
+    let updated = send(&client, "PUT", &format!("{V1}/a"), &old);
+    assert_eq!(updated["apiVersion"], "autoscaling/v1");
+    let patch = json!({"spec": {"targetCPUUtilizationPercentage": 7}});
+    send(&client, "PATCH", &format!("{V1}/a"), &patch);
+    let new = read(&client, &format!("{V2}/a"));
+    assert_eq!(new["metadata"].get("annotations"), None);
+    assert_eq!(new["spec"]["maxReplicas"], 5);
+    let metrics = new["spec"]["metrics"].as_array().expect("a list");
+    assert_eq!(metrics.len(), 2);
+    assert_eq!(metrics[1], created["spec"]["metrics"][0]);
+}
+
+#[test]
+fn the_events_of_both_groups_are_the_same_objects() {
+    let client = client();
+    let event = json!({"metadata": {"name": "e"}, "note": "said", "reason": "Because",
+        "action": "Act", "type": "Normal", "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": "example.com/c", "reportingInstance": "c-0",
+        "regarding": {"kind": "Pod", "namespace": "default", "name": "p"}});
+    let created = send(&client, "POST", NEW_EVENTS, &event);
+    assert_eq!(created["apiVersion"], "events.k8s.io/v1");
+    let core = read(&client, &format!("{EVENTS}/e"));
+    assert_eq!(core["apiVersion"], "v1");
+    assert_eq!(
+        (&core["message"], &core["note"]),
+        (&json!("said"), &Value::Null)
+    );
+    assert_eq!(core["involvedObject"]["name"], "p");
+    assert_eq!(core["metadata"], created["metadata"]);
+    let of = |path: &str, selector: &str| {
+        let list = read(&client, &format!("{path}?fieldSelector={selector}"));
+        list["items"].as_array().map_or(0, Vec::len)
+    };
+    assert_eq!(of(NEW_EVENTS, "regarding.name%3Dp"), 1);
+    assert_eq!(of(EVENTS, "involvedObject.name%3Dp"), 1);
+    assert_eq!(of(EVENTS, "involvedObject.name%3Dq"), 0);
+    let series = json!({"series": {"count": 2, "lastObservedTime": "2026-01-01T00:00:01.000000Z"}});
+    send(&client, "PATCH", &format!("{EVENTS}/e"), &series);
+    let new = watched(&client, NEW_EVENTS);
+    assert_eq!(
+        (&new["series"]["count"], &new["note"]),
+        (&json!(2), &json!("said"))
+    );
+    send(&client, "DELETE", NEW_EVENTS, &json!({}));
+    assert_eq!(read(&client, EVENTS)["items"], json!([]));
+}
+
+#[test]
+fn kubectl_reads_every_form() {
+    let server = Server::start();
+    let manifest = json!({"apiVersion": "autoscaling/v1", "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "a"}, "spec": {"maxReplicas": 2,
+        "scaleTargetRef": {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}}});
+    server.kubectl_with(&["apply", "-f", "-"], &manifest.to_string());
+    let event = json!({"apiVersion": "events.k8s.io/v1", "kind": "Event",
+        "metadata": {"name": "e", "namespace": "default"}, "note": "all is well",
+        "reason": "Because", "action": "Act", "type": "Normal",
+        "eventTime": "2026-01-01T00:00:00.000000Z", "reportingController": "example.com/c",
+        "reportingInstance": "c-0", "regarding": {"kind": "Pod", "name": "p"}});
+    server.kubectl_with(&["create", "-f", "-"], &event.to_string());
+    for (arguments, expected) in [
+        (
+            "get horizontalpodautoscalers.v1.autoscaling a -o jsonpath={.spec.targetCPUUtilizationPercentage}",
+            "80",
+        ),
+        (
+            "get horizontalpodautoscalers.v2.autoscaling a -o jsonpath={.spec.metrics[0].resource.name}",
+            "cpu",
+        ),
+        ("get hpa.v1.autoscaling", "NAME"),
+        (
+            "explain --api-version=autoscaling/v1 hpa.spec",
+            "targetCPUUtilizationPercentage",
+        ),
+        ("explain --api-version=autoscaling/v2 hpa.spec", "metrics"),
+        ("get events", "all is well"),
+        (
+            "get events.events.k8s.io -o jsonpath={.items[0].note}",
+            "all is well",
+        ),
+        ("events", "all is well"),
+        ("api-versions", "autoscaling/v1\nautoscaling/v2\n"),
+    ] {
+        let words: Vec<&str> = arguments.split(' ').collect();
+        let shown = server.kubectl(&words);
+        assert!(shown.contains(expected), "{arguments}: {shown}");
+    }
+}
