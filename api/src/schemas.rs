@@ -28,7 +28,8 @@ struct Schemas {
 
 impl BuiltinSchemas for Schemas {
     fn schema(&self, kind: &GroupVersionKind) -> Option<Arc<Schema>> {
-        let (_, document) = document(&kind.group, &kind.version, &kind.kind)?;
+        let (name, mut document) = document(&kind.group, &kind.version, &kind.kind)?;
+        merges::annotate(&name, &mut document);
         let mut definitions = self
             .definitions
             .lock()

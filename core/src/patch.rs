@@ -8,13 +8,19 @@ mod tests;
 
 use crate::Rejection;
 use crate::command::Patch;
+use crate::schema::{Schema, any_object};
 use serde_json::Value;
 
-/// The live document with the patch applied.
-pub fn apply(live: &Value, patch: &Patch) -> Result<Value, Rejection> {
+pub(crate) use strategic::unreadable;
+
+/// The live document with the patch applied. Without a schema only metadata is known to have lists
+/// that merge.
+pub fn apply(live: &Value, patch: &Patch, schema: Option<&Schema>) -> Result<Value, Rejection> {
     match patch {
         Patch::Json(operations) => json::apply(live, operations),
         Patch::Merge(change) => merge::apply(live, change),
-        Patch::Strategic(change) => strategic::apply(live, change),
+        Patch::Strategic(change) => {
+            strategic::apply(live, change, schema.unwrap_or_else(|| any_object()))
+        }
     }
 }

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use format::Format;
-pub(crate) use metadata::{metadata_causes, object_meta};
+pub(crate) use metadata::{any_object, metadata_causes, object_meta};
 pub use parse::parse;
 pub(crate) use path::Path;
 pub(crate) use pattern::{PATTERNS_MAX, compile as compile_pattern};
@@ -60,6 +60,8 @@ pub struct Schema {
     pub junctors: Option<Box<Junctors>>,
     /// What makes two items of a list the same.
     pub identity: Identity,
+    /// What a strategic merge does to a list.
+    pub patch: PatchStrategy,
 }
 
 /// Bounds of a value.
@@ -114,6 +116,33 @@ pub enum Identity {
     Set,
     /// No two items may agree in these members.
     Map(Vec<Arc<str>>),
+}
+
+/// `x-kubernetes-patch-strategy`, with the merge key.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum PatchStrategy {
+    /// The new list takes the place of the old one.
+    #[default]
+    Replace,
+    /// Plain values are added unless they are there.
+    Set,
+    /// Items that agree in this member are merged.
+    Key(Arc<str>),
+}
+
+impl PatchStrategy {
+    /// Reads the extensions of a JSON schema.
+    pub fn of(document: &Value) -> Self {
+        let text = |name: &str| document.get(name).and_then(Value::as_str);
+        match (
+            text("x-kubernetes-patch-strategy"),
+            text("x-kubernetes-patch-merge-key"),
+        ) {
+            (Some(strategy), Some(key)) if strategy.starts_with("merge") => Self::Key(key.into()),
+            (Some(strategy), None) if strategy.starts_with("merge") => Self::Set,
+            _ => Self::Replace,
+        }
+    }
 }
 
 impl PartialEq for Schema {

@@ -1,6 +1,7 @@
 //! From JSON schema with definitions to the structural schemas that bodies are checked with.
 
-use hindsight_core::schema::Schema;
+use super::merges;
+use hindsight_core::schema::{PatchStrategy, Schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,6 +58,7 @@ impl Converter {
             items,
             nullable,
             preserve_unknown,
+            patch: PatchStrategy::of(document),
             ..Schema::default()
         })
     }
@@ -69,7 +71,11 @@ impl Converter {
         let opaque = ANYTHING.iter().any(|suffix| name.ends_with(suffix))
             || name.contains("apiextensions.v1.JSONSchemaPropsOr");
         let schema = match definition.filter(|_| !opaque) {
-            Some(definition) => self.convert(definition, root),
+            Some(definition) => {
+                let mut definition = definition.clone();
+                merges::annotate(name, &mut definition);
+                self.convert(&definition, root)
+            }
             None => Arc::new(Schema {
                 preserve_unknown: true,
                 nullable: true,

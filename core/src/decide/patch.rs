@@ -2,7 +2,7 @@
 
 use super::update::{Change, Precondition, same_version};
 use super::{Context, prepare};
-use crate::command::PatchObject;
+use crate::command::{Patch, PatchObject};
 use crate::{Decision, Rejection, convert, patch, scale};
 use serde_json::Value;
 use std::sync::Arc;
@@ -22,7 +22,14 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         convert::from_storage(kind, version, &mut live);
         live
     };
-    let mut next = patch::apply(&live, &intent.patch)?;
+    let schema = context.state.kinds.schema(kind, &version.name);
+    let schema = schema.as_deref().filter(|_| !is_scale);
+    let mut next = patch::apply(&live, &intent.patch, schema)?;
+    if let (Patch::Strategic(change), Some(schema)) = (&intent.patch, schema)
+        && let Some(unreadable) = patch::unreadable(change, &next, schema)
+    {
+        return Err(unreadable);
+    }
     let metadata = prepare::metadata(&mut next)?;
     for (field, expected) in [
         ("name", &intent.key.name),

@@ -1,5 +1,5 @@
 //! RFC 6902, as upstream's library reads it: indices may count from the end, and `replace` of a
-//! missing member adds it.
+//! missing member adds it. The document itself may be tested and replaced, but not added or moved.
 
 use crate::Rejection;
 use serde::Deserialize;
@@ -36,9 +36,7 @@ pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection
     for operation in &operations {
         copied += step(&mut document, operation).ok_or(Rejection::Unprocessable)?;
         if copied > COPIED_BYTES_MAX {
-            return Err(Rejection::TooLarge(
-                "the copies of this patch are too large".into(),
-            ));
+            return Err(Rejection::Unprocessable);
         }
     }
     Ok(document)
@@ -53,7 +51,11 @@ fn step(document: &mut Value, operation: &Operation) -> Option<usize> {
         "replace" => replace(document, &path, operation.value.clone())?,
         "remove" => remove(document, &path).map(drop)?,
         "test" => {
-            let found = get(document, &path).unwrap_or(&Value::Null);
+            let found = if path.is_empty() {
+                &*document
+            } else {
+                get(document, &path)?
+            };
             (*found == operation.value).then_some(())?;
         }
         "move" => {
@@ -61,7 +63,7 @@ fn step(document: &mut Value, operation: &Operation) -> Option<usize> {
             add(document, &path, moved)?;
         }
         "copy" => {
-            let copied = get(document, &from()?).cloned().unwrap_or_default();
+            let copied = get(document, &from()?)?.clone();
             let bytes = copied.to_string().len();
             add(document, &path, copied)?;
             return Some(bytes);
@@ -80,12 +82,22 @@ fn segments(pointer: &str) -> Vec<String> {
         .collect()
 }
 
+/// What a path leads to. A member that is missing reads as null; what should hold it must be there.
 fn get<'a>(document: &'a Value, path: &[String]) -> Option<&'a Value> {
-    path.iter().try_fold(document, |value, token| match value {
+    let (last, parents) = path.split_last()?;
+    let parent = parents.iter().try_fold(document, |value, token| {
+        Some(entry(value, token)?).filter(|value| !value.is_null())
+    })?;
+    let absent = parent.is_object().then_some(&Value::Null);
+    entry(parent, last).or(absent)
+}
+
+fn entry<'a>(value: &'a Value, token: &str) -> Option<&'a Value> {
+    match value {
         Value::Object(members) => members.get(token),
         Value::Array(items) => items.get(index(token, items.len())?),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
-    })
+    }
 }
 
 fn parent<'a>(document: &'a mut Value, path: &'a [String]) -> Option<(&'a mut Value, &'a String)> {
@@ -104,10 +116,6 @@ fn parent<'a>(document: &'a mut Value, path: &'a [String]) -> Option<(&'a mut Va
 }
 
 fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
-    if path.is_empty() {
-        *document = value;
-        return Some(());
-    }
     match parent(document, path)? {
         (Value::Object(members), token) => {
             members.insert(token.clone(), value);
@@ -128,6 +136,7 @@ fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
 
 fn replace(document: &mut Value, path: &[String], value: Value) -> Option<()> {
     if path.is_empty() {
+        (value.is_object() || value.is_array()).then_some(())?;
         *document = value;
         return Some(());
     }

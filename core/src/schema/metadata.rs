@@ -6,10 +6,17 @@ use serde_json::{Value, json};
 use std::sync::LazyLock;
 
 static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| parse(&document()));
+static ANY_OBJECT: LazyLock<Schema> =
+    LazyLock::new(|| parse(&json!({"properties": {"metadata": document()}})));
 
 /// The schema of `ObjectMeta`.
 pub(crate) fn object_meta() -> &'static Schema {
     &OBJECT_META
+}
+
+/// The schema of an object of which nothing but its metadata is known.
+pub(crate) fn any_object() -> &'static Schema {
+    &ANY_OBJECT
 }
 
 /// What is wrong with the types of a document's metadata.
@@ -22,7 +29,6 @@ fn document() -> Value {
     let text = || json!({"type": "string", "nullable": true});
     let flag = || json!({"type": "boolean", "nullable": true});
     let count = || json!({"type": "integer", "nullable": true});
-    let texts = || json!({"type": "array", "items": text(), "nullable": true});
     let map = || json!({"type": "object", "additionalProperties": text(), "nullable": true});
     let any = || json!({"x-kubernetes-preserve-unknown-fields": true, "nullable": true});
     let object =
@@ -36,11 +42,15 @@ fn document() -> Value {
         json!({"manager": text(), "operation": text(), "apiVersion": text(),
         "time": text(), "fieldsType": text(), "fieldsV1": any(), "subresource": text()}),
     );
+    let owners = json!({"type": "array", "items": owner, "nullable": true,
+        "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid"});
+    let finalizers = json!({"type": "array", "items": text(), "nullable": true,
+        "x-kubernetes-patch-strategy": "merge"});
     object(json!({
         "name": text(), "generateName": text(), "namespace": text(), "selfLink": text(),
         "uid": text(), "resourceVersion": text(), "generation": count(),
         "creationTimestamp": text(), "deletionTimestamp": text(),
         "deletionGracePeriodSeconds": count(), "labels": map(), "annotations": map(),
-        "ownerReferences": list(owner), "finalizers": texts(), "managedFields": list(managed),
+        "ownerReferences": owners, "finalizers": finalizers, "managedFields": list(managed),
     }))
 }

@@ -2,7 +2,7 @@
 //! this, and what a definition may say is decided before it is written.
 
 use super::pattern::Patterns;
-use super::{Bounds, Format, Identity, Junctors, Schema};
+use super::{Bounds, Format, Identity, Junctors, PatchStrategy, Schema};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -43,6 +43,7 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
         bounds: bounds(document, patterns),
         junctors: junctors(document, patterns),
         identity: identity(document),
+        patch: PatchStrategy::of(document),
     }
 }
 
