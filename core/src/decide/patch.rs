@@ -23,7 +23,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         live
     };
     let schema = context.state.kinds.schema(kind, &version.name);
-    let schema = schema.as_deref().filter(|_| !is_scale);
+    let schema = schema.map(|schema| &**schema).filter(|_| !is_scale);
     let mut next = patch::apply(&live, &intent.patch, schema)?;
     if let (Patch::Strategic(change), Some(schema)) = (&intent.patch, schema)
         && let Some(unreadable) = patch::unreadable(change, &next, schema)
