@@ -2,9 +2,11 @@
 
 mod ask;
 mod get;
+mod log;
 mod replay;
 mod serve;
 mod show;
+mod why;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
@@ -12,7 +14,8 @@ use std::process::ExitCode;
 
 /// A Kubernetes-compatible control plane whose only truth is an append-only event log.
 ///
-/// Exit codes: 0 done, 1 failed, 2 wrong arguments, 3 not found.
+/// Exit codes: 0 done; 1 failed, and the message says what to do next; 2 wrong arguments; 3 what was
+/// asked for is not, or never was, there.
 #[derive(Debug, Parser)]
 #[command(name = "hindsight", version)]
 pub struct Cli {
@@ -20,14 +23,23 @@ pub struct Cli {
     command: Command,
 }
 
+/// The exit code where nothing is there.
+const NOT_FOUND: u8 = 3;
+
+const COMPLETIONS: &str = "\
+Examples:
+  source <(hindsight completions bash)
+  hindsight completions zsh > \"${fpath[1]}/_hindsight\"
+  hindsight completions fish > ~/.config/fish/completions/hindsight.fish";
+
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Serve the Kubernetes API from a data directory
     Serve(serve::Serve),
     /// Show what happened, newest last
-    Log(ask::Log),
+    Log(log::Log),
     /// Explain why an object is gone, going or there
-    Why(ask::Why),
+    Why(why::Why),
     /// Show objects as they were
     Get(get::Get),
     /// Check every record of a log that no server holds
@@ -35,6 +47,7 @@ enum Command {
     /// Fold the log from its beginning and print the hash of the state
     Replay(replay::Replay),
     /// Print a completion script for a shell
+    #[command(after_help = COMPLETIONS)]
     Completions {
         /// Which shell
         shell: clap_complete::Shell,

@@ -1,6 +1,7 @@
 //! The control plane: log, state, projections and collectors, opened and wired together.
 
 use crate::collectors::{self, Collectors};
+use crate::history::{HistoryIndex, LogHistory};
 use crate::{bootstrap, effects, reply};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
@@ -64,6 +65,7 @@ struct Shared {
     collectors: Mutex<Option<Collectors>>,
     writer: Arc<Writer>,
     reader: Reader,
+    index: HistoryIndex,
     published: Arc<ArcSwap<Published>>,
     changed: watch::Receiver<Revision>,
     builtin: Arc<BuiltinKinds>,
@@ -136,6 +138,7 @@ impl ControlPlane {
             collectors: Mutex::new(collectors),
             writer,
             reader,
+            index: HistoryIndex::default(),
             published,
             changed,
             builtin,
@@ -168,6 +171,11 @@ impl ControlPlane {
     /// Reads the log.
     pub fn reader(&self) -> &Reader {
         &self.shared.reader
+    }
+
+    /// The log as explanations read it.
+    pub fn history(&self) -> LogHistory<'_> {
+        LogHistory::new(&self.shared.reader, &self.shared.index)
     }
 
     /// Tells whenever the state has moved.

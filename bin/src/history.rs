@@ -1,18 +1,120 @@
-//! The log as explanations read it.
+//! The log as explanations read it: what is near is read back, what is far is found by an index.
+
+#[cfg(all(test, feature = "http"))]
+mod tests;
 
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 use hindsight_log::{Error, Reader};
-use hindsight_projector::History;
+use hindsight_projector::{History, Places};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Looks commits up in a log, newest first where a search is needed.
+/// Commits that are read back before the index is asked, and made if need be.
+const NEAR_COMMITS_MAX: usize = 1_024;
+/// Commits that the index knows of, at most; those after are read back as if there was none.
+const INDEXED_COMMITS_MAX: usize = 1 << 24;
+
+/// Where each object is in the log. Empty until a question reaches far back; the next one that does
+/// so adds what was written since. Derived: it may be thrown away at any time.
 #[derive(Debug)]
-pub struct LogHistory<'a>(pub &'a Reader);
+pub struct HistoryIndex {
+    places: Mutex<Places>,
+    near: usize,
+}
+
+impl Default for HistoryIndex {
+    fn default() -> Self {
+        Self::new(NEAR_COMMITS_MAX, INDEXED_COMMITS_MAX)
+    }
+}
+
+impl HistoryIndex {
+    fn new(near: usize, max: usize) -> Self {
+        Self {
+            places: Mutex::new(Places::new(max)),
+            near,
+        }
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what was written since; who asks meanwhile waits for it.
+    fn extend(&self, reader: &Reader) -> Result<(), Error> {
+        let mut places = self.places();
+        for commit in reader.scan(places.covers().next()) {
+            if places.is_full() {
+                break;
+            }
+            places.push(&commit?);
+        }
+        Ok(())
+    }
+}
+
+/// Looks commits up in a log.
+#[derive(Debug)]
+pub struct LogHistory<'a> {
+    reader: &'a Reader,
+    index: &'a HistoryIndex,
+}
+
+impl<'a> LogHistory<'a> {
+    /// A log with the index of it, which grows as it is needed.
+    pub const fn new(reader: &'a Reader, index: &'a HistoryIndex) -> Self {
+        Self { reader, index }
+    }
+
+    /// The last commit that touched this object, of those that the index knows.
+    fn indexed(
+        &self,
+        key: &ObjectKey,
+        touches: impl Fn(&Commit) -> bool,
+        mut until: Revision,
+    ) -> Result<Option<Commit>, Error> {
+        loop {
+            let Some(place) = self.index.places().before(key, until) else {
+                return Ok(None);
+            };
+            if let Some(commit) = self.reader.commit(place)?.filter(&touches) {
+                return Ok(Some(commit));
+            }
+            until = place.previous();
+        }
+    }
+
+    /// Every commit from `from` on, oldest first.
+    pub fn all(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
+        self.reader.scan(from)
+    }
+
+    /// Those of them that touched this object.
+    pub fn touched(
+        &self,
+        key: &ObjectKey,
+        from: Revision,
+    ) -> Result<impl Iterator<Item = Result<Commit, Error>>, Error> {
+        self.index.extend(self.reader)?;
+        let (index, reader, covers) = (self.index, self.reader, self.index.places().covers());
+        let (known, mut next) = (key.clone(), from);
+        let indexed = std::iter::from_fn(move || {
+            let place = index.places().after(&known, next)?;
+            next = place.next();
+            (place <= covers).then(|| reader.commit(place).transpose())?
+        });
+        let rest = self.reader.scan(from.max(covers.next()));
+        let key = key.clone();
+        let touches = move |commit: &Commit| commit.key == key;
+        let all = indexed.chain(rest);
+        Ok(all.filter(move |commit| commit.as_ref().map_or(true, &touches)))
+    }
+}
 
 impl History for LogHistory<'_> {
     type Error = Error;
 
     fn commit(&self, revision: Revision) -> Result<Option<Commit>, Error> {
-        self.0.commit(revision)
+        self.reader.commit(revision)
     }
 
     fn last(
@@ -21,12 +123,22 @@ impl History for LogHistory<'_> {
         uid: Option<&Uid>,
         until: Revision,
     ) -> Result<Option<Commit>, Error> {
-        for commit in self.0.scan_back(until) {
+        let touches =
+            |commit: &Commit| commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid);
+        let mut covers = self.index.places().covers();
+        for (read, commit) in (1..).zip(self.reader.scan_back(until)) {
             let commit = commit?;
-            if commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid) {
+            if commit.revision <= covers {
+                break;
+            }
+            if touches(&commit) {
                 return Ok(Some(commit));
             }
+            if read == self.index.near {
+                self.index.extend(self.reader)?;
+                covers = self.index.places().covers();
+            }
         }
-        Ok(None)
+        self.indexed(key, touches, until.min(covers))
     }
 }

@@ -1,12 +1,16 @@
 //! Questions about the log, answered as documents: the same for the command line on a directory
 //! and for the server that holds one.
 
+mod log;
+
 use crate::history::LogHistory;
 use hindsight_core::kind::KindRef;
-use hindsight_core::{Commit, Event, GroupResource, ObjectKey, Revision, State, Uid};
-use hindsight_log::{Error, Reader};
+use hindsight_core::{GroupResource, ObjectKey, State, Uid};
+use hindsight_log::Error;
 use hindsight_projector::{Explanation, Subject, explain};
 use serde_json::{Value, json};
+
+pub(crate) use log::{Selection, page};
 
 /// Which objects a question is about.
 #[derive(Debug, Clone, Default)]
@@ -20,20 +24,13 @@ pub(crate) struct Filter {
 /// A question that has no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unanswered {
-    #[error("no kind is called {0:?}; `kubectl api-resources` lists them")]
+    #[error(
+        "no kind is called {0:?}; `kubectl api-resources` lists those that there are, and one whose \
+         definition is gone is named PLURAL.GROUP"
+    )]
     UnknownKind(String),
     #[error(transparent)]
     Log(#[from] Error),
-}
-
-impl Filter {
-    fn resource(&self, state: &State) -> Result<Option<GroupResource>, Unanswered> {
-        let Some(text) = &self.kind else {
-            return Ok(None);
-        };
-        let kind = kind(state, text).ok_or_else(|| Unanswered::UnknownKind(text.clone()))?;
-        Ok(Some(kind.stored_under()))
-    }
 }
 
 /// A kind by any of its names, with or without its group.
@@ -56,79 +53,67 @@ pub(crate) fn kind(state: &State, text: &str) -> Option<KindRef> {
         .cloned()
 }
 
-/// Commits that touched the filter's objects, oldest first.
-pub(crate) fn log(reader: &Reader, state: &State, filter: &Filter) -> Result<Value, Unanswered> {
-    let resource = filter.resource(state)?;
-    let mut found = Vec::new();
-    for commit in reader.scan(Revision(1)) {
-        let commit = commit?;
-        let key = &commit.key;
-        let differs = resource.as_ref().is_some_and(|one| *one != key.resource)
-            || filter
-                .namespace
-                .as_deref()
-                .is_some_and(|one| !key.namespace.is_empty() && *one != *key.namespace)
-            || filter.name.as_deref().is_some_and(|one| *one != *key.name)
-            || filter
-                .uid
-                .as_deref()
-                .is_some_and(|one| one != commit.uid.as_str());
-        if !differs {
-            found.push(entry(&commit));
-        }
+/// The resource that a text names, and its kind. Of a kind that is there no more only plural and
+/// group are known.
+fn named(state: &State, text: &str) -> Result<(GroupResource, Option<KindRef>), Unanswered> {
+    if let Some(kind) = kind(state, text) {
+        return Ok((kind.stored_under(), Some(kind)));
     }
-    Ok(Value::Array(found))
-}
-
-fn entry(commit: &Commit) -> Value {
-    let events: Vec<String> = commit.events.iter().map(describe).collect();
-    json!({
-        "revision": commit.revision,
-        "time": commit.time.to_rfc3339_micros(),
-        "user": &*commit.actor.user,
-        "verb": commit.request.verb,
-        "object": commit.key.to_string(),
-        "uid": commit.uid.as_str(),
-        "events": events,
-    })
-}
-
-fn describe(event: &Event) -> String {
-    match event {
-        Event::ObjectCreated { .. } => "created".into(),
-        Event::ObjectUpdated { .. } => "updated".into(),
-        Event::FinalizerAdded { finalizer } => format!("finalizer {finalizer} set"),
-        Event::FinalizerRemoved { finalizer } => format!("finalizer {finalizer} removed"),
-        Event::OwnerAdded { owner } => format!("owner {} {} set", owner.kind, owner.name),
-        Event::OwnerRemoved { owner } => format!("owner {} {} removed", owner.kind, owner.name),
-        Event::OwnerChanged { to, .. } => format!("owner {} {} changed", to.kind, to.name),
-        Event::DeletionRequested { rule, .. } => format!("deletion requested [{}]", rule.name()),
-        Event::ObjectDeleted { rule, .. } => format!("deleted [{}]", rule.name()),
-    }
+    let gone = text
+        .split_once('.')
+        .filter(|(_, group)| group.contains('.'));
+    let gone = gone.map(|(plural, group)| GroupResource::new(group, plural));
+    let resource = gone.ok_or_else(|| Unanswered::UnknownKind(text.to_owned()))?;
+    Ok((resource, None))
 }
 
 /// Why an object is gone, going or there.
 pub(crate) fn why(
-    reader: &Reader,
+    history: &LogHistory<'_>,
     state: &State,
     filter: &Filter,
 ) -> Result<Explanation, Unanswered> {
-    let text = filter.kind.clone().unwrap_or_default();
-    let kind = kind(state, &text).ok_or(Unanswered::UnknownKind(text))?;
+    let (resource, kind) = named(state, filter.kind.as_deref().unwrap_or_default())?;
     let wanted = filter.namespace.as_deref().unwrap_or("default");
-    let namespace = if kind.is_namespaced() { wanted } else { "" };
-    let name = filter.name.as_deref().unwrap_or_default();
-    let key = ObjectKey::new(kind.stored_under(), namespace, name);
-    let version = kind.storage_version().map_or("", |version| &version.name);
-    let subject = Subject {
-        api_version: kind.api_version(version),
-        kind: kind.kind.to_string(),
-        namespace: namespace.to_owned(),
-        name: name.to_owned(),
-        uid: filter.uid.clone().unwrap_or_default(),
+    let namespaces: &[&str] = match &kind {
+        Some(kind) if kind.is_namespaced() => &[wanted],
+        Some(_) => &[""],
+        None => &[wanted, ""],
     };
     let uid = filter.uid.as_deref().map(Uid::from);
-    Ok(explain(&LogHistory(reader), &key, uid.as_ref(), subject)?)
+    let mut answer = None;
+    for namespace in namespaces {
+        let subject = subject(&resource, kind.as_ref(), namespace, filter);
+        let key = ObjectKey::new(resource.clone(), namespace, &subject.name);
+        let explanation = explain(history, &key, uid.as_ref(), subject)?;
+        let known = explanation.state != "unknown";
+        if known || answer.is_none() {
+            answer = Some(explanation);
+        }
+        if known {
+            break;
+        }
+    }
+    answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))
+}
+
+fn subject(
+    resource: &GroupResource,
+    kind: Option<&KindRef>,
+    namespace: &str,
+    filter: &Filter,
+) -> Subject {
+    let version = kind.and_then(|kind| Some(kind.api_version(&kind.storage_version()?.name)));
+    Subject {
+        api_version: version.unwrap_or_else(|| resource.group.to_string()),
+        kind: kind.map_or_else(
+            || resource.resource.to_string(),
+            |kind| kind.kind.to_string(),
+        ),
+        namespace: namespace.to_owned(),
+        name: filter.name.clone().unwrap_or_default(),
+        uid: filter.uid.clone().unwrap_or_default(),
+    }
 }
 
 /// The filter's objects in a state, as a list.

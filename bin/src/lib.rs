@@ -26,6 +26,6 @@ mod server;
 pub use control_plane::{Config, ControlPlane, OpenError};
 #[cfg(feature = "http")]
 pub use hindsight_api::{Access, Authorizer, Verdict};
-pub use history::LogHistory;
+pub use history::{HistoryIndex, LogHistory};
 #[cfg(feature = "http")]
 pub use service::Service;

@@ -1,13 +1,16 @@
-//! Read models folded from the log: the window that watches resume from, the ownership graph, the
-//! explanation of a deletion, and the audit of a whole log. No threads, no storage, no commands.
+//! Read models folded from the log: the window that watches resume from, the ownership graph, where
+//! each object is in the log, the explanation of a deletion, and the audit of a whole log. No
+//! threads, no storage, no commands.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod audit;
 mod explain;
 mod ownership;
+mod places;
 mod window;
 
 pub use audit::{Audit, Unsound, audit};
 pub use explain::{Explanation, History, Link, Root, Subject, explain};
 pub use ownership::{Node, OwnershipGraph};
+pub use places::Places;
 pub use window::{Expired, Window};

@@ -1,18 +1,16 @@
-//! `hindsight log` and `hindsight why`; and how a question finds its answer: on the directory
-//! itself, or through the server that holds it.
+//! How a question finds its answer: on the directory itself, or through the server that holds it.
 
-use super::{Directory, Output, show};
+use super::Directory;
 use crate::control_plane::open_directory;
 use crate::inspect::{self, Filter};
 use crate::remote;
-use anyhow::{Context, Result, bail};
-use clap::Args;
+use anyhow::{Result, bail};
+use hindsight_api::AsOf;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{State, builtin};
 use hindsight_log::{DirectoryLock, Error, Reader};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::fmt::Write;
-use std::process::ExitCode;
 use std::sync::Arc;
 
 /// Where answers come from.
@@ -28,9 +26,10 @@ pub(super) enum Source {
 
 impl Directory {
     pub(super) fn source(&self) -> Result<Source> {
-        if !self.data_dir.exists() {
+        if !self.data_dir.join("events").exists() {
             bail!(
-                "{} does not exist; name a --data-dir",
+                "{} holds no event log; name the --data-dir that `hindsight serve` was given, or set \
+                 HINDSIGHT_DATA_DIR",
                 self.data_dir.display()
             );
         }
@@ -58,176 +57,47 @@ pub(super) fn empty_state() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
+/// A state that knows the kind: the log is read only for one that is not built in.
+pub(super) fn state_with(reader: &Reader, kind: Option<&str>) -> Result<State> {
+    let empty = empty_state();
+    if kind.is_none_or(|kind| inspect::kind(&empty, kind).is_some()) {
+        return Ok(empty);
+    }
+    newest_state(reader)
+}
+
 /// Everything that the log says.
 pub(super) fn newest_state(reader: &Reader) -> Result<State> {
     Ok(reader.fold(empty_state(), |_| true, |_| {})?)
 }
 
-#[derive(Debug, Args)]
-pub(super) struct Log {
-    #[command(flatten)]
-    directory: Directory,
-    /// KIND or KIND/NAME; everything without it
-    subject: Option<String>,
-    /// Only this namespace
-    #[arg(long, short)]
-    namespace: Option<String>,
-    /// How to print it
-    #[arg(long, short, default_value = "text")]
-    output: Output,
+/// `KIND`, or `KIND/NAME`.
+#[derive(Debug, Clone)]
+pub(super) struct Named {
+    pub(super) kind: String,
+    pub(super) name: Option<String>,
 }
 
-impl Log {
-    pub(super) fn run(self) -> Result<ExitCode> {
-        let (kind, name) = self.subject.as_deref().map_or((None, None), split);
-        let filter = Filter {
-            kind,
-            name,
-            namespace: self.namespace,
-            uid: None,
-        };
-        let document = match self.directory.source()? {
-            Source::Directory { reader, .. } => {
-                inspect::log(&reader, &newest_state(&reader)?, &filter)?
-            }
-            Source::Server => self.directory.ask(&path("log", &filter))?,
-        };
-        if self.output == Output::Json {
-            show::json(&document);
-            return Ok(ExitCode::SUCCESS);
-        }
-        for entry in document.as_array().into_iter().flatten() {
-            let text = |member: &str| {
-                entry
-                    .get(member)
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-            };
-            let events = entry.get("events").and_then(Value::as_array);
-            let events: Vec<&str> = events
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .collect();
-            show::line(&format!(
-                "{:>8}  {}  {}  {}: {}",
-                entry
-                    .get("revision")
-                    .and_then(Value::as_u64)
-                    .unwrap_or_default(),
-                text("time"),
-                text("user"),
-                text("object"),
-                events.join(", ")
-            ));
-        }
-        Ok(ExitCode::SUCCESS)
-    }
-}
-
-#[derive(Debug, Args)]
-pub(super) struct Why {
-    #[command(flatten)]
-    directory: Directory,
-    /// KIND/NAME
-    subject: String,
-    /// The object's namespace
-    #[arg(long, short, default_value = "default")]
-    namespace: String,
-    /// Which of several that had the name
-    #[arg(long)]
-    uid: Option<String>,
-    /// How to print it
-    #[arg(long, short, default_value = "text")]
-    output: Output,
-}
-
-impl Why {
-    pub(super) fn run(self) -> Result<ExitCode> {
-        let (kind, Some(name)) = split(&self.subject) else {
-            bail!(
-                "{:?} is not KIND/NAME, such as configmap/settings",
-                self.subject
-            );
-        };
-        let namespace = Some(self.namespace);
-        let filter = Filter {
-            kind,
-            name: Some(name),
-            namespace,
-            uid: self.uid,
-        };
-        let document = match self.directory.source()? {
-            Source::Directory { reader, .. } => {
-                json!(inspect::why(&reader, &newest_state(&reader)?, &filter)?)
-            }
-            Source::Server => self.directory.ask(&path("why", &filter))?,
-        };
-        if self.output == Output::Json {
-            show::json(&document);
-        } else {
-            show::line(&render(&document));
-        }
-        let unknown = document.get("state").and_then(Value::as_str) == Some("unknown");
-        Ok(ExitCode::from(if unknown { 3 } else { 0 }))
-    }
-}
-
-/// The object and its state first, then a line for each link of the chain.
-fn render(why: &Value) -> String {
-    let text = |pointer: &str| {
-        why.pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+/// Reads the argument of `log` and `get`.
+pub(super) fn named(text: &str) -> Result<Named, String> {
+    let (kind, name) = match text.split_once('/') {
+        Some((kind, name)) => (kind, Some(name)),
+        None => (text, None),
     };
-    let mut out = format!("{} {}", text("/object/kind"), text("/object/name"));
-    if !text("/object/namespace").is_empty() {
-        write!(out, " in {}", text("/object/namespace")).ok();
+    if kind.is_empty() || name.is_some_and(|name| name.is_empty() || name.contains('/')) {
+        return Err("write KIND or KIND/NAME, such as configmap/settings".into());
     }
-    write!(out, " is {}", text("/state")).ok();
-    if !text("/rule").is_empty() {
-        write!(out, ": {}", text("/rule")).ok();
-    }
-    for link in why
-        .get("chain")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let text = |member: &str| link.get(member).and_then(Value::as_str).unwrap_or_default();
-        let revision = link
-            .get("revision")
-            .and_then(Value::as_u64)
-            .unwrap_or_default();
-        let verb = if text("verb").is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", text("verb"))
-        };
-        let rule = if text("rule").is_empty() {
-            String::new()
-        } else {
-            format!(" [{}]", text("rule"))
-        };
-        write!(
-            out,
-            "\n  {revision:>8}  {}  {} {}{rule} by {}{verb}",
-            text("time"),
-            text("object"),
-            text("event"),
-            text("user")
-        )
-        .ok();
-    }
-    out
+    let name = name.map(str::to_owned);
+    let kind = kind.to_owned();
+    Ok(Named { kind, name })
 }
 
-/// `KIND/NAME`.
-pub(super) fn split(text: &str) -> (Option<String>, Option<String>) {
-    match text.split_once('/') {
-        Some((kind, name)) => (Some(kind.to_owned()), Some(name.to_owned())),
-        None => (Some(text.to_owned()), None),
-    }
+/// Reads the argument of `why`.
+pub(super) fn one(text: &str) -> Result<Named, String> {
+    named(text)
+        .ok()
+        .filter(|named| named.name.is_some())
+        .ok_or_else(|| "write KIND/NAME, such as configmap/settings".into())
 }
 
 /// A question as the server's path.
@@ -259,8 +129,8 @@ pub(super) fn encode(text: &str) -> String {
     encoded
 }
 
-/// A revision or a time, checked before it is used.
-pub(super) fn point(text: &str) -> Result<hindsight_api::AsOf> {
-    crate::server::point(text)
-        .with_context(|| format!("{text:?} is neither a revision nor an RFC 3339 time"))
+/// Reads a point in the past.
+pub(super) fn point(text: &str) -> Result<AsOf, String> {
+    let why = "write a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
+    crate::server::point(text).ok_or_else(|| why.into())
 }

@@ -2,7 +2,7 @@
 //! and for anybody who may read.
 
 use crate::ControlPlane;
-use crate::inspect::{self, Filter, Unanswered};
+use crate::inspect::{self, Filter, Selection, Unanswered};
 use hindsight_api::{ApiBody, AsOf, Backend};
 use hindsight_core::{Revision, Time};
 use http::{Response, StatusCode, Uri, header};
@@ -58,8 +58,12 @@ fn ask(
         uid: get("uid"),
     };
     Ok(match question {
-        "log" => Some(inspect::log(plane.reader(), state, &filter)?),
-        "why" => Some(json!(inspect::why(plane.reader(), state, &filter)?)),
+        "log" => {
+            let from = get("from").and_then(|from| from.parse().ok()).unwrap_or(1);
+            let selection = Selection::of(&filter, state)?;
+            Some(inspect::page(&plane.history(), &selection, Revision(from))?)
+        }
+        "why" => Some(json!(inspect::why(&plane.history(), state, &filter)?)),
         "objects" => Some(inspect::objects(state, &filter)?),
         "state" => Some(json!({"revision": state.revision, "hash": state.hash()})),
         _ => None,

@@ -1,0 +1,124 @@
+//! `hindsight why`: from a deletion back to its cause.
+
+use super::ask::{Named, Source, one, path, state_with};
+use super::{Directory, NOT_FOUND, Output, show};
+use crate::history::{HistoryIndex, LogHistory};
+use crate::inspect::{self, Filter};
+use anyhow::Result;
+use clap::Args;
+use serde_json::{Value, json};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  hindsight why pod/web-0 -n prod           why a pod is gone, going or there
+  hindsight why namespace/team-a            why a namespace is gone, or what holds it
+  hindsight why configmap/a --uid 4f1c...   one of several that had the name
+  hindsight why widgets.example.com/w       one whose definition may be gone as well
+  hindsight why pod/web-0 -o json           the chain of causes as JSON
+
+The first line says what is known of the object, and the rule it was deleted by. The lines below go
+back in time, each caused by the one under it; the last is somebody's request, or a policy.
+Exit code 3: no such object was ever there.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Why {
+    #[command(flatten)]
+    directory: Directory,
+    /// KIND/NAME
+    #[arg(value_parser = one)]
+    subject: Named,
+    /// The object's namespace
+    #[arg(long, short, default_value = "default")]
+    namespace: String,
+    /// Which of several that had the name
+    #[arg(long)]
+    uid: Option<String>,
+    /// How to print it
+    #[arg(long, short, default_value = "text")]
+    output: Output,
+}
+
+impl Why {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let filter = Filter {
+            kind: Some(self.subject.kind),
+            name: self.subject.name,
+            namespace: Some(self.namespace),
+            uid: self.uid,
+        };
+        let document = match self.directory.source()? {
+            Source::Directory { reader, .. } => {
+                let state = state_with(&reader, filter.kind.as_deref())?;
+                let index = HistoryIndex::default();
+                let history = LogHistory::new(&reader, &index);
+                json!(inspect::why(&history, &state, &filter)?)
+            }
+            Source::Server => self.directory.ask(&path("why", &filter))?,
+        };
+        if self.output == Output::Json {
+            show::json(&document);
+        } else {
+            show::line(&render(&document));
+        }
+        if document.get("state").and_then(Value::as_str) != Some("unknown") {
+            return Ok(ExitCode::SUCCESS);
+        }
+        show::hint(
+            "nothing of this name was ever there; look in another namespace with -n, or for the name \
+             with `hindsight log KIND`",
+        );
+        Ok(ExitCode::from(NOT_FOUND))
+    }
+}
+
+/// The object and its state first, then a line for each link of the chain.
+fn render(why: &Value) -> String {
+    let text = |pointer: &str| {
+        why.pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let mut out = format!("{} {}", text("/object/kind"), text("/object/name"));
+    if !text("/object/namespace").is_empty() {
+        write!(out, " in {}", text("/object/namespace")).ok();
+    }
+    write!(out, " is {}", text("/state")).ok();
+    if !text("/rule").is_empty() {
+        write!(out, ": {}", text("/rule")).ok();
+    }
+    for link in why
+        .get("chain")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
+        let text = |member: &str| link.get(member).and_then(Value::as_str).unwrap_or_default();
+        let revision = link
+            .get("revision")
+            .and_then(Value::as_u64)
+            .unwrap_or_default();
+        let verb = if text("verb").is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", text("verb"))
+        };
+        let rule = if text("rule").is_empty() {
+            String::new()
+        } else {
+            format!(" [{}]", text("rule"))
+        };
+        write!(
+            out,
+            "\n  {revision:>8}  {}  {} {}{rule} by {}{verb}",
+            text("time"),
+            text("object"),
+            text("event"),
+            text("user")
+        )
+        .ok();
+    }
+    out
+}

@@ -1,0 +1,181 @@
+//! Answers with the index are those of a plain walk over the log.
+
+use super::{HistoryIndex, LogHistory};
+use crate::inspect::{Filter, Selection, page};
+use crate::{Config, ControlPlane};
+use hindsight_core::command::{Create, Delete, FieldValidation, Target};
+use hindsight_core::{
+    Actor, Cause, Command, Commit, GroupResource, Intent, ObjectKey, Request, Revision, Rule, Uid,
+};
+use hindsight_projector::History;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+fn plane() -> ControlPlane {
+    let config = Config {
+        without_collectors: true,
+        ..Config::default()
+    };
+    ControlPlane::open(config).expect("it opens")
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
+}
+
+fn create(name: &str) -> Intent {
+    Intent::Create(Create {
+        key: key(""),
+        version: "v1".into(),
+        object: json!({"metadata": {"name": name}}),
+        validation: FieldValidation::Ignore,
+    })
+}
+
+fn delete(name: &str) -> Intent {
+    Intent::Delete(Delete {
+        target: Target {
+            key: key(name),
+            uid: None,
+            revision: None,
+        },
+        version: "v1".into(),
+        orphan_dependents: None,
+        propagation: None,
+        grace_period_seconds: None,
+        rule: Rule::Requested,
+    })
+}
+
+fn write(plane: &ControlPlane, intents: impl IntoIterator<Item = Intent>) {
+    let command = |intent| Command {
+        actor: Arc::new(Actor {
+            user: "t".into(),
+            uid: "".into(),
+            groups: Vec::new(),
+        }),
+        request: Arc::new(Request::default()),
+        time: plane.now(),
+        seed: plane.seed(),
+        cause: Cause::Request,
+        intent,
+    };
+    let commands: Vec<Command> = intents.into_iter().map(command).collect();
+    for answer in plane.submit_blocking(commands).expect("written") {
+        answer.expect("it is taken");
+    }
+}
+
+/// Names come and go; the later ones are rare.
+fn some_history(plane: &ControlPlane) {
+    for round in 0..12_u32 {
+        let names = (0..6_u32).filter(|name| round.is_multiple_of(name + 1));
+        let names: Vec<String> = names.map(|name| format!("c{name}")).collect();
+        write(plane, names.iter().map(|name| create(name)));
+        write(plane, names.iter().map(|name| delete(name)));
+    }
+}
+
+fn walked(
+    plane: &ControlPlane,
+    key: &ObjectKey,
+    uid: Option<&Uid>,
+    until: Revision,
+) -> Option<Commit> {
+    let mut all = plane
+        .reader()
+        .scan(Revision(1))
+        .map(|one| one.expect("a commit"));
+    let mut last = None;
+    while let Some(commit) = all.next().filter(|commit| commit.revision <= until) {
+        if commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid) {
+            last = Some(commit);
+        }
+    }
+    last
+}
+
+#[test]
+fn an_index_of_any_size_finds_what_a_walk_finds() {
+    let plane = plane();
+    some_history(&plane);
+    let newest = plane.state().revision;
+    let commits = plane
+        .reader()
+        .scan(Revision(1))
+        .map(|one| one.expect("a commit"));
+    let mut subjects: BTreeSet<(ObjectKey, Option<Uid>)> = commits
+        .flat_map(|commit| [(commit.key.clone(), None), (commit.key, Some(commit.uid))])
+        .collect();
+    subjects.insert((key("never"), None));
+    for (near, max) in [(1, usize::MAX), (7, usize::MAX), (1, 20), (usize::MAX, 0)] {
+        let index = HistoryIndex::new(near, max);
+        let history = LogHistory::new(plane.reader(), &index);
+        for (key, uid) in &subjects {
+            for until in [0, 1, newest.0 / 2, newest.0 - 1, newest.0, u64::MAX] {
+                let until = Revision(until);
+                let found = history.last(key, uid.as_ref(), until).expect("it is read");
+                assert_eq!(
+                    found,
+                    walked(&plane, key, uid.as_ref(), until),
+                    "{near} {max} {until}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_written_after_a_question_is_found_by_the_next() {
+    let plane = plane();
+    let index = HistoryIndex::new(1, usize::MAX);
+    let history = LogHistory::new(plane.reader(), &index);
+    for _ in 0..3 {
+        some_history(&plane);
+        let found = history.last(&key("c5"), None, Revision(u64::MAX));
+        assert_eq!(
+            found.expect("it is read"),
+            walked(&plane, &key("c5"), None, Revision(u64::MAX))
+        );
+        let rebuilt = HistoryIndex::new(1, usize::MAX);
+        rebuilt.extend(plane.reader()).expect("it is read");
+        index.extend(plane.reader()).expect("it is read");
+        assert_eq!(*index.places(), *rebuilt.places());
+    }
+}
+
+#[test]
+fn pages_put_together_are_the_whole_log_of_a_selection() {
+    let plane = plane();
+    write(&plane, (0..1_200).map(|name| create(&format!("n{name}"))));
+    some_history(&plane);
+    let one = |kind: &str, namespace: &str, name: &str| Filter {
+        kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
+        namespace: Some(namespace.to_owned()).filter(|one| !one.is_empty()),
+        name: Some(name.to_owned()).filter(|name| !name.is_empty()),
+        uid: None,
+    };
+    for filter in [
+        Filter::default(),
+        one("configmaps", "", ""),
+        one("cm", "default", "c1"),
+        one("cm", "", "c1"),
+        one("cm", "other", "c1"),
+        one("ns", "ignored", "default"),
+    ] {
+        let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
+        let (mut told, mut next, mut pages) = (Vec::new(), Some(1), 0);
+        while let Some(from) = next {
+            let page = page(&plane.history(), &selection, Revision(from)).expect("a page");
+            told.extend(page["entries"].as_array().expect("a list").clone());
+            next = page["next"].as_u64();
+            pages += 1;
+        }
+        let whole = selection.entries(plane.reader(), Revision(1));
+        let whole: Vec<Value> = whole.map(|one| one.expect("an entry")).collect();
+        assert_eq!(told, whole, "{filter:?}");
+        let expected = if whole.len() > 1_000 { 2 } else { 1 };
+        assert_eq!(pages, expected, "{filter:?}");
+    }
+}

@@ -1,0 +1,146 @@
+//! Where in the log each object was touched: what finds an object's last change without reading
+//! everything after it.
+
+use hindsight_core::{Commit, ObjectKey, Revision};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// A fold of commits. Objects are known by the hash of their key, which two may share: what is
+/// found must be looked at, and is never missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    covers: Revision,
+    held: usize,
+    max: usize,
+    revisions: BTreeMap<u64, Vec<Revision>>,
+}
+
+impl Places {
+    /// Nothing yet, and room for this many commits.
+    pub fn new(max: usize) -> Self {
+        Self {
+            covers: Revision::ZERO,
+            held: 0,
+            max,
+            revisions: BTreeMap::new(),
+        }
+    }
+
+    /// The last commit that it knows of; it knows of all before.
+    pub const fn covers(&self) -> Revision {
+        self.covers
+    }
+
+    /// Whether it takes no more.
+    pub const fn is_full(&self) -> bool {
+        self.held >= self.max
+    }
+
+    /// Takes the commit that follows; any other, and what there is no room for, is left out.
+    pub fn push(&mut self, commit: &Commit) {
+        if self.is_full() || commit.revision != self.covers.next() {
+            return;
+        }
+        let places = self.revisions.entry(hash(&commit.key)).or_default();
+        places.push(commit.revision);
+        self.covers = commit.revision;
+        self.held += 1;
+    }
+
+    /// The last commit up to this one that may have touched the object.
+    pub fn before(&self, key: &ObjectKey, until: Revision) -> Option<Revision> {
+        let places = self.revisions.get(&hash(key))?;
+        let after = places.partition_point(|place| *place <= until);
+        places.get(after.checked_sub(1)?).copied()
+    }
+
+    /// The first commit from this one on that may have touched the object.
+    pub fn after(&self, key: &ObjectKey, from: Revision) -> Option<Revision> {
+        let places = self.revisions.get(&hash(key))?;
+        let before = places.partition_point(|place| *place < from);
+        places.get(before).copied()
+    }
+}
+
+fn hash(key: &ObjectKey) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::{Actor, Cause, GroupResource, Request, Time, Uid};
+    use std::sync::Arc;
+
+    fn key(name: &str) -> ObjectKey {
+        ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
+    }
+
+    fn commit(revision: u64, name: &str) -> Commit {
+        Commit {
+            revision: Revision(revision),
+            time: Time(0),
+            actor: Arc::new(Actor {
+                user: "t".into(),
+                uid: "".into(),
+                groups: Vec::new(),
+            }),
+            request: Arc::new(Request::default()),
+            cause: Cause::Request,
+            key: key(name),
+            uid: Uid::from("u"),
+            events: Vec::new(),
+        }
+    }
+
+    fn folded(names: &[&str], max: usize) -> Places {
+        let mut places = Places::new(max);
+        for (revision, name) in (1..).zip(names) {
+            places.push(&commit(revision, name));
+        }
+        places
+    }
+
+    #[test]
+    fn the_nearest_place_on_either_side_is_found() {
+        let places = folded(&["a", "b", "a", "c", "a"], 100);
+        for (name, at, before, after) in [
+            ("a", 0, None, Some(1)),
+            ("a", 1, Some(1), Some(1)),
+            ("a", 2, Some(1), Some(3)),
+            ("a", 4, Some(3), Some(5)),
+            ("a", u64::MAX, Some(5), None),
+            ("b", 1, None, Some(2)),
+            ("b", 9, Some(2), None),
+            ("z", 9, None, None),
+        ] {
+            let at = Revision(at);
+            assert_eq!(
+                places.before(&key(name), at),
+                before.map(Revision),
+                "{name} {at}"
+            );
+            assert_eq!(
+                places.after(&key(name), at),
+                after.map(Revision),
+                "{name} {at}"
+            );
+        }
+    }
+
+    #[test]
+    fn only_what_follows_is_taken_and_only_as_much_as_there_is_room_for() {
+        let mut places = folded(&["a", "b"], 3);
+        let before = places.clone();
+        places.push(&commit(2, "x"));
+        places.push(&commit(4, "x"));
+        assert_eq!(places, before);
+        places.push(&commit(3, "c"));
+        places.push(&commit(4, "d"));
+        assert!(places.is_full());
+        assert_eq!(places.covers(), Revision(3));
+        assert_eq!(places, folded(&["a", "b", "c", "d"], 3));
+    }
+}

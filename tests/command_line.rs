@@ -1,0 +1,270 @@
+//! The command line that asks about the past: the same answers from a server and from its directory,
+//! exit codes that scripts can rely on, and messages that say what to do next.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+const WIDGETS: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, singular: widget, kind: Widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
+";
+
+/// Exit code, arguments, and a part of what is said on standard error.
+const CODES: &str = "
+0 log                                          |
+0 log configmap/a -n default                   |
+0 log --from 999999                            |
+0 log configmap/never -n default               |
+0 why configmap/a                              |
+0 why namespace/default                        |
+0 get namespaces                               |
+0 get configmap/b                              |
+0 get configmaps --as-of 2026-01-31T12:00:00Z  |
+3 why configmap/never                          | look in another namespace with -n
+3 get configmap/never                          | `hindsight log configmap/never`
+3 get configmap/a                              | `hindsight why configmap/a`
+3 get configmap b -n kube-system               | in kube-system
+1 why nothing/a                                | PLURAL.GROUP
+1 log nothing                                  | kubectl api-resources
+1 get configmap/a --as-of 999999               | has not happened yet; the newest is
+2 why configmap                                | write KIND/NAME, such as configmap/settings
+2 log configmap/a/b                            | write KIND or KIND/NAME
+2 get configmap/a --as-of yesterday            | RFC 3339
+2 log --output tree                            | possible values
+";
+
+/// A configmap that is gone and one that is there.
+fn some_past() -> Server {
+    let server = Server::start();
+    for name in ["a", "b"] {
+        server.kubectl(&["create", "configmap", name, "--from-literal=k=v"]);
+    }
+    server.kubectl(&["delete", "configmap", "a"]);
+    server
+}
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+fn check_codes(directory: &Path) {
+    for line in CODES.trim().lines() {
+        let (head, expected) = line.split_once('|').expect("a bar");
+        let head = words(head);
+        let output = hindsight(directory, &head[1..]);
+        let code = output.status.code().map(|code| code.to_string());
+        let said = text(&output.stderr);
+        assert_eq!(code.as_deref(), Some(head[0]), "{line}\n{said}");
+        assert!(said.contains(expected.trim()), "{line}\n{said}");
+        assert_eq!(
+            said.is_empty(),
+            expected.trim().is_empty(),
+            "{line}\n{said}"
+        );
+    }
+}
+
+/// What it prints, wherever it is asked; nothing here changes what is in the log.
+fn answers(directory: &Path) -> Vec<String> {
+    let asked = [
+        "log",
+        "log -o json",
+        "log configmap/a -n default -o json",
+        "log configmap/a",
+        "log configmap/never -o json",
+        "log --from 3 configmaps",
+        "why configmap/a",
+        "why configmap/a -o json",
+        "why configmap/b -o json",
+        "why configmap/never -o json",
+        "get configmaps -o json",
+        "get configmap/a --as-of 5 -o yaml",
+    ];
+    let answer = |line: &&str| text(&hindsight(directory, &words(line)).stdout);
+    asked.iter().map(answer).collect()
+}
+
+#[test]
+fn a_server_and_its_directory_give_the_same_answers_and_exit_codes() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    for name in ["a", "b"] {
+        server.kubectl(&["create", "configmap", name, "--from-literal=k=v"]);
+    }
+    server.kubectl(&["delete", "configmap", "a"]);
+    check_codes(&directory);
+    let online = answers(&directory);
+    assert_eq!(server.signal("TERM"), Some(0));
+    check_codes(&directory);
+    assert_eq!(answers(&directory), online);
+}
+
+#[test]
+fn the_log_as_json_is_one_list_of_what_the_text_tells() {
+    let server = some_past();
+    let list = |arguments: &str| -> Vec<Value> {
+        let printed = stdout(&server.hindsight(&words(arguments)));
+        serde_json::from_str(&printed).expect("a list")
+    };
+    let entries = list("log configmap/a -o json");
+    let events: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| entry["events"][0].as_str())
+        .collect();
+    assert_eq!(events, ["created", "deleted [requested]"]);
+    let text = stdout(&server.hindsight(&["log", "configmap/a"]));
+    assert_eq!(text.lines().count(), entries.len());
+    let uid = entries[0]["uid"].as_str().expect("a uid").to_owned();
+    assert_eq!(list(&format!("log --uid {uid} -o json")), entries);
+    let later = entries[1]["revision"].as_u64().expect("a revision");
+    assert_eq!(
+        list(&format!("log configmap/a --from {later} -o json")),
+        entries[1..]
+    );
+    assert_eq!(list("log configmap/never -o json"), [0; 0]);
+}
+
+#[test]
+fn what_was_deleted_is_brought_back_from_the_past() {
+    let server = some_past();
+    let log = stdout(&server.hindsight(&words("log configmap/a -o json")));
+    let log: Value = serde_json::from_str(&log).expect("JSON");
+    let then = log[0]["revision"].to_string();
+    for asked in ["configmap/a", "configmaps"] {
+        let manifest = ["get", asked, "--as-of", &then, "-o", "manifest"];
+        let manifest = stdout(&server.hindsight(&manifest));
+        server.kubectl_with(&["create", "-f", "-"], &manifest);
+        let value = server.kubectl(&["get", "configmap", "a", "-o", "jsonpath={.data.k}"]);
+        assert_eq!(value, "v");
+        server.kubectl(&["delete", "configmap", "a"]);
+    }
+    let prefix = format!("/as-of/{then}");
+    let config = std::fs::read_to_string(server.kubeconfig()).expect("a kubeconfig");
+    let address = config
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("server: "));
+    let address = format!("{}{prefix}", address.expect("an address").trim_matches('"'));
+    let names = server.kubectl(&["--server", &address, "get", "configmaps", "-o", "name"]);
+    assert_eq!(names, "configmap/a\n");
+}
+
+#[test]
+fn an_object_is_explained_after_its_definition_is_gone() {
+    let server = Server::start();
+    server.kubectl_with(&["create", "-f", "-"], WIDGETS);
+    server.kubectl(&[
+        "wait",
+        "crd/widgets.example.com",
+        "--for=condition=Established",
+    ]);
+    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
+    server.kubectl_with(&["create", "-f", "-"], widget);
+    server.kubectl(&["delete", "crd", "widgets.example.com"]);
+    let why = stdout(&server.hindsight(&["why", "widgets.example.com/w", "-o", "json"]));
+    let why: Value = serde_json::from_str(&why).expect("JSON");
+    assert_eq!(
+        (&why["state"], &why["rule"]),
+        (&"deleted".into(), &"crd-deleted".into())
+    );
+    assert_eq!(why["root"]["verb"], "delete");
+    let log = stdout(&server.hindsight(&["log", "widgets.example.com/w"]));
+    assert_eq!(
+        log.lines().filter(|line| line.contains("created")).count(),
+        1,
+        "{log}"
+    );
+}
+
+#[test]
+fn a_directory_without_a_log_is_said_to_be_none_and_left_alone() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    for arguments in [
+        vec!["log"],
+        vec!["why", "pod/a"],
+        vec!["get", "pods"],
+        vec!["verify"],
+    ] {
+        let output = hindsight(temporary.path(), &arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let said = text(&output.stderr);
+        assert!(
+            said.contains("holds no event log; name the --data-dir"),
+            "{said}"
+        );
+    }
+    let left = std::fs::read_dir(temporary.path())
+        .expect("a folder")
+        .count();
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_the_log_and_not_with_an_error() {
+    let server = some_past();
+    let mut child = Command::new(binary("hindsight"))
+        .args(["log", "--data-dir"])
+        .arg(server.directory())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    drop(child.stdout.take());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(
+        (output.status.code(), text(&output.stderr)),
+        (Some(0), String::new())
+    );
+}
+
+fn run(arguments: &[&str]) -> Output {
+    let mut command = Command::new(binary("hindsight"));
+    command.args(arguments).output().expect("it runs")
+}
+
+#[test]
+fn every_question_has_examples_in_its_help() {
+    for (subcommand, parts) in [
+        ("log", ["Examples:", "hindsight log configmap/settings"]),
+        ("why", ["Examples:", "Exit code 3"]),
+        ("get", ["--as-of 1200", "kubectl create"]),
+        (
+            "completions",
+            ["Examples:", "source <(hindsight completions bash)"],
+        ),
+    ] {
+        let help = stdout(&run(&[subcommand, "--help"]));
+        for part in parts {
+            assert!(help.contains(part), "{subcommand}: {help}");
+        }
+    }
+    assert!(stdout(&run(&["--help"])).contains("Exit codes: 0 done; 1 failed"));
+}
+
+#[test]
+fn shells_complete_subcommands_and_options() {
+    for shell in ["bash", "zsh", "fish"] {
+        let script = stdout(&run(&["completions", shell]));
+        for word in ["serve", "why", "as-of", "all-namespaces", "data-dir"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+    }
+    let script = stdout(&run(&["completions", "bash"]));
+    let checked = Command::new("bash").args(["-n", "-c", &script]).status();
+    assert!(checked.expect("bash runs").success());
+    assert_eq!(run(&["completions", "cobol"]).status.code(), Some(2));
+}
