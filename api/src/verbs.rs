@@ -86,7 +86,7 @@ pub(crate) fn in_version(asked: &Asked, object: &Object) -> Bytes {
 pub(crate) fn document(asked: &Asked, object: &Object) -> Value {
     let mut document = object.document();
     if !is_stored_version(asked, object) {
-        convert::from_storage(&asked.kind, &asked.version, &mut document);
+        convert::to_version(&asked.kind, &asked.version.name, &mut document);
     }
     document
 }

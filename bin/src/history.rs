@@ -1,6 +1,7 @@
 //! The log as explanations read it: what is near is read back, what is far is found by an index.
 
-#[cfg(all(test, feature = "http"))]
+#[cfg(test)]
+#[cfg(feature = "http")]
 mod tests;
 
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};

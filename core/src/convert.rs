@@ -18,11 +18,11 @@ pub(crate) fn storage_of(resource: &GroupResource) -> GroupResource {
     }
 }
 
-/// A stored document in the form of a version.
-pub fn from_storage(kind: &Kind, version: &Version, document: &mut Value) {
-    if let Some(stored) = stored_form(kind) {
-        convert(kind, document, &stored, &kind.api_version(&version.name));
-    }
+/// A document, stored or sent, in the form of a version.
+pub fn to_version(kind: &Kind, version: &str, document: &mut Value) {
+    let from = document.get("apiVersion").and_then(Value::as_str);
+    let from = from.unwrap_or_default().to_owned();
+    convert(kind, document, &from, &kind.api_version(version));
 }
 
 /// A document in the form of a version, as it is stored.

@@ -2,6 +2,7 @@
 //! once more those that want to know what came after them. Source: upstream's mutating dispatcher.
 
 use super::hooks::{Asking, Hook, Trouble, settle};
+use super::shown;
 use crate::status::Failure;
 use hindsight_core::command::Patch;
 use hindsight_core::patch;
@@ -94,9 +95,12 @@ impl Run<'_> {
                  supported for this operation"
             ));
         };
-        match patch::apply(object, &Patch::Json(operations)) {
-            Ok(next) if next == *object => Ok(false),
+        let subject = self.asking.subject;
+        let asked = shown::in_version(subject, object.clone(), &hook.version);
+        match patch::apply(&asked, &Patch::Json(operations), None) {
+            Ok(next) if next == asked => Ok(false),
             Ok(next) => {
+                let next = shown::in_version(subject, next, &subject.version);
                 self.mutated.object = Some(next);
                 Ok(true)
             }

@@ -2,6 +2,7 @@
 //! stored, and without what the server has yet to fill in.
 
 use super::subject::{Operation, Subject};
+use hindsight_core::convert;
 use hindsight_core::scale::scale_of;
 use hindsight_core::{Command, Decision, Intent, Object};
 use serde_json::{Map, Value};
@@ -57,14 +58,11 @@ fn show(subject: &Subject<'_>, object: &Object) -> Value {
     }
 }
 
-/// The document, said to be of this version; conversion changes nothing else.
+/// The document in the form of this version.
 pub(super) fn in_version(subject: &Subject<'_>, mut document: Value, version: &str) -> Value {
     let is_the_object = &*subject.subresource != "scale" && subject.posted.is_none();
-    if let Some(root) = document.as_object_mut().filter(|_| is_the_object) {
-        root.insert(
-            "apiVersion".into(),
-            subject.kind.api_version(version).into(),
-        );
+    if is_the_object {
+        convert::to_version(&subject.kind, version, &mut document);
     }
     document
 }

@@ -69,7 +69,8 @@ impl<'a> Subject<'a> {
             resource: key.resource.clone(),
             name: Arc::clone(&key.name),
         };
-        let kind = state.kinds.by_resource(&key.resource).ok_or_else(missing)?;
+        let spoken = state.kinds.spoken(&key.resource, version);
+        let (kind, version) = spoken.ok_or_else(missing)?;
         let old = match &command.intent {
             Intent::Create(_) => None,
             _ => state.get(key).cloned(),
@@ -85,7 +86,7 @@ impl<'a> Subject<'a> {
             actor: &command.actor,
             kind: Arc::clone(kind),
             key: key.clone(),
-            version: Arc::clone(version),
+            version: Arc::clone(&version.name),
             subresource,
             old,
             posted,

@@ -19,7 +19,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         scale::scale_of(version, stored).ok_or_else(missing)?
     } else {
         let mut live = stored.document();
-        convert::from_storage(kind, version, &mut live);
+        convert::to_version(kind, &version.name, &mut live);
         live
     };
     let schema = context.state.kinds.schema(kind, &version.name);

@@ -5,7 +5,7 @@ use super::delete::is;
 use super::update::Precondition;
 use crate::command::FieldValidation;
 use crate::custom;
-use crate::kind::{GroupResource, Kind, Version};
+use crate::kind::{Kind, Version};
 use crate::object::Name;
 use crate::rejection::FieldCause;
 use crate::{Rejection, defaults, schema, validate};
@@ -21,18 +21,11 @@ pub(super) fn kind<'a>(
     key: &crate::ObjectKey,
     version: &str,
 ) -> Result<(&'a Arc<Kind>, &'a Version), Rejection> {
-    // Events may come in the form of the group that does not store them.
-    let (resource, version) = match version.split_once('/') {
-        Some((group, version)) => (GroupResource::new(group, &key.resource.resource), version),
-        None => (key.resource.clone(), version),
-    };
-    let found = context.state.kinds.by_resource(&resource);
-    found
-        .and_then(|kind| Some((kind, kind.served(version)?)))
-        .ok_or_else(|| Rejection::NotFound {
-            resource: key.resource.clone(),
-            name: Arc::clone(&key.name),
-        })
+    let found = context.state.kinds.spoken(&key.resource, version);
+    found.ok_or_else(|| Rejection::NotFound {
+        resource: key.resource.clone(),
+        name: Arc::clone(&key.name),
+    })
 }
 
 /// The document's metadata, made if it is absent.

@@ -1,6 +1,6 @@
 //! Lookup of kinds by resource and by name.
 
-use super::{GroupResource, GroupVersionKind, Kind, KindRef};
+use super::{GroupResource, GroupVersionKind, Kind, KindRef, Version};
 use crate::object::Name;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
@@ -101,6 +101,19 @@ impl Kinds {
         let custom = || self.custom.get(resource).map(|custom| &custom.kind);
         let builtin = self.builtin.by_resource.get(resource);
         builtin.map(|builtin| &builtin.kind).or_else(custom)
+    }
+
+    /// The kind and version that a command speaks of. Its version comes with a group where the
+    /// resource is stored by another one than the request named.
+    pub fn spoken(&self, stored: &GroupResource, version: &str) -> Option<(&KindRef, &Version)> {
+        let (kind, version) = match version.split_once('/') {
+            Some((group, version)) => {
+                let named = GroupResource::new(group, &stored.resource);
+                (self.by_resource(&named)?, version)
+            }
+            None => (self.by_resource(stored)?, version),
+        };
+        Some((kind, kind.served(version)?))
     }
 
     /// By group and kind, whatever the version.
