@@ -13,9 +13,17 @@ use serde_json::Value;
 
 pub(crate) use strategic::unreadable;
 
-/// The live document with the patch applied. Without a schema only metadata is known to have lists
-/// that merge.
-pub fn apply(live: &Value, patch: &Patch, schema: Option<&Schema>) -> Result<Value, Rejection> {
+/// The live document with the patch applied, where only metadata is known to have lists that merge.
+pub fn apply(live: &Value, patch: &Patch) -> Result<Value, Rejection> {
+    apply_to(live, patch, None)
+}
+
+/// The live document with the patch applied; its schema says which lists merge.
+pub(crate) fn apply_to(
+    live: &Value,
+    patch: &Patch,
+    schema: Option<&Schema>,
+) -> Result<Value, Rejection> {
     match patch {
         Patch::Json(operations) => json::apply(live, operations),
         Patch::Merge(change) => merge::apply(live, change),

@@ -97,7 +97,7 @@ impl Run<'_> {
         };
         let subject = self.asking.subject;
         let asked = shown::in_version(subject, object.clone(), &hook.version);
-        match patch::apply(&asked, &Patch::Json(operations), None) {
+        match patch::apply(&asked, &Patch::Json(operations)) {
             Ok(next) if next == asked => Ok(false),
             Ok(next) => {
                 let next = shown::in_version(subject, next, &subject.version);

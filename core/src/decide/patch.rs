@@ -24,7 +24,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     };
     let schema = context.state.kinds.schema(kind, &version.name);
     let schema = schema.map(|schema| &**schema).filter(|_| !is_scale);
-    let mut next = patch::apply(&live, &intent.patch, schema)?;
+    let mut next = patch::apply_to(&live, &intent.patch, schema)?;
     if let (Patch::Strategic(change), Some(schema)) = (&intent.patch, schema)
         && let Some(unreadable) = patch::unreadable(change, &next, schema)
     {

@@ -43,7 +43,7 @@ fn right(resource: &str) -> Value {
 
 fn patched(document: &Value, change: &str) -> Value {
     let change = serde_json::from_str(change).expect("JSON");
-    patch::apply(document, &crate::command::Patch::Merge(change), None).expect("a merge patch")
+    patch::apply(document, &crate::command::Patch::Merge(change)).expect("a merge patch")
 }
 
 fn said(resource: &str, new: &Value, old: Option<&Value>) -> Vec<String> {
