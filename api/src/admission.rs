@@ -25,10 +25,13 @@ use hindsight_core::command::{Admitted, Intent};
 use hindsight_core::{Command, Decision, Rejection, State, decide, draft};
 use serde_json::Value;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How often a write is admitted again because its object changed meanwhile. Source: what upstream
 /// grants a patch.
 const ROUNDS_MAX: usize = 5;
+/// How long all of it may take. Source: upstream's deadline of a request.
+const ADMISSION_MAX: Duration = Duration::from_secs(34);
 
 /// Who is asked before a write.
 #[derive(Debug, Clone)]
@@ -76,9 +79,12 @@ pub(crate) async fn write(
         command,
         dry_run,
     };
+    let deadline = tokio::time::Instant::now() + ADMISSION_MAX;
     let mut stale = None;
     for _ in 0..ROUNDS_MAX {
-        let (admitted, warnings) = write.admit(&backend.state()).await?;
+        let state = backend.state();
+        let admitted = tokio::time::timeout_at(deadline, write.admit(&state)).await;
+        let (admitted, warnings) = admitted.map_err(|_| Failure::timed_out())??;
         match carry_out(backend, admitted, dry_run).await? {
             Err(Rejection::Stale { key, .. }) => stale = Some(key),
             decided => return Ok(warn(decided?, warnings)),

@@ -29,6 +29,12 @@ impl Failure {
         }
     }
 
+    /// 504: whoever had to be asked took too long.
+    pub(crate) fn timed_out() -> Self {
+        let message = "Timeout: request did not complete within requested timeout";
+        Self::new(504, "Timeout", message).with(json!({}))
+    }
+
     /// In somebody else's words.
     pub(crate) fn refused(
         code: u16,

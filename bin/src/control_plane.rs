@@ -25,7 +25,8 @@ pub struct Config {
     pub data_dir: Option<PathBuf>,
     /// Leave garbage, namespaces and finished jobs alone.
     pub without_collectors: bool,
-    /// Who may do what; without it, everybody may do everything.
+    /// Who may do what: asked before owner references change. Without it, everybody may do
+    /// everything.
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
     /// Take owner references from everybody who may write the object. Otherwise changing them
