@@ -3,6 +3,7 @@
 mod age;
 mod cells;
 mod columns;
+mod computed;
 mod jsonpath;
 
 use crate::handler::Asked;

@@ -2,6 +2,7 @@
 
 use super::age::human;
 use super::columns::{Column, Source};
+use super::computed::{self, at};
 use hindsight_core::Time;
 use serde_json::{Number, Value, json};
 
@@ -45,125 +46,12 @@ fn named(source: &str, object: &Value, now: Time) -> Value {
     if let Some(path) = source.strip_prefix('#') {
         return at(object, path).cloned().unwrap_or(json!(0));
     }
-    match source {
-        "@age" => since(object, "metadata.creationTimestamp", now),
-        "@data" => {
-            let count = |member| {
-                object
-                    .get(member)
-                    .and_then(Value::as_object)
-                    .map_or(0, serde_json::Map::len)
-            };
-            json!(count("data") + count("binaryData"))
-        }
-        "@replicas" => {
-            json!(format!(
-                "{}/{}",
-                number(object, "status.readyReplicas"),
-                number(object, "spec.replicas")
-            ))
-        }
-        "@completions" => {
-            json!(format!(
-                "{}/{}",
-                number(object, "status.succeeded"),
-                number(object, "spec.completions")
-            ))
-        }
-        "@job-status" => json!(job_status(object)),
-        "@ready" => json!(ready(object)),
-        "@restarts" => json!(restarts(object)),
-        "@pod-status" => json!(pod_status(object)),
-        path => match at(object, path) {
-            Some(Value::Null) | None => json!("<none>"),
-            Some(value) => value.clone(),
-        },
+    if let Some(name) = source.strip_prefix('@') {
+        return computed::cell(name, object, now);
     }
-}
-
-fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
-    object.pointer(&format!("/{}", path.replace('.', "/")))
-}
-
-fn number(object: &Value, path: &str) -> i64 {
-    at(object, path).and_then(Value::as_i64).unwrap_or(0)
-}
-
-fn since(object: &Value, path: &str, now: Time) -> Value {
-    let then = at(object, path)
-        .and_then(Value::as_str)
-        .and_then(Time::parse);
-    then.map_or(json!("<unknown>"), |then| {
-        json!(human((now.0 - then.0) / 1_000_000))
-    })
-}
-
-fn containers(object: &Value) -> &[Value] {
-    at(object, "status.containerStatuses")
-        .and_then(Value::as_array)
-        .map_or(&[], Vec::as_slice)
-}
-
-fn ready(pod: &Value) -> String {
-    let total = at(pod, "spec.containers")
-        .and_then(Value::as_array)
-        .map_or(0, Vec::len);
-    let ready = containers(pod)
-        .iter()
-        .filter(|one| one.get("ready") == Some(&Value::Bool(true)));
-    format!("{}/{total}", ready.count())
-}
-
-fn restarts(pod: &Value) -> i64 {
-    containers(pod)
-        .iter()
-        .filter_map(|one| one.get("restartCount")?.as_i64())
-        .sum()
-}
-
-/// Terminating beats the containers' reasons, which beat the phase.
-fn pod_status(pod: &Value) -> String {
-    if at(pod, "metadata.deletionTimestamp").is_some_and(|time| !time.is_null()) {
-        return "Terminating".into();
-    }
-    let reason = |one: &Value| {
-        let state = ["/state/waiting/reason", "/state/terminated/reason"];
-        let found = state
-            .iter()
-            .find_map(|pointer| one.pointer(pointer)?.as_str());
-        found.map(str::to_owned)
-    };
-    let own = at(pod, "status.reason")
-        .and_then(Value::as_str)
-        .map(str::to_owned);
-    let phase = || {
-        at(pod, "status.phase")
-            .and_then(Value::as_str)
-            .unwrap_or("Unknown")
-            .to_owned()
-    };
-    containers(pod)
-        .iter()
-        .find_map(reason)
-        .or(own)
-        .unwrap_or_else(phase)
-}
-
-fn job_status(job: &Value) -> &'static str {
-    let conditions = at(job, "status.conditions").and_then(Value::as_array);
-    let holds = |name: &str| {
-        conditions.into_iter().flatten().any(|one| {
-            one.get("type").and_then(Value::as_str) == Some(name)
-                && one.get("status").and_then(Value::as_str) == Some("True")
-        })
-    };
-    match () {
-        () if holds("Complete") => "Complete",
-        () if holds("Failed") => "Failed",
-        () if at(job, "metadata.deletionTimestamp").is_some() => "Terminating",
-        () if holds("Suspended") => "Suspended",
-        () => "Running",
-    }
+    let mut paths = source.split('|');
+    let found = paths.find_map(|path| at(object, path).filter(|value| !value.is_null()));
+    found.cloned().unwrap_or(json!("<none>"))
 }
 
 #[cfg(test)]

@@ -24,85 +24,64 @@ pub(super) enum Source {
     Path(JsonPath),
 }
 
-/// `Heading=source`, a `+` before it where only a wide table shows it. A source is a path, or one
-/// of the names that `cells` computes.
-const ROWS: &[(&str, &str)] = &[
-    (
-        "pods",
-        "Ready=@ready,Status=@pod-status,Restarts=@restarts,Age=@age,+IP=status.podIP,+Node=spec.nodeName",
-    ),
-    (
-        "deployments",
-        "Ready=@replicas,Up-to-date=#status.updatedReplicas,Available=#status.availableReplicas,Age=@age",
-    ),
-    (
-        "replicasets",
-        "Desired=#spec.replicas,Current=#status.replicas,Ready=#status.readyReplicas,Age=@age",
-    ),
-    (
-        "replicationcontrollers",
-        "Desired=#spec.replicas,Current=#status.replicas,Ready=#status.readyReplicas,Age=@age",
-    ),
-    ("statefulsets", "Ready=@replicas,Age=@age"),
-    (
-        "daemonsets",
-        "Desired=#status.desiredNumberScheduled,Current=#status.currentNumberScheduled,Ready=#status.numberReady,Up-to-date=#status.updatedNumberScheduled,Available=#status.numberAvailable,Age=@age",
-    ),
-    (
-        "jobs",
-        "Status=@job-status,Completions=@completions,Age=@age",
-    ),
-    (
-        "cronjobs",
-        "Schedule=spec.schedule,Timezone=spec.timeZone,Suspend=spec.suspend,Age=@age",
-    ),
-    (
-        "services",
-        "Type=spec.type,Cluster-IP=spec.clusterIP,Age=@age",
-    ),
-    ("configmaps", "Data=@data,Age=@age"),
-    ("secrets", "Type=type,Data=@data,Age=@age"),
-    ("namespaces", "Status=status.phase,Age=@age"),
-    ("nodes", "Version=status.nodeInfo.kubeletVersion,Age=@age"),
-    (
-        "persistentvolumes",
-        "Status=status.phase,StorageClass=spec.storageClassName,Age=@age",
-    ),
-    (
-        "persistentvolumeclaims",
-        "Status=status.phase,Volume=spec.volumeName,StorageClass=spec.storageClassName,Age=@age",
-    ),
-    (
-        "storageclasses",
-        "Provisioner=provisioner,ReclaimPolicy=reclaimPolicy,VolumeBindingMode=volumeBindingMode,Age=@age",
-    ),
-    (
-        "customresourcedefinitions",
-        "Created At=metadata.creationTimestamp",
-    ),
-    ("clusterroles", "Created At=metadata.creationTimestamp"),
-    ("roles", "Created At=metadata.creationTimestamp"),
-    ("leases", "Holder=spec.holderIdentity,Age=@age"),
-    (
-        "events",
-        "Type=type,Reason=reason,Object=involvedObject.name,Message=message",
-    ),
-    (
-        "priorityclasses",
-        "Value=#value,Global-Default=globalDefault,Age=@age",
-    ),
-    (
-        "poddisruptionbudgets",
-        "Min Available=spec.minAvailable,Max Unavailable=spec.maxUnavailable,Allowed Disruptions=#status.disruptionsAllowed,Age=@age",
-    ),
-    (
-        "horizontalpodautoscalers",
-        "Reference=spec.scaleTargetRef.name,Minpods=#spec.minReplicas,Maxpods=#spec.maxReplicas,Replicas=#status.currentReplicas,Age=@age",
-    ),
-    ("runtimeclasses", "Handler=handler,Age=@age"),
-];
+/// `resource: Heading=source, ...`, a `+` before what only a wide table shows. A source is a path, a
+/// path to a number (`#`, 0 where it is absent), or one of the names that `computed` knows (`@`).
+const ROWS: &str = "
+pods: Ready=@ready, Status=@pod-status, Restarts=@restarts, Age=@age, +IP=status.podIP, +Node=spec.nodeName, +Nominated Node=status.nominatedNodeName, +Readiness Gates=@readiness-gates
+podtemplates: Containers=@containers, Images=@images, Pod Labels=@pod-labels
+deployments: Ready=@replicas, Up-to-date=#status.updatedReplicas, Available=#status.availableReplicas, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
+replicasets: Desired=#spec.replicas, Current=#status.replicas, Ready=#status.readyReplicas, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
+replicationcontrollers: Desired=#spec.replicas, Current=#status.replicas, Ready=#status.readyReplicas, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
+statefulsets: Ready=@replicas, Age=@age, +Containers=@containers, +Images=@images
+daemonsets: Desired=#status.desiredNumberScheduled, Current=#status.currentNumberScheduled, Ready=#status.numberReady, Up-to-date=#status.updatedNumberScheduled, Available=#status.numberAvailable, Node Selector=@node-selector, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
+controllerrevisions: Controller=@controller, Revision=#revision, Age=@age
+jobs: Status=@job-status, Completions=@completions, Duration=@duration, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
+cronjobs: Schedule=spec.schedule, Timezone=spec.timeZone, Suspend=@suspend, Active=@active, Last Schedule=@last-schedule, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
+services: Type=spec.type, Cluster-IP=spec.clusterIP, External-IP=@external-ip, Port(s)=@ports, Age=@age, +Selector=@selector
+endpoints: Endpoints=@endpoints, Age=@age
+endpointslices: AddressType=addressType, Ports=@slice-ports, Endpoints=@slice-endpoints, Age=@age
+ingresses: Class=spec.ingressClassName, Hosts=@hosts, Address=@load-balancer, Ports=@ingress-ports, Age=@age
+ingressclasses: Controller=spec.controller, Parameters=@parameters, Age=@age
+networkpolicies: Pod-Selector=@pod-selector, Age=@age
+configmaps: Data=@data, Age=@age
+secrets: Type=type, Data=@data, Age=@age
+serviceaccounts: Secrets=@secrets, Age=@age
+namespaces: Status=status.phase, Age=@age
+nodes: Status=@node-status, Roles=@roles, Age=@age, Version=status.nodeInfo.kubeletVersion, +Internal-IP=@internal-ip, +External-IP=@node-external-ip, +OS-Image=status.nodeInfo.osImage, +Kernel-Version=status.nodeInfo.kernelVersion, +Container-Runtime=status.nodeInfo.containerRuntimeVersion
+persistentvolumes: Capacity=status.capacity.storage|spec.capacity.storage, Access Modes=@access-modes, Reclaim Policy=spec.persistentVolumeReclaimPolicy, Status=@volume-status, Claim=@claim, StorageClass=spec.storageClassName, VolumeAttributesClass=spec.volumeAttributesClassName, Reason=status.reason, Age=@age, +VolumeMode=spec.volumeMode
+persistentvolumeclaims: Status=@volume-status, Volume=spec.volumeName, Capacity=status.capacity.storage, Access Modes=@access-modes, StorageClass=spec.storageClassName, VolumeAttributesClass=spec.volumeAttributesClassName, Age=@age, +VolumeMode=spec.volumeMode
+storageclasses: Provisioner=provisioner, ReclaimPolicy=reclaimPolicy, VolumeBindingMode=volumeBindingMode, AllowVolumeExpansion=@expands, Age=@age
+volumeattachments: Attacher=spec.attacher, PV=spec.source.persistentVolumeName, Node=spec.nodeName, Attached=@attached, Age=@age
+csinodes: Drivers=@drivers, Age=@age
+customresourcedefinitions: Created At=metadata.creationTimestamp
+clusterroles: Created At=metadata.creationTimestamp
+roles: Created At=metadata.creationTimestamp
+limitranges: Created At=metadata.creationTimestamp
+rolebindings: Role=@role, Age=@age, +Users=@users, +Groups=@groups, +ServiceAccounts=@service-accounts
+clusterrolebindings: Role=@role, Age=@age, +Users=@users, +Groups=@groups, +ServiceAccounts=@service-accounts
+leases: Holder=spec.holderIdentity, Age=@age
+events: Last Seen=@last-seen, Type=type, Reason=reason, Object=@object, +Subobject=involvedObject.fieldPath, +Source=@event-source, Message=message, +First Seen=@first-seen, +Count=@count, +Name=metadata.name
+priorityclasses: Value=#value, Global-Default=@global-default, Age=@age, PreemptionPolicy=preemptionPolicy
+poddisruptionbudgets: Min Available=@min-available, Max Unavailable=@max-unavailable, Allowed Disruptions=#status.disruptionsAllowed, Age=@age
+horizontalpodautoscalers: Reference=@scale-target, Minpods=@min-pods, Maxpods=#spec.maxReplicas, Replicas=#status.currentReplicas, Age=@age
+runtimeclasses: Handler=handler, Age=@age
+certificatesigningrequests: Age=@age, SignerName=spec.signerName, Requestor=spec.username, RequestedDuration=@requested-duration, Condition=@csr-condition
+mutatingwebhookconfigurations: Webhooks=@webhooks, Age=@age
+validatingwebhookconfigurations: Webhooks=@webhooks, Age=@age
+apiservices: Service=@api-service, Available=@available, Age=@age
+";
 
 pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
+    let resource = &*kind.resource.resource;
+    let row = ROWS.lines().filter_map(|row| row.split_once(": "));
+    let row = row
+        .filter(|_| !kind.is_custom())
+        .find(|row| row.0 == resource);
+    let row = row.map_or("Age=@age", |(_, row)| row);
+    if resource == "events" && !kind.is_custom() {
+        // They are told apart by what they say; the name comes last.
+        return row.split(", ").filter_map(builtin).collect();
+    }
     let mut columns = vec![Column {
         name: "Name".into(),
         type_name: "string".into(),
@@ -116,13 +95,7 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
         columns.extend(version.columns.iter().map_while(custom));
         return columns;
     }
-    let row = ROWS
-        .iter()
-        .find(|(resource, _)| *resource == &*kind.resource.resource);
-    let row = row
-        .filter(|_| !kind.is_custom())
-        .map_or("Age=@age", |(_, row)| row);
-    columns.extend(row.split(',').filter_map(builtin));
+    columns.extend(row.split(", ").filter_map(builtin));
     columns
 }
 
@@ -146,11 +119,20 @@ fn custom(column: &PrinterColumn) -> Option<Column> {
 fn builtin(text: &'static str) -> Option<Column> {
     let (name, source) = text.split_once('=')?;
     let wide = name.starts_with('+');
-    let number = source.starts_with('#');
+    let number = source.starts_with('#')
+        || matches!(
+            source,
+            "@data" | "@secrets" | "@webhooks" | "@active" | "@drivers"
+        );
     Some(Column {
         name: name.trim_start_matches('+').into(),
         type_name: if number { "integer" } else { "string" }.into(),
-        format: String::new(),
+        format: if name == "Name" || name == "+Name" {
+            "name"
+        } else {
+            ""
+        }
+        .into(),
         description: String::new(),
         priority: i64::from(wide),
         source: Source::Named(source),

@@ -1,0 +1,225 @@
+//! Cells that are more than a member of the object. Source: upstream's
+//! `pkg/printers/internalversion/printers.go`.
+
+mod network;
+#[cfg(test)]
+mod tests;
+mod workload;
+
+use super::age::human;
+use hindsight_core::Time;
+use serde_json::{Value, json};
+
+/// The cell of this name.
+pub(super) fn cell(name: &str, object: &Value, now: Time) -> Value {
+    general(name, object, now)
+        .or_else(|| workload::cell(name, object, now))
+        .or_else(|| network::cell(name, object))
+        .unwrap_or(json!("<unknown>"))
+}
+
+fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
+    Some(match name {
+        "age" => since(object, "metadata.creationTimestamp", now),
+        "data" => json!(members(object, "data") + members(object, "binaryData")),
+        "secrets" => json!(list(object, "secrets").len()),
+        "webhooks" => json!(list(object, "webhooks").len()),
+        "drivers" => json!(list(object, "spec.drivers").len()),
+        "last-seen" => seen(
+            object,
+            &["series.lastObservedTime", "lastTimestamp", "eventTime"],
+            now,
+        ),
+        "first-seen" => seen(object, &["firstTimestamp", "eventTime"], now),
+        "count" => json!(
+            number(object, "series.count")
+                .max(number(object, "count"))
+                .max(1)
+        ),
+        "object" => json!(named(object, "involvedObject").to_lowercase_kind()),
+        "event-source" => json!(event_source(object)),
+        "role" => json!(named(object, "roleRef").0),
+        "users" => json!(subjects(object, "User")),
+        "groups" => json!(subjects(object, "Group")),
+        "service-accounts" => json!(subjects(object, "ServiceAccount")),
+        "global-default" => json!(flag(object, "globalDefault")),
+        "expands" => json!(flag(object, "allowVolumeExpansion")),
+        "attached" => json!(flag(object, "status.attached")),
+        "access-modes" => json!(access_modes(object)),
+        "volume-status" => json!(volume_status(object)),
+        "claim" => json!(claim(object)),
+        "requested-duration" => requested_duration(object),
+        "csr-condition" => json!(csr_condition(object)),
+        _ => return None,
+    })
+}
+
+pub(super) fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    let mut steps = path.split('.');
+    steps.try_fold(object, |at, step| at.get(step))
+}
+
+fn number(object: &Value, path: &str) -> i64 {
+    at(object, path).and_then(Value::as_i64).unwrap_or(0)
+}
+
+fn text<'a>(object: &'a Value, path: &str) -> &'a str {
+    at(object, path).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn flag(object: &Value, path: &str) -> bool {
+    at(object, path).and_then(Value::as_bool).unwrap_or(false)
+}
+
+fn list<'a>(object: &'a Value, path: &str) -> &'a [Value] {
+    let list = at(object, path).and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
+}
+
+fn members(object: &Value, path: &str) -> usize {
+    let members = at(object, path).and_then(Value::as_object);
+    members.map_or(0, serde_json::Map::len)
+}
+
+/// Texts with commas between them; `<none>` without any.
+fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> String {
+    let texts: Vec<&str> = texts.collect();
+    or_none(&texts.join(","))
+}
+
+fn or_none(text: &str) -> String {
+    if text.is_empty() { "<none>" } else { text }.into()
+}
+
+/// `key=value` of a map of labels.
+fn labels(object: &Value, path: &str) -> String {
+    let pairs = at(object, path)
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten();
+    let pairs: Vec<String> = pairs
+        .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()))
+        .collect();
+    or_none(&pairs.join(","))
+}
+
+fn since(object: &Value, path: &str, now: Time) -> Value {
+    seen(object, &[path], now)
+}
+
+/// The time since the first of these that is there.
+fn seen(object: &Value, paths: &[&str], now: Time) -> Value {
+    let mut times = paths
+        .iter()
+        .filter_map(|path| Time::parse(text(object, path)));
+    times.next().map_or(json!("<unknown>"), |then| {
+        json!(human((now.0 - then.0) / 1_000_000))
+    })
+}
+
+/// `Kind/name` of a reference.
+struct Named(String);
+
+impl Named {
+    fn to_lowercase_kind(&self) -> String {
+        let (kind, name) = self.0.split_once('/').unwrap_or((&self.0, ""));
+        format!("{}/{name}", kind.to_lowercase())
+    }
+}
+
+fn named(object: &Value, path: &str) -> Named {
+    let reference = at(object, path).unwrap_or(&Value::Null);
+    Named(format!(
+        "{}/{}",
+        text(reference, "kind"),
+        text(reference, "name")
+    ))
+}
+
+fn event_source(event: &Value) -> String {
+    let parts = [text(event, "source.component"), text(event, "source.host")];
+    let said = parts.into_iter().filter(|part| !part.is_empty());
+    let said = said.collect::<Vec<_>>().join(", ");
+    if said.is_empty() {
+        text(event, "reportingComponent").into()
+    } else {
+        said
+    }
+}
+
+fn subjects(binding: &Value, kind: &str) -> String {
+    let subjects = list(binding, "subjects").iter();
+    let of_kind = subjects.filter(|one| text(one, "kind") == kind);
+    let names: Vec<String> = of_kind
+        .map(|one| match (kind, text(one, "namespace")) {
+            ("ServiceAccount", namespace) => format!("{namespace}/{}", text(one, "name")),
+            _ => text(one, "name").into(),
+        })
+        .collect();
+    names.join(", ")
+}
+
+fn access_modes(volume: &Value) -> String {
+    let own = list(volume, "status.accessModes");
+    let modes = if own.is_empty() {
+        list(volume, "spec.accessModes")
+    } else {
+        own
+    };
+    let short = modes
+        .iter()
+        .filter_map(Value::as_str)
+        .map(|mode| match mode {
+            "ReadWriteOnce" => "RWO",
+            "ReadOnlyMany" => "ROX",
+            "ReadWriteMany" => "RWX",
+            "ReadWriteOncePod" => "RWOP",
+            other => other,
+        });
+    short.collect::<Vec<_>>().join(",")
+}
+
+fn volume_status(volume: &Value) -> &str {
+    if is_deleting(volume) {
+        return "Terminating";
+    }
+    text(volume, "status.phase")
+}
+
+fn is_deleting(object: &Value) -> bool {
+    !text(object, "metadata.deletionTimestamp").is_empty()
+}
+
+fn claim(volume: &Value) -> String {
+    let (namespace, name) = (
+        text(volume, "spec.claimRef.namespace"),
+        text(volume, "spec.claimRef.name"),
+    );
+    if name.is_empty() {
+        return String::new();
+    }
+    format!("{namespace}/{name}")
+}
+
+fn requested_duration(request: &Value) -> Value {
+    let seconds = at(request, "spec.expirationSeconds").and_then(Value::as_i64);
+    json!(seconds.map_or("<none>".into(), human))
+}
+
+fn csr_condition(request: &Value) -> String {
+    let holds = |name: &str| {
+        let conditions = list(request, "status.conditions").iter();
+        conditions.clone().any(|one| text(one, "type") == name)
+    };
+    let mut said = ["Approved", "Denied", "Failed"]
+        .into_iter()
+        .filter(|name| holds(name))
+        .collect::<Vec<_>>();
+    if said.is_empty() {
+        said.push("Pending");
+    }
+    if !text(request, "status.certificate").is_empty() {
+        said.push("Issued");
+    }
+    said.join(",")
+}

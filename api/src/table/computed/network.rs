@@ -1,0 +1,165 @@
+//! Services, what stands behind them, and what leads to them.
+
+use super::workload::label_selector;
+use super::{at, joined, list, number, or_none, text};
+use serde_json::{Value, json};
+
+/// Endpoints that are shown; the rest is counted.
+const SHOWN_MAX: usize = 3;
+
+pub(super) fn cell(name: &str, object: &Value) -> Option<Value> {
+    Some(json!(match name {
+        "external-ip" => external_ip(object),
+        "ports" => ports(object),
+        "endpoints" => endpoints(object),
+        "slice-ports" => slice_ports(object),
+        "slice-endpoints" => shown(&slice_endpoints(object)),
+        "hosts" => hosts(object),
+        "load-balancer" => load_balancer(object),
+        "ingress-ports" => ingress_ports(object).into(),
+        "parameters" => parameters(object),
+        "pod-selector" => at(object, "spec.podSelector").map_or("<none>".into(), label_selector),
+        "api-service" => api_service(object),
+        "available" => available(object),
+        _ => return None,
+    }))
+}
+
+fn external_ip(service: &Value) -> String {
+    let own = list(service, "spec.externalIPs")
+        .iter()
+        .filter_map(Value::as_str);
+    match text(service, "spec.type") {
+        "ExternalName" => text(service, "spec.externalName").into(),
+        "LoadBalancer" => {
+            let balancer = load_balancer(service);
+            let given = (!balancer.is_empty()).then_some(balancer.as_str());
+            let all: Vec<&str> = given.into_iter().chain(own).collect();
+            if all.is_empty() {
+                return "<pending>".into();
+            }
+            all.join(",")
+        }
+        _ => joined(own),
+    }
+}
+
+fn load_balancer(object: &Value) -> String {
+    let ingress = list(object, "status.loadBalancer.ingress").iter();
+    let addresses = ingress.map(|one| match text(one, "ip") {
+        "" => text(one, "hostname"),
+        ip => ip,
+    });
+    let addresses: Vec<&str> = addresses.filter(|one| !one.is_empty()).collect();
+    addresses.join(",")
+}
+
+fn ports(service: &Value) -> String {
+    let port = |one: &Value| {
+        let (port, protocol) = (number(one, "port"), text(one, "protocol"));
+        match number(one, "nodePort") {
+            0 => format!("{port}/{protocol}"),
+            node => format!("{port}:{node}/{protocol}"),
+        }
+    };
+    let ports: Vec<String> = list(service, "spec.ports").iter().map(port).collect();
+    or_none(&ports.join(","))
+}
+
+fn endpoints(endpoints: &Value) -> String {
+    let mut found = Vec::new();
+    for subset in list(endpoints, "subsets") {
+        let ports = list(subset, "ports");
+        for address in list(subset, "addresses") {
+            let ip = text(address, "ip");
+            if ports.is_empty() {
+                found.push(ip.to_owned());
+            }
+            for port in ports {
+                found.push(format!("{ip}:{}", number(port, "port")));
+            }
+        }
+    }
+    shown(&found)
+}
+
+fn slice_endpoints(slice: &Value) -> Vec<String> {
+    let addresses = list(slice, "endpoints").iter();
+    let addresses = addresses.flat_map(|one| list(one, "addresses"));
+    addresses
+        .filter_map(|address| address.as_str().map(str::to_owned))
+        .collect()
+}
+
+fn shown(found: &[String]) -> String {
+    let some: Vec<&str> = found.iter().take(SHOWN_MAX).map(String::as_str).collect();
+    let more = found.len().saturating_sub(SHOWN_MAX);
+    if more > 0 {
+        return format!("{} + {more} more...", some.join(","));
+    }
+    joined(some.into_iter())
+}
+
+fn slice_ports(slice: &Value) -> String {
+    let ports = list(slice, "ports").iter();
+    let numbers: Vec<String> = ports
+        .map(|one| match number(one, "port") {
+            0 => "*".into(),
+            port => port.to_string(),
+        })
+        .collect();
+    if numbers.is_empty() {
+        return "<unset>".into();
+    }
+    numbers.join(",")
+}
+
+fn hosts(ingress: &Value) -> String {
+    let rules = list(ingress, "spec.rules").iter();
+    let hosts: Vec<&str> = rules
+        .map(|rule| match text(rule, "host") {
+            "" => "*",
+            host => host,
+        })
+        .collect();
+    if hosts.is_empty() {
+        return "*".into();
+    }
+    hosts.join(",")
+}
+
+fn ingress_ports(ingress: &Value) -> &'static str {
+    if list(ingress, "spec.tls").is_empty() {
+        "80"
+    } else {
+        "80, 443"
+    }
+}
+
+fn parameters(class: &Value) -> String {
+    let Some(parameters) = at(class, "spec.parameters") else {
+        return "<none>".into();
+    };
+    let (group, kind) = (text(parameters, "apiGroup"), text(parameters, "kind"));
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{kind}{dot}{group}/{}", text(parameters, "name"))
+}
+
+fn api_service(service: &Value) -> String {
+    match text(service, "spec.service.name") {
+        "" => "Local".into(),
+        name => format!("{}/{name}", text(service, "spec.service.namespace")),
+    }
+}
+
+fn available(service: &Value) -> String {
+    let mut conditions = list(service, "status.conditions").iter();
+    let found = conditions.find(|one| text(one, "type") == "Available");
+    let Some(condition) = found else {
+        return "Unknown".into();
+    };
+    match (text(condition, "status"), text(condition, "reason")) {
+        ("True", _) | (_, "") => text(condition, "status").into(),
+        (status, reason) => format!("{status} ({reason})"),
+    }
+}

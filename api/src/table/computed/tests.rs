@@ -1,0 +1,158 @@
+//! Cells of objects, kind by kind.
+
+use super::cell;
+use hindsight_core::Time;
+use serde_json::{Value, json};
+
+#[track_caller]
+fn reads(cases: impl IntoIterator<Item = (&'static str, Value, Value)>) {
+    let now = Time::parse("2024-01-01T00:01:30Z").expect("a time");
+    for (name, object, expected) in cases {
+        assert_eq!(cell(name, &object, now), expected, "{name} {object}");
+    }
+}
+
+#[test]
+fn what_many_kinds_show() {
+    reads([
+        (
+            "data",
+            json!({"data": {"a": ""}, "binaryData": {"b": ""}}),
+            json!(2),
+        ),
+        ("secrets", json!({}), json!(0)),
+        (
+            "last-seen",
+            json!({"lastTimestamp": null, "eventTime": "2024-01-01T00:00:00.000000Z"}),
+            json!("90s"),
+        ),
+        ("count", json!({}), json!(1)),
+        ("count", json!({"count": 3}), json!(3)),
+        (
+            "object",
+            json!({"involvedObject": {"kind": "ConfigMap", "name": "A"}}),
+            json!("configmap/A"),
+        ),
+        (
+            "event-source",
+            json!({"source": {"component": "c", "host": "h"}}),
+            json!("c, h"),
+        ),
+        (
+            "role",
+            json!({"roleRef": {"kind": "Role", "name": "r"}}),
+            json!("Role/r"),
+        ),
+        (
+            "service-accounts",
+            json!({"subjects": [{"kind": "ServiceAccount", "namespace": "n", "name": "s"},
+                    {"kind": "User", "name": "u"}]}),
+            json!("n/s"),
+        ),
+        (
+            "access-modes",
+            json!({"spec": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"]}}),
+            json!("RWO,RWX"),
+        ),
+        ("csr-condition", json!({}), json!("Pending")),
+        (
+            "csr-condition",
+            json!({"status": {"conditions": [{"type": "Approved"}], "certificate": "x"}}),
+            json!("Approved,Issued"),
+        ),
+        (
+            "requested-duration",
+            json!({"spec": {"expirationSeconds": 600}}),
+            json!("10m"),
+        ),
+    ]);
+}
+
+#[test]
+fn pods_what_makes_them_and_nodes() {
+    reads([
+        (
+            "images",
+            json!({"spec": {"template": {"spec": {"containers": [
+                    {"name": "a", "image": "i"}, {"name": "b", "image": "j"}]}}}}),
+            json!("i,j"),
+        ),
+        (
+            "selector",
+            json!({"spec": {"selector": {"matchLabels": {"a": "b"}, "matchExpressions": [
+                    {"key": "k", "operator": "In", "values": ["x", "y"]},
+                    {"key": "l", "operator": "Exists"}]}}}),
+            json!("a=b,k in (x,y),l"),
+        ),
+        (
+            "selector",
+            json!({"spec": {"selector": {"a": "b"}}}),
+            json!("a=b"),
+        ),
+        (
+            "duration",
+            json!({"status": {"startTime": "2024-01-01T00:00:00Z"}}),
+            json!("90s"),
+        ),
+        ("ready", json!({"spec": {"containers": [{}]}}), json!("0/1")),
+        (
+            "pod-status",
+            json!({"status": {"phase": "Running"}, "metadata": {"deletionTimestamp": "x"}}),
+            json!("Terminating"),
+        ),
+        (
+            "roles",
+            json!({"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}),
+            json!("control-plane"),
+        ),
+        (
+            "node-status",
+            json!({"spec": {"unschedulable": true}, "status": {"conditions": [
+                    {"type": "Ready", "status": "True"}]}}),
+            json!("Ready,SchedulingDisabled"),
+        ),
+        ("min-available", json!({}), json!("N/A")),
+    ]);
+}
+
+#[test]
+fn services_and_what_leads_to_them() {
+    reads([
+        (
+            "ports",
+            json!({"spec": {"ports": [{"port": 80, "protocol": "TCP"},
+                    {"port": 53, "nodePort": 30053, "protocol": "UDP"}]}}),
+            json!("80/TCP,53:30053/UDP"),
+        ),
+        (
+            "external-ip",
+            json!({"spec": {"type": "LoadBalancer"}}),
+            json!("<pending>"),
+        ),
+        (
+            "external-ip",
+            json!({"spec": {"type": "ExternalName", "externalName": "a.b"}}),
+            json!("a.b"),
+        ),
+        (
+            "endpoints",
+            json!({"subsets": [{"addresses": [{"ip": "1.2.3.4"}], "ports": [{"port": 80}]}]}),
+            json!("1.2.3.4:80"),
+        ),
+        (
+            "hosts",
+            json!({"spec": {"rules": [{"host": "a"}, {}]}}),
+            json!("a,*"),
+        ),
+        (
+            "ingress-ports",
+            json!({"spec": {"tls": [{}]}}),
+            json!("80, 443"),
+        ),
+        (
+            "scale-target",
+            json!({"spec": {"scaleTargetRef": {"kind": "Deployment", "name": "d"}}}),
+            json!("Deployment/d"),
+        ),
+    ]);
+}

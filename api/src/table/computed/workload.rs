@@ -1,0 +1,233 @@
+//! Pods, what makes them, and the nodes that they run on.
+
+use super::{at, flag, is_deleting, joined, labels, list, named, number, or_none, since, text};
+use hindsight_core::Time;
+use serde_json::{Value, json};
+
+const TEMPLATES: [&str; 3] = [
+    "spec.template.spec",
+    "spec.jobTemplate.spec.template.spec",
+    "template.spec",
+];
+const NODE_ROLE: &str = "node-role.kubernetes.io/";
+
+pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
+    Some(match name {
+        "ready" => json!(ready(object)),
+        "restarts" => json!(restarts(object)),
+        "pod-status" => json!(pod_status(object)),
+        "readiness-gates" => json!(readiness_gates(object)),
+        "containers" => json!(containers(object, "name")),
+        "images" => json!(containers(object, "image")),
+        "pod-labels" => json!(labels(object, "template.metadata.labels")),
+        "selector" => json!(selector(object)),
+        "node-selector" => json!(labels(object, "spec.template.spec.nodeSelector")),
+        "controller" => json!(controller(object)),
+        "replicas" => json!(format!(
+            "{}/{}",
+            number(object, "status.readyReplicas"),
+            number(object, "spec.replicas")
+        )),
+        "completions" => json!(completions(object)),
+        "duration" => duration(object, now),
+        "job-status" => json!(job_status(object)),
+        "suspend" => json!(if flag(object, "spec.suspend") {
+            "True"
+        } else {
+            "False"
+        }),
+        "active" => json!(list(object, "status.active").len()),
+        "last-schedule" => match since(object, "status.lastScheduleTime", now) {
+            Value::String(unknown) if unknown == "<unknown>" => json!("<none>"),
+            ago => ago,
+        },
+        "min-available" => limit(object, "spec.minAvailable"),
+        "max-unavailable" => limit(object, "spec.maxUnavailable"),
+        "scale-target" => json!(named(object, "spec.scaleTargetRef").0),
+        "min-pods" => at(object, "spec.minReplicas")
+            .cloned()
+            .unwrap_or(json!("<unset>")),
+        "node-status" => json!(node_status(object)),
+        "roles" => json!(roles(object)),
+        "internal-ip" => json!(node_address(object, "InternalIP")),
+        "node-external-ip" => json!(node_address(object, "ExternalIP")),
+        _ => return None,
+    })
+}
+
+fn statuses(pod: &Value) -> &[Value] {
+    list(pod, "status.containerStatuses")
+}
+
+fn ready(pod: &Value) -> String {
+    let ready = statuses(pod).iter().filter(|one| flag(one, "ready"));
+    format!("{}/{}", ready.count(), list(pod, "spec.containers").len())
+}
+
+fn restarts(pod: &Value) -> i64 {
+    let counts = statuses(pod).iter().map(|one| number(one, "restartCount"));
+    counts.sum()
+}
+
+/// Terminating beats the containers' reasons, which beat the phase.
+fn pod_status(pod: &Value) -> String {
+    if is_deleting(pod) {
+        return "Terminating".into();
+    }
+    let reason = |one: &Value| {
+        let state = ["state.waiting.reason", "state.terminated.reason"];
+        let found = state.iter().map(|path| text(one, path).to_owned());
+        found.clone().find(|reason| !reason.is_empty())
+    };
+    let own = || {
+        [
+            text(pod, "status.reason"),
+            text(pod, "status.phase"),
+            "Unknown",
+        ]
+    };
+    let own = || own().into_iter().find(|said| !said.is_empty());
+    let waits = statuses(pod).iter().find_map(reason);
+    waits.unwrap_or_else(|| own().unwrap_or_default().into())
+}
+
+fn readiness_gates(pod: &Value) -> String {
+    let gates = list(pod, "spec.readinessGates");
+    if gates.is_empty() {
+        return "<none>".into();
+    }
+    let open = gates.iter().filter(|gate| {
+        let wanted = text(gate, "conditionType");
+        holds(pod, wanted)
+    });
+    format!("{}/{}", open.count(), gates.len())
+}
+
+fn holds(object: &Value, condition: &str) -> bool {
+    let mut conditions = list(object, "status.conditions").iter();
+    conditions.any(|one| text(one, "type") == condition && text(one, "status") == "True")
+}
+
+fn containers(object: &Value, member: &str) -> String {
+    let pod = TEMPLATES.iter().find_map(|path| at(object, path));
+    let containers = pod.map_or(&[][..], |pod| list(pod, "containers"));
+    joined(containers.iter().map(|one| text(one, member)))
+}
+
+/// A selector by labels, or a plain map of them.
+fn selector(object: &Value) -> String {
+    let path = ["spec.selector", "spec.jobTemplate.spec.selector"];
+    let Some(selector) = path.iter().find_map(|path| at(object, path)) else {
+        return "<none>".into();
+    };
+    let is_plain =
+        selector.get("matchLabels").is_none() && selector.get("matchExpressions").is_none();
+    if is_plain {
+        return labels(object, "spec.selector");
+    }
+    label_selector(selector)
+}
+
+pub(super) fn label_selector(selector: &Value) -> String {
+    let mut said = Vec::new();
+    if selector.get("matchLabels").is_some() {
+        said.push(labels(selector, "matchLabels"));
+    }
+    for expression in list(selector, "matchExpressions") {
+        let key = text(expression, "key");
+        let values = list(expression, "values").iter().filter_map(Value::as_str);
+        let values = values.collect::<Vec<_>>().join(",");
+        said.push(match text(expression, "operator") {
+            "In" => format!("{key} in ({values})"),
+            "NotIn" => format!("{key} notin ({values})"),
+            "DoesNotExist" => format!("!{key}"),
+            _ => key.into(),
+        });
+    }
+    or_none(&said.join(","))
+}
+
+fn controller(object: &Value) -> String {
+    let owners = list(object, "metadata.ownerReferences");
+    let Some(owner) = owners.iter().find(|one| flag(one, "controller")) else {
+        return "<none>".into();
+    };
+    let api_version = text(owner, "apiVersion");
+    let group = api_version.split_once('/').map_or("", |(group, _)| group);
+    let kind = text(owner, "kind").to_lowercase();
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{kind}{dot}{group}/{}", text(owner, "name"))
+}
+
+fn completions(job: &Value) -> String {
+    let done = number(job, "status.succeeded");
+    match at(job, "spec.completions").and_then(Value::as_i64) {
+        Some(wanted) => format!("{done}/{wanted}"),
+        None if number(job, "spec.parallelism") > 1 => {
+            format!("{done}/1 of {}", number(job, "spec.parallelism"))
+        }
+        None => format!("{done}/1"),
+    }
+}
+
+fn duration(job: &Value, now: Time) -> Value {
+    if text(job, "status.startTime").is_empty() {
+        return json!("");
+    }
+    let end = Time::parse(text(job, "status.completionTime"));
+    since(job, "status.startTime", end.unwrap_or(now))
+}
+
+fn job_status(job: &Value) -> &'static str {
+    let fails = holds(job, "FailureTarget");
+    match () {
+        () if holds(job, "Complete") => "Complete",
+        () if holds(job, "Failed") => "Failed",
+        () if is_deleting(job) => "Terminating",
+        () if holds(job, "Suspended") => "Suspended",
+        () if fails => "FailureTarget",
+        () if holds(job, "SuccessCriteriaMet") => "SuccessCriteriaMet",
+        () => "Running",
+    }
+}
+
+fn limit(budget: &Value, path: &str) -> Value {
+    match at(budget, path) {
+        Some(Value::Number(number)) => json!(number.to_string()),
+        Some(Value::String(share)) => json!(share),
+        _ => json!("N/A"),
+    }
+}
+
+fn node_status(node: &Value) -> String {
+    let conditions = list(node, "status.conditions").iter();
+    let ready = conditions.clone().find(|one| text(one, "type") == "Ready");
+    let mut said = match ready.map(|one| text(one, "status")) {
+        Some("True") => "Ready",
+        Some(_) => "NotReady",
+        None => "Unknown",
+    }
+    .to_owned();
+    if flag(node, "spec.unschedulable") {
+        said.push_str(",SchedulingDisabled");
+    }
+    said
+}
+
+fn roles(node: &Value) -> String {
+    let labels = at(node, "metadata.labels").and_then(Value::as_object);
+    let roles = labels.into_iter().flatten().filter_map(|(key, value)| {
+        let role = key.strip_prefix(NODE_ROLE);
+        let old = (key == "kubernetes.io/role")
+            .then(|| value.as_str())
+            .flatten();
+        role.or(old).filter(|role| !role.is_empty())
+    });
+    joined(roles)
+}
+
+fn node_address(node: &Value, kind: &str) -> String {
+    let mut addresses = list(node, "status.addresses").iter();
+    let found = addresses.find(|one| text(one, "type") == kind);
+    or_none(found.map_or("", |one| text(one, "address")))
+}
