@@ -56,12 +56,19 @@ impl Backend for ControlPlane {
                     });
                 }
             }
+            if let Some(kept) = self.recent().get(point) {
+                return Ok(kept);
+            }
             let plane = self.clone();
             let folded = tokio::task::spawn_blocking(move || plane.fold(point)).await;
             let state = folded.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
-            state
-                .map(Arc::new)
-                .map_err(|error| AsOfError::Unreadable(error.to_string()))
+            let state = state.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
+            let state = Arc::new(state);
+            // What a time shows may still move while nothing later is known.
+            if state.revision < newest.revision {
+                self.recent().keep(point, &state);
+            }
+            Ok(state)
         })
     }
 

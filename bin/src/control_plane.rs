@@ -2,6 +2,8 @@
 
 use crate::collectors::{self, Collectors};
 use crate::history::{HistoryIndex, LogHistory};
+#[cfg(feature = "http")]
+use crate::recent::Recent;
 use crate::{bootstrap, effects, reply};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
@@ -67,6 +69,8 @@ struct Shared {
     writer: Arc<Writer>,
     reader: Reader,
     index: HistoryIndex,
+    #[cfg(feature = "http")]
+    recent: Recent,
     published: Arc<ArcSwap<Published>>,
     changed: watch::Receiver<Revision>,
     builtin: Arc<BuiltinKinds>,
@@ -140,6 +144,8 @@ impl ControlPlane {
             writer,
             reader,
             index: HistoryIndex::default(),
+            #[cfg(feature = "http")]
+            recent: Recent::default(),
             published,
             changed,
             builtin,
@@ -172,6 +178,11 @@ impl ControlPlane {
     /// Reads the log.
     pub fn reader(&self) -> &Reader {
         &self.shared.reader
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn recent(&self) -> &Recent {
+        &self.shared.recent
     }
 
     /// The log as explanations read it.

@@ -10,6 +10,8 @@ mod effects;
 mod history;
 #[cfg(feature = "http")]
 mod inspect;
+#[cfg(feature = "http")]
+mod recent;
 mod reply;
 #[cfg(feature = "http")]
 mod service;

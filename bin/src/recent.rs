@@ -1,0 +1,69 @@
+//! Past states that are likely to be asked for again: a list goes on from one page by page, and a
+//! client that looks at the past asks more than once. Derived from the log, so any may be dropped.
+
+use hindsight_api::AsOf;
+use hindsight_core::State;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The longest unused goes first; what is not kept is folded from the log again.
+const STATES_MAX: usize = 2;
+
+#[derive(Debug, Default)]
+pub(crate) struct Recent {
+    states: Mutex<VecDeque<(AsOf, Arc<State>)>>,
+}
+
+impl Recent {
+    fn states(&self) -> MutexGuard<'_, VecDeque<(AsOf, Arc<State>)>> {
+        self.states.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state at this point, if it is kept.
+    pub(crate) fn get(&self, point: AsOf) -> Option<Arc<State>> {
+        let mut states = self.states();
+        let at = states.iter().position(|(kept, _)| *kept == point)?;
+        let found = states.remove(at)?;
+        states.push_back(found.clone());
+        Some(found.1)
+    }
+
+    /// Keeps a state for the next who asks.
+    pub(crate) fn keep(&self, point: AsOf, state: &Arc<State>) {
+        if self.get(point).is_some() {
+            return;
+        }
+        let mut states = self.states();
+        if states.len() >= STATES_MAX {
+            states.pop_front();
+        }
+        states.push_back((point, Arc::clone(state)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::kind::BuiltinKinds;
+    use hindsight_core::{Revision, builtin};
+
+    fn at(revision: u64) -> (AsOf, Arc<State>) {
+        let mut state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        state.revision = Revision(revision);
+        (AsOf::Revision(Revision(revision)), Arc::new(state))
+    }
+
+    #[test]
+    fn the_longest_unused_goes_first_and_no_more_are_kept_than_there_is_room_for() {
+        let recent = Recent::default();
+        for revision in 0..2 {
+            let (point, state) = at(revision);
+            recent.keep(point, &state);
+        }
+        assert!(recent.get(at(0).0).is_some());
+        let (point, state) = at(2);
+        recent.keep(point, &state);
+        let kept = |revision| recent.get(at(revision).0).is_some();
+        assert_eq!([kept(0), kept(1), kept(2)], [true, false, true]);
+    }
+}
