@@ -104,6 +104,35 @@ fn sources_are_ascii() {
     }
 }
 
+#[test]
+fn the_rules_that_mutants_turn_round_are_where_the_list_says() {
+    let list = std::fs::read_to_string(repository().join("tests/mutants/list")).expect("the list");
+    let mut names = BTreeSet::new();
+    for record in list.split("\n\n") {
+        let lines = |mark| {
+            record
+                .lines()
+                .filter_map(move |line| line.strip_prefix(mark))
+        };
+        let is_head = |line: &&str| !line.starts_with(['#', '-', '+']);
+        let Some(head) = record.lines().find(is_head) else {
+            continue;
+        };
+        let mut words = head.split(' ');
+        let (name, file) = words.next().zip(words.next()).expect("a name and a file");
+        let old: Vec<&str> = lines('-').collect();
+        let old = old.join("\n").replace("[[", "").replace("]]", "");
+        let text = std::fs::read_to_string(repository().join(file)).expect(file);
+        assert_eq!(text.matches(&old).count(), 1, "{name}: {old} in {file}");
+        assert!(lines('+').next().is_some(), "{name} changes nothing");
+        assert!(
+            names.insert(name.to_owned()),
+            "two mutants are named {name}"
+        );
+    }
+    assert!(names.len() > 100, "only {} mutants", names.len());
+}
+
 fn cargo_metadata() -> serde_json::Value {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version", "1"])

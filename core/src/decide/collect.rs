@@ -1,6 +1,9 @@
 //! The collector's own intents: each checks the plan again before it is carried out, so a plan
 //! that is stale, or made twice, does no harm.
 
+#[cfg(test)]
+mod tests;
+
 use super::Context;
 use super::commit::Written;
 use super::delete::{decision, findings, removal};

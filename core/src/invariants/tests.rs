@@ -2,7 +2,7 @@
 
 use super::check;
 use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
-use crate::object::{Object, ObjectKey};
+use crate::object::{Mark, Object, ObjectKey};
 use crate::testing::World;
 use crate::{Revision, Rule, State};
 use serde_json::{Value, json};
@@ -98,6 +98,29 @@ fn steps_that_break_the_order_are_refused() {
 }
 
 #[test]
+fn a_version_of_another_object_or_revision_is_refused() {
+    let world = world();
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    let dependent = world.get("configmaps", "dependent").expect("it is there");
+    let next = world.state.revision.next();
+    let uid = owner.meta.uid.as_str();
+    for (key, of, revision) in [
+        (&dependent.key, &owner, next),
+        (&owner.key, &dependent, next),
+        (&owner.key, &owner, next.next()),
+    ] {
+        let object = Object::from_value(key.clone(), of.document(), revision, None);
+        let object = Arc::new(object.expect("an object"));
+        let events = vec![Event::ObjectUpdated { object }];
+        refused(
+            &world,
+            &commit(&world, owner.key.clone(), uid, events),
+            "a version of another object or revision",
+        );
+    }
+}
+
+#[test]
 fn what_a_finalizer_holds_is_not_removed_and_a_mark_is_not_taken_back() {
     let world = world();
     let held = world.get("configmaps", "held").expect("it is there");
@@ -116,6 +139,19 @@ fn what_a_finalizer_holds_is_not_removed_and_a_mark_is_not_taken_back() {
         &world,
         &commit(&world, held.key.clone(), uid, events),
         "the mark is gone",
+    );
+    let other = Mark {
+        revision: Revision(1),
+        rule: Rule::Requested,
+    };
+    let next = world.state.revision.next();
+    let remarked = Object::from_value(held.key.clone(), held.document(), next, Some(other));
+    let object = Arc::new(remarked.expect("an object"));
+    let events = vec![Event::ObjectUpdated { object }];
+    refused(
+        &world,
+        &commit(&world, held.key.clone(), uid, events),
+        "the mark is gone or another one",
     );
     let gained = version(&world.state, &held.key, |metadata| {
         metadata["finalizers"] = json!(["x/y", "x/z"]);
@@ -147,6 +183,24 @@ fn a_dependent_of_a_live_owner_is_not_collected() {
         let uid = dependent.meta.uid.as_str();
         refused(&world, &commit(&world, key, uid, events), what);
     }
+}
+
+#[test]
+fn a_dependent_of_an_unknown_owner_is_not_collected() {
+    let mut world = world();
+    let owner = json!({"apiVersion": "example.com/v1", "kind": "Unknown", "name": "u", "uid": "u"});
+    let object = create(
+        &mut world,
+        json!({"name": "strange", "ownerReferences": [owner]}),
+    );
+    let found = OwnerFinding {
+        owner: object.meta.owner_references[0].clone(),
+        class: OwnerClass::Dangling,
+        since: None,
+    };
+    let events = vec![deleted(Rule::OwnersAbsent, vec![found])];
+    let removal = commit(&world, object.key.clone(), object.meta.uid.as_str(), events);
+    refused(&world, &removal, "Unknown u still holds on");
 }
 
 #[test]

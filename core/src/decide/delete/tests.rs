@@ -336,3 +336,60 @@ fn the_collector_is_refused_where_an_owner_came_back_to_life() {
     };
     assert_eq!((*rule, owners.len()), (Rule::OwnersAbsent, 1));
 }
+
+#[test]
+fn the_first_mark_says_why_also_when_a_later_delete_removes() {
+    let removal = |decision: &Decision| {
+        let Event::ObjectDeleted { rule, .. } = decision.commits.last()?.events.last()? else {
+            return None;
+        };
+        Some(*rule)
+    };
+    for (policy, expected) in [
+        (Orphan, Rule::RequestedOrphan),
+        (Foreground, Rule::RequestedForeground),
+    ] {
+        let mut world = with("configmaps", &[]);
+        let marked = world.delete("configmaps", "a", Some(policy));
+        assert_eq!(removal(&marked.expect("accepted")), None);
+        let removed = world.delete("configmaps", "a", Some(Background));
+        assert_eq!(removal(&removed.expect("accepted")), Some(expected));
+    }
+    let mut world = pod("n", 30, &[]);
+    let marked = world.delete("pods", "a", Some(Foreground));
+    marked.expect("accepted");
+    let hurried = world.delete_with("pods", "a", |delete| {
+        delete.propagation = Some(Background);
+        delete.grace_period_seconds = Some(0);
+    });
+    let hurried = hurried.expect("accepted");
+    assert_eq!(hurried.commits.len(), 2, "marked anew, then removed");
+    assert_eq!(removal(&hurried), Some(Rule::RequestedForeground));
+}
+
+#[test]
+fn an_end_that_does_not_fit_the_clock_moves_to_now() {
+    let end = |world: &World, resource: &str| {
+        let object = world.get(resource, "a").expect("it is there");
+        object.meta.deletion_timestamp
+    };
+    let mut world = pod("n", 30, &[]);
+    delete_pod(&mut world, None);
+    world.advance(50);
+    delete_pod(&mut world, Some(5));
+    assert_eq!(end(&world, "pods"), Some(world.now()), "it was over");
+    let mut world = with("configmaps", &["x/a"]);
+    world.delete("configmaps", "a", None).expect("accepted");
+    world.advance(-50);
+    world.delete("configmaps", "a", None).expect("accepted");
+    assert_eq!(end(&world, "configmaps"), Some(world.now()), "it was to be");
+}
+
+#[test]
+fn what_has_no_owner_is_not_collected() {
+    let mut world = with("configmaps", &[]);
+    let collected = world.delete_with("configmaps", "a", |delete| {
+        delete.rule = Rule::OwnersAbsent;
+    });
+    assert!(matches!(collected, Err(Rejection::Stale { .. })));
+}

@@ -1,0 +1,250 @@
+//! What the collector planned is carried out only where its ground still holds.
+
+use crate::command::{DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target};
+use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use crate::testing::World;
+use crate::{Intent, OwnerReference, Rejection, Revision};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn make(world: &mut World, metadata: Value) -> Arc<Object> {
+    let created = world.create("configmaps", json!({"metadata": metadata}));
+    Arc::clone(created.expect("created").outcome.object())
+}
+
+fn reference(owner: &Object) -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": &*owner.key.name,
+        "uid": owner.meta.uid.as_str(), "blockOwnerDeletion": true})
+}
+
+fn absent() -> Value {
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "absent", "uid": "absent"})
+}
+
+fn unknown() -> Value {
+    json!({"apiVersion": "example.com/v1", "kind": "Unknown", "name": "u", "uid": "u"})
+}
+
+fn target(object: &Object) -> Target {
+    Target {
+        key: object.key.clone(),
+        uid: Some(object.meta.uid.clone()),
+        revision: None,
+    }
+}
+
+/// The uids that the dependent still refers to once a drop of these references is carried out.
+fn left(
+    world: &mut World,
+    dependent: &Object,
+    dropped: &[Value],
+    reason: DropReason,
+) -> Result<Vec<String>, Rejection> {
+    let read = |owner: &Value| serde_json::from_value::<OwnerReference>(owner.clone());
+    let owners = dropped.iter().map(|owner| read(owner).expect("readable"));
+    let decision = world.run(Intent::DropOwners(DropOwners {
+        dependent: target(dependent),
+        owners: owners.collect(),
+        reason,
+    }))?;
+    let owners = decision.outcome.object().meta.owner_references.iter();
+    Ok(owners.map(|owner| owner.uid.to_string()).collect())
+}
+
+fn release(world: &mut World, owner: &Object, finalizer: &str) -> Result<Vec<String>, Rejection> {
+    let decided_at = world.state.revision;
+    release_as_of(world, owner, finalizer, decided_at)
+}
+
+fn release_as_of(
+    world: &mut World,
+    owner: &Object,
+    finalizer: &str,
+    decided_at: Revision,
+) -> Result<Vec<String>, Rejection> {
+    let decision = world.run(Intent::Release(Release {
+        owner: target(owner),
+        finalizer: finalizer.into(),
+        decided_at,
+    }))?;
+    let left = decision.outcome.object().meta.finalizers.iter();
+    Ok(left.map(ToString::to_string).collect())
+}
+
+#[track_caller]
+fn is_stale<T: std::fmt::Debug>(answer: Result<T, Rejection>) {
+    assert!(matches!(answer, Err(Rejection::Stale { .. })), "{answer:?}");
+}
+
+#[test]
+fn a_plan_for_another_uid_or_version_is_stale() {
+    let mut world = World::new();
+    let object = make(
+        &mut world,
+        json!({"name": "a", "ownerReferences": [absent()]}),
+    );
+    let exact = Target {
+        revision: Some(object.revision),
+        ..target(&object)
+    };
+    let other_uid = Target {
+        uid: Some("other".into()),
+        ..exact.clone()
+    };
+    let other_version = Target {
+        revision: Some(object.revision.next()),
+        ..exact.clone()
+    };
+    is_stale(world.run(Intent::Unblock(other_uid)));
+    is_stale(world.run(Intent::Unblock(other_version)));
+    world.run(Intent::Unblock(exact)).expect("this one");
+}
+
+#[test]
+fn only_named_and_unsolid_references_go_while_a_solid_owner_is_left() {
+    use DropReason::SolidOwnerRemains;
+    let mut world = World::new();
+    let [solid, waiting] = ["solid", "waiting"].map(|name| make(&mut world, json!({"name": name})));
+    let (s, w) = (reference(&solid), reference(&waiting));
+    let dependent = |world: &mut World, name: &str, owners: Value| {
+        make(world, json!({"name": name, "ownerReferences": owners}))
+    };
+    let all = dependent(&mut world, "all", json!([s, w, absent()]));
+    let none = dependent(&mut world, "none", json!([absent()]));
+    let strange = dependent(&mut world, "strange", json!([s, absent(), unknown()]));
+    let foreground = Some(Propagation::Foreground);
+    let marked = world.delete("configmaps", "waiting", foreground);
+    marked.expect("marked");
+    let uids = |owners: &[&Object]| -> Vec<String> {
+        owners.iter().map(|one| one.meta.uid.to_string()).collect()
+    };
+    let after = left(
+        &mut world,
+        &all,
+        std::slice::from_ref(&s),
+        SolidOwnerRemains,
+    );
+    assert_eq!(after.expect("nothing to do").len(), 3);
+    let after = left(&mut world, &all, &[absent()], SolidOwnerRemains);
+    assert_eq!(after.expect("dropped"), uids(&[&solid, &waiting]));
+    let after = left(&mut world, &all, &[w], SolidOwnerRemains);
+    assert_eq!(after.expect("dropped"), uids(&[&solid]));
+    is_stale(left(&mut world, &none, &[absent()], SolidOwnerRemains));
+    is_stale(left(&mut world, &strange, &[absent()], SolidOwnerRemains));
+}
+
+#[test]
+fn a_reference_is_orphaned_only_while_its_owner_orphans() {
+    let mut world = World::new();
+    let owner = make(&mut world, json!({"name": "owner"}));
+    let reference = reference(&owner);
+    let dependent = json!({"name": "a", "ownerReferences": [reference, absent()]});
+    let dependent = make(&mut world, dependent);
+    for (policy, references) in [
+        (None, 2),
+        (Some(Propagation::Foreground), 2),
+        (Some(Propagation::Orphan), 1),
+    ] {
+        if policy.is_some() {
+            let marked = world.delete("configmaps", "owner", policy);
+            marked.expect("marked");
+        }
+        let dropped = [reference.clone()];
+        let after = left(&mut world, &dependent, &dropped, DropReason::Orphaning);
+        assert_eq!(after.expect("accepted").len(), references, "{policy:?}");
+    }
+}
+
+#[test]
+fn a_policy_that_no_longer_orphans_orphans_nobody() {
+    let mut world = World::new();
+    let owner = make(&mut world, json!({"name": "owner"}));
+    let reference = reference(&owner);
+    let dependent = json!({"name": "a", "ownerReferences": [reference]});
+    let dependent = make(&mut world, dependent);
+    for policy in [Propagation::Orphan, Propagation::Foreground] {
+        let marked = world.delete("configmaps", "owner", Some(policy));
+        marked.expect("marked");
+    }
+    let after = left(&mut world, &dependent, &[reference], DropReason::Orphaning);
+    assert_eq!(after.expect("nothing to do").len(), 1);
+}
+
+#[test]
+fn a_release_takes_one_finalizer_of_an_owner_that_goes() {
+    let mut world = World::new();
+    let finalizers = ["x/a", ORPHAN_FINALIZER];
+    let owner = make(
+        &mut world,
+        json!({"name": "owner", "finalizers": finalizers}),
+    );
+    let alive = release(&mut world, &owner, ORPHAN_FINALIZER).expect("nothing to do");
+    assert_eq!(alive, finalizers);
+    let marked = world.delete("configmaps", "owner", Some(Propagation::Foreground));
+    marked.expect("marked");
+    let after = release(&mut world, &owner, FOREGROUND_FINALIZER).expect("released");
+    assert_eq!(after, ["x/a"]);
+}
+
+#[test]
+fn a_dependent_that_comes_or_begins_to_block_makes_a_release_stale() {
+    let mut world = World::new();
+    let owner = make(&mut world, json!({"name": "owner"}));
+    let mut loose = reference(&owner);
+    loose["blockOwnerDeletion"] = Value::Bool(false);
+    make(
+        &mut world,
+        json!({"name": "old", "ownerReferences": [loose]}),
+    );
+    let marked = world.delete("configmaps", "owner", Some(Propagation::Foreground));
+    marked.expect("marked");
+    for step in ["comes", "blocks"] {
+        let decided_at = world.state.revision;
+        let metadata = |name| json!({"name": name, "ownerReferences": [reference(&owner)]});
+        if step == "comes" {
+            make(&mut world, metadata("new"));
+        } else {
+            let object = json!({"metadata": metadata("old")});
+            let updated = world.update("configmaps", "", object);
+            updated.expect("it blocks now");
+        }
+        let answer = release_as_of(&mut world, &owner, FOREGROUND_FINALIZER, decided_at);
+        assert!(matches!(answer, Err(Rejection::Stale { .. })), "{step}");
+    }
+    release(&mut world, &owner, FOREGROUND_FINALIZER).expect("decided after both");
+}
+
+#[test]
+fn a_namespace_loses_its_token_alone_and_only_when_it_goes_and_is_empty() {
+    let mut world = World::new();
+    let object = json!({"metadata": {"name": "n"}, "spec": {"finalizers": ["example.com/t"]}});
+    world.create("namespaces", object).expect("created");
+    let config = json!({"metadata": {"name": "a"}});
+    let created = world.create_in("n", "configmaps", config);
+    let content = Arc::clone(created.expect("created").outcome.object());
+    let finalize = |world: &mut World| {
+        let namespace = world.get("namespaces", "n").expect("it is there");
+        let decision = world.run(Intent::FinalizeNamespace(FinalizeNamespace {
+            target: target(&namespace),
+            token: "kubernetes".into(),
+            decided_at: world.state.revision,
+        }))?;
+        let document = decision.outcome.object().document();
+        Ok(document["spec"]["finalizers"].clone())
+    };
+    let live = finalize(&mut world).expect("nothing to do");
+    assert_eq!(live, json!(["example.com/t", "kubernetes"]));
+    world.delete("namespaces", "n", None).expect("marked");
+    is_stale(finalize(&mut world));
+    let remove = crate::command::Delete {
+        target: target(&content),
+        version: "v1".into(),
+        orphan_dependents: None,
+        propagation: None,
+        grace_period_seconds: None,
+        rule: crate::Rule::Requested,
+    };
+    world.run(Intent::Delete(remove)).expect("removed");
+    let after = finalize(&mut world).expect("the token goes");
+    assert_eq!(after, json!(["example.com/t"]));
+}
