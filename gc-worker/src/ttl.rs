@@ -71,3 +71,49 @@ fn deadline(job: &Value) -> Option<Time> {
     let end = Time::parse(finished.get("lastTransitionTime")?.as_str()?)?;
     Some(end.plus_seconds(seconds))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::{GroupResource, Revision};
+    use serde_json::json;
+
+    const END: &str = "2024-01-01T00:00:10Z";
+
+    fn job(ttl: Value, kind: &str, status: &str) -> Value {
+        json!({"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "j", "namespace": "n", "uid": "u"},
+            "spec": {"ttlSecondsAfterFinished": ttl},
+            "status": {"conditions": [{"type": kind, "status": status, "lastTransitionTime": END}]}})
+    }
+
+    #[test]
+    fn a_finished_job_has_a_deadline_and_no_other_has() {
+        let end = Time::parse(END).expect("a time");
+        for (ttl, kind, status, expected) in [
+            (json!(30), "Complete", "True", Some(end.plus_seconds(30))),
+            (json!(0), "Failed", "True", Some(end)),
+            (json!(30), "Complete", "False", None),
+            (json!(30), "Suspended", "True", None),
+            (Value::Null, "Complete", "True", None),
+        ] {
+            let found = deadline(&job(ttl.clone(), kind, status));
+            assert_eq!(found, expected, "{ttl} {kind} {status}");
+        }
+    }
+
+    #[test]
+    fn a_new_version_has_its_own_deadline_and_what_is_gone_has_none() {
+        let key = ObjectKey::new(GroupResource::new("batch", "jobs"), "n", "j");
+        let end = Time::parse(END).expect("a time");
+        let mut deadlines = Deadlines::default();
+        for (revision, ttl) in [(1, 30), (2, 60)] {
+            let document = job(json!(ttl), "Complete", "True");
+            let object = Object::from_value(key.clone(), document, Revision(revision), None);
+            deadlines.note(&key, Some(&object.expect("an object")));
+            assert_eq!(deadlines.next(), Some(end.plus_seconds(ttl)));
+        }
+        deadlines.note(&key, None);
+        assert_eq!(deadlines.next(), None);
+    }
+}

@@ -1,0 +1,92 @@
+//! A removal names the commit that made it necessary, and not merely one that was near.
+#![allow(
+    clippy::expect_used,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_core::{Cause, Commit, Revision};
+use hindsight_tests::naive;
+use hindsight_tests::reference::{Kind, Policy};
+use hindsight_tests::world::World;
+use serde_json::{Value, json};
+
+fn create(world: &mut World, name: &str, owners: &[&Value], finalizers: Value) -> Value {
+    let metadata = json!({"name": name, "ownerReferences": owners, "finalizers": finalizers});
+    let object = json!({"metadata": metadata});
+    let decision = world.run(naive::create(Kind::ConfigMap, "n1", object));
+    let decision = decision.expect("created");
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "blockOwnerDeletion": true,
+        "uid": decision.outcome.object().meta.uid.as_str()})
+}
+
+fn world() -> World {
+    let mut world = World::new();
+    world.run(naive::create_namespace("n1")).expect("created");
+    world
+}
+
+fn delete(world: &mut World, name: &str, policy: Policy) -> Revision {
+    let key = naive::key(Kind::ConfigMap, "n1", name);
+    let decision = world
+        .run(naive::delete(key, Some(policy)))
+        .expect("accepted");
+    decision.commits.last().expect("a commit").revision
+}
+
+fn patch(world: &mut World, name: &str, metadata: Value) {
+    let key = naive::key(Kind::ConfigMap, "n1", name);
+    let patched = world.run(naive::patch(key, json!({"metadata": metadata})));
+    patched.expect("accepted");
+}
+
+/// The commit that removed this object.
+fn removal(world: &World, name: &str) -> Commit {
+    let changes = world.changes.iter();
+    let mut commits = changes.map(|change| &change.commit);
+    let found = commits.find(|commit| &*commit.key.name == name && commit.object().is_none());
+    Commit::clone(found.expect("it is gone"))
+}
+
+#[test]
+fn of_several_owners_the_last_to_go_is_the_cause() {
+    let mut world = world();
+    let (a, b) = (
+        create(&mut world, "a", &[], Value::Null),
+        create(&mut world, "b", &[], Value::Null),
+    );
+    create(&mut world, "dependent", &[&a, &b], Value::Null);
+    delete(&mut world, "b", Policy::Background);
+    let last = delete(&mut world, "a", Policy::Background);
+    world.settle(10);
+    assert_eq!(removal(&world, "dependent").cause, Cause::Commit(last));
+}
+
+#[test]
+fn what_a_waiting_owner_takes_along_goes_because_of_its_mark() {
+    let mut world = world();
+    let owner = create(&mut world, "owner", &[], json!(["x/y"]));
+    create(&mut world, "dependent", &[&owner], Value::Null);
+    let mark = delete(&mut world, "owner", Policy::Foreground);
+    patch(&mut world, "owner", json!({"labels": {"touched": "since"}}));
+    world.settle(10);
+    assert_eq!(removal(&world, "dependent").cause, Cause::Commit(mark));
+}
+
+#[test]
+fn an_owner_is_let_go_because_of_its_mark_whatever_happened_since() {
+    for policy in [Policy::Foreground, Policy::Orphan] {
+        let mut world = world();
+        let owner = create(&mut world, "owner", &[], Value::Null);
+        create(&mut world, "dependent", &[&owner], json!(["x/y"]));
+        let mark = delete(&mut world, "owner", policy);
+        patch(&mut world, "owner", json!({"labels": {"touched": "since"}}));
+        world.settle(10);
+        patch(&mut world, "dependent", json!({"finalizers": null}));
+        world.settle(10);
+        assert_eq!(
+            removal(&world, "owner").cause,
+            Cause::Commit(mark),
+            "{policy:?}"
+        );
+    }
+}
