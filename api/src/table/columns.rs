@@ -63,7 +63,7 @@ leases: Holder=spec.holderIdentity, Age=@age
 events: Last Seen=@last-seen, Type=type, Reason=reason, Object=@object, +Subobject=involvedObject.fieldPath, +Source=@event-source, Message=message, +First Seen=@first-seen, +Count=@count, +Name=metadata.name
 priorityclasses: Value=#value, Global-Default=@global-default, Age=@age, PreemptionPolicy=preemptionPolicy
 poddisruptionbudgets: Min Available=@min-available, Max Unavailable=@max-unavailable, Allowed Disruptions=#status.disruptionsAllowed, Age=@age
-horizontalpodautoscalers: Reference=@scale-target, Minpods=@min-pods, Maxpods=#spec.maxReplicas, Replicas=#status.currentReplicas, Age=@age
+horizontalpodautoscalers: Reference=@scale-target, Targets=@targets, Minpods=@min-pods, Maxpods=#spec.maxReplicas, Replicas=#status.currentReplicas, Age=@age
 runtimeclasses: Handler=handler, Age=@age
 certificatesigningrequests: Age=@age, SignerName=spec.signerName, Requestor=spec.username, RequestedDuration=@requested-duration, Condition=@csr-condition
 mutatingwebhookconfigurations: Webhooks=@webhooks, Age=@age

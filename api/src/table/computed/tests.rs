@@ -111,6 +111,16 @@ fn pods_what_makes_them_and_nodes() {
                     {"type": "Ready", "status": "True"}]}}),
             json!("Ready,SchedulingDisabled"),
         ),
+        ("targets", json!({}), json!("<none>")),
+        (
+            "targets",
+            json!({"spec": {"metrics": [{"type": "Resource", "resource": {"name": "cpu",
+                "target": {"averageUtilization": 80}}},
+                {"type": "Pods", "pods": {"target": {"averageValue": "5"}}}, {}]},
+                "status": {"currentMetrics": [{"type": "Resource", "resource": {"name": "cpu",
+                    "current": {"averageUtilization": 50}}}]}}),
+            json!("cpu: 50%/80%, <unknown>/5 + 1 more..."),
+        ),
         ("min-available", json!({}), json!("N/A")),
     ]);
 }

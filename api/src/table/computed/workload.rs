@@ -9,6 +9,7 @@ const TEMPLATES: [&str; 3] = [
     "spec.jobTemplate.spec.template.spec",
     "template.spec",
 ];
+const METRICS_MAX: usize = 2;
 const NODE_ROLE: &str = "node-role.kubernetes.io/";
 
 pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
@@ -44,6 +45,7 @@ pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
         "min-available" => limit(object, "spec.minAvailable"),
         "max-unavailable" => limit(object, "spec.maxUnavailable"),
         "scale-target" => json!(named(object, "spec.scaleTargetRef").0),
+        "targets" => json!(targets(object)),
         "min-pods" => at(object, "spec.minReplicas")
             .cloned()
             .unwrap_or(json!("<unset>")),
@@ -196,6 +198,46 @@ fn limit(budget: &Value, path: &str) -> Value {
         Some(Value::Number(number)) => json!(number.to_string()),
         Some(Value::String(share)) => json!(share),
         _ => json!("N/A"),
+    }
+}
+
+/// What each metric is and should be; the third and later ones are counted.
+fn targets(autoscaler: &Value) -> String {
+    let metrics = list(autoscaler, "spec.metrics");
+    let current = list(autoscaler, "status.currentMetrics");
+    let shown = metrics.iter().enumerate().take(METRICS_MAX);
+    let shown: Vec<String> = shown
+        .map(|(index, metric)| target(metric, current.get(index)))
+        .collect();
+    let more = metrics.len().saturating_sub(METRICS_MAX);
+    match (shown.is_empty(), more) {
+        (true, _) => "<none>".into(),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{} + {more} more...", shown.join(", ")),
+    }
+}
+
+/// `cpu: 50%/80%`; only resources are named.
+fn target(metric: &Value, current: Option<&Value>) -> String {
+    let kind = text(metric, "type");
+    let mut letters = kind.chars();
+    let first = letters.next().map(|first| first.to_ascii_lowercase());
+    let member: String = first.into_iter().chain(letters).collect();
+    let quantity = |of: Option<&Value>, side: &str| {
+        let of = of.and_then(|of| at(of, &format!("{member}.{side}")))?;
+        match at(of, "averageUtilization").and_then(Value::as_i64) {
+            Some(share) => Some(format!("{share}%")),
+            None => ["averageValue", "value"]
+                .iter()
+                .find_map(|name| at(of, name)?.as_str().map(str::to_owned)),
+        }
+    };
+    let unknown = || "<unknown>".to_owned();
+    let is = quantity(current, "current").unwrap_or_else(unknown);
+    let wanted = quantity(Some(metric), "target").unwrap_or_else(unknown);
+    match text(metric, &format!("{member}.name")) {
+        "" => format!("{is}/{wanted}"),
+        name => format!("{name}: {is}/{wanted}"),
     }
 }
 
