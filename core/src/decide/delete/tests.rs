@@ -1,5 +1,7 @@
 //! The decision tables of deletion, row by row.
 
+mod collected;
+
 use crate::command::Propagation::{self, Background, Foreground, Orphan};
 use crate::object::Uid;
 use crate::testing::World;

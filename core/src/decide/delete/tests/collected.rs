@@ -1,0 +1,76 @@
+//! The collector's deletions: each rule holds for the owners that it is about, and for no others.
+
+use crate::command::Propagation;
+use crate::testing::World;
+use crate::{Outcome, Rejection, Rule};
+use serde_json::{Value, json};
+
+/// An owner in foreground deletion, one that orphans, and one that is well.
+fn world() -> World {
+    let mut world = World::new();
+    for name in ["waiting", "orphaning", "solid"] {
+        let object = json!({"metadata": {"name": name}});
+        world.create("configmaps", object).expect("created");
+    }
+    let mut delete = |name: &str, policy| {
+        world
+            .delete("configmaps", name, Some(policy))
+            .expect("marked");
+    };
+    delete("waiting", Propagation::Foreground);
+    delete("orphaning", Propagation::Orphan);
+    world
+}
+
+/// A reference to one of them, or to nobody.
+fn owner(world: &World, name: &str) -> Value {
+    let (api_version, at, named) = match name {
+        "unknown" => ("nobody.example.com/v1", "", "unknown"),
+        "misspelt" => ("v1", "orphaning", "misspelt"),
+        name => ("v1", name, name),
+    };
+    let found = world.get("configmaps", at);
+    let uid = found.map_or("nobody".into(), |owner| owner.meta.uid.to_string());
+    json!({"apiVersion": api_version, "kind": "ConfigMap", "name": named, "uid": uid})
+}
+
+#[test]
+fn a_rule_holds_for_its_owners_alone() {
+    let (absent, foreground) = (Rule::OwnersAbsent, Rule::OwnerForeground);
+    for (owners, rule, goes) in [
+        (&["absent"][..], absent, true),
+        (&["absent"], foreground, false),
+        (&["waiting"], foreground, true),
+        (&["waiting"], absent, false),
+        (&["waiting", "absent"], foreground, true),
+        (&["solid"], absent, false),
+        (&["solid", "waiting"], foreground, false),
+        (&["unknown"], absent, false),
+        (&["unknown", "absent"], absent, false),
+        (&["unknown", "waiting"], foreground, false),
+        (&["misspelt"], absent, false),
+    ] {
+        let mut world = world();
+        let references: Vec<Value> = owners.iter().map(|name| owner(&world, name)).collect();
+        let object = json!({"metadata": {"name": "a", "ownerReferences": references}});
+        world.create("configmaps", object).expect("created");
+        let collected = world.delete_with("configmaps", "a", |delete| delete.rule = rule);
+        assert_eq!(collected.is_ok(), goes, "{owners:?} {rule:?}");
+        let is_stale = matches!(collected, Err(Rejection::Stale { .. }));
+        assert_eq!(is_stale, !goes, "{owners:?} {rule:?}");
+    }
+}
+
+#[test]
+fn a_namespace_is_marked_first_even_where_nothing_holds_it() {
+    let mut world = World::new();
+    let object = json!({"metadata": {"name": "n"}});
+    world.create("namespaces", object).expect("created");
+    let freed = json!({"metadata": {"name": "n"}, "spec": {"finalizers": []}});
+    world
+        .update("namespaces", "finalize", freed)
+        .expect("freed");
+    let marked = world.delete("namespaces", "n", None).expect("marked");
+    assert!(matches!(marked.outcome, Outcome::Deleting(_)));
+    assert!(world.get("namespaces", "n").is_some());
+}
