@@ -224,6 +224,21 @@ impl Outcome {
 }
 
 impl Event {
+    /// The rule of a deletion, and the owners that it was decided on.
+    pub fn verdict(&self) -> Option<(Rule, &[OwnerFinding])> {
+        match self {
+            Self::DeletionRequested { rule, owners, .. }
+            | Self::ObjectDeleted { rule, owners, .. } => Some((*rule, owners)),
+            Self::ObjectCreated { .. }
+            | Self::ObjectUpdated { .. }
+            | Self::FinalizerAdded { .. }
+            | Self::FinalizerRemoved { .. }
+            | Self::OwnerAdded { .. }
+            | Self::OwnerRemoved { .. }
+            | Self::OwnerChanged { .. } => None,
+        }
+    }
+
     /// The variant's name.
     pub const fn name(&self) -> &'static str {
         match self {

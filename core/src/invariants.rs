@@ -78,17 +78,8 @@ const fn is_outcome(event: &Event) -> bool {
 
 /// The owners that a deletion was decided on; nothing where it was not about owners.
 fn decided_on(event: &Event) -> Option<&[OwnerFinding]> {
-    match event {
-        Event::DeletionRequested { rule, owners, .. }
-        | Event::ObjectDeleted { rule, owners, .. } => rule.is_about_owners().then_some(owners),
-        Event::ObjectCreated { .. }
-        | Event::ObjectUpdated { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerAdded { .. }
-        | Event::OwnerRemoved { .. }
-        | Event::OwnerChanged { .. } => None,
-    }
+    let (rule, owners) = event.verdict()?;
+    rule.is_about_owners().then_some(owners)
 }
 
 struct Asked<'a> {

@@ -105,18 +105,8 @@ impl Audit {
     }
 
     fn spares_orphans(&self, commit: &Commit) -> Result<(), Violation> {
-        let findings = commit.events.iter().flat_map(|event| match event {
-            Event::ObjectDeleted { owners, .. } | Event::DeletionRequested { owners, .. } => {
-                owners.as_slice()
-            }
-            Event::ObjectCreated { .. }
-            | Event::ObjectUpdated { .. }
-            | Event::FinalizerAdded { .. }
-            | Event::FinalizerRemoved { .. }
-            | Event::OwnerAdded { .. }
-            | Event::OwnerRemoved { .. }
-            | Event::OwnerChanged { .. } => &[],
-        });
+        let verdicts = commit.events.iter().filter_map(Event::verdict);
+        let findings = verdicts.flat_map(|(_, owners)| owners);
         for finding in findings {
             let owner = self.graph.node(&finding.owner.uid);
             if owner.is_some_and(Node::is_orphaning) {
