@@ -9,8 +9,8 @@ use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
 use hindsight_log::{
-    DirectoryLock, Error, Log, MemoryStorage, Publish, Reader, SledStorage, Storage, Submitted,
-    WriteError, Writer,
+    Base, DirectoryLock, Error, Log, MemoryStorage, Publish, Reader, SledStorage, Snapshots,
+    Storage, Submitted, WriteError, Writer,
 };
 use hindsight_projector::{Expired, Window};
 use std::path::{Path, PathBuf};
@@ -20,11 +20,18 @@ use tokio::sync::{oneshot, watch};
 const WINDOW_CHANGES_MAX: usize = 100_000;
 const WINDOW_BYTES_MAX: usize = 16 << 20;
 
+/// A start reads some hundred thousand commits a second, and a snapshot is written in the time of
+/// some ten thousand.
+pub(crate) const SNAPSHOT_EVERY: u64 = 100_000;
+
 /// How to open a control plane.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Config {
     /// Where the log lives; without it everything is kept in memory and lost at the end.
     pub data_dir: Option<PathBuf>,
+    /// Commits after which the state is written down beside the log, so that the next start need not
+    /// read them; also at a clean end, after a tenth as many.
+    pub snapshot_every: u64,
     /// Leave garbage, namespaces and finished jobs alone.
     pub without_collectors: bool,
     /// Who may do what: asked before owner references change. Without it, everybody may do
@@ -35,6 +42,21 @@ pub struct Config {
     /// needs `delete` on it, and blocking an owner needs `update` on the owner's `finalizers`.
     #[cfg(feature = "http")]
     pub without_owner_reference_permissions: bool,
+}
+
+impl Default for Config {
+    /// In memory, with collectors, everybody may do everything.
+    fn default() -> Self {
+        Self {
+            data_dir: None,
+            snapshot_every: SNAPSHOT_EVERY,
+            without_collectors: false,
+            #[cfg(feature = "http")]
+            authorizer: None,
+            #[cfg(feature = "http")]
+            without_owner_reference_permissions: false,
+        }
+    }
 }
 
 /// Why it could not be opened.
@@ -116,7 +138,14 @@ impl ControlPlane {
             }
         };
         let builtin = builtin_kinds();
-        let (log, state) = Log::open(storage, State::new(Arc::clone(&builtin)))?;
+        let empty = State::new(Arc::clone(&builtin));
+        let snapshots = config.data_dir.as_deref().map(snapshots_of);
+        let base = snapshots.as_ref().and_then(|one| one.newest(&empty));
+        let base = base.unwrap_or_else(|| Base::empty(empty));
+        let (mut log, state) = Log::open_from(storage, base)?;
+        if let Some(snapshots) = &snapshots {
+            log.keep_snapshots(snapshots.clone(), config.snapshot_every)?;
+        }
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
         let first = Published {
             state: Arc::new(state.clone()),
@@ -131,7 +160,10 @@ impl ControlPlane {
             collectors: feed,
             window,
         };
-        let reader = log.reader.clone();
+        let reader = match snapshots {
+            Some(snapshots) => log.reader.clone().with_snapshots(snapshots),
+            None => log.reader.clone(),
+        };
         let writer = Arc::new(log.start(state.clone(), Box::new(publisher))?);
         let collectors = if config.without_collectors {
             drop(batches);
@@ -284,6 +316,11 @@ fn builtin_kinds() -> Arc<BuiltinKinds> {
 #[cfg(not(feature = "http"))]
 fn builtin_kinds() -> Arc<BuiltinKinds> {
     Arc::new(BuiltinKinds::new(hindsight_core::builtin::kinds(), None))
+}
+
+/// Where the snapshots of a data directory are.
+pub(crate) fn snapshots_of(directory: &Path) -> Snapshots {
+    Snapshots::at(directory.join("snapshots"))
 }
 
 /// The lock first: nothing is read or written before it is held.

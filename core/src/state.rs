@@ -1,5 +1,9 @@
 //! The world at one revision: what `decide` reads and `apply` changes. Cloning is cheap.
 
+mod image;
+
+pub use image::Image;
+
 use crate::Revision;
 use crate::custom::{is_accepted, kind_of_definition};
 use crate::event::{Commit, Event};
@@ -19,6 +23,8 @@ pub struct State {
     stored: OrdSet<Stored>,
     /// Every kind.
     pub kinds: Kinds,
+    /// Definitions as they were when they last said what a kind is.
+    accepted: OrdMap<GroupResource, Arc<Object>>,
     /// Who wants to be asked before writes.
     pub webhooks: Webhooks,
     /// Owners that a collector's finalizer holds.
@@ -76,6 +82,7 @@ impl State {
             revision: Revision::ZERO,
             stored: OrdSet::new(),
             kinds: Kinds::new(builtin),
+            accepted: OrdMap::new(),
             webhooks: Webhooks::default(),
             waiting: OrdMap::new(),
             populations: OrdMap::new(),
@@ -149,6 +156,13 @@ impl State {
             hasher.update(&object.revision.0.to_le_bytes());
             hasher.update(&object.body);
         }
+        for (uid, held) in &self.waiting {
+            hasher.update(uid.as_str().as_bytes());
+            hasher.update(&held.since.0.to_le_bytes());
+        }
+        for definition in self.accepted.values() {
+            hasher.update(&definition.revision.0.to_le_bytes());
+        }
         hasher.finalize().to_hex().to_string()
     }
 
@@ -221,18 +235,26 @@ impl State {
             return;
         }
         match (commit.object(), previous) {
-            (Some(object), _) => {
-                let document = object.document();
-                let deleting = object.is_deleting();
-                if is_accepted(&document)
-                    && let Some((kind, schemas)) =
-                        kind_of_definition(&document, &object.meta.uid, deleting)
-                {
-                    self.kinds.define(kind, schemas);
-                }
+            (Some(object), _) => self.define(object),
+            (None, Some(_)) => {
+                let resource = defined_by(&commit.key);
+                self.kinds.remove(&resource);
+                self.accepted.remove(&resource);
             }
-            (None, Some(_)) => self.kinds.remove(&defined_by(&commit.key)),
             (None, None) => {}
+        }
+    }
+
+    fn define(&mut self, definition: &Arc<Object>) {
+        let document = definition.document();
+        let deleting = definition.is_deleting();
+        if is_accepted(&document)
+            && let Some((kind, schemas)) =
+                kind_of_definition(&document, &definition.meta.uid, deleting)
+        {
+            let resource = defined_by(&definition.key);
+            self.accepted.insert(resource, Arc::clone(definition));
+            self.kinds.define(kind, schemas);
         }
     }
 }

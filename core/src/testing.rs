@@ -21,9 +21,8 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
         let mut world = Self {
-            state,
+            state: Self::empty(),
             commits: Vec::new(),
             commands: 0,
             late: 0,
@@ -32,6 +31,11 @@ impl World {
             .create("namespaces", json!({"metadata": {"name": "default"}}))
             .expect("a namespace");
         world
+    }
+
+    /// Before the first commit.
+    pub(crate) fn empty() -> State {
+        State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
     }
 
     /// The commands from now on come so much later.

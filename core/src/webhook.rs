@@ -8,10 +8,10 @@ mod tests;
 
 pub use matching::Wanted;
 
-use crate::Object;
 use crate::event::Commit;
 use crate::object::Name;
 use crate::selector::LabelSelector;
+use crate::{Object, ObjectKey};
 use imbl::OrdMap;
 use std::sync::Arc;
 
@@ -116,16 +116,23 @@ impl Webhooks {
 
     /// Takes a commit in.
     pub(crate) fn note(&mut self, commit: &Commit) {
-        let key = &commit.key;
-        if &*key.resource.group != GROUP {
-            return;
+        if &*commit.key.resource.group == GROUP {
+            let webhooks = commit.object().map(|object| webhooks(object));
+            self.configure(&commit.key, webhooks);
         }
+    }
+
+    /// Takes a configuration in.
+    pub(crate) fn put(&mut self, configuration: &Object) {
+        self.configure(&configuration.key, Some(webhooks(configuration)));
+    }
+
+    fn configure(&mut self, key: &ObjectKey, webhooks: Option<Arc<[Webhook]>>) {
         let configured = match &*key.resource.resource {
             MUTATING => &mut self.mutating,
             VALIDATING => &mut self.validating,
             _ => return,
         };
-        let webhooks = commit.object().map(|object| webhooks(object));
         match webhooks.filter(|webhooks| !webhooks.is_empty()) {
             Some(webhooks) => configured.insert(Arc::clone(&key.name), webhooks),
             None => configured.remove(&key.name),

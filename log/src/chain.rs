@@ -1,86 +1,94 @@
 //! Walks the log forward. Frames are fetched one after the other and checked, hashed and decoded by
-//! all cores; then each is held against the one before.
+//! all cores; then each is held against the one before. On a long walk that happens in a thread of
+//! its own, ahead of whoever folds.
 
 use crate::frame::{self, Hash};
-use crate::reader::{Read, read};
+use crate::reader::{Holds, Read, read};
 use crate::storage::Stored;
-use crate::{Error, Storage};
+use crate::{Error, Storage, Tail};
+use crossbeam_channel::{Receiver, bounded};
 use hindsight_core::Revision;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Frames that are decoded together at most; a walk that ends early has not read far ahead.
-const AHEAD_MAX: usize = 64;
+const BATCH_FRAMES_MAX: usize = 64;
+/// Batches that are read where they are asked for: most walks are short.
+const BATCHES_HERE: usize = 16;
+/// Batches that a long walk reads ahead.
+const BATCHES_AHEAD: usize = 2;
 
 pub(crate) struct Chain {
-    storage: Arc<dyn Storage>,
-    /// Where to fetch next; `None` at the end or after a failure.
-    next: Option<Revision>,
-    ahead: usize,
-    decoded: VecDeque<(Revision, Result<Read, Error>)>,
+    decoded: Decoded,
+    ready: VecDeque<Item>,
     expected: Option<(Revision, Hash)>,
 }
 
+type Item = (Revision, Result<Read, Error>);
+
+/// Where decoded frames come from.
+enum Decoded {
+    Here(Decoder),
+    /// A long walk has a thread that reads ahead; it ends when nobody receives any more.
+    Ahead(Receiver<Vec<Item>>),
+    Nowhere,
+}
+
 impl Chain {
+    /// Of the frame that holds this revision, and those after it.
     pub(crate) fn new(storage: Arc<dyn Storage>, from: Revision) -> Self {
         Self {
-            storage,
-            next: Some(from),
-            ahead: 1,
-            decoded: VecDeque::new(),
+            decoded: Decoded::Here(Decoder::new(storage, from, true)),
+            ready: VecDeque::new(),
             expected: None,
+        }
+    }
+
+    /// Of the frames after this one.
+    pub(crate) fn after(storage: Arc<dyn Storage>, tail: Tail) -> Self {
+        let next = tail.revision.next();
+        Self {
+            decoded: Decoded::Here(Decoder::new(storage, next, false)),
+            ready: VecDeque::new(),
+            expected: Some((next, tail.hash)),
         }
     }
 
     /// The next frame; nothing at the end.
     pub(crate) fn advance(&mut self) -> Result<Option<Read>, Error> {
-        if self.decoded.is_empty() {
+        if self.ready.is_empty() {
             self.fill()?;
         }
-        let Some((first, decoded)) = self.decoded.pop_front() else {
+        let Some((first, decoded)) = self.ready.pop_front() else {
             return Ok(None);
         };
         let checked = decoded.and_then(|frame| self.check(first, frame));
         if checked.is_err() {
-            self.next = None;
-            self.decoded.clear();
+            self.decoded = Decoded::Nowhere;
+            self.ready.clear();
         }
         checked.map(Some)
     }
 
     fn fill(&mut self) -> Result<(), Error> {
-        let mut fetched = Vec::with_capacity(self.ahead);
-        while fetched.len() < self.ahead {
-            let Some(from) = self.next.take() else { break };
-            let Some((first, bytes)) = self.fetch(from)? else {
-                break;
-            };
-            self.next = frame::end(first, &bytes);
-            fetched.push((first, bytes));
-        }
-        self.ahead = (self.ahead * 2).min(AHEAD_MAX);
-        let decoded: Vec<_> = fetched
-            .into_par_iter()
-            .map(|(first, bytes)| (first, read(&bytes, first)))
-            .collect();
-        self.decoded.extend(decoded);
+        let batch = match &mut self.decoded {
+            Decoded::Here(decoder) => decoder.batch()?,
+            Decoded::Ahead(batches) => batches.recv().unwrap_or_default(),
+            Decoded::Nowhere => Vec::new(),
+        };
+        self.ready.extend(batch);
+        self.decoded = match std::mem::replace(&mut self.decoded, Decoded::Nowhere) {
+            Decoded::Here(decoder) if decoder.batches > BATCHES_HERE => decoder.ahead()?,
+            other => other,
+        };
         Ok(())
-    }
-
-    /// The first frame is the one that holds the revision; every other begins where one ended.
-    fn fetch(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        if self.ahead == 1
-            && let Some(found) = self.storage.at_or_before(from)?
-        {
-            return Ok(Some(found));
-        }
-        self.storage.at_or_after(from)
     }
 
     fn check(&mut self, first: Revision, frame: Read) -> Result<Read, Error> {
         let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
-        if wanted != first {
+        let skips = matches!(frame.holds, Holds::Restored(_)) && wanted < first;
+        if wanted != first && !skips {
             let reason = format!("the next record is {first}");
             return Err(Error::corrupt(wanted, reason));
         }
@@ -88,9 +96,80 @@ impl Chain {
             let reason = "it does not follow the record before it";
             return Err(Error::corrupt(first, reason));
         }
-        let last = frame.commits.last();
-        let end = last.map_or(first, |commit| commit.revision).next();
-        self.expected = Some((end, frame.hash));
+        self.expected = Some((frame.end, frame.hash));
         Ok(frame)
+    }
+}
+
+/// Fetches one frame after the other; all cores check, hash and decode them.
+struct Decoder {
+    storage: Arc<dyn Storage>,
+    /// Where to fetch next; `None` at the end or after a failure.
+    next: Option<Revision>,
+    /// Whether the first frame may begin before.
+    within: bool,
+    size: usize,
+    batches: usize,
+}
+
+impl Decoder {
+    fn new(storage: Arc<dyn Storage>, from: Revision, within: bool) -> Self {
+        Self {
+            storage,
+            next: Some(from),
+            within,
+            size: 1,
+            batches: 0,
+        }
+    }
+
+    /// The next frames; none at the end.
+    fn batch(&mut self) -> Result<Vec<Item>, Error> {
+        let mut fetched = Vec::with_capacity(self.size);
+        while fetched.len() < self.size {
+            let Some(from) = self.next.take() else { break };
+            let Some((first, bytes)) = self.fetch(from)? else {
+                break;
+            };
+            self.next = frame::end(first, &bytes);
+            fetched.push((first, bytes));
+        }
+        self.size = (self.size * 2).min(BATCH_FRAMES_MAX);
+        self.batches += 1;
+        let decoded = fetched.into_par_iter();
+        Ok(decoded
+            .map(|(first, bytes)| (first, read(&bytes, first)))
+            .collect())
+    }
+
+    /// The first frame is the one that holds the revision; every other begins where one ended.
+    fn fetch(&mut self, from: Revision) -> Result<Option<Stored>, Error> {
+        if std::mem::take(&mut self.within)
+            && let Some(found) = self.storage.at_or_before(from)?
+        {
+            return Ok(Some(found));
+        }
+        self.storage.at_or_after(from)
+    }
+
+    /// Goes on in a thread of its own.
+    fn ahead(mut self) -> Result<Decoded, Error> {
+        let (sender, batches) = bounded(BATCHES_AHEAD);
+        let run = move || {
+            loop {
+                let from = self.next.unwrap_or_default();
+                let batch = self
+                    .batch()
+                    .unwrap_or_else(|error| vec![(from, Err(error))]);
+                if batch.is_empty() || sender.send(batch).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name("read-ahead".into())
+            .spawn(run)
+            .map_err(Error::io("starting a thread that reads the log"))?;
+        Ok(Decoded::Ahead(batches))
     }
 }

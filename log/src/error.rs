@@ -48,6 +48,25 @@ pub enum Error {
         /// The last revision that is known to have been acknowledged.
         revision: Revision,
     },
+    /// The log no longer holds all of what was asked for.
+    #[error(
+        "revision {asked} is before what is kept: the history is whole from revision {kept_from} on, and \
+         of what was before only deletions and kinds that are kept for ever are known"
+    )]
+    Pruned {
+        /// The first revision that was needed.
+        asked: Revision,
+        /// A revision from which the log may be whole.
+        kept_from: Revision,
+    },
+    /// A snapshot cannot be read.
+    #[error("the snapshot {} cannot be used: {reason}", .path.display())]
+    Snapshot {
+        /// The file.
+        path: PathBuf,
+        /// What did not agree.
+        reason: String,
+    },
     /// Written by a later release.
     #[error(
         "the log has format {found} and this release knows up to {known}; use the release that \

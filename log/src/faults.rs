@@ -10,6 +10,7 @@ mod full;
 mod refusals;
 mod rot;
 mod script;
+mod snapshots;
 
 /// Whether to go through everything.
 fn is_long() -> bool {

@@ -1,4 +1,5 @@
-//! The unit that is stored: some commits, chained to the frame before by its hash.
+//! The unit that is stored: some commits, chained to the frame before by its hash. Format 1 holds
+//! commits; format 2 holds what stands for them, or between them (`crate::codec::Stands`).
 //!
 //! ```text
 //! magic 4 | format 1 | first revision 8 | commits 4 | previous hash 32 | length 4 | payload | crc32 4
@@ -9,8 +10,10 @@
 use crate::Error;
 use hindsight_core::Revision;
 
-/// The format that this release writes, and the newest that it reads.
-pub const FRAME_FORMAT: u8 = 1;
+/// The newest format that this release reads and writes.
+pub const FRAME_FORMAT: u8 = 2;
+/// The format of frames that hold commits and nothing else.
+pub(crate) const COMMITS: u8 = 1;
 const MAGIC: &[u8; 4] = b"HSLF";
 const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
 /// Magic, format and first revision come before the number of commits.
@@ -23,7 +26,7 @@ pub(crate) type Hash = [u8; 32];
 /// A frame that was read and whose own bytes agree.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
-    pub(crate) first: Revision,
+    pub(crate) format: u8,
     pub(crate) commits: u32,
     pub(crate) previous: Hash,
     pub(crate) payload: &'a [u8],
@@ -36,11 +39,17 @@ pub(crate) fn begin(bytes: &mut Vec<u8>) {
 }
 
 /// Turns a begun frame into a whole one: writes its header, and the checksum after the payload.
-pub(crate) fn seal(bytes: &mut Vec<u8>, first: Revision, commits: u32, previous: &Hash) {
+pub(crate) fn seal(
+    bytes: &mut Vec<u8>,
+    format: u8,
+    first: Revision,
+    commits: u32,
+    previous: &Hash,
+) {
     let length = bytes.len().saturating_sub(HEADER_BYTES);
     let mut header = Vec::with_capacity(HEADER_BYTES);
     header.extend_from_slice(MAGIC);
-    header.push(FRAME_FORMAT);
+    header.push(format);
     header.extend_from_slice(&first.0.to_le_bytes());
     header.extend_from_slice(&commits.to_le_bytes());
     header.extend_from_slice(previous);
@@ -88,7 +97,7 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
         return Err(corrupt("its place or length does not agree"));
     }
     Ok(Frame {
-        first,
+        format,
         commits,
         previous,
         payload: rest,
@@ -116,7 +125,7 @@ mod tests {
         let mut bytes = Vec::new();
         begin(&mut bytes);
         bytes.extend_from_slice(payload);
-        seal(&mut bytes, Revision(first), commits, &previous);
+        seal(&mut bytes, COMMITS, Revision(first), commits, &previous);
         bytes
     }
 
@@ -124,10 +133,7 @@ mod tests {
     fn a_frame_reads_back_and_every_flipped_bit_is_noticed() {
         let bytes = sealed(7, 2, [9; 32], b"payload");
         let frame = open(Revision(7), &bytes).expect("it reads back");
-        assert_eq!(
-            (frame.first, frame.commits, frame.payload),
-            (Revision(7), 2, &b"payload"[..])
-        );
+        assert_eq!((frame.commits, frame.payload), (2, &b"payload"[..]));
         for bit in 0..bytes.len() * 8 {
             let mut damaged = bytes.clone();
             damaged[bit / 8] ^= 1 << (bit % 8);
@@ -151,7 +157,7 @@ mod tests {
         bytes[body..].copy_from_slice(&checksum);
         let error = open(Revision(1), &bytes).expect_err("refused");
         assert!(
-            matches!(error, Error::NewerFormat { found: 2, known: 1 }),
+            matches!(error, Error::NewerFormat { found: 3, known: 2 }),
             "{error}"
         );
     }

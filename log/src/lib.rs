@@ -3,6 +3,7 @@
 //!
 //! Open a [`Log`] on a [`Storage`], submit commands to its [`Writer`], read with its [`Reader`].
 
+mod base;
 mod chain;
 mod codec;
 mod error;
@@ -12,16 +13,19 @@ mod frame;
 mod lock;
 mod log;
 mod reader;
+mod snapshot;
 mod storage;
 mod tail;
 mod verify;
 mod writer;
 
+pub use base::Base;
 pub use error::Error;
 pub use frame::FRAME_FORMAT;
 pub use lock::DirectoryLock;
 pub use log::Log;
 pub use reader::Reader;
+pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
 pub use storage::sled::SledStorage;
 pub use storage::{Purpose, Storage, Stored};

@@ -1,9 +1,9 @@
 //! A log, opened: recovered state, reader and writer.
 
-use crate::frame::Hash;
+use crate::snapshot::Keeper;
 use crate::storage::synced::Synced;
-use crate::{Error, Publish, Reader, Steps, Storage, Tail, Writer};
-use hindsight_core::{Revision, State, apply};
+use crate::{Base, Error, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer};
+use hindsight_core::{Revision, State};
 use std::sync::Arc;
 
 /// An open log.
@@ -12,31 +12,37 @@ pub struct Log {
     /// Reads what is durable.
     pub reader: Reader,
     storage: Arc<dyn Storage>,
-    hash: Hash,
+    end: Base,
+    keeper: Option<Keeper>,
 }
 
 impl Log {
     /// Reads the whole log and folds it into `empty`; refuses a log with a damaged record, and one
     /// that ends before what was acknowledged.
     pub fn open(storage: Arc<dyn Storage>, empty: State) -> Result<(Self, State), Error> {
+        Self::open_from(storage, Base::empty(empty))
+    }
+
+    /// Reads what comes after `base` and folds it; refuses what [`Self::open`] refuses, as far as it
+    /// is read.
+    pub fn open_from(storage: Arc<dyn Storage>, base: Base) -> Result<(Self, State), Error> {
         let reader = Reader::new(Arc::clone(&storage));
-        let mut state = empty;
-        let mut hash = Hash::default();
-        for frame in reader.whole()? {
-            let frame = frame?;
-            for commit in &frame.commits {
-                apply(&mut state, commit);
-            }
-            hash = frame.hash;
+        base.is_of(&*storage)?;
+        let mut base = base;
+        for frame in reader.whole(base.tail())? {
+            base.fold(frame?)?;
         }
-        settle(&*storage, state.revision, hash)?;
-        let storage: Arc<dyn Storage> = Arc::new(Synced::new(storage, state.revision));
+        settle(&*storage, base.tail())?;
+        let revision = base.state.revision;
+        let storage: Arc<dyn Storage> = Arc::new(Synced::new(storage, revision));
         let reader = Reader::new(Arc::clone(&storage));
+        let state = base.state.clone();
         Ok((
             Self {
                 reader,
                 storage,
-                hash,
+                end: base,
+                keeper: None,
             },
             state,
         ))
@@ -47,27 +53,41 @@ impl Log {
     pub(crate) const fn tail(&self, revision: Revision) -> Tail {
         Tail {
             revision,
-            hash: self.hash,
+            hash: self.end.hash,
         }
+    }
+
+    /// The last revision at which a backup was restored: positions before it are those of another
+    /// life. Zero where none ever was.
+    pub const fn restored(&self) -> Revision {
+        self.end.restored
+    }
+
+    /// Has a snapshot written beside the writer for every so many commits, and at a clean end.
+    pub fn keep_snapshots(&mut self, snapshots: Snapshots, every: u64) -> Result<(), Error> {
+        let last = snapshots.revisions().first().copied().unwrap_or_default();
+        let keeper = Keeper::start(snapshots, every, last, self.end.clone())?;
+        self.keeper = Some(keeper);
+        Ok(())
     }
 
     /// Starts the writer's two threads. `publish` is told of every durable batch.
     pub fn start(self, state: State, publish: Box<dyn Publish>) -> Result<Writer, Error> {
-        Writer::start(self.storage, state, self.hash, publish)
+        Writer::start(self.storage, state, self.end.hash, publish, self.keeper)
     }
 
     /// The writer without threads: what is submitted waits until somebody takes the steps.
     pub fn by_steps(self, state: State, publish: Box<dyn Publish>) -> (Writer, Steps) {
-        Writer::by_steps(self.storage, state, self.hash, publish)
+        Writer::by_steps(self.storage, state, self.end.hash, publish, self.keeper)
     }
 }
 
 /// What was found may have been appended and not synced before a kill; nobody may see it before it
 /// is durable.
-fn settle(storage: &dyn Storage, revision: Revision, hash: Hash) -> Result<(), Error> {
+fn settle(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     storage.sync()?;
-    if revision > Revision::ZERO {
-        storage.witness(&Tail { revision, hash });
+    if tail.revision > Revision::ZERO {
+        storage.witness(&tail);
     }
     Ok(())
 }

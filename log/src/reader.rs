@@ -1,9 +1,10 @@
 //! Reads commits back: by revision, from a revision on, and the whole state at a point.
 
 use crate::chain::Chain;
+use crate::codec::Stands;
 use crate::frame::{self, Hash};
 use crate::tail::Whole;
-use crate::{Error, Storage, codec};
+use crate::{Base, Error, Snapshots, Storage, Tail, codec};
 use hindsight_core::{Commit, Revision, State, Time, apply};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct Reader {
     storage: Arc<dyn Storage>,
+    snapshots: Option<Snapshots>,
 }
 
 /// One frame, read and checked.
@@ -18,12 +20,38 @@ pub(crate) struct Read {
     pub(crate) commits: Vec<Commit>,
     pub(crate) previous: Hash,
     pub(crate) hash: Hash,
+    /// The revision after it.
+    pub(crate) end: Revision,
+    pub(crate) holds: Holds,
+}
+
+/// What a frame has of the revisions that it stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    /// All their commits.
+    All,
+    /// Those of their commits that are kept.
+    Some,
+    /// It is where a backup was restored, at this time.
+    Restored(Time),
 }
 
 impl Reader {
     /// Reads this storage.
-    pub fn new(storage: Arc<dyn Storage>) -> Self {
-        Self { storage }
+    pub const fn new(storage: Arc<dyn Storage>) -> Self {
+        Self {
+            storage,
+            snapshots: None,
+        }
+    }
+
+    /// Begins at these where it can, rather than at the first commit.
+    #[must_use]
+    pub fn with_snapshots(self, snapshots: Snapshots) -> Self {
+        Self {
+            snapshots: Some(snapshots),
+            ..self
+        }
     }
 
     /// The last revision that was written; zero in an empty log.
@@ -31,8 +59,7 @@ impl Reader {
         let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
             return Ok(Revision::ZERO);
         };
-        let last = read(&bytes, first)?.commits.pop();
-        Ok(last.map_or(first, |commit| commit.revision))
+        Ok(read(&bytes, first)?.end.previous())
     }
 
     /// The commit at this revision, if it was written.
@@ -78,39 +105,73 @@ impl Reader {
         .skip_while(move |commit| commit.as_ref().is_ok_and(|commit| commit.revision > until))
     }
 
-    /// Folds the log into `state` (which must be empty), up to and including `until`.
+    /// Folds the log into `base`, from there up to the first revision that is not wanted.
     pub fn fold(
         &self,
-        state: State,
-        until: impl Fn(&Commit) -> bool,
+        base: Base,
+        wanted: impl Fn(Revision, Time) -> bool,
         mut progress: impl FnMut(Revision),
     ) -> Result<State, Error> {
-        let mut state = state;
-        for commit in self.scan(Revision(1)) {
-            let commit = commit?;
-            if !until(&commit) {
-                break;
+        let mut state = base.state;
+        let from = state.revision.next();
+        for frame in self.whole_frames(from) {
+            let frame = frame?;
+            if let Holds::Restored(time) = frame.holds
+                && from < frame.end
+                && wanted(frame.end.previous(), time)
+            {
+                state.revision = frame.end.previous();
             }
-            apply(&mut state, &commit);
-            progress(commit.revision);
+            for commit in frame.commits.iter().filter(|one| one.revision >= from) {
+                if !wanted(commit.revision, commit.time) {
+                    return Ok(state);
+                }
+                apply(&mut state, commit);
+                progress(commit.revision);
+            }
         }
         Ok(state)
     }
 
-    /// The state after this commit.
+    /// The state after this commit, folded from the newest snapshot that is not after it.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {
-        self.fold(empty, |commit| commit.revision <= revision, |_| {})
+        let found = self.snapshots.as_ref();
+        let found = found.and_then(|snapshots| snapshots.until(revision, &empty));
+        let base = found.unwrap_or_else(|| Base::empty(empty));
+        self.fold(base, |at, _| at <= revision, |_| {})
     }
 
     /// The state after the last commit that was not later than this. Clocks may step back; the
     /// first later commit ends it.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
-        self.fold(empty, |commit| commit.time <= time, |_| {})
+        let found = self.snapshots.as_ref();
+        let found = found.and_then(|snapshots| snapshots.until_time(time, &empty));
+        let base = found.unwrap_or_else(|| Base::empty(empty));
+        self.fold(base, |_, at| at <= time, |_| {})
     }
 
-    /// Every frame, without a gap and as far as was acknowledged.
-    pub(crate) fn whole(&self) -> Result<impl Iterator<Item = Result<Read, Error>>, Error> {
-        Whole::new(self.frames(Revision(1)), &*self.storage)
+    /// Frames from this revision on, of which none is thinned.
+    fn whole_frames(&self, from: Revision) -> impl Iterator<Item = Result<Read, Error>> {
+        self.frames(from).map(move |frame| {
+            let frame = frame?;
+            if frame.holds == Holds::Some {
+                return Err(Error::Pruned {
+                    asked: from,
+                    kept_from: frame.end,
+                });
+            }
+            Ok(frame)
+        })
+    }
+
+    /// Every frame after this one, without a gap and as far as was acknowledged.
+    pub(crate) fn whole(
+        &self,
+        after: Tail,
+    ) -> Result<impl Iterator<Item = Result<Read, Error>>, Error> {
+        let mut chain = Chain::after(Arc::clone(&self.storage), after);
+        let frames = std::iter::from_fn(move || chain.advance().transpose());
+        Whole::new(after, frames, &*self.storage)
     }
 
     /// Frames that hold revisions from `from` on, each checked and chained to the one before.
@@ -120,15 +181,44 @@ impl Reader {
     }
 }
 
+/// Reads what is stored under a revision.
 pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
     let frame = frame::open(first, bytes)?;
-    let commits = codec::decode(frame.first, frame.payload)?;
-    if usize::try_from(frame.commits) != Ok(commits.len()) || commits.is_empty() {
-        return Err(Error::corrupt(first, "its count does not agree"));
-    }
-    Ok(Read {
-        commits,
+    let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
+    let each = (first.0..end.0).map(Revision);
+    let mut read = Read {
+        commits: Vec::new(),
         previous: frame.previous,
         hash: frame::hash(bytes),
-    })
+        end,
+        holds: Holds::All,
+    };
+    if frame.format == frame::COMMITS {
+        read.commits = codec::decode(first, frame.payload, each)?;
+        if usize::try_from(frame.commits) != Ok(read.commits.len()) || read.commits.is_empty() {
+            return Err(Error::corrupt(first, "its count does not agree"));
+        }
+        return Ok(read);
+    }
+    if end == first {
+        return Err(Error::corrupt(first, "it stands for nothing"));
+    }
+    match Stands::decode(first, frame.payload)? {
+        Stands::Restored { time_micros } => read.holds = Holds::Restored(Time(time_micros)),
+        Stands::Thinned {
+            hash,
+            revisions,
+            kept,
+        } => {
+            read.hash = hash;
+            read.holds = Holds::Some;
+            let count = revisions.len();
+            let each = revisions.into_iter().map(Revision);
+            read.commits = codec::decode(first, kept, each)?;
+            if read.commits.len() != count {
+                return Err(Error::corrupt(first, "its count does not agree"));
+            }
+        }
+    }
+    Ok(read)
 }

@@ -1,7 +1,7 @@
 //! The end of the log as it was acknowledged, and the walk that holds a log against it.
 
 use crate::frame::Hash;
-use crate::reader::Read;
+use crate::reader::{Holds, Read};
 use crate::{Error, Storage};
 use hindsight_core::Revision;
 
@@ -14,7 +14,15 @@ pub struct Tail {
     pub hash: Hash,
 }
 
-/// Walks a whole log: from revision 1, without a gap, through the witnessed tail.
+impl Tail {
+    /// Before the first frame.
+    pub const START: Self = Self {
+        revision: Revision::ZERO,
+        hash: [0; 32],
+    };
+}
+
+/// Walks a whole log: without a gap, through the witnessed tail.
 pub(crate) struct Whole<I> {
     frames: I,
     witness: Option<Tail>,
@@ -23,28 +31,26 @@ pub(crate) struct Whole<I> {
 }
 
 impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
-    pub(crate) fn new(frames: I, storage: &dyn Storage) -> Result<Self, Error> {
+    pub(crate) fn new(after: Tail, frames: I, storage: &dyn Storage) -> Result<Self, Error> {
         Ok(Self {
             frames,
             witness: storage.witnessed()?,
-            newest: Tail {
-                revision: Revision::ZERO,
-                hash: Hash::default(),
-            },
+            newest: after,
             is_done: false,
         })
     }
 
     fn follow(&mut self, frame: &Read) -> Result<(), Error> {
         let before = self.newest.revision;
-        for commit in &frame.commits {
-            let wanted = self.newest.revision.next();
-            if commit.revision != wanted {
-                return Err(Error::corrupt(wanted, "it is missing"));
-            }
-            self.newest.revision = wanted;
+        let first = frame.commits.first().map(|commit| commit.revision);
+        let wanted = before.next();
+        if frame.holds == Holds::All && first != Some(wanted) {
+            return Err(Error::corrupt(wanted, "it is missing"));
         }
-        self.newest.hash = frame.hash;
+        self.newest = Tail {
+            revision: frame.end.previous(),
+            hash: frame.hash,
+        };
         match self.witness {
             Some(witness)
                 if before < witness.revision

@@ -1,6 +1,6 @@
 //! Walks a log and says what it saw.
 
-use crate::{Error, Reader};
+use crate::{Error, Reader, Tail};
 use hindsight_core::{Commit, Revision, Time};
 use std::collections::BTreeMap;
 
@@ -27,12 +27,13 @@ pub struct Report {
 /// bad record.
 pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Report, Error> {
     let mut report = Report::default();
-    for frame in reader.whole()? {
+    for frame in reader.whole(Tail::START)? {
         let frame = frame?;
         for commit in &frame.commits {
             report.count(commit);
         }
         report.frames += 1;
+        report.newest = frame.end.previous();
         report.chain = blake3::Hash::from_bytes(frame.hash).to_hex().to_string();
         progress(report.newest);
     }
@@ -42,7 +43,6 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
 impl Report {
     fn count(&mut self, commit: &Commit) {
         self.commits += 1;
-        self.newest = commit.revision;
         self.first_time.get_or_insert(commit.time);
         self.last_time = Some(commit.time);
         for event in &commit.events {

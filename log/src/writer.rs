@@ -10,6 +10,7 @@ mod syncer;
 mod tests;
 
 use crate::frame::Hash;
+use crate::snapshot::Keeper;
 use crate::{Error, Storage};
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
@@ -87,8 +88,9 @@ impl Writer {
         state: State,
         hash: Hash,
         publish: Box<dyn Publish>,
+        keeper: Option<Keeper>,
     ) -> Result<Self, Error> {
-        let (mut writer, steps) = Self::by_steps(storage, state, hash, publish);
+        let (mut writer, steps) = Self::by_steps(storage, state, hash, publish, keeper);
         let (batches, decided) = bounded(BATCHES_AHEAD);
         let Steps {
             waiting,
@@ -108,6 +110,7 @@ impl Writer {
         state: State,
         hash: Hash,
         publish: Box<dyn Publish>,
+        keeper: Option<Keeper>,
     ) -> (Self, Steps) {
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
         let poison = Poison::default();
@@ -120,6 +123,7 @@ impl Writer {
                 frames: Frames::new(storage, hash),
                 publish,
                 poison,
+                keeper,
             },
         };
         let writer = Self {

@@ -1,13 +1,13 @@
 //! How a question finds its answer: on the directory itself, or through the server that holds it.
 
 use super::Directory;
-use crate::control_plane::open_directory;
+use crate::control_plane::{open_directory, snapshots_of};
 use crate::inspect::{self, Filter};
 use crate::remote;
 use anyhow::{Result, bail};
 use hindsight_api::AsOf;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{State, builtin};
+use hindsight_core::{Revision, State, builtin};
 use hindsight_log::{DirectoryLock, Error, Reader};
 use serde_json::Value;
 use std::fmt::Write;
@@ -35,7 +35,7 @@ impl Directory {
         }
         match open_directory(&self.data_dir) {
             Ok((lock, storage)) => Ok(Source::Directory {
-                reader: Reader::new(storage),
+                reader: Reader::new(storage).with_snapshots(snapshots_of(&self.data_dir)),
                 _lock: lock,
             }),
             Err(Error::Locked { .. }) => Ok(Source::Server),
@@ -68,7 +68,7 @@ pub(super) fn state_with(reader: &Reader, kind: Option<&str>) -> Result<State> {
 
 /// Everything that the log says.
 pub(super) fn newest_state(reader: &Reader) -> Result<State> {
-    Ok(reader.fold(empty_state(), |_| true, |_| {})?)
+    Ok(reader.state_at(empty_state(), Revision(u64::MAX))?)
 }
 
 /// `KIND`, or `KIND/NAME`.

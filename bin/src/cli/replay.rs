@@ -5,7 +5,7 @@ use super::{Directory, Output, show};
 use anyhow::{Result, bail};
 use clap::Args;
 use hindsight_core::Revision;
-use hindsight_log::{Reader, verify};
+use hindsight_log::{Base, Reader, verify};
 use hindsight_projector::audit;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -90,8 +90,8 @@ impl Replay {
                 let until = Revision(self.until.unwrap_or(u64::MAX));
                 let bar = show::progress(reader.newest().unwrap_or_default().min(until).0);
                 let state = reader.fold(
-                    empty_state(),
-                    |commit| commit.revision <= until,
+                    Base::empty(empty_state()),
+                    |revision, _| revision <= until,
                     |revision| bar.set_position(revision.0),
                 );
                 bar.finish_and_clear();

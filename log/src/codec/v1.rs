@@ -103,7 +103,7 @@ struct FindingV1<'a> {
     since: Option<u64>,
 }
 
-const RULES: [Rule; 12] = [
+pub(super) const RULES: [Rule; 12] = [
     Rule::Requested,
     Rule::RequestedForeground,
     Rule::RequestedOrphan,
@@ -148,8 +148,12 @@ pub(crate) fn encode(commits: &[&Commit], payload: &mut Vec<u8>) -> Result<(), E
     Ok(())
 }
 
-/// The commits of a frame; every byte must be used.
-pub(crate) fn decode(first: Revision, payload: &[u8]) -> Result<Vec<Commit>, Error> {
+/// The commits of a frame, numbered by `revisions`; every byte must be used.
+pub(crate) fn decode(
+    first: Revision,
+    payload: &[u8],
+    revisions: impl IntoIterator<Item = Revision>,
+) -> Result<Vec<Commit>, Error> {
     let corrupt = |reason: String| Error::corrupt(first, reason);
     let (frame, used): (FrameV1<'_>, usize) =
         bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy())
@@ -159,9 +163,9 @@ pub(crate) fn decode(first: Revision, payload: &[u8]) -> Result<Vec<Commit>, Err
     }
     let origins: Vec<_> = frame.origins.iter().map(origin_from).collect();
     let mut names = Names::default();
-    let mut revision = first;
-    let mut commits = Vec::with_capacity(frame.commits.len());
-    for stored in frame.commits {
+    let count = frame.commits.len();
+    let mut commits = Vec::with_capacity(count);
+    for (stored, revision) in frame.commits.into_iter().zip(revisions) {
         let index = usize::try_from(stored.origin).unwrap_or(usize::MAX);
         let origin = origins
             .get(index)
@@ -171,7 +175,9 @@ pub(crate) fn decode(first: Revision, payload: &[u8]) -> Result<Vec<Commit>, Err
                 Error::corrupt(revision, "a fact in it cannot be read by this release")
             })?,
         );
-        revision = revision.next();
+    }
+    if commits.len() != count {
+        return Err(corrupt("its count does not agree".into()));
     }
     Ok(commits)
 }
@@ -411,7 +417,7 @@ fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option
     })
 }
 
-fn mark_from(at: u64, rule: u8) -> Option<Mark> {
+pub(super) fn mark_from(at: u64, rule: u8) -> Option<Mark> {
     Some(Mark {
         revision: Revision(at),
         rule: value(&RULES, rule)?,
@@ -457,7 +463,7 @@ fn finding_from(finding: FindingV1<'_>) -> Option<OwnerFinding> {
 }
 
 /// The place of a value in its table: what is stored. Tables only grow at their end.
-fn code<T: PartialEq>(table: &[T], value: T) -> u8 {
+pub(super) fn code<T: PartialEq>(table: &[T], value: T) -> u8 {
     let place = table.iter().position(|one| *one == value);
     place
         .and_then(|place| u8::try_from(place).ok())

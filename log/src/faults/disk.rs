@@ -81,6 +81,14 @@ impl Disk {
         self.inner().room = Some(bytes);
     }
 
+    pub(super) fn frames(&self) -> Vec<(Revision, Arc<[u8]>)> {
+        let inner = self.inner();
+        let frames = inner.frames.iter();
+        frames
+            .map(|(first, bytes)| (*first, Arc::clone(bytes)))
+            .collect()
+    }
+
     pub(super) fn syncs(&self) -> usize {
         self.inner().syncs
     }

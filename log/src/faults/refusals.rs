@@ -139,7 +139,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 append(at, &(*first, newer(bytes).into()));
             });
         },
-        "the log has format 2 and this release knows up to 1",
+        "the log has format 3 and this release knows up to 2",
     ),
     (
         "a tree of a newer format",

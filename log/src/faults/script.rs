@@ -99,7 +99,7 @@ pub(super) fn expected(disk: &Disk) -> Expected {
         hash: [0; 32],
     };
     add(nothing, &state);
-    for frame in reader.whole().expect("readable") {
+    for frame in reader.whole(Tail::START).expect("readable") {
         let frame = frame.expect("intact");
         for commit in &frame.commits {
             hindsight_core::apply(&mut state, commit);
@@ -119,7 +119,7 @@ pub(super) struct Commands {
 }
 
 impl Commands {
-    fn submission(&mut self) -> Vec<Command> {
+    pub(super) fn submission(&mut self) -> Vec<Command> {
         if self.made == 0 {
             let namespace = json!({"metadata": {"name": "default"}});
             return vec![self.command(create("namespaces", "", namespace))];

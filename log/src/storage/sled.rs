@@ -6,7 +6,7 @@ mod frames;
 use super::room::{self, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored};
-use crate::{Error, FRAME_FORMAT, Tail};
+use crate::{Error, Tail};
 use frames::Frames;
 use hindsight_core::Revision;
 use std::fs::File;
@@ -22,6 +22,8 @@ const OPEN_ATTEMPTS_MAX: u32 = 500;
 const OPEN_PAUSE: Duration = Duration::from_millis(10);
 /// Of the trees that frames are in; the number of the format is behind.
 const TREE_PREFIX: &str = "frames-";
+/// The newest of those trees that this release knows.
+const TREE_FORMAT: u8 = 1;
 /// What sled puts into its directory; snapshots have numbers behind.
 const OWN_FILES: &[&str] = &["conf", "db", "blobs"];
 const SNAPSHOT_PREFIX: &str = "snap.";
@@ -156,9 +158,9 @@ fn refuse_newer(database: &::sled::Db) -> Result<(), Error> {
         name.strip_prefix(TREE_PREFIX)?.parse::<u8>().ok()
     });
     match formats.max() {
-        Some(found) if found > FRAME_FORMAT => Err(Error::NewerFormat {
+        Some(found) if found > TREE_FORMAT => Err(Error::NewerFormat {
             found,
-            known: FRAME_FORMAT,
+            known: TREE_FORMAT,
         }),
         _ => Ok(()),
     }

@@ -2,7 +2,7 @@
 
 use crate::frame::{self, Hash};
 use crate::{Error, Storage, Tail, codec};
-use hindsight_core::{Change, Commit};
+use hindsight_core::{Change, Commit, Revision};
 use std::sync::Arc;
 
 /// Bytes of bodies in a frame; a single larger object has a frame of its own.
@@ -47,12 +47,17 @@ impl Frames {
         self.append(&pending)?;
         self.storage.sync()?;
         if let Some(newest) = pending.last() {
-            self.storage.witness(&Tail {
-                revision: newest.revision,
-                hash: self.last,
-            });
+            self.storage.witness(&self.tail(newest.revision));
         }
         Ok(())
+    }
+
+    /// Where the log ends, if this is its newest revision.
+    pub(super) const fn tail(&self, revision: Revision) -> Tail {
+        Tail {
+            revision,
+            hash: self.last,
+        }
     }
 
     fn append(&mut self, commits: &[&Commit]) -> Result<(), Error> {
@@ -62,7 +67,8 @@ impl Frames {
         let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         frame::begin(&mut self.bytes);
         codec::encode(commits, &mut self.bytes)?;
-        frame::seal(&mut self.bytes, first.revision, count, &self.last);
+        let commits = frame::COMMITS;
+        frame::seal(&mut self.bytes, commits, first.revision, count, &self.last);
         self.storage.append(first.revision, &self.bytes)?;
         self.last = frame::hash(&self.bytes);
         Ok(())

@@ -2,12 +2,14 @@
 
 use super::frames::Frames;
 use super::{Batch, Poison, Publish, WriteError};
+use crate::snapshot::Keeper;
 use crossbeam_channel::Receiver;
 
 pub(super) struct Syncer {
     pub(super) frames: Frames,
     pub(super) publish: Box<dyn Publish>,
     pub(super) poison: Poison,
+    pub(super) keeper: Option<Keeper>,
 }
 
 impl Syncer {
@@ -30,6 +32,10 @@ impl Syncer {
             return refuse(batch, &reason);
         }
         if !batch.changes.is_empty() {
+            if let Some(keeper) = &mut self.keeper {
+                let tail = self.frames.tail(batch.state.revision);
+                keeper.note(&batch.state, tail, &batch.changes);
+            }
             self.publish.publish(batch.state, batch.changes);
         }
         for (reply, answer) in batch.answers {

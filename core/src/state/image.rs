@@ -1,0 +1,164 @@
+//! A state taken apart and put together again: what must be written down beside its objects so that
+//! nothing of it is lost.
+
+use super::State;
+use crate::object::{Object, Uid};
+use crate::{Revision, webhook};
+use std::sync::Arc;
+
+/// What a state holds beside its objects. Everything else of it follows from the objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Image {
+    /// The last commit that was applied.
+    pub revision: Revision,
+    /// Definitions as they were when they last said what a kind is, where they have changed since.
+    pub accepted: Vec<Arc<Object>>,
+    /// Owners that wait, and the last commit that gave each a dependent.
+    pub waiting: Vec<(Uid, Revision)>,
+}
+
+impl State {
+    /// What must be known beside the objects.
+    pub fn image(&self) -> Image {
+        let as_stored = |one: &&Arc<Object>| {
+            let stored = self.get(&one.key);
+            stored.is_none_or(|stored| stored.revision != one.revision)
+        };
+        let accepted = self.accepted.values().filter(as_stored);
+        let waiting = self.waiting.iter();
+        Image {
+            revision: self.revision,
+            accepted: accepted.cloned().collect(),
+            waiting: waiting
+                .map(|(uid, held)| (uid.clone(), held.since))
+                .collect(),
+        }
+    }
+
+    /// Puts a state together. `self` must be empty; the kinds that it knows are kept.
+    #[must_use]
+    pub fn assembled(
+        mut self,
+        objects: impl IntoIterator<Item = Arc<Object>>,
+        image: &Image,
+    ) -> Self {
+        for object in objects {
+            self.put(&object);
+            if &*object.key.resource.group == webhook::GROUP {
+                self.webhooks.put(&object);
+            }
+            if is_definition(&object) {
+                self.define(&object);
+            }
+        }
+        for definition in &image.accepted {
+            self.define(definition);
+        }
+        for (uid, since) in &image.waiting {
+            if let Some(held) = self.waiting.get_mut(uid) {
+                held.since = *since;
+            }
+        }
+        self.revision = image.revision;
+        self
+    }
+}
+
+fn is_definition(object: &Object) -> bool {
+    &*object.key.resource.group == "apiextensions.k8s.io"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::command::{Patch, Propagation};
+    use crate::testing::World;
+    use serde_json::{Value, json};
+
+    fn put_together(state: &State) -> State {
+        let empty = World::empty();
+        empty.assembled(state.objects().cloned(), &state.image())
+    }
+
+    fn assert_same(state: &State) {
+        let again = put_together(state);
+        assert_eq!(again.hash(), state.hash());
+        let held = |state: &State| format!("{:?}", state.waiting);
+        assert_eq!(held(&again), held(state));
+        let asked = |state: &State| format!("{:?} {:?}", state.webhooks, state.populations);
+        assert_eq!(asked(&again), asked(state));
+        let kinds = |state: &State| state.kinds.iter().cloned().collect::<Vec<_>>();
+        assert_eq!(kinds(&again), kinds(state));
+        assert!(again.namespaces.keys().eq(state.namespaces.keys()));
+    }
+
+    fn child(name: &str, owner: &Object) -> Value {
+        json!({"metadata": {"name": name, "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap",
+            "name": &*owner.key.name, "uid": owner.meta.uid.as_str(), "blockOwnerDeletion": true}]}})
+    }
+
+    #[test]
+    fn owners_that_wait_are_known_with_the_commit_of_their_last_dependent() {
+        let mut world = World::new();
+        let named = |name: &str| json!({"metadata": {"name": name}});
+        world.create("configmaps", named("owner")).unwrap();
+        let owner = world.get("configmaps", "owner").unwrap();
+        world.create("configmaps", child("first", &owner)).unwrap();
+        let foreground = Some(Propagation::Foreground);
+        world.delete("configmaps", "owner", foreground).unwrap();
+        let marked = world.state.revision;
+        world.create("configmaps", child("second", &owner)).unwrap();
+        assert_eq!(world.state.image().waiting.len(), 1);
+        assert!(world.state.image().waiting[0].1 > marked);
+        assert_same(&world.state);
+    }
+
+    #[test]
+    fn a_definition_is_taken_as_it_was_last_accepted() {
+        let mut world = World::new();
+        let definition = json!({"metadata": {"name": "widgets.example.com"}, "spec": {
+            "group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "widgets", "kind": "Widget", "singular": "widget", "listKind": "WidgetList"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": {"type": "object"}}}]}});
+        world
+            .create("customresourcedefinitions", definition)
+            .unwrap();
+        assert_same(&world.state);
+        assert_eq!(world.state.image().accepted, []);
+        let refused =
+            json!({"status": {"conditions": [{"type": "NamesAccepted", "status": "False"}]}});
+        let name = "widgets.example.com";
+        let key = world.key("customresourcedefinitions", name);
+        world
+            .run(crate::Intent::Patch(crate::command::PatchObject {
+                key,
+                version: "v1".into(),
+                subresource: "status".into(),
+                patch: Patch::Merge(refused),
+                validation: crate::command::FieldValidation::Warn,
+            }))
+            .unwrap();
+        assert_eq!(world.state.image().accepted.len(), 1);
+        assert_same(&world.state);
+    }
+
+    #[test]
+    fn webhooks_and_namespaces_follow_from_the_objects() {
+        let mut world = World::new();
+        let hook = json!({"metadata": {"name": "policy"}, "webhooks": [{"name": "a.example.com",
+            "clientConfig": {"url": "https://127.0.0.1:1/"}, "sideEffects": "None",
+            "admissionReviewVersions": ["v1"]}]});
+        world
+            .create("validatingwebhookconfigurations", hook)
+            .unwrap();
+        world
+            .create("namespaces", json!({"metadata": {"name": "other"}}))
+            .unwrap();
+        world
+            .create_in("other", "configmaps", json!({"metadata": {"name": "c"}}))
+            .unwrap();
+        assert!(!world.state.webhooks.is_empty());
+        assert_same(&world.state);
+    }
+}

@@ -1,0 +1,90 @@
+//! Where a fold begins: the empty world before the first commit, or what a snapshot holds.
+
+use crate::frame::Hash;
+use crate::reader::{self, Holds, Read};
+use crate::{Error, Storage, Tail};
+use hindsight_core::{Revision, State, Time, apply};
+
+/// A state, and the end of the log that it is the state of.
+#[derive(Debug, Clone)]
+pub struct Base {
+    /// The state.
+    pub state: State,
+    /// Of the last frame that is folded into it.
+    pub(crate) hash: Hash,
+    /// The latest time of any commit that is folded into it.
+    pub latest: Time,
+    /// The last revision at which a backup was restored; zero where none ever was.
+    pub restored: Revision,
+}
+
+impl Base {
+    /// Before the first commit.
+    pub const fn empty(state: State) -> Self {
+        Self {
+            state,
+            hash: [0; 32],
+            latest: Time(i64::MIN),
+            restored: Revision::ZERO,
+        }
+    }
+
+    /// The end of the log up to which it goes.
+    pub const fn tail(&self) -> Tail {
+        Tail {
+            revision: self.state.revision,
+            hash: self.hash,
+        }
+    }
+
+    /// Takes the next frame in; of a thinned one there is not enough to fold.
+    pub(crate) fn fold(&mut self, frame: Read) -> Result<(), Error> {
+        match frame.holds {
+            Holds::All => {}
+            Holds::Restored(_) => {
+                self.restored = frame.end.previous();
+                self.state.revision = self.restored;
+            }
+            Holds::Some => {
+                return Err(Error::Pruned {
+                    asked: self.state.revision.next(),
+                    kept_from: frame.end,
+                });
+            }
+        }
+        for commit in &frame.commits {
+            apply(&mut self.state, commit);
+            self.latest = self.latest.max(commit.time);
+        }
+        self.hash = frame.hash;
+        Ok(())
+    }
+
+    /// Whether the log was what it was made of. A log that ends before it has lost what was
+    /// acknowledged.
+    pub(crate) fn is_of(&self, storage: &dyn Storage) -> Result<(), Error> {
+        let revision = self.state.revision;
+        if revision == Revision::ZERO {
+            return Ok(());
+        }
+        let found = storage.at_or_before(revision)?;
+        let found = found.map(|(first, bytes)| reader::read(&bytes, first));
+        let Some(frame) = found.transpose()? else {
+            return Err(Error::Lost {
+                acknowledged: revision,
+                newest: Revision::ZERO,
+            });
+        };
+        let newest = frame.end.previous();
+        if newest < revision && storage.at_or_after(frame.end)?.is_none() {
+            return Err(Error::Lost {
+                acknowledged: revision,
+                newest,
+            });
+        }
+        if newest == revision && frame.hash == self.hash {
+            return Ok(());
+        }
+        Err(Error::Diverged { revision })
+    }
+}

@@ -1,0 +1,132 @@
+//! Blocks of a snapshot: bincode of plain structs, bodies as JSON bytes.
+
+use super::v1::{RULES, code, mark_from};
+use crate::frame::Hash;
+use hindsight_core::object::Name;
+use hindsight_core::{GroupResource, Object, ObjectKey, Revision, Time, Uid};
+use serde::{Deserialize, Serialize};
+use serde_bytes::Bytes;
+use std::sync::Arc;
+
+/// One block. Stored: variants are added and never changed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Block<'a> {
+    /// The first: of which point of which log it is.
+    Head {
+        revision: u64,
+        hash: Hash,
+        latest_micros: i64,
+        restored: u64,
+    },
+    /// Some objects, in list order.
+    Objects(#[serde(borrow)] Vec<ObjectV1<'a>>),
+    /// Definitions that were accepted and have changed since.
+    Accepted(#[serde(borrow)] Vec<ObjectV1<'a>>),
+    /// Owners that wait, and since when.
+    Waiting(#[serde(borrow)] Vec<(&'a str, u64)>),
+    /// The last: what the state that was put together must hash to.
+    End { state: &'a str },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct ObjectV1<'a> {
+    #[serde(borrow)]
+    key: [&'a str; 4],
+    revision: u64,
+    mark: Option<(u64, u8)>,
+    #[serde(borrow)]
+    body: &'a Bytes,
+}
+
+impl<'a> ObjectV1<'a> {
+    pub(crate) fn of(object: &'a Object) -> Self {
+        let key = &object.key;
+        Self {
+            key: [
+                &key.resource.group,
+                &key.resource.resource,
+                &key.namespace,
+                &key.name,
+            ],
+            revision: object.revision.0,
+            mark: object
+                .mark
+                .map(|mark| (mark.revision.0, code(&RULES, mark.rule))),
+            body: Bytes::new(&object.body),
+        }
+    }
+
+    /// What of it can be shared with the object before is.
+    pub(crate) fn read(&self, before: Option<&Object>) -> Option<Arc<Object>> {
+        let shared = |text: &str, of: fn(&ObjectKey) -> &Name| {
+            let known = before.map(|before| of(&before.key));
+            known
+                .filter(|known| ***known == *text)
+                .map_or_else(|| text.into(), Arc::clone)
+        };
+        let [group, resource, namespace, name] = self.key;
+        let key = ObjectKey {
+            resource: GroupResource {
+                group: shared(group, |key| &key.resource.group),
+                resource: shared(resource, |key| &key.resource.resource),
+            },
+            namespace: shared(namespace, |key| &key.namespace),
+            name: name.into(),
+        };
+        let mark = match self.mark {
+            None => None,
+            Some((at, rule)) => Some(mark_from(at, rule)?),
+        };
+        let body = bytes::Bytes::copy_from_slice(self.body);
+        let object = Object::from_body(key, body, Revision(self.revision), mark);
+        object.ok().map(Arc::new)
+    }
+}
+
+impl<'a> Block<'a> {
+    pub(crate) fn encode(&self, payload: &mut Vec<u8>) -> Result<(), String> {
+        bincode::serde::encode_into_std_write(self, payload, bincode::config::legacy())
+            .map(|_| ())
+            .map_err(|error| error.to_string())
+    }
+
+    pub(crate) fn decode(payload: &'a [u8]) -> Result<Self, String> {
+        let read = bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy());
+        match read {
+            Ok((block, used)) if used == payload.len() => Ok(block),
+            Ok(_) => Err("bytes are left over".into()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    pub(crate) fn objects(objects: &'a [Arc<Object>]) -> Self {
+        Self::Objects(objects.iter().map(|one| ObjectV1::of(one)).collect())
+    }
+
+    pub(crate) fn accepted(objects: &'a [Arc<Object>]) -> Self {
+        Self::Accepted(objects.iter().map(|one| ObjectV1::of(one)).collect())
+    }
+
+    pub(crate) fn waiting(waiting: &'a [(Uid, Revision)]) -> Self {
+        let waiting = waiting.iter();
+        Self::Waiting(
+            waiting
+                .map(|(uid, since)| (uid.as_str(), since.0))
+                .collect(),
+        )
+    }
+
+    pub(crate) const fn head(
+        revision: Revision,
+        hash: Hash,
+        latest: Time,
+        restored: Revision,
+    ) -> Self {
+        Self::Head {
+            revision: revision.0,
+            hash,
+            latest_micros: latest.0,
+            restored: restored.0,
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Format 2: what stands where commits were, or where none ever were.
+
+use crate::Error;
+use crate::frame::Hash;
+use hindsight_core::{Revision, Time};
+use serde::{Deserialize, Serialize};
+use serde_bytes::Bytes;
+
+/// The payload of a frame of format 2. Stored: variants are added and never changed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Stands<'a> {
+    /// What is kept of one or more frames. The chain goes on from the hash that they had.
+    Thinned {
+        /// Of the last of those frames.
+        hash: Hash,
+        /// Of the commits that are kept.
+        revisions: Vec<u64>,
+        /// The commits, as a payload of format 1.
+        #[serde(borrow)]
+        kept: &'a Bytes,
+    },
+    /// A backup was restored here: revisions go on with that of this frame, later than any that was
+    /// given out by the log that the backup was made of.
+    Restored {
+        /// When, in microseconds since the Unix epoch.
+        time_micros: i64,
+    },
+}
+
+#[expect(dead_code, reason = "written by pruning and by restoring")]
+impl<'a> Stands<'a> {
+    pub(crate) fn thinned(hash: Hash, revisions: &[Revision], kept: &'a [u8]) -> Self {
+        Self::Thinned {
+            hash,
+            revisions: revisions.iter().map(|one| one.0).collect(),
+            kept: Bytes::new(kept),
+        }
+    }
+
+    pub(crate) const fn restored(time: Time) -> Self {
+        Self::Restored {
+            time_micros: time.0,
+        }
+    }
+
+    /// Appends the payload.
+    pub(crate) fn encode(&self, payload: &mut Vec<u8>) -> Result<(), Error> {
+        let written =
+            bincode::serde::encode_into_std_write(self, payload, bincode::config::legacy());
+        written.map(|_| ()).map_err(|error| Error::Engine {
+            what: "encoding a record",
+            reason: error.to_string(),
+        })
+    }
+}
+
+impl<'a> Stands<'a> {
+    /// Reads a payload; every byte must be used.
+    pub(crate) fn decode(first: Revision, payload: &'a [u8]) -> Result<Self, Error> {
+        let read = bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy());
+        match read {
+            Ok((stands, used)) if used == payload.len() => Ok(stands),
+            Ok(_) => Err(Error::corrupt(first, "bytes are left over")),
+            Err(error) => Err(Error::corrupt(first, error.to_string())),
+        }
+    }
+}

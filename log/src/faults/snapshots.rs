@@ -1,0 +1,177 @@
+//! Snapshots of the script of the fault tests: read back, damaged, and begun from.
+
+use super::disk::Disk;
+use super::script;
+use crate::{Base, Error, Log, Publish, Reader, Snapshots, Storage};
+use hindsight_core::{Change, Revision, State};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+fn logged() -> Arc<Disk> {
+    let disk = Arc::new(Disk::default());
+    assert!(script::run(&disk).is_empty());
+    disk
+}
+
+/// The end of the log, as a base.
+fn end(disk: &Arc<Disk>) -> Base {
+    let storage: Arc<dyn Storage> = Arc::<Disk>::clone(disk);
+    let reader = Reader::new(Arc::clone(&storage));
+    let mut base = Base::empty(script::empty());
+    for frame in reader.whole(base.tail()).expect("readable") {
+        base.fold(frame.expect("intact")).expect("whole");
+    }
+    base
+}
+
+/// As the log was after so many frames.
+fn bases(disk: &Arc<Disk>, every: usize) -> Vec<Base> {
+    let reader = Reader::new(Arc::<Disk>::clone(disk));
+    let mut base = Base::empty(script::empty());
+    let mut bases = Vec::new();
+    for (number, frame) in reader.whole(base.tail()).expect("readable").enumerate() {
+        base.fold(frame.expect("intact")).expect("whole");
+        if number % every == 0 {
+            bases.push(base.clone());
+        }
+    }
+    bases
+}
+
+fn directory() -> (tempfile::TempDir, Snapshots) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().join("snapshots"));
+    (directory, snapshots)
+}
+
+#[test]
+fn a_log_that_is_begun_from_any_snapshot_comes_to_the_same_state() {
+    let disk = logged();
+    let end = end(&disk);
+    for base in bases(&disk, 40) {
+        let (_directory, snapshots) = directory();
+        snapshots.write(&base).expect("written");
+        let read = snapshots.newest(&script::empty()).expect("there");
+        assert_eq!(read.state.hash(), base.state.hash());
+        assert_eq!((read.tail(), read.latest), (base.tail(), base.latest));
+        let (log, state) = Log::open_from(Arc::<Disk>::clone(&disk), read).expect("opened");
+        assert_eq!(state.hash(), end.state.hash());
+        assert_eq!(log.tail(state.revision), end.tail());
+    }
+}
+
+#[test]
+fn the_past_is_folded_from_the_newest_snapshot_before_it() {
+    let disk = logged();
+    let (_directory, snapshots) = directory();
+    let bases = bases(&disk, 60);
+    for base in &bases {
+        snapshots.write(base).expect("written");
+    }
+    let reader = Reader::new(Arc::<Disk>::clone(&disk));
+    let quick = reader.clone().with_snapshots(snapshots.clone());
+    for base in &bases {
+        let revision = base.state.revision;
+        for at in [revision.previous(), revision, Revision(revision.0 + 3)] {
+            let slow = reader.state_at(script::empty(), at).expect("folded");
+            let fast = quick.state_at(script::empty(), at).expect("folded");
+            assert_eq!((fast.revision, fast.hash()), (slow.revision, slow.hash()));
+        }
+    }
+    let found = snapshots.until(bases[1].state.revision.previous(), &script::empty());
+    assert_eq!(found.map(|base| base.tail()), Some(bases[0].tail()));
+}
+
+fn only_file(directory: &tempfile::TempDir) -> PathBuf {
+    let files = std::fs::read_dir(directory.path().join("snapshots")).expect("a directory");
+    let mut files = files.map(|file| file.expect("readable").path());
+    let found = files.next().expect("one");
+    assert_eq!(files.next(), None);
+    found
+}
+
+#[test]
+fn every_damaged_byte_and_every_cut_is_noticed_and_the_snapshot_set_aside() {
+    let disk = logged();
+    let (directory, snapshots) = directory();
+    let base = bases(&disk, 30).swap_remove(1);
+    snapshots.write(&base).expect("written");
+    let path = only_file(&directory);
+    let whole = std::fs::read(&path).expect("read");
+    let revision = base.state.revision;
+    // Each is read and hashed whole, so a stride keeps this short.
+    for place in (0..whole.len()).step_by(whole.len() / 500 + 1) {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 0x10;
+        std::fs::write(&path, &damaged).expect("written");
+        assert!(
+            snapshots.read(revision, script::empty()).is_err(),
+            "{place}"
+        );
+        std::fs::write(&path, &whole[..place]).expect("written");
+        assert!(
+            snapshots.read(revision, script::empty()).is_err(),
+            "{place}"
+        );
+    }
+    let longer = [&whole[..], &[0; 9]].concat();
+    std::fs::write(&path, longer).expect("written");
+    assert!(snapshots.newest(&script::empty()).is_none());
+    assert_eq!(snapshots.revisions(), []);
+    assert!(path.with_extension("damaged").exists());
+}
+
+#[test]
+fn a_log_that_ends_before_a_snapshot_or_has_another_past_is_refused() {
+    let disk = logged();
+    let all = disk.frames();
+    let bases = bases(&disk, 60);
+    let older = Arc::new(Disk::holding(all.iter().take(100).cloned(), None));
+    let base = bases.last().expect("some").clone();
+    let error = Log::open_from(older, base.clone()).expect_err("refused");
+    let wanted = base.state.revision;
+    assert!(
+        matches!(error, Error::Lost { acknowledged, .. } if acknowledged == wanted),
+        "{error}"
+    );
+    let mut other = base;
+    other.hash[0] ^= 1;
+    let error = Log::open_from(disk, other).expect_err("refused");
+    assert!(
+        matches!(error, Error::Diverged { revision } if revision == wanted),
+        "{error}"
+    );
+}
+
+struct Silent;
+
+impl Publish for Silent {
+    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
+}
+
+#[test]
+fn the_writer_has_snapshots_written_beside_it_and_at_its_end_and_keeps_two() {
+    let (_directory, snapshots) = directory();
+    let disk = Arc::new(Disk::default());
+    let mut ends = Vec::new();
+    let mut commands = script::Commands::default();
+    for round in 0..4 {
+        let base = snapshots.newest(&script::empty());
+        assert_eq!(base.is_some(), round > 0);
+        let base = base.unwrap_or_else(|| Base::empty(script::empty()));
+        let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
+        let (mut log, state) = Log::open_from(storage, base).expect("opened");
+        log.keep_snapshots(snapshots.clone(), 50).expect("started");
+        let writer = log.start(state, Box::new(Silent)).expect("started");
+        for _ in 0..40 {
+            script::submit(&writer, &disk, commands.submission()).expect("written");
+        }
+        drop(writer);
+        ends.push(end(&disk).state.revision);
+        let found = snapshots.revisions();
+        assert_eq!(found.first(), ends.last(), "a clean end leaves one");
+        assert!(found.len() <= 2);
+    }
+    let read = snapshots.newest(&script::empty()).expect("there");
+    assert_eq!(read.state.hash(), end(&disk).state.hash());
+}

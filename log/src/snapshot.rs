@@ -1,0 +1,130 @@
+//! Snapshots: states written down so that a start, or a question about the past, need not fold the
+//! whole log. They are derived: one that cannot be read is set aside and the log is folded instead.
+//! See `docs/decisions/0012-snapshots.md`.
+
+mod file;
+mod keeper;
+
+pub(crate) use keeper::Keeper;
+
+use crate::{Base, Error};
+use file::Head;
+use hindsight_core::{Revision, State, Time};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+const SUFFIX: &str = "snapshot";
+const UNFINISHED: &str = "unfinished";
+
+/// The snapshots in a directory, one file each, named by revision.
+#[derive(Debug, Clone)]
+pub struct Snapshots {
+    directory: PathBuf,
+}
+
+impl Snapshots {
+    /// Those in this directory, which need not exist.
+    pub const fn at(directory: PathBuf) -> Self {
+        Self { directory }
+    }
+
+    /// Of which revisions there are any, newest first.
+    pub fn revisions(&self) -> Vec<Revision> {
+        let entries = std::fs::read_dir(&self.directory);
+        let entries = entries.into_iter().flatten().flatten();
+        let mut revisions: Vec<_> = entries
+            .filter_map(|entry| {
+                let path = entry.path();
+                let is_snapshot = path.extension()? == SUFFIX;
+                let revision = path.file_stem()?.to_str()?.parse().ok()?;
+                is_snapshot.then_some(Revision(revision))
+            })
+            .collect();
+        revisions.sort_unstable();
+        revisions.reverse();
+        revisions
+    }
+
+    /// Writes one: under another name first, synced, then named. A crash leaves all of it or none.
+    pub fn write(&self, base: &Base) -> Result<(), Error> {
+        let io = |what| Error::io(format!("{what} a snapshot in {}", self.directory.display()));
+        std::fs::create_dir_all(&self.directory).map_err(io("making room for"))?;
+        let path = self.path(base.state.revision);
+        let unfinished = path.with_extension(UNFINISHED);
+        let mut file = File::create(&unfinished).map_err(io("making"))?;
+        let written = file::write(&mut file, base).and_then(|()| file.sync_all());
+        if let Err(error) = written {
+            std::fs::remove_file(&unfinished).ok();
+            return Err(io("writing")(error));
+        }
+        std::fs::rename(&unfinished, &path).map_err(io("naming"))?;
+        let directory = File::open(&self.directory).and_then(|directory| directory.sync_all());
+        directory.map_err(io("syncing"))
+    }
+
+    /// Reads one, and holds the state against the hash that it was written with.
+    pub fn read(&self, revision: Revision, empty: State) -> Result<Base, Error> {
+        let path = self.path(revision);
+        let read = file::read(&path, empty).map_err(|reason| damaged(&path, &reason))?;
+        if read.state.revision == revision {
+            return Ok(read);
+        }
+        Err(damaged(&path, "it is of another revision"))
+    }
+
+    /// The newest that can be read; those that cannot are set aside with a warning.
+    pub fn newest(&self, empty: &State) -> Option<Base> {
+        self.find(empty, |_| true)
+    }
+
+    /// The newest that is not after this revision.
+    pub fn until(&self, revision: Revision, empty: &State) -> Option<Base> {
+        self.find(empty, |head| head.revision <= revision)
+    }
+
+    /// The newest of which every commit was made at this time or before.
+    pub fn until_time(&self, time: Time, empty: &State) -> Option<Base> {
+        self.find(empty, |head| head.latest <= time)
+    }
+
+    fn find(&self, empty: &State, wanted: impl Fn(&Head) -> bool) -> Option<Base> {
+        let usable = |revision: &Revision| {
+            let path = self.path(*revision);
+            let head = file::head(&path);
+            let read = match head {
+                Ok(head) if wanted(&head) => self.read(*revision, empty.clone()),
+                Ok(_) => return None,
+                Err(reason) => Err(damaged(&path, &reason)),
+            };
+            read.map_err(|error| set_aside(&path, &error)).ok()
+        };
+        self.revisions().iter().find_map(usable)
+    }
+
+    /// Removes all but these.
+    pub(crate) fn retain(&self, kept: &[Revision]) -> Result<(), Error> {
+        for revision in self.revisions() {
+            if !kept.contains(&revision) {
+                std::fs::remove_file(self.path(revision))
+                    .map_err(Error::io("removing a snapshot"))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn path(&self, revision: Revision) -> PathBuf {
+        self.directory.join(format!("{:020}.{SUFFIX}", revision.0))
+    }
+}
+
+fn damaged(path: &Path, reason: &str) -> Error {
+    Error::Snapshot {
+        path: path.to_owned(),
+        reason: reason.to_owned(),
+    }
+}
+
+fn set_aside(path: &Path, error: &Error) {
+    tracing::warn!(%error, "a snapshot is set aside; the log is read instead");
+    std::fs::rename(path, path.with_extension("damaged")).ok();
+}

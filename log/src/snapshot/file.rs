@@ -1,0 +1,267 @@
+//! The bytes of a snapshot.
+//!
+//! ```text
+//! magic 4 | format 1 | then blocks: length 4 | crc32 4 | payload
+//! ```
+//! The first block says of which point of which log it is, the last what the state must hash to.
+
+use crate::Base;
+use crate::codec::Block;
+use hindsight_core::state::Image;
+use hindsight_core::{Object, Revision, State, Time};
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+const MAGIC: &[u8; 4] = b"HSSN";
+const FORMAT: u8 = 1;
+/// Bytes of bodies in a block; a single larger object has a block of its own.
+const BLOCK_BYTES: usize = 64 << 10;
+/// What no block exceeds: a body has 3 MiB at most.
+const BLOCK_BYTES_MAX: usize = 64 << 20;
+/// Written to the disk before more is written, so that a sync of the log never waits for much.
+const SYNC_BYTES: usize = 1 << 20;
+/// Blocks that are read together.
+const BATCH_BLOCKS: usize = 64;
+
+/// Of which point of which log a snapshot is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub(super) revision: Revision,
+    pub(super) latest: Time,
+    hash: [u8; 32],
+    restored: Revision,
+}
+
+pub(super) fn write(file: &mut File, base: &Base) -> io::Result<()> {
+    let mut out = Blocks {
+        file,
+        bytes: Vec::new(),
+        unsynced: 0,
+    };
+    out.bytes.extend_from_slice(MAGIC);
+    out.bytes.push(FORMAT);
+    let image = base.state.image();
+    let revision = base.state.revision;
+    out.block(&Block::head(
+        revision,
+        base.hash,
+        base.latest,
+        base.restored,
+    ))?;
+    let mut objects = Vec::new();
+    let mut bytes = 0;
+    for object in base.state.objects() {
+        bytes += object.body.len();
+        objects.push(Arc::clone(object));
+        if bytes >= BLOCK_BYTES {
+            out.block(&Block::objects(&objects))?;
+            objects.clear();
+            bytes = 0;
+        }
+    }
+    out.block(&Block::objects(&objects))?;
+    for one in &image.accepted {
+        out.block(&Block::accepted(std::slice::from_ref(one)))?;
+    }
+    out.block(&Block::waiting(&image.waiting))?;
+    out.block(&Block::End {
+        state: &base.state.hash(),
+    })
+}
+
+struct Blocks<'a> {
+    file: &'a mut File,
+    bytes: Vec<u8>,
+    unsynced: usize,
+}
+
+impl Blocks<'_> {
+    fn block(&mut self, block: &Block<'_>) -> io::Result<()> {
+        let begin = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 8]);
+        block.encode(&mut self.bytes).map_err(io::Error::other)?;
+        let (_, written) = self.bytes.split_at_mut(begin);
+        if let Some((header, payload)) = written.split_first_chunk_mut::<8>() {
+            let length = u32::try_from(payload.len()).map_err(io::Error::other)?;
+            let checksum = crc32fast::hash(payload);
+            let whole = u64::from(length) | u64::from(checksum) << 32;
+            *header = whole.to_le_bytes();
+        }
+        self.file.write_all(&self.bytes)?;
+        self.unsynced += self.bytes.len();
+        self.bytes.clear();
+        if self.unsynced >= SYNC_BYTES {
+            self.file.sync_data()?;
+            self.unsynced = 0;
+        }
+        Ok(())
+    }
+}
+
+/// What the first block says.
+pub(super) fn head(path: &Path) -> Result<Head, String> {
+    let mut input = Input::open(path)?;
+    let payload = input.payload()?.ok_or("it is empty")?;
+    head_of(&payload)
+}
+
+pub(super) fn read(path: &Path, empty: State) -> Result<Base, String> {
+    let mut input = Input::open(path)?;
+    let head = head_of(&input.payload()?.ok_or("it is empty")?)?;
+    let mut parts = Parts::default();
+    parts.image.revision = head.revision;
+    loop {
+        let mut payloads = Vec::with_capacity(BATCH_BLOCKS);
+        while payloads.len() < BATCH_BLOCKS
+            && let Some(payload) = input.payload()?
+        {
+            payloads.push(payload);
+        }
+        if payloads.is_empty() {
+            break;
+        }
+        let decoded: Vec<_> = payloads.par_iter().map(|one| decode(one)).collect();
+        for part in decoded {
+            parts.take(part?)?;
+        }
+    }
+    let wanted = parts.end.ok_or("its end is missing")?;
+    let state = empty.assembled(parts.objects, &parts.image);
+    if state.hash() != wanted {
+        return Err("the state in it has another hash than was written".into());
+    }
+    Ok(Base {
+        state,
+        hash: head.hash,
+        latest: head.latest,
+        restored: head.restored,
+    })
+}
+
+fn head_of(payload: &[u8]) -> Result<Head, String> {
+    let Block::Head {
+        revision,
+        hash,
+        latest_micros,
+        restored,
+    } = Block::decode(payload)?
+    else {
+        return Err("it does not begin as a snapshot does".into());
+    };
+    Ok(Head {
+        revision: Revision(revision),
+        hash,
+        latest: Time(latest_micros),
+        restored: Revision(restored),
+    })
+}
+
+/// What a block adds.
+enum Part {
+    Objects(Vec<Arc<Object>>),
+    Accepted(Vec<Arc<Object>>),
+    Waiting(Vec<(hindsight_core::Uid, Revision)>),
+    End(String),
+}
+
+#[derive(Default)]
+struct Parts {
+    objects: Vec<Arc<Object>>,
+    image: Image,
+    end: Option<String>,
+}
+
+impl Parts {
+    fn take(&mut self, part: Part) -> Result<(), String> {
+        if self.end.is_some() {
+            return Err("it goes on after its end".into());
+        }
+        match part {
+            Part::Objects(objects) => self.objects.extend(objects),
+            Part::Accepted(objects) => self.image.accepted.extend(objects),
+            Part::Waiting(waiting) => self.image.waiting.extend(waiting),
+            Part::End(hash) => self.end = Some(hash),
+        }
+        Ok(())
+    }
+}
+
+fn decode(payload: &[u8]) -> Result<Part, String> {
+    let objects = |stored: Vec<crate::codec::ObjectV1<'_>>| {
+        let mut objects: Vec<Arc<Object>> = Vec::with_capacity(stored.len());
+        for one in stored {
+            let object = one.read(objects.last().map(|last| &**last));
+            objects.push(object.ok_or("an object in it cannot be read by this release")?);
+        }
+        Ok::<_, String>(objects)
+    };
+    Ok(match Block::decode(payload)? {
+        Block::Head { .. } => return Err("it begins twice".into()),
+        Block::Objects(stored) => Part::Objects(objects(stored)?),
+        Block::Accepted(stored) => Part::Accepted(objects(stored)?),
+        Block::Waiting(stored) => {
+            let stored = stored.into_iter();
+            Part::Waiting(stored.map(|(uid, at)| (uid.into(), Revision(at))).collect())
+        }
+        Block::End { state } => Part::End(state.to_owned()),
+    })
+}
+
+/// A file, block by block.
+struct Input {
+    file: BufReader<File>,
+    left: u64,
+}
+
+impl Input {
+    fn open(path: &Path) -> Result<Self, String> {
+        let file = File::open(path).map_err(|error| error.to_string())?;
+        let left = file.metadata().map_err(|error| error.to_string())?.len();
+        let mut input = Self {
+            file: BufReader::new(file),
+            left,
+        };
+        if input.take::<4>()? != *MAGIC {
+            return Err("it does not begin as a snapshot does".into());
+        }
+        match input.take::<1>()? {
+            [FORMAT] => Ok(input),
+            [other] => Err(format!(
+                "it has format {other}, and this release knows {FORMAT}"
+            )),
+        }
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
+        let mut bytes = [0; N];
+        let read = self.file.read_exact(&mut bytes);
+        read.map_err(|_| "it is too short")?;
+        self.left = self.left.saturating_sub(N as u64);
+        Ok(bytes)
+    }
+
+    /// The next block's; nothing at the end of the file. A length is believed only as far as there
+    /// are bytes.
+    fn payload(&mut self) -> Result<Option<Vec<u8>>, String> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        let length = u32::from_le_bytes(self.take()?);
+        let checksum = u32::from_le_bytes(self.take()?);
+        let size = usize::try_from(length).unwrap_or(usize::MAX);
+        if u64::from(length) > self.left || size > BLOCK_BYTES_MAX {
+            return Err("a block is longer than it can be".into());
+        }
+        let mut payload = vec![0; size];
+        let read = self.file.read_exact(&mut payload);
+        read.map_err(|error| error.to_string())?;
+        self.left -= u64::from(length);
+        if crc32fast::hash(&payload) != checksum {
+            return Err("a checksum in it does not agree".into());
+        }
+        Ok(Some(payload))
+    }
+}

@@ -1,0 +1,98 @@
+//! Writes snapshots beside the writer, which hands over a state now and then and never waits.
+
+use super::Snapshots;
+use crate::{Base, Error, Tail};
+use crossbeam_channel::{Sender, bounded};
+use hindsight_core::{Change, Revision, State};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// Snapshots that are kept: where the newest is damaged, the one before it serves.
+const KEPT: usize = 2;
+/// A clean end writes one if at least this share of what calls for one has happened since the last.
+const AT_END: u64 = 10;
+
+/// Decides when, and has it done in a thread of its own.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    every: u64,
+    /// The newest end of the log, as a base without its state.
+    end: Base,
+    /// Of which revision the last was handed over.
+    last: Revision,
+    due: Option<Sender<Base>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// One for every so many commits. `last` is the revision of the newest that there is.
+    pub(crate) fn start(
+        snapshots: Snapshots,
+        every: u64,
+        last: Revision,
+        end: Base,
+    ) -> Result<Self, Error> {
+        let (due, received) = bounded::<Base>(0);
+        let run = move || {
+            for base in received {
+                if let Err(error) = keep(&snapshots, &base) {
+                    tracing::warn!(%error, "no snapshot was written; the next start reads more of the log");
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("snapshots".into())
+            .spawn(run)
+            .map_err(Error::io("starting the thread that writes snapshots"))?;
+        Ok(Self {
+            every: every.max(1),
+            end,
+            last,
+            due: Some(due),
+            thread: Some(thread),
+        })
+    }
+
+    /// Takes note of a durable batch.
+    pub(crate) fn note(&mut self, state: &State, tail: Tail, changes: &[Arc<Change>]) {
+        let times = changes.iter().map(|change| change.commit.time);
+        self.end.latest = times.fold(self.end.latest, Ord::max);
+        self.end.hash = tail.hash;
+        self.end.state = state.clone();
+        if self.since() >= self.every
+            && let Some(due) = &self.due
+            && due.try_send(self.end.clone()).is_ok()
+        {
+            self.last = state.revision;
+        }
+    }
+
+    /// Commits since the last.
+    const fn since(&self) -> u64 {
+        self.end.state.revision.0.saturating_sub(self.last.0)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let due = self.due.take();
+        if self.since() >= self.every.div_ceil(AT_END)
+            && let Some(due) = due
+        {
+            // The thread is there for as long as this is.
+            due.send(self.end.clone()).ok();
+        }
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the thread that writes snapshots ended in a panic");
+        }
+    }
+}
+
+fn keep(snapshots: &Snapshots, base: &Base) -> Result<(), Error> {
+    snapshots.write(base)?;
+    let mut kept = snapshots.revisions();
+    kept.truncate(KEPT);
+    snapshots.retain(&kept)
+}
