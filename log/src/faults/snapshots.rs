@@ -175,3 +175,18 @@ fn the_writer_has_snapshots_written_beside_it_and_at_its_end_and_keeps_two() {
     let read = snapshots.newest(&script::empty()).expect("there");
     assert_eq!(read.state.hash(), end(&disk).state.hash());
 }
+
+#[test]
+fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
+    let (_directory, snapshots) = directory();
+    let disk = Arc::new(Disk::default());
+    let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
+    let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
+    log.keep_snapshots(snapshots.clone(), 1000)
+        .expect("started");
+    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let mut commands = script::Commands::default();
+    script::submit(&writer, &disk, commands.submission()).expect("written");
+    drop(writer);
+    assert_eq!(snapshots.revisions(), []);
+}

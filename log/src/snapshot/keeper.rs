@@ -75,9 +75,9 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let due = self.due.take();
-        if self.since() >= self.every.div_ceil(AT_END)
-            && let Some(due) = due
+        let is_due = self.since() >= self.every.div_ceil(AT_END);
+        if let Some(due) = self.due.take()
+            && is_due
         {
             // The thread is there for as long as this is.
             due.send(self.end.clone()).ok();

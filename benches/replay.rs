@@ -1,0 +1,213 @@
+//! What a start costs: a log of many events opened with a snapshot and without, each in a process of
+//! its own; its size on the disk beside the bytes of its events; and how long writers wait while a
+//! snapshot is written.
+#![allow(
+    clippy::print_stdout,
+    reason = "printing figures is what this program is for"
+)]
+
+use anyhow::{Context, Result, ensure};
+use clap::Parser;
+use hindsight::{Config, ControlPlane};
+use hindsight_benches::percentiles::Figures;
+use hindsight_core::command::{Create, FieldValidation, Intent, Patch, PatchObject};
+use hindsight_core::{Actor, Cause, Command, GroupResource, ObjectKey, Request};
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Commands that are handed in together.
+const BATCH: usize = 1024;
+const NEVER: u64 = u64::MAX;
+
+#[derive(Parser, Debug)]
+#[command(about = "Measure what a start costs")]
+struct Arguments {
+    /// Events in the log
+    #[arg(long, default_value_t = 1_000_000)]
+    events: usize,
+    /// Objects that they are about
+    #[arg(long, default_value_t = 100_000)]
+    objects: usize,
+    /// Open this directory and say what it took; used by the program itself
+    #[arg(long, hide = true)]
+    open: Option<PathBuf>,
+}
+
+/// The server's own.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    if let Some(directory) = &arguments.open {
+        return open(directory);
+    }
+    let directory = tempfile::tempdir()?;
+    let data = directory.path().join("data");
+    let bodies = fill(&data, &arguments)?;
+    let disk = size(&data.join("events"))?;
+    println!(
+        "{} events of {} objects, {:.0} MB of bodies, {:.0} MB on the disk ({:.2} times)",
+        arguments.events,
+        arguments.objects,
+        mega(bodies),
+        mega(disk),
+        mega(disk) / mega(bodies)
+    );
+    again("opened without a snapshot", &data)?;
+    snapshot(&data)?;
+    again("opened with a snapshot   ", &data)
+}
+
+/// Bytes of bodies that were written.
+fn fill(data: &Path, arguments: &Arguments) -> Result<u64> {
+    let plane = plane(data, NEVER)?;
+    let mut bodies = 0;
+    let indices: Vec<usize> = (0..arguments.events).collect();
+    let start = Instant::now();
+    for chunk in indices.chunks(BATCH) {
+        let commands = chunk
+            .iter()
+            .map(|index| command(&plane, intent(*index, arguments.objects)));
+        let answers = plane.submit_blocking(commands.collect())?;
+        for answer in answers {
+            let object = answer?.outcome.object().body.len();
+            bodies += u64::try_from(object)?;
+        }
+    }
+    println!("written in {:.1} s", start.elapsed().as_secs_f64());
+    Ok(bodies)
+}
+
+fn plane(data: &Path, snapshot_every: u64) -> Result<ControlPlane> {
+    Ok(ControlPlane::open(Config {
+        data_dir: Some(data.to_owned()),
+        snapshot_every,
+        ..Config::default()
+    })?)
+}
+
+fn command(plane: &ControlPlane, intent: Intent) -> Command {
+    Command {
+        actor: Arc::new(Actor {
+            user: "bench".into(),
+            uid: "".into(),
+            groups: Vec::new(),
+        }),
+        request: Arc::new(Request::default()),
+        time: plane.now(),
+        seed: plane.seed(),
+        cause: Cause::Request,
+        intent,
+    }
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
+}
+
+/// Every object is made, then changed in turn.
+fn intent(index: usize, objects: usize) -> Intent {
+    let name = format!("c{}", index % objects);
+    let data = json!({"value": format!("{index:0200}")});
+    if index < objects {
+        let object: Value = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name}, "data": data});
+        return Intent::Create(Create {
+            key: key(""),
+            version: "v1".into(),
+            object,
+            validation: FieldValidation::Ignore,
+        });
+    }
+    Intent::Patch(PatchObject {
+        key: key(&name),
+        version: "v1".into(),
+        subresource: "".into(),
+        patch: Patch::Merge(json!({"data": data})),
+        validation: FieldValidation::Ignore,
+    })
+}
+
+fn again(what: &str, data: &Path) -> Result<()> {
+    let program = std::env::current_exe()?;
+    let output = std::process::Command::new(program)
+        .arg("--open")
+        .arg(data)
+        .output()?;
+    ensure!(output.status.success(), "{:?}", output.stderr);
+    print!("{what}  {}", String::from_utf8(output.stdout)?);
+    Ok(())
+}
+
+fn open(directory: &Path) -> Result<()> {
+    let start = Instant::now();
+    let plane = plane(directory, NEVER)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let state = plane.state();
+    println!(
+        "{seconds:>6.2} s, revision {}, {} objects, peak of memory {}",
+        state.revision,
+        state.len(),
+        peak()?
+    );
+    Ok(())
+}
+
+/// How long writes take, one after the other, while nothing else happens and while a snapshot of all
+/// objects is written: the first commit makes one due.
+fn snapshot(data: &Path) -> Result<()> {
+    let quiet = waits(&plane(data, NEVER)?, |done| done < 1_000)?;
+    println!("a write, while nothing else goes on  {quiet}");
+    let directory = data.join("snapshots");
+    let busy = waits(&plane(data, 1)?, |_| !has_snapshot(&directory))?;
+    println!("a write, beside the first snapshot   {busy}");
+    Ok(())
+}
+
+fn has_snapshot(directory: &Path) -> bool {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut ends = entries.map(|entry| entry.path().extension() == Some("snapshot".as_ref()));
+    ends.any(|is_snapshot| is_snapshot)
+}
+
+fn waits(plane: &ControlPlane, goes_on: impl Fn(usize) -> bool) -> Result<Figures> {
+    let begin = Instant::now();
+    let mut waits = Vec::new();
+    while goes_on(waits.len()) {
+        let start = Instant::now();
+        let intent = intent(waits.len() + 1_000_000, 1_000);
+        plane.submit_blocking(vec![command(plane, intent)])?;
+        waits.push(start.elapsed());
+    }
+    Ok(Figures::new(waits, begin.elapsed()))
+}
+
+fn size(path: &Path) -> Result<u64> {
+    let metadata = std::fs::metadata(path)?;
+    if !metadata.is_dir() {
+        return Ok(metadata.len());
+    }
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(path)? {
+        bytes += size(&entry?.path())?;
+    }
+    Ok(bytes)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a figure for people")]
+fn mega(bytes: u64) -> f64 {
+    bytes as f64 / 1e6
+}
+
+fn peak() -> Result<String> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes: u64 = line
+        .and_then(|line| line.split_whitespace().next())
+        .context("no VmHWM")?
+        .parse()?;
+    Ok(format!("{:.0} MB", mega(kilobytes * 1024)))
+}
