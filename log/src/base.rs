@@ -63,28 +63,33 @@ impl Base {
     /// Whether the log was what it was made of. A log that ends before it has lost what was
     /// acknowledged.
     pub(crate) fn is_of(&self, storage: &dyn Storage) -> Result<(), Error> {
-        let revision = self.state.revision;
-        if revision == Revision::ZERO {
-            return Ok(());
-        }
-        let found = storage.at_or_before(revision)?;
-        let found = found.map(|(first, bytes)| reader::read(&bytes, first));
-        let Some(frame) = found.transpose()? else {
-            return Err(Error::Lost {
-                acknowledged: revision,
-                newest: Revision::ZERO,
-            });
-        };
-        let newest = frame.end.previous();
-        if newest < revision && storage.at_or_after(frame.end)?.is_none() {
-            return Err(Error::Lost {
-                acknowledged: revision,
-                newest,
-            });
-        }
-        if newest == revision && frame.hash == self.hash {
-            return Ok(());
-        }
-        Err(Error::Diverged { revision })
+        holds(storage, self.tail())
     }
+}
+
+/// Whether exactly this was once the end of the log.
+pub(crate) fn holds(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
+    let revision = tail.revision;
+    if revision == Revision::ZERO {
+        return Ok(());
+    }
+    let found = storage.at_or_before(revision)?;
+    let found = found.map(|(first, bytes)| reader::read(&bytes, first));
+    let Some(frame) = found.transpose()? else {
+        return Err(Error::Lost {
+            acknowledged: revision,
+            newest: Revision::ZERO,
+        });
+    };
+    let newest = frame.end.previous();
+    if newest < revision && storage.at_or_after(frame.end)?.is_none() {
+        return Err(Error::Lost {
+            acknowledged: revision,
+            newest,
+        });
+    }
+    if newest == revision && frame.hash == tail.hash {
+        return Ok(());
+    }
+    Err(Error::Diverged { revision })
 }

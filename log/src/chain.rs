@@ -22,7 +22,7 @@ const BATCHES_AHEAD: usize = 2;
 pub(crate) struct Chain {
     decoded: Decoded,
     ready: VecDeque<Item>,
-    expected: Option<(Revision, Hash)>,
+    links: Links,
 }
 
 type Item = (Revision, Result<Read, Error>);
@@ -41,7 +41,7 @@ impl Chain {
         Self {
             decoded: Decoded::Here(Decoder::new(storage, from, true)),
             ready: VecDeque::new(),
-            expected: None,
+            links: Links::default(),
         }
     }
 
@@ -51,7 +51,9 @@ impl Chain {
         Self {
             decoded: Decoded::Here(Decoder::new(storage, next, false)),
             ready: VecDeque::new(),
-            expected: Some((next, tail.hash)),
+            links: Links {
+                expected: Some((next, tail.hash)),
+            },
         }
     }
 
@@ -63,7 +65,7 @@ impl Chain {
         let Some((first, decoded)) = self.ready.pop_front() else {
             return Ok(None);
         };
-        let checked = decoded.and_then(|frame| self.check(first, frame));
+        let checked = decoded.and_then(|frame| self.links.follow(first, frame));
         if checked.is_err() {
             self.decoded = Decoded::Nowhere;
             self.ready.clear();
@@ -84,8 +86,17 @@ impl Chain {
         };
         Ok(())
     }
+}
 
-    fn check(&mut self, first: Revision, frame: Read) -> Result<Read, Error> {
+/// Holds each frame against the one before.
+#[derive(Default)]
+pub(crate) struct Links {
+    expected: Option<(Revision, Hash)>,
+}
+
+impl Links {
+    /// Gives the frame back where it follows.
+    pub(crate) fn follow(&mut self, first: Revision, frame: Read) -> Result<Read, Error> {
         let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
         let skips = matches!(frame.holds, Holds::Restored(_)) && wanted < first;
         if wanted != first && !skips {

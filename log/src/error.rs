@@ -67,6 +67,9 @@ pub enum Error {
         /// What did not agree.
         reason: String,
     },
+    /// A backup cannot be read.
+    #[error("the backup cannot be used: {0}; make or use another one")]
+    Backup(String),
     /// Written by a later release.
     #[error(
         "the log has format {found} and this release knows up to {known}; use the release that \

@@ -16,7 +16,9 @@ pub const FRAME_FORMAT: u8 = 2;
 pub(crate) const COMMITS: u8 = 1;
 const MAGIC: &[u8; 4] = b"HSLF";
 const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
-/// Magic, format and first revision come before the number of commits.
+/// Magic and format come before the first revision.
+const FIRST_AT: usize = 4 + 1;
+/// And that before the number of commits.
 const COMMITS_AT: usize = 4 + 1 + 8;
 const CHECKSUM_BYTES: usize = 4;
 
@@ -102,6 +104,12 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
         previous,
         payload: rest,
     })
+}
+
+/// Where a frame says that it begins.
+pub(crate) fn first(bytes: &[u8]) -> Option<Revision> {
+    let first = bytes.get(FIRST_AT..)?.first_chunk::<8>()?;
+    Some(Revision(u64::from_le_bytes(*first)))
 }
 
 /// Where the frame after this one begins, as far as its header can be believed; never before it.

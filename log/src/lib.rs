@@ -3,6 +3,7 @@
 //!
 //! Open a [`Log`] on a [`Storage`], submit commands to its [`Writer`], read with its [`Reader`].
 
+mod backup;
 mod base;
 mod chain;
 mod codec;
@@ -19,6 +20,7 @@ mod tail;
 mod verify;
 mod writer;
 
+pub use backup::{Backup, Restore, Restored, copy_backup};
 pub use base::Base;
 pub use error::Error;
 pub use frame::FRAME_FORMAT;

@@ -54,6 +54,14 @@ impl Reader {
         }
     }
 
+    pub(crate) fn storage(&self) -> &dyn Storage {
+        &*self.storage
+    }
+
+    pub(crate) const fn snapshots(&self) -> Option<&Snapshots> {
+        self.snapshots.as_ref()
+    }
+
     /// The last revision that was written; zero in an empty log.
     pub fn newest(&self) -> Result<Revision, Error> {
         let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
@@ -118,8 +126,10 @@ impl Reader {
             let frame = frame?;
             if let Holds::Restored(time) = frame.holds
                 && from < frame.end
-                && wanted(frame.end.previous(), time)
             {
+                if !wanted(frame.end.previous(), time) {
+                    return Ok(state);
+                }
                 state.revision = frame.end.previous();
             }
             for commit in frame.commits.iter().filter(|one| one.revision >= from) {

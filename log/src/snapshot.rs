@@ -7,7 +7,7 @@ mod keeper;
 
 pub(crate) use keeper::Keeper;
 
-use crate::{Base, Error};
+use crate::{Base, Error, Tail};
 use file::Head;
 use hindsight_core::{Revision, State, Time};
 use std::fs::File;
@@ -70,6 +70,38 @@ impl Snapshots {
             return Ok(read);
         }
         Err(damaged(&path, "it is of another revision"))
+    }
+
+    /// The newest whole one that is not after this revision: its bytes, for a backup.
+    pub(crate) fn whole_until(&self, until: Revision) -> Option<(Revision, File)> {
+        let revisions = self.revisions().into_iter();
+        let mut until = revisions.filter(|revision| *revision <= until);
+        until.find_map(|revision| Some((revision, file::checked(&self.path(revision)).ok()?)))
+    }
+
+    /// The end of the log that one of them is of.
+    pub(crate) fn tail(&self, revision: Revision) -> Result<Tail, Error> {
+        let path = self.path(revision);
+        let head = file::checked(&path).and_then(|_| file::head(&path));
+        head.map(|head| head.tail())
+            .map_err(|reason| damaged(&path, &reason))
+    }
+
+    /// A file for one that comes from a backup; it has no name before it is finished.
+    pub(crate) fn begin(&self, revision: Revision) -> Result<File, Error> {
+        std::fs::create_dir_all(&self.directory).map_err(Error::io("making room for snapshots"))?;
+        let path = self.path(revision).with_extension(UNFINISHED);
+        File::create(path).map_err(Error::io("making a snapshot"))
+    }
+
+    /// Syncs and names it.
+    pub(crate) fn finish(&self, revision: Revision, file: &File) -> Result<(), Error> {
+        let path = self.path(revision);
+        let named = file
+            .sync_all()
+            .and_then(|()| std::fs::rename(path.with_extension(UNFINISHED), &path))
+            .and_then(|()| File::open(&self.directory)?.sync_all());
+        named.map_err(Error::io("finishing a snapshot"))
     }
 
     /// The newest that can be read; those that cannot are set aside with a warning.

@@ -27,8 +27,8 @@ pub(crate) enum Stands<'a> {
     },
 }
 
-#[expect(dead_code, reason = "written by pruning and by restoring")]
 impl<'a> Stands<'a> {
+    #[expect(dead_code, reason = "written by pruning")]
     pub(crate) fn thinned(hash: Hash, revisions: &[Revision], kept: &'a [u8]) -> Self {
         Self::Thinned {
             hash,

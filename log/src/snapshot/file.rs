@@ -5,13 +5,13 @@
 //! ```
 //! The first block says of which point of which log it is, the last what the state must hash to.
 
-use crate::Base;
 use crate::codec::Block;
+use crate::{Base, Tail};
 use hindsight_core::state::Image;
 use hindsight_core::{Object, Revision, State, Time};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fs::File;
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -106,6 +106,31 @@ pub(super) fn head(path: &Path) -> Result<Head, String> {
     let mut input = Input::open(path)?;
     let payload = input.payload()?.ok_or("it is empty")?;
     head_of(&payload)
+}
+
+impl Head {
+    pub(super) const fn tail(&self) -> Tail {
+        Tail {
+            revision: self.revision,
+            hash: self.hash,
+        }
+    }
+}
+
+/// The file at its beginning, once each of its blocks has been held against its checksum.
+pub(super) fn checked(path: &Path) -> Result<File, String> {
+    let mut input = Input::open(path)?;
+    let mut last = Vec::new();
+    while let Some(payload) = input.payload()? {
+        last = payload;
+    }
+    match Block::decode(&last)? {
+        Block::End { .. } => {}
+        _ => return Err("its end is missing".into()),
+    }
+    let mut file = input.file.into_inner();
+    file.rewind().map_err(|error| error.to_string())?;
+    Ok(file)
 }
 
 pub(super) fn read(path: &Path, empty: State) -> Result<Base, String> {

@@ -1,0 +1,158 @@
+//! Backups: the frames of a log as they are stored, in one file that says where it ends. Made while
+//! the log is written to. See `docs/decisions/0013-backup-and-restore.md`.
+
+mod file;
+mod restore;
+
+pub use restore::{Restore, Restored};
+
+use crate::chain::Links;
+use crate::reader::{Read, read};
+use crate::tail::Whole;
+use crate::{Error, Reader, Storage, Tail, frame};
+use file::{Entry, Input, Output};
+use hindsight_core::{Revision, Time};
+use std::io::{self, Read as _, Write};
+
+/// Bytes of a snapshot in one entry.
+const PIECE_BYTES: u64 = 1 << 20;
+
+/// What is in a backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Backup {
+    /// Where the log in it ends.
+    pub tail: Tail,
+    /// Frames.
+    pub frames: u64,
+    /// Of the file.
+    pub bytes: u64,
+}
+
+impl Backup {
+    /// Hash of the last frame: a fingerprint of the whole chain, in hex.
+    pub fn chain(&self) -> String {
+        blake3::Hash::from_bytes(self.tail.hash)
+            .to_hex()
+            .to_string()
+    }
+}
+
+impl Reader {
+    /// Writes down the log as far as it is durable now; what is written meanwhile is not waited for.
+    /// `progress` is told of the revision that was reached, and of the one where it ends.
+    pub fn backup(
+        &self,
+        time: Time,
+        to: impl Write,
+        mut progress: impl FnMut(Revision, Revision),
+    ) -> Result<Backup, Error> {
+        let last = self.storage().at_or_before(Revision(u64::MAX))?;
+        let tail = last.as_ref().map_or(Ok(Tail::START), |(first, bytes)| {
+            let frame = read(bytes, *first)?;
+            let (revision, hash) = (frame.end.previous(), frame.hash);
+            Ok::<_, Error>(Tail { revision, hash })
+        })?;
+        let until = tail.revision;
+        let mut output = Output::begin(to)?;
+        output.entry(&Entry::Head {
+            revision: until,
+            time,
+        })?;
+        self.snapshot(until, &mut output)?;
+        let source = Source {
+            storage: self.storage(),
+            next: Some(Revision::ZERO),
+            until,
+            links: Links::default(),
+            output: &mut output,
+        };
+        let (mut frames, mut reached) = (0, Tail::START);
+        for frame in Whole::new(Tail::START, source, self.storage())? {
+            let frame = frame?;
+            frames += 1;
+            reached = Tail {
+                revision: frame.end.previous(),
+                hash: frame.hash,
+            };
+            progress(reached.revision, until);
+        }
+        if reached != tail {
+            return Err(Error::Diverged { revision: until });
+        }
+        output.entry(&Entry::End { tail, frames })?;
+        let bytes = output.finish()?;
+        Ok(Backup {
+            tail,
+            frames,
+            bytes,
+        })
+    }
+
+    /// The newest that can be used, in pieces.
+    fn snapshot(&self, until: Revision, output: &mut Output<impl Write>) -> Result<(), Error> {
+        let found = self.snapshots().and_then(|one| one.whole_until(until));
+        let Some((revision, file)) = found else {
+            return Ok(());
+        };
+        loop {
+            let mut piece = Vec::new();
+            let read = (&file).take(PIECE_BYTES).read_to_end(&mut piece);
+            if read.map_err(Error::io("reading a snapshot"))? == 0 {
+                return Ok(());
+            }
+            output.entry(&Entry::Snapshot { revision, piece })?;
+        }
+    }
+}
+
+/// Frames on their way into a backup, each held against the one before.
+struct Source<'a, W> {
+    storage: &'a dyn Storage,
+    /// Where to look next; nothing at the end or after a failure.
+    next: Option<Revision>,
+    until: Revision,
+    links: Links,
+    output: &'a mut Output<W>,
+}
+
+impl<W: Write> Source<'_, W> {
+    fn step(&mut self) -> Result<Option<Read>, Error> {
+        let Some(from) = self.next.take() else {
+            return Ok(None);
+        };
+        let found = self.storage.at_or_after(from)?;
+        let Some((first, bytes)) = found.filter(|(first, _)| *first <= self.until) else {
+            return Ok(None);
+        };
+        let frame = self.links.follow(first, read(&bytes, first)?)?;
+        self.next = frame::end(first, &bytes);
+        self.output.entry(&Entry::Frame(bytes))?;
+        Ok(Some(frame))
+    }
+}
+
+impl<W: Write> Iterator for Source<'_, W> {
+    type Item = Result<Read, Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.step().transpose()
+    }
+}
+
+/// Copies a backup and checks that it is whole; what its frames say is checked when it is restored.
+pub fn copy_backup(
+    from: impl io::Read,
+    to: impl Write,
+    mut progress: impl FnMut(Revision, Revision),
+) -> Result<Backup, Error> {
+    let mut input = Input::open(from)?;
+    let mut output = Output::begin(to)?;
+    while let Some(entry) = input.next()? {
+        output.entry(&entry)?;
+        if let Entry::Frame(bytes) = &entry {
+            progress(frame::first(bytes).unwrap_or_default(), input.until);
+        }
+    }
+    output.finish()?;
+    input.whole()
+}

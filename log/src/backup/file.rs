@@ -1,0 +1,248 @@
+//! The bytes of a backup. See `docs/decisions/0013-backup-and-restore.md`.
+//!
+//! ```text
+//! magic 4 | format 1 | then entries: kind 1 | length 4 | payload | crc32 4
+//! ```
+//! A head, a snapshot in pieces if there is one, the frames, and an end. Integers are little-endian;
+//! a checksum covers its whole entry.
+
+use super::Backup;
+use crate::{Error, Tail};
+use hindsight_core::{Revision, Time};
+use std::io::{self, Read, Write};
+
+const MAGIC: &[u8; 4] = b"HSBK";
+const FORMAT: u8 = 1;
+const HEAD: u8 = 1;
+const SNAPSHOT: u8 = 2;
+const FRAME: u8 = 3;
+const END: u8 = 4;
+/// What no entry exceeds; a frame holds one object of 3 MiB at most, or many small ones.
+const ENTRY_BYTES_MAX: u32 = 64 << 20;
+pub(super) const OTHER_END: &str = "its end does not agree with what is in it";
+
+/// A part of the file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// Up to where it goes, and when it was made.
+    Head { revision: Revision, time: Time },
+    /// The next bytes of the snapshot of this revision.
+    Snapshot { revision: Revision, piece: Vec<u8> },
+    /// A frame as it is stored.
+    Frame(Vec<u8>),
+    /// Where the log ends, and how many frames that are.
+    End { tail: Tail, frames: u64 },
+}
+
+/// Writes a backup.
+#[derive(Debug)]
+pub(super) struct Output<W> {
+    to: W,
+    pub(super) bytes: u64,
+}
+
+impl<W: Write> Output<W> {
+    pub(super) fn begin(to: W) -> Result<Self, Error> {
+        let mut output = Self { to, bytes: 0 };
+        output.put(MAGIC)?;
+        output.put(&[FORMAT])?;
+        Ok(output)
+    }
+
+    pub(super) fn entry(&mut self, entry: &Entry) -> Result<(), Error> {
+        match entry {
+            Entry::Head { revision, time } => {
+                self.parts(HEAD, &[&revision.0.to_le_bytes(), &time.0.to_le_bytes()])
+            }
+            Entry::Snapshot { revision, piece } => {
+                self.parts(SNAPSHOT, &[&revision.0.to_le_bytes(), piece])
+            }
+            Entry::Frame(frame) => self.parts(FRAME, &[frame]),
+            Entry::End { tail, frames } => {
+                let revision = tail.revision.0.to_le_bytes();
+                self.parts(END, &[&revision, &tail.hash, &frames.to_le_bytes()])
+            }
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Result<u64, Error> {
+        self.to.flush().map_err(Error::io("writing the backup"))?;
+        Ok(self.bytes)
+    }
+
+    fn parts(&mut self, kind: u8, parts: &[&[u8]]) -> Result<(), Error> {
+        let length = parts.iter().map(|part| part.len()).sum::<usize>();
+        let length = u32::try_from(length).unwrap_or(u32::MAX);
+        if length > ENTRY_BYTES_MAX {
+            return Err(unusable("a record is longer than it can be"));
+        }
+        let mut checksum = crc32fast::Hasher::new();
+        let head = [&[kind], &length.to_le_bytes()[..]];
+        for part in head.iter().chain(parts) {
+            checksum.update(part);
+            self.put(part)?;
+        }
+        self.put(&checksum.finalize().to_le_bytes())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let written = self.to.write_all(bytes);
+        written.map_err(Error::io("writing the backup"))?;
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// Reads a backup, entry by entry and in their order.
+#[derive(Debug)]
+pub(super) struct Input<R> {
+    from: R,
+    /// The kind of the entry before.
+    last: Option<u8>,
+    /// What it says that it goes up to.
+    pub(super) until: Revision,
+    frames: u64,
+    bytes: u64,
+    end: Option<Tail>,
+}
+
+impl<R: Read> Input<R> {
+    pub(super) fn open(from: R) -> Result<Self, Error> {
+        let mut input = Self {
+            from,
+            last: None,
+            until: Revision::ZERO,
+            frames: 0,
+            bytes: 0,
+            end: None,
+        };
+        if input.take::<4>()? != *MAGIC {
+            return Err(unusable("it does not begin as a backup does"));
+        }
+        match input.take::<1>()? {
+            [FORMAT] => Ok(input),
+            [other] => Err(unusable(format!(
+                "it has format {other}, and this release knows {FORMAT}"
+            ))),
+        }
+    }
+
+    /// The next entry; nothing after the end.
+    pub(super) fn next(&mut self) -> Result<Option<Entry>, Error> {
+        if self.end.is_some() {
+            return match self.from.read(&mut [0]) {
+                Ok(0) => Ok(None),
+                Ok(_) => Err(unusable("it goes on after its end")),
+                Err(error) => Err(failed(error)),
+            };
+        }
+        let (kind, payload) = self.checked()?;
+        let before = self.last.replace(kind);
+        let follows = match before {
+            None => kind == HEAD,
+            Some(before) => (before.max(SNAPSHOT)..=END).contains(&kind),
+        };
+        if !follows {
+            return Err(unusable("its parts are not in their order"));
+        }
+        let entry = parsed(kind, payload);
+        let entry = entry.ok_or_else(|| unusable("a part of it cannot be read by this release"))?;
+        self.note(&entry)?;
+        Ok(Some(entry))
+    }
+
+    /// What was in it, once it has been read to its end.
+    pub(super) fn whole(&self) -> Result<Backup, Error> {
+        let tail = self.end.ok_or_else(|| unusable("its end is missing"))?;
+        Ok(Backup {
+            tail,
+            frames: self.frames,
+            bytes: self.bytes,
+        })
+    }
+
+    fn note(&mut self, entry: &Entry) -> Result<(), Error> {
+        match entry {
+            Entry::Head { revision, .. } => self.until = *revision,
+            Entry::Snapshot { .. } => {}
+            Entry::Frame(_) => self.frames += 1,
+            Entry::End { tail, frames } => {
+                if (tail.revision, *frames) != (self.until, self.frames) {
+                    return Err(unusable(OTHER_END));
+                }
+                self.end = Some(*tail);
+            }
+        }
+        Ok(())
+    }
+
+    /// A length is believed only as far as there are bytes.
+    fn checked(&mut self) -> Result<(u8, Vec<u8>), Error> {
+        let head = self.take::<5>()?;
+        let [kind, length @ ..] = head;
+        let length = u32::from_le_bytes(length);
+        if length > ENTRY_BYTES_MAX {
+            return Err(unusable("a part of it is longer than it can be"));
+        }
+        let mut payload = Vec::new();
+        let mut rest = self.from.by_ref().take(u64::from(length));
+        rest.read_to_end(&mut payload).map_err(failed)?;
+        if payload.len() as u64 != u64::from(length) {
+            return Err(failed(io::ErrorKind::UnexpectedEof.into()));
+        }
+        self.bytes += u64::from(length);
+        let mut checksum = crc32fast::Hasher::new();
+        checksum.update(&head);
+        checksum.update(&payload);
+        if checksum.finalize() != u32::from_le_bytes(self.take()?) {
+            return Err(unusable("a checksum in it does not agree"));
+        }
+        Ok((kind, payload))
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+        let mut bytes = [0; N];
+        self.from.read_exact(&mut bytes).map_err(failed)?;
+        self.bytes += N as u64;
+        Ok(bytes)
+    }
+}
+
+fn parsed(kind: u8, payload: Vec<u8>) -> Option<Entry> {
+    if kind == FRAME {
+        return Some(Entry::Frame(payload));
+    }
+    let (number, rest) = payload.split_first_chunk::<8>()?;
+    let revision = Revision(u64::from_le_bytes(*number));
+    match kind {
+        HEAD => {
+            let time = Time(i64::from_le_bytes(rest.try_into().ok()?));
+            Some(Entry::Head { revision, time })
+        }
+        SNAPSHOT => Some(Entry::Snapshot {
+            revision,
+            piece: rest.to_vec(),
+        }),
+        END => {
+            let (hash, frames) = rest.split_first_chunk::<32>()?;
+            let tail = Tail {
+                revision,
+                hash: *hash,
+            };
+            let frames = u64::from_le_bytes(frames.try_into().ok()?);
+            Some(Entry::End { tail, frames })
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn unusable(reason: impl Into<String>) -> Error {
+    Error::Backup(reason.into())
+}
+
+fn failed(error: io::Error) -> Error {
+    if error.kind() == io::ErrorKind::UnexpectedEof {
+        return unusable("it ends before its end: it was cut, or never finished");
+    }
+    Error::io("reading the backup")(error)
+}

@@ -1,0 +1,166 @@
+//! A backup becomes a log again, one whose revisions go on past any that were given out since.
+
+use super::Backup;
+use super::file::{Entry, Input, OTHER_END, unusable};
+use crate::codec::Stands;
+use crate::{Error, Purpose, Reader, Snapshots, Storage, Tail, base, frame, verify};
+use hindsight_core::{Revision, Time};
+use std::fs::File;
+use std::io::{self, Write};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+/// Appended before they are synced, so that no sync takes long.
+const SYNC_BYTES: usize = 16 << 20;
+/// Clients read revisions into 63 bits.
+const REVISION_MAX: u64 = i64::MAX.unsigned_abs();
+
+/// What a restore came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restored {
+    /// What was in the backup.
+    pub backup: Backup,
+    /// Where revisions go on.
+    pub revision: Revision,
+}
+
+/// Where a backup becomes a log again, and where revisions go on.
+#[derive(Debug)]
+pub struct Restore<'a> {
+    /// An empty one. Nothing in it is of use after a failure.
+    pub storage: &'a Arc<dyn Storage>,
+    /// Those beside it.
+    pub snapshots: &'a Snapshots,
+    /// Revisions that are passed over.
+    pub bump: NonZeroU64,
+    /// Now.
+    pub time: Time,
+}
+
+impl Restore<'_> {
+    /// Puts a backup there and marks that it did. `progress` is told of the revision that was reached,
+    /// twice, and of the one where it ends.
+    pub fn take(
+        &self,
+        from: impl io::Read,
+        mut progress: impl FnMut(Revision, Revision),
+    ) -> Result<Restored, Error> {
+        let (storage, snapshots) = (&**self.storage, self.snapshots);
+        if storage.at_or_after(Revision::ZERO)?.is_some() {
+            return Err(unusable("there is a log already"));
+        }
+        let mut filling = Filling {
+            storage,
+            snapshots,
+            snapshot: None,
+            last: Revision::ZERO,
+            unsynced: 0,
+        };
+        let mut input = Input::open(from)?;
+        while let Some(entry) = input.next()? {
+            filling.take(entry)?;
+            progress(filling.last, input.until);
+        }
+        let backup = input.whole()?;
+        self.check(&backup, progress)?;
+        for revision in snapshots.revisions() {
+            base::holds(storage, snapshots.tail(revision)?)?;
+        }
+        let revision = self.mark(backup.tail)?;
+        Ok(Restored { backup, revision })
+    }
+
+    /// Reads everything back.
+    fn check(
+        &self,
+        backup: &Backup,
+        mut progress: impl FnMut(Revision, Revision),
+    ) -> Result<(), Error> {
+        let until = backup.tail.revision;
+        let reader = Reader::new(Arc::clone(self.storage));
+        let whole = verify(&reader, |at| progress(at, until))?;
+        let agrees = match whole.frames {
+            0 => backup.tail == Tail::START,
+            _ => (whole.newest, whole.chain) == (until, backup.chain()),
+        };
+        if whole.frames == backup.frames && agrees {
+            return Ok(());
+        }
+        Err(unusable(OTHER_END))
+    }
+
+    /// Appends the frame that says so; then everything is durable.
+    fn mark(&self, tail: Tail) -> Result<Revision, Error> {
+        let revision = tail.revision.next().0.checked_add(self.bump.get());
+        let revision = revision.filter(|revision| *revision <= REVISION_MAX);
+        let revision = Revision(revision.ok_or_else(|| unusable("its revisions end there"))?);
+        let mut bytes = Vec::new();
+        frame::begin(&mut bytes);
+        Stands::restored(self.time).encode(&mut bytes)?;
+        frame::seal(&mut bytes, frame::FRAME_FORMAT, revision, 1, &tail.hash);
+        self.storage.append(revision, &bytes)?;
+        self.storage.sync()?;
+        let hash = frame::hash(&bytes);
+        self.storage.witness(&Tail { revision, hash });
+        Ok(revision)
+    }
+}
+
+/// A storage that is being filled.
+struct Filling<'a> {
+    storage: &'a dyn Storage,
+    snapshots: &'a Snapshots,
+    snapshot: Option<(Revision, File)>,
+    /// Where the frame before begins.
+    last: Revision,
+    unsynced: usize,
+}
+
+impl Filling<'_> {
+    fn take(&mut self, entry: Entry) -> Result<(), Error> {
+        match entry {
+            Entry::Head { .. } => Ok(()),
+            Entry::Snapshot { revision, piece } => self.piece(revision, &piece),
+            Entry::Frame(bytes) => self.frame(&bytes),
+            Entry::End { .. } => self.name_snapshot(),
+        }
+    }
+
+    fn frame(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let first = frame::first(bytes).ok_or_else(|| unusable("a record in it is too short"))?;
+        frame::open(first, bytes)?;
+        if first <= self.last {
+            return Err(unusable("its records are not in their order"));
+        }
+        if !self.storage.has_room(bytes.len(), Purpose::Writes) {
+            return Err(Error::io("restoring")(io::ErrorKind::StorageFull.into()));
+        }
+        self.storage.append(first, bytes)?;
+        self.last = first;
+        self.unsynced += bytes.len();
+        if self.unsynced >= SYNC_BYTES {
+            self.unsynced = 0;
+            self.storage.sync()?;
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, revision: Revision, piece: &[u8]) -> Result<(), Error> {
+        if self.snapshot.is_none() {
+            self.snapshot = Some((revision, self.snapshots.begin(revision)?));
+        }
+        match &mut self.snapshot {
+            Some((known, file)) if *known == revision => file
+                .write_all(piece)
+                .map_err(Error::io("writing a snapshot")),
+            _ => Err(unusable("it has more than one snapshot")),
+        }
+    }
+
+    fn name_snapshot(&mut self) -> Result<(), Error> {
+        match self.snapshot.take() {
+            Some((revision, file)) => self.snapshots.finish(revision, &file),
+            None => Ok(()),
+        }
+    }
+}

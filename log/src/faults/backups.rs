@@ -1,0 +1,342 @@
+//! Backups of the script of the fault tests: restored, damaged, taken while the log is written to.
+
+use super::disk::Disk;
+use super::script;
+use crate::{
+    Base, Error, Log, MemoryStorage, Reader, Restore, Restored, Snapshots, Storage, Tail, Writer,
+    copy_backup, verify,
+};
+use hindsight_core::{Revision, State, Time};
+use std::num::NonZeroU64;
+use std::sync::Arc;
+
+const BUMP: NonZeroU64 = NonZeroU64::new(1000).expect("not zero");
+
+fn logged() -> Arc<Disk> {
+    let disk = Arc::new(Disk::default());
+    assert!(script::run(&disk).is_empty());
+    disk
+}
+
+/// A log of a few frames.
+fn short() -> Arc<Disk> {
+    let disk = Arc::new(Disk::default());
+    let (writer, _) = script::open(&disk);
+    let mut commands = script::Commands::default();
+    for _ in 0..12 {
+        script::submit(&writer, &disk, commands.submission()).expect("written");
+    }
+    drop::<Writer>(writer);
+    disk
+}
+
+fn backup_of(reader: &Reader) -> Vec<u8> {
+    let mut file = Vec::new();
+    let made = reader.backup(Time(5), &mut file, |_, _| {});
+    let made = made.expect("made");
+    assert_eq!(made.bytes, file.len() as u64);
+    file
+}
+
+/// A log that a backup was put into.
+struct Target {
+    storage: Arc<dyn Storage>,
+    snapshots: Snapshots,
+    _directory: tempfile::TempDir,
+}
+
+impl Target {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        Self {
+            storage: Arc::new(MemoryStorage::default()),
+            snapshots: Snapshots::at(directory.path().join("snapshots")),
+            _directory: directory,
+        }
+    }
+
+    fn take(&self, file: &[u8]) -> Result<Restored, Error> {
+        self.restore(BUMP).take(file, |_, _| {})
+    }
+
+    fn restore(&self, bump: NonZeroU64) -> Restore<'_> {
+        Restore {
+            storage: &self.storage,
+            snapshots: &self.snapshots,
+            bump,
+            time: Time(7),
+        }
+    }
+
+    fn restored(file: &[u8]) -> (Self, Restored) {
+        let target = Self::new();
+        let restored = target.take(file).expect("restored");
+        (target, restored)
+    }
+
+    fn opened(&self) -> (Log, State) {
+        Log::open(Arc::clone(&self.storage), script::empty()).expect("opened")
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::new(Arc::clone(&self.storage))
+    }
+}
+
+fn at(reader: &Reader, revision: Revision) -> State {
+    reader.state_at(script::empty(), revision).expect("folded")
+}
+
+/// The hash of the state, as if this was its revision.
+fn hash_at(mut state: State, revision: Revision) -> String {
+    state.revision = revision;
+    state.hash()
+}
+
+#[test]
+fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_past() {
+    let reader = Reader::new(logged());
+    let newest = reader.newest().expect("read");
+    let (target, restored) = Target::restored(&backup_of(&reader));
+    let jumped = Revision(newest.0 + 1 + BUMP.get());
+    assert_eq!(restored.revision, jumped);
+    assert_eq!(restored.backup.tail.revision, newest);
+    let (log, state) = target.opened();
+    assert_eq!((log.restored(), state.revision), (jumped, jumped));
+    assert_eq!(hash_at(state, newest), at(&reader, newest).hash());
+    let again = target.reader();
+    for revision in (1..=newest.0).step_by(97).map(Revision) {
+        assert_eq!(at(&again, revision).hash(), at(&reader, revision).hash());
+    }
+    for revision in [newest.next(), jumped.previous()] {
+        assert_eq!(at(&again, revision).revision, newest, "{revision}");
+    }
+    let now = again.state_at_time(script::empty(), Time(7)).expect("read");
+    assert_eq!(now.revision, jumped);
+    let before = again.state_at_time(script::empty(), Time(6)).expect("read");
+    assert_eq!(before.revision, newest);
+    let all = |reader: &Reader| {
+        let commits = reader.scan(Revision(1)).collect::<Result<Vec<_>, _>>();
+        commits.expect("readable")
+    };
+    assert_eq!(all(&again), all(&reader));
+}
+
+#[test]
+fn revisions_of_a_restored_log_never_go_down_and_it_can_be_restored_again() {
+    let mut target = Target::restored(&backup_of(&Reader::new(short()))).0;
+    let mut last = Revision::ZERO;
+    for _ in 0..3 {
+        let (log, state) = target.opened();
+        assert_eq!(log.restored(), state.revision);
+        let disk = Arc::new(Disk::default());
+        let writer = log.start(state.clone(), Box::new(Silent)).expect("started");
+        let name = format!("r{}", state.revision);
+        let object = serde_json::json!({"metadata": {"name": name}});
+        let create = script::create("configmaps", "default", object);
+        let command = script::Commands::default().command(create);
+        let written = script::submit(&writer, &disk, vec![command]).expect("written");
+        assert_eq!(written, state.revision.next());
+        assert!(last < written, "{last} {written}");
+        last = written;
+        drop(writer);
+        verify(&target.reader(), |_| {}).expect("intact");
+        let (next, restored) = Target::restored(&backup_of(&target.reader()));
+        assert_eq!(restored.revision, Revision(written.0 + 1 + BUMP.get()));
+        target = next;
+    }
+}
+
+struct Silent;
+
+impl crate::Publish for Silent {
+    fn publish(&mut self, _: State, _: Vec<Arc<hindsight_core::Change>>) {}
+}
+
+#[test]
+fn an_empty_log_can_be_put_back_too() {
+    let nothing = Reader::new(Arc::new(MemoryStorage::default()));
+    let (target, restored) = Target::restored(&backup_of(&nothing));
+    assert_eq!(restored.revision, Revision(1 + BUMP.get()));
+    assert_eq!(target.opened().1.revision, restored.revision);
+}
+
+#[test]
+fn a_log_is_not_restored_over() {
+    let file = backup_of(&Reader::new(short()));
+    let (target, restored) = Target::restored(&file);
+    let error = target.take(&file).expect_err("refused");
+    assert!(matches!(error, Error::Backup(_)), "{error}");
+    assert_eq!(target.opened().1.revision, restored.revision);
+}
+
+#[test]
+fn a_revision_that_clients_cannot_read_is_not_begun_with() {
+    let file = backup_of(&Reader::new(short()));
+    let target = Target::new();
+    let bump = NonZeroU64::new(u64::MAX >> 1).expect("not zero");
+    let made = target.restore(bump).take(&*file, |_, _| {});
+    made.expect_err("refused");
+}
+
+#[test]
+fn every_damaged_byte_and_every_cut_of_a_backup_is_refused() {
+    let file = backup_of(&Reader::new(short()));
+    let step = if super::is_long() { 1 } else { 61 };
+    let near =
+        |place: &usize| *place < 80 || *place + 80 > file.len() || place.is_multiple_of(step);
+    let refused = |damaged: &[u8], what: &str| {
+        copy_backup(damaged, std::io::sink(), |_, _| {}).expect_err(what);
+        Target::new().take(damaged).expect_err(what);
+    };
+    for place in (0..file.len()).filter(near) {
+        let mut damaged = file.clone();
+        damaged[place] ^= 1 << (place % 8);
+        refused(&damaged, &format!("byte {place}"));
+        refused(&file[..place], &format!("cut at {place}"));
+    }
+    let mut longer = file.clone();
+    longer.push(0);
+    refused(&longer, "longer");
+    copy_backup(&*file, std::io::sink(), |_, _| {}).expect("it is whole itself");
+}
+
+#[test]
+fn a_length_is_believed_only_as_far_as_there_are_bytes() {
+    for length in [5_u32, 1 << 20, (64 << 20) + 1, u32::MAX] {
+        for kind in 0..6 {
+            let mut file = b"HSBK\x01".to_vec();
+            file.push(kind);
+            file.extend_from_slice(&length.to_le_bytes());
+            file.extend_from_slice(b"abcd");
+            let error = Target::new().take(&file).expect_err("refused");
+            assert!(matches!(error, Error::Backup(_)), "{error}");
+        }
+    }
+}
+
+#[test]
+fn parts_in_another_order_are_refused() {
+    let file = backup_of(&Reader::new(short()));
+    let parts = parts(&file);
+    assert!(parts.len() > 4);
+    for place in 0..parts.len() - 1 {
+        let mut swapped = parts.clone();
+        swapped.swap(place, place + 1);
+        let mut less = parts.clone();
+        less.remove(place);
+        let mut twice = parts.clone();
+        twice.insert(place, parts[place]);
+        for parts in [swapped, less, twice] {
+            let whole = [&file[..5], &parts.concat()].concat();
+            Target::new().take(&whole).expect_err("refused");
+        }
+    }
+}
+
+/// The entries of a backup.
+fn parts(file: &[u8]) -> Vec<&[u8]> {
+    let mut rest = &file[5..];
+    let mut parts = Vec::new();
+    while !rest.is_empty() {
+        let length = u32::from_le_bytes(rest[1..5].try_into().expect("four bytes"));
+        let (part, after) = rest.split_at(9 + length as usize);
+        parts.push(part);
+        rest = after;
+    }
+    parts
+}
+
+#[test]
+fn a_log_that_is_damaged_or_has_lost_its_end_has_no_backup() {
+    let frames = short().frames();
+    let tail = Tail {
+        revision: Revision(1 << 20),
+        hash: [1; 32],
+    };
+    let lost = Disk::holding(frames.clone(), Some(tail));
+    let mut damaged = frames.clone();
+    let bytes = Arc::make_mut(&mut damaged[3].1);
+    bytes[70] ^= 1;
+    let mut missing = frames;
+    missing.remove(2);
+    for disk in [
+        lost,
+        Disk::holding(damaged, None),
+        Disk::holding(missing, None),
+    ] {
+        let made = Reader::new(Arc::new(disk)).backup(Time(5), std::io::sink(), |_, _| {});
+        made.expect_err("refused");
+    }
+}
+
+#[test]
+fn the_newest_snapshot_that_can_be_used_goes_along() {
+    let disk = logged();
+    let (directory, source) = {
+        let directory = tempfile::tempdir().expect("a directory");
+        let snapshots = Snapshots::at(directory.path().to_owned());
+        (directory, snapshots)
+    };
+    let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(source.clone());
+    let mut base = Base::empty(script::empty());
+    let mut written = Vec::new();
+    for (number, frame) in reader.whole(base.tail()).expect("readable").enumerate() {
+        base.fold(frame.expect("intact")).expect("whole");
+        if number == 20 || number == 60 {
+            source.write(&base).expect("written");
+            written.push(base.state.revision);
+        }
+    }
+    for wanted in written.into_iter().rev() {
+        let (target, restored) = Target::restored(&backup_of(&reader));
+        assert_eq!(target.snapshots.revisions(), [wanted]);
+        let found = target.snapshots.newest(&script::empty()).expect("usable");
+        let (log, state) = Log::open_from(Arc::clone(&target.storage), found).expect("opened");
+        assert_eq!(
+            (log.restored(), state.revision),
+            (restored.revision, restored.revision)
+        );
+        assert_eq!(hash_at(state, base.state.revision), base.state.hash());
+        let path = directory.path().join(format!("{:020}.snapshot", wanted.0));
+        let mut bytes = std::fs::read(&path).expect("read");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).expect("written");
+    }
+    let none = Target::restored(&backup_of(&reader)).0;
+    assert_eq!(none.snapshots.revisions(), []);
+}
+
+#[test]
+fn a_backup_under_writes_holds_everything_that_was_acknowledged_before_it_began() {
+    let disk = Arc::new(Disk::default());
+    let storage: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
+    let (log, state) = Log::open(storage, script::empty()).expect("opened");
+    let reader = log.reader.clone();
+    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let told = std::sync::atomic::AtomicU64::new(0);
+    let files = std::thread::scope(|scope| {
+        let writing = scope.spawn(|| {
+            let mut commands = script::Commands::default();
+            for _ in 0..150 {
+                let newest = script::submit(&writer, &disk, commands.submission());
+                let newest = newest.expect("written").0;
+                told.fetch_max(newest, std::sync::atomic::Ordering::SeqCst);
+            }
+        });
+        let mut files = Vec::new();
+        while !writing.is_finished() || files.is_empty() {
+            let acknowledged = told.load(std::sync::atomic::Ordering::SeqCst);
+            files.push((acknowledged, backup_of(&reader)));
+        }
+        files
+    });
+    for (acknowledged, file) in files.iter().step_by(1 + files.len() / 12) {
+        let (target, restored) = Target::restored(file);
+        let newest = restored.backup.tail.revision;
+        assert!(newest.0 >= *acknowledged, "{newest} {acknowledged}");
+        let state = target.opened().1;
+        assert_eq!(hash_at(state, newest), at(&reader, newest).hash());
+    }
+}
