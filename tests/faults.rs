@@ -213,9 +213,11 @@ fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
     }
 }
 
-/// A manifest that fills a disk soon.
+/// A manifest that fills a disk soon, for it does not become smaller when it is compressed.
 fn large(name: &str) -> String {
-    let data = "v".repeat(900 << 10);
+    let mut dice = Dice(1);
+    let letter = |_| char::from(b'a' + u8::try_from(dice.roll(26)).expect("a letter"));
+    let data: String = (0..900 << 10).map(letter).collect();
     format!(
         r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#
     )

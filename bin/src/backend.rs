@@ -4,7 +4,7 @@ use crate::control_plane::ControlPlane;
 use futures_util::future::BoxFuture;
 use hindsight_api::{AsOf, AsOfError, Backend, Expired, Unavailable};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
-use hindsight_log::WriteError;
+use hindsight_log::{Error, WriteError};
 use std::sync::Arc;
 
 impl Backend for ControlPlane {
@@ -30,15 +30,13 @@ impl Backend for ControlPlane {
     ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>> {
         let reader = self.reader().clone();
         let read = move || {
-            let commits = reader.scan(revision.next()).take(limit);
+            let commits = reader.scan_all(revision.next()).take(limit);
             commits.map(|commit| commit.map(Arc::new)).collect()
         };
         Box::pin(async move {
-            let read: Result<Result<Vec<_>, hindsight_log::Error>, _> =
-                tokio::task::spawn_blocking(read).await;
-            let unreadable = |error: String| AsOfError::Unreadable(error);
-            let commits = read.map_err(|error| unreadable(error.to_string()))?;
-            commits.map_err(|error| unreadable(error.to_string()))
+            let read: Result<Result<Vec<_>, Error>, _> = tokio::task::spawn_blocking(read).await;
+            let commits = read.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
+            commits.map_err(unanswered)
         })
     }
 
@@ -62,8 +60,7 @@ impl Backend for ControlPlane {
             let plane = self.clone();
             let folded = tokio::task::spawn_blocking(move || plane.fold(point)).await;
             let state = folded.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
-            let state = state.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
-            let state = Arc::new(state);
+            let state = Arc::new(state.map_err(unanswered)?);
             // What a time shows may still move while nothing later is known.
             if state.revision < newest.revision {
                 self.recent().keep(point, &state);
@@ -98,10 +95,17 @@ impl Backend for ControlPlane {
 }
 
 impl ControlPlane {
-    fn fold(&self, point: AsOf) -> Result<State, hindsight_log::Error> {
+    fn fold(&self, point: AsOf) -> Result<State, Error> {
         match point {
             AsOf::Revision(revision) => self.reader().state_at(self.empty_state(), revision),
             AsOf::Time(time) => self.reader().state_at_time(self.empty_state(), time),
         }
+    }
+}
+
+fn unanswered(error: Error) -> AsOfError {
+    match error {
+        Error::Pruned { floor, .. } => AsOfError::Pruned { oldest: floor },
+        other => AsOfError::Unreadable(other.to_string()),
     }
 }

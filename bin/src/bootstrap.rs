@@ -1,7 +1,7 @@
 //! The first objects of a new log: the namespaces that clients count on.
 
-use crate::control_plane::{ControlPlane, OpenError};
 use crate::effects;
+use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::{Actor, Cause, Command, GroupResource, ObjectKey, Request, Revision};
 use serde_json::json;

@@ -4,7 +4,7 @@ use crate::collectors::{self, Collectors};
 use crate::history::{HistoryIndex, LogHistory};
 #[cfg(feature = "http")]
 use crate::recent::Recent;
-use crate::{bootstrap, effects, reply};
+use crate::{Config, OpenError, bootstrap, effects, reply};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
@@ -13,63 +13,12 @@ use hindsight_log::{
     Storage, Submitted, WriteError, Writer,
 };
 use hindsight_projector::{Expired, Window};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{oneshot, watch};
 
 const WINDOW_CHANGES_MAX: usize = 100_000;
 const WINDOW_BYTES_MAX: usize = 16 << 20;
-
-/// A start reads some hundred thousand commits a second, and a snapshot is written in the time of
-/// some ten thousand.
-pub(crate) const SNAPSHOT_EVERY: u64 = 100_000;
-
-/// How to open a control plane.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// Where the log lives; without it everything is kept in memory and lost at the end.
-    pub data_dir: Option<PathBuf>,
-    /// Commits after which the state is written down beside the log, so that the next start need not
-    /// read them; also at a clean end, after a tenth as many.
-    pub snapshot_every: u64,
-    /// Leave garbage, namespaces and finished jobs alone.
-    pub without_collectors: bool,
-    /// Who may do what: asked before owner references change. Without it, everybody may do
-    /// everything.
-    #[cfg(feature = "http")]
-    pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
-    /// Take owner references from everybody who may write the object. Otherwise changing them
-    /// needs `delete` on it, and blocking an owner needs `update` on the owner's `finalizers`.
-    #[cfg(feature = "http")]
-    pub without_owner_reference_permissions: bool,
-}
-
-impl Default for Config {
-    /// In memory, with collectors, everybody may do everything.
-    fn default() -> Self {
-        Self {
-            data_dir: None,
-            snapshot_every: SNAPSHOT_EVERY,
-            without_collectors: false,
-            #[cfg(feature = "http")]
-            authorizer: None,
-            #[cfg(feature = "http")]
-            without_owner_reference_permissions: false,
-        }
-    }
-}
-
-/// Why it could not be opened.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum OpenError {
-    /// The log.
-    #[error(transparent)]
-    Log(#[from] Error),
-    /// The first objects could not be written.
-    #[error("the first objects could not be written: {0}")]
-    Bootstrap(String),
-}
 
 /// An open control plane. Cheap to clone; the last clone closes it.
 #[derive(Debug, Clone)]
@@ -141,10 +90,14 @@ impl ControlPlane {
         let empty = State::new(Arc::clone(&builtin));
         let snapshots = config.data_dir.as_deref().map(snapshots_of);
         let base = snapshots.as_ref().and_then(|one| one.newest(&empty));
-        let base = base.unwrap_or_else(|| Base::empty(empty));
+        let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
         let (mut log, state) = Log::open_from(storage, base)?;
-        if let Some(snapshots) = &snapshots {
-            log.keep_snapshots(snapshots.clone(), config.snapshot_every)?;
+        if let Some(snapshots) = snapshots.clone() {
+            let every = config.snapshot_every;
+            match config.retention.clone() {
+                None => log.keep_snapshots(snapshots, every)?,
+                Some(policy) => log.keep_history(snapshots, every, policy, empty)?,
+            }
         }
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
         let first = Published {

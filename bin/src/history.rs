@@ -99,9 +99,17 @@ impl<'a> LogHistory<'a> {
         let (index, reader, covers) = (self.index, self.reader, self.index.places().covers());
         let (known, mut next) = (key.clone(), from);
         let indexed = std::iter::from_fn(move || {
-            let place = index.places().after(&known, next)?;
-            next = place.next();
-            (place <= covers).then(|| reader.commit(place).transpose())?
+            loop {
+                let place = index.places().after(&known, next)?;
+                next = place.next();
+                if place > covers {
+                    return None;
+                }
+                // It may have been dropped since the index was made.
+                if let Some(read) = reader.commit(place).transpose() {
+                    return Some(read);
+                }
+            }
         });
         let rest = self.reader.scan(from.max(covers.next()));
         let key = key.clone();

@@ -5,6 +5,7 @@
 mod backend;
 mod bootstrap;
 mod collectors;
+mod config;
 mod control_plane;
 mod effects;
 mod history;
@@ -25,9 +26,11 @@ mod remote;
 #[cfg(feature = "http")]
 mod server;
 
-pub use control_plane::{Config, ControlPlane, OpenError};
+pub use config::{Config, OpenError};
+pub use control_plane::ControlPlane;
 #[cfg(feature = "http")]
 pub use hindsight_api::{Access, Authorizer, Verdict};
+pub use hindsight_log::Retention;
 pub use history::{HistoryIndex, LogHistory};
 #[cfg(feature = "http")]
 pub use service::Service;

@@ -12,6 +12,7 @@ use crate::{Config, ControlPlane};
 use anyhow::{Context, Result};
 use auth::Tokens;
 use connection::Acceptor;
+use hindsight_log::Retention;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub(crate) struct Options {
     pub(crate) kubeconfig: Option<PathBuf>,
     pub(crate) token_auth_file: Option<PathBuf>,
     pub(crate) without_owner_reference_permissions: bool,
+    pub(crate) snapshot_every: u64,
+    pub(crate) retention: Option<Retention>,
 }
 
 /// Serves until a signal comes; `ready` is called once with the address.
@@ -39,6 +42,8 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
         without_owner_reference_permissions: options.without_owner_reference_permissions,
+        snapshot_every: options.snapshot_every,
+        retention: options.retention.clone(),
         ..Config::default()
     };
     let plane = tokio::task::spawn_blocking(move || ControlPlane::open(config)).await??;

@@ -60,14 +60,14 @@ impl Reader {
         })?;
         self.snapshot(until, &mut output)?;
         let source = Source {
-            storage: self.storage(),
+            storage: &**self.storage(),
             next: Some(Revision::ZERO),
             until,
             links: Links::default(),
             output: &mut output,
         };
         let (mut frames, mut reached) = (0, Tail::START);
-        for frame in Whole::new(Tail::START, source, self.storage())? {
+        for frame in Whole::new(Tail::START, source, &**self.storage())? {
             let frame = frame?;
             frames += 1;
             reached = Tail {

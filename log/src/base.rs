@@ -37,27 +37,17 @@ impl Base {
         }
     }
 
-    /// Takes the next frame in; of a thinned one there is not enough to fold.
-    pub(crate) fn fold(&mut self, frame: Read) -> Result<(), Error> {
-        match frame.holds {
-            Holds::All => {}
-            Holds::Restored(_) => {
-                self.restored = frame.end.previous();
-                self.state.revision = self.restored;
-            }
-            Holds::Some => {
-                return Err(Error::Pruned {
-                    asked: self.state.revision.next(),
-                    kept_from: frame.end,
-                });
-            }
-        }
+    /// Takes the next frame in. After one that is thinned, the state is right from its floor on.
+    pub(crate) fn fold(&mut self, frame: &Read) {
         for commit in &frame.commits {
             apply(&mut self.state, commit);
             self.latest = self.latest.max(commit.time);
         }
+        if let Holds::Restored(_) = frame.holds {
+            self.restored = frame.end.previous();
+        }
+        self.state.revision = frame.end.previous();
         self.hash = frame.hash;
-        Ok(())
     }
 
     /// Whether the log was what it was made of. A log that ends before it has lost what was

@@ -20,6 +20,7 @@ const BATCHES_HERE: usize = 16;
 const BATCHES_AHEAD: usize = 2;
 
 pub(crate) struct Chain {
+    storage: Arc<dyn Storage>,
     decoded: Decoded,
     ready: VecDeque<Item>,
     links: Links,
@@ -39,7 +40,8 @@ impl Chain {
     /// Of the frame that holds this revision, and those after it.
     pub(crate) fn new(storage: Arc<dyn Storage>, from: Revision) -> Self {
         Self {
-            decoded: Decoded::Here(Decoder::new(storage, from, true)),
+            decoded: Decoded::Here(Decoder::new(Arc::clone(&storage), from, true)),
+            storage,
             ready: VecDeque::new(),
             links: Links::default(),
         }
@@ -49,7 +51,8 @@ impl Chain {
     pub(crate) fn after(storage: Arc<dyn Storage>, tail: Tail) -> Self {
         let next = tail.revision.next();
         Self {
-            decoded: Decoded::Here(Decoder::new(storage, next, false)),
+            decoded: Decoded::Here(Decoder::new(Arc::clone(&storage), next, false)),
+            storage,
             ready: VecDeque::new(),
             links: Links {
                 expected: Some((next, tail.hash)),
@@ -69,6 +72,7 @@ impl Chain {
         if checked.is_err() {
             self.decoded = Decoded::Nowhere;
             self.ready.clear();
+            self.was_thinned()?;
         }
         checked.map(Some)
     }
@@ -85,6 +89,27 @@ impl Chain {
             other => other,
         };
         Ok(())
+    }
+
+    /// What could not be followed may have been thinned while it was being read.
+    fn was_thinned(&self) -> Result<(), Error> {
+        let Some((wanted, _)) = self.links.expected else {
+            return Ok(());
+        };
+        let Some((first, bytes)) = self.storage.at_or_before(wanted)? else {
+            return Ok(());
+        };
+        match read(&bytes, first)? {
+            Read {
+                holds: Holds::Some(floor),
+                end,
+                ..
+            } if wanted < end => Err(Error::Pruned {
+                asked: wanted,
+                floor,
+            }),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -50,14 +50,14 @@ pub enum Error {
     },
     /// The log no longer holds all of what was asked for.
     #[error(
-        "revision {asked} is before what is kept: the history is whole from revision {kept_from} on, and \
-         of what was before only deletions and kinds that are kept for ever are known"
+        "revision {asked} is before what is kept: everything from revision {floor} on is, and of what was \
+         before only deletions and the kinds that are kept for ever"
     )]
     Pruned {
         /// The first revision that was needed.
         asked: Revision,
-        /// A revision from which the log may be whole.
-        kept_from: Revision,
+        /// The first revision of which the state can be told.
+        floor: Revision,
     },
     /// A snapshot cannot be read.
     #[error("the snapshot {} cannot be used: {reason}", .path.display())]

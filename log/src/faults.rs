@@ -9,6 +9,7 @@ mod disk;
 mod failures;
 mod full;
 mod refusals;
+mod retention;
 mod rot;
 mod script;
 mod snapshots;

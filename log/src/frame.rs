@@ -1,5 +1,6 @@
 //! The unit that is stored: some commits, chained to the frame before by its hash. Format 1 holds
-//! commits; format 2 holds what stands for them, or between them (`crate::codec::Stands`).
+//! commits; format 2 holds what stands for them, or between them (`crate::codec::Stands`); format 3 is
+//! format 1 with its payload compressed: its length before (4), then an LZ4 block.
 //!
 //! ```text
 //! magic 4 | format 1 | first revision 8 | commits 4 | previous hash 32 | length 4 | payload | crc32 4
@@ -9,11 +10,20 @@
 
 use crate::Error;
 use hindsight_core::Revision;
+use lz4_flex::block;
 
 /// The newest format that this release reads and writes.
-pub const FRAME_FORMAT: u8 = 2;
+pub const FRAME_FORMAT: u8 = 3;
 /// The format of frames that hold commits and nothing else.
 pub(crate) const COMMITS: u8 = 1;
+/// The format of frames that hold what stands for commits.
+pub(crate) const STANDS: u8 = 2;
+/// The format of frames that hold commits, compressed.
+pub(crate) const PACKED: u8 = 3;
+/// Smaller payloads are not worth the time.
+const PACKED_BYTES_MIN: usize = 1024;
+/// A byte of an LZ4 block stands for no more than this.
+const PACKED_RATIO_MAX: usize = 255;
 const MAGIC: &[u8; 4] = b"HSLF";
 const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
 /// Magic and format come before the first revision.
@@ -38,6 +48,50 @@ pub(crate) struct Frame<'a> {
 pub(crate) fn begin(bytes: &mut Vec<u8>) {
     bytes.clear();
     bytes.resize(HEADER_BYTES, 0);
+}
+
+/// Compresses the payload of a begun frame of commits, where that pays; which format it is now.
+/// `scratch` is overwritten.
+pub(crate) fn pack(bytes: &mut Vec<u8>, scratch: &mut Vec<u8>) -> u8 {
+    let payload = bytes.get(HEADER_BYTES..).unwrap_or_default();
+    if payload.len() < PACKED_BYTES_MIN {
+        return COMMITS;
+    }
+    scratch.resize(block::get_maximum_output_size(payload.len()), 0);
+    let (Ok(packed), Ok(length)) = (
+        block::compress_into(payload, scratch),
+        u32::try_from(payload.len()),
+    ) else {
+        return COMMITS;
+    };
+    if packed + payload.len() / 8 > payload.len() {
+        return COMMITS;
+    }
+    bytes.truncate(HEADER_BYTES);
+    bytes.extend_from_slice(&length.to_le_bytes());
+    bytes.extend_from_slice(scratch.get(..packed).unwrap_or_default());
+    PACKED
+}
+
+/// A payload compressed, whether or not that pays.
+pub(crate) fn packed(payload: &[u8]) -> Vec<u8> {
+    block::compress_prepend_size(payload)
+}
+
+/// The payload that was compressed.
+pub(crate) fn unpack(first: Revision, payload: &[u8]) -> Result<Vec<u8>, Error> {
+    let corrupt = |reason: &str| Error::corrupt(first, reason);
+    let mut packed = payload;
+    let length = take(&mut packed).ok_or_else(|| corrupt("it is too short"))?;
+    let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
+    if length > packed.len().saturating_mul(PACKED_RATIO_MAX) {
+        return Err(corrupt("its payload cannot be so long"));
+    }
+    match block::decompress(packed, length) {
+        Ok(payload) if payload.len() == length => Ok(payload),
+        Ok(_) => Err(corrupt("its payload has another length")),
+        Err(error) => Err(corrupt(&format!("its payload cannot be read: {error}"))),
+    }
 }
 
 /// Turns a begun frame into a whole one: writes its header, and the checksum after the payload.
@@ -157,6 +211,36 @@ mod tests {
     }
 
     #[test]
+    fn a_payload_is_compressed_where_that_pays_and_reads_back() {
+        let repeated = b"an object like the others ".repeat(100);
+        let mixed: Vec<u8> = (0..4000_u32)
+            .flat_map(|one| blake3::hash(&one.to_le_bytes()).as_bytes()[..1].to_vec())
+            .collect();
+        for (payload, format) in [
+            (&repeated, PACKED),
+            (&mixed, COMMITS),
+            (&repeated[..900].to_vec(), COMMITS),
+        ] {
+            let mut bytes = Vec::new();
+            begin(&mut bytes);
+            bytes.extend_from_slice(payload);
+            assert_eq!(pack(&mut bytes, &mut vec![9; 7]), format);
+            let packed = &bytes[HEADER_BYTES..];
+            if format == PACKED {
+                assert!(packed.len() < payload.len() / 4);
+                assert_eq!(&unpack(Revision(1), packed).unwrap(), payload);
+                for length in 0..packed.len() {
+                    assert!(unpack(Revision(1), &packed[..length]).is_err());
+                }
+                let huge = [&u32::MAX.to_le_bytes(), &packed[4..]].concat();
+                assert!(unpack(Revision(1), &huge).is_err());
+            } else {
+                assert_eq!(packed, &payload[..]);
+            }
+        }
+    }
+
+    #[test]
     fn a_newer_format_is_named() {
         let mut bytes = sealed(1, 0, [0; 32], b"");
         bytes[4] = FRAME_FORMAT + 1;
@@ -165,7 +249,7 @@ mod tests {
         bytes[body..].copy_from_slice(&checksum);
         let error = open(Revision(1), &bytes).expect_err("refused");
         assert!(
-            matches!(error, Error::NewerFormat { found: 3, known: 2 }),
+            matches!(error, Error::NewerFormat { found: 4, known: 3 }),
             "{error}"
         );
     }

@@ -1,8 +1,10 @@
 //! A log, opened: recovered state, reader and writer.
 
+use crate::retention::Pruner;
 use crate::snapshot::Keeper;
 use crate::storage::synced::Synced;
-use crate::{Base, Error, Publish, Reader, Snapshots, Steps, Storage, Tail, Writer};
+use crate::writer::{End, Poison};
+use crate::{Base, Error, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer};
 use hindsight_core::{Revision, State};
 use std::sync::Arc;
 
@@ -14,6 +16,7 @@ pub struct Log {
     storage: Arc<dyn Storage>,
     end: Base,
     keeper: Option<Keeper>,
+    poison: Poison,
 }
 
 impl Log {
@@ -30,7 +33,7 @@ impl Log {
         base.is_of(&*storage)?;
         let mut base = base;
         for frame in reader.whole(base.tail())? {
-            base.fold(frame?)?;
+            base.fold(&frame?);
         }
         settle(&*storage, base.tail())?;
         let revision = base.state.revision;
@@ -43,6 +46,7 @@ impl Log {
                 storage,
                 end: base,
                 keeper: None,
+                poison: Poison::default(),
             },
             state,
         ))
@@ -65,20 +69,45 @@ impl Log {
 
     /// Has a snapshot written beside the writer for every so many commits, and at a clean end.
     pub fn keep_snapshots(&mut self, snapshots: Snapshots, every: u64) -> Result<(), Error> {
-        let last = snapshots.revisions().first().copied().unwrap_or_default();
-        let keeper = Keeper::start(snapshots, every, last, self.end.clone())?;
+        self.keeper = Some(Keeper::start(snapshots, every, self.end.clone(), None)?);
+        Ok(())
+    }
+
+    /// As [`Self::keep_snapshots`]; after each, and every hour, the log is thinned as the policy says.
+    /// `empty` is what it is folded into.
+    pub fn keep_history(
+        &mut self,
+        snapshots: Snapshots,
+        every: u64,
+        policy: Retention,
+        empty: State,
+    ) -> Result<(), Error> {
+        let storage = Arc::clone(&self.storage);
+        let poison = Poison::clone(&self.poison);
+        let pruner = Pruner::new(storage, snapshots.clone(), empty, policy, poison);
+        let keeper = Keeper::start(snapshots, every, self.end.clone(), Some(pruner))?;
         self.keeper = Some(keeper);
         Ok(())
     }
 
     /// Starts the writer's two threads. `publish` is told of every durable batch.
     pub fn start(self, state: State, publish: Box<dyn Publish>) -> Result<Writer, Error> {
-        Writer::start(self.storage, state, self.end.hash, publish, self.keeper)
+        Writer::start(self.end_of(state), publish)
     }
 
     /// The writer without threads: what is submitted waits until somebody takes the steps.
     pub fn by_steps(self, state: State, publish: Box<dyn Publish>) -> (Writer, Steps) {
-        Writer::by_steps(self.storage, state, self.end.hash, publish, self.keeper)
+        Writer::by_steps(self.end_of(state), publish)
+    }
+
+    fn end_of(self, state: State) -> End {
+        End {
+            storage: self.storage,
+            state,
+            hash: self.end.hash,
+            keeper: self.keeper,
+            poison: self.poison,
+        }
     }
 }
 

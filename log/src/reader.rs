@@ -17,6 +17,8 @@ pub struct Reader {
 
 /// One frame, read and checked.
 pub(crate) struct Read {
+    pub(crate) first: Revision,
+    pub(crate) bytes: usize,
     pub(crate) commits: Vec<Commit>,
     pub(crate) previous: Hash,
     pub(crate) hash: Hash,
@@ -30,8 +32,9 @@ pub(crate) struct Read {
 pub(crate) enum Holds {
     /// All their commits.
     All,
-    /// Those of their commits that are kept.
-    Some,
+    /// Those of their commits that are kept: enough for the state at this revision, and for none
+    /// before it.
+    Some(Revision),
     /// It is where a backup was restored, at this time.
     Restored(Time),
 }
@@ -45,6 +48,14 @@ impl Reader {
         }
     }
 
+    pub(crate) fn storage(&self) -> &Arc<dyn Storage> {
+        &self.storage
+    }
+
+    pub(crate) const fn snapshots(&self) -> Option<&Snapshots> {
+        self.snapshots.as_ref()
+    }
+
     /// Begins at these where it can, rather than at the first commit.
     #[must_use]
     pub fn with_snapshots(self, snapshots: Snapshots) -> Self {
@@ -52,14 +63,6 @@ impl Reader {
             snapshots: Some(snapshots),
             ..self
         }
-    }
-
-    pub(crate) fn storage(&self) -> &dyn Storage {
-        &*self.storage
-    }
-
-    pub(crate) const fn snapshots(&self) -> Option<&Snapshots> {
-        self.snapshots.as_ref()
     }
 
     /// The last revision that was written; zero in an empty log.
@@ -81,14 +84,9 @@ impl Reader {
             .find(|commit| commit.revision == revision))
     }
 
-    /// Commits from this revision on, oldest first.
+    /// The commits from this revision on that are kept, oldest first.
     pub fn scan(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
-        self.frames(from)
-            .flat_map(|frame| match frame {
-                Ok(frame) => frame.commits.into_iter().map(Ok).collect::<Vec<_>>(),
-                Err(error) => vec![Err(error)],
-            })
-            .skip_while(move |commit| commit.as_ref().is_ok_and(|commit| commit.revision < from))
+        commits(self.frames(from), from)
     }
 
     /// Commits up to this revision, newest first.
@@ -122,23 +120,32 @@ impl Reader {
     ) -> Result<State, Error> {
         let mut state = base.state;
         let from = state.revision.next();
-        for frame in self.whole_frames(from) {
+        let mut floor = Revision::ZERO;
+        'frames: for frame in self.frames(from) {
             let frame = frame?;
-            if let Holds::Restored(time) = frame.holds
-                && from < frame.end
-            {
-                if !wanted(frame.end.previous(), time) {
-                    return Ok(state);
-                }
-                state.revision = frame.end.previous();
+            if let Holds::Some(kept_from) = frame.holds {
+                floor = floor.max(kept_from);
             }
             for commit in frame.commits.iter().filter(|one| one.revision >= from) {
                 if !wanted(commit.revision, commit.time) {
-                    return Ok(state);
+                    break 'frames;
                 }
                 apply(&mut state, commit);
                 progress(commit.revision);
             }
+            let end = frame.end.previous();
+            match frame.holds {
+                Holds::Some(_) if from <= end && wanted(end, Time(i64::MIN)) => {
+                    state.revision = end
+                }
+                Holds::Restored(time) if from <= end && wanted(end, time) => state.revision = end,
+                Holds::Some(_) | Holds::Restored(_) if from <= end => break,
+                Holds::All | Holds::Some(_) | Holds::Restored(_) => {}
+            }
+        }
+        if state.revision < floor {
+            let asked = state.revision;
+            return Err(Error::Pruned { asked, floor });
         }
         Ok(state)
     }
@@ -160,17 +167,28 @@ impl Reader {
         self.fold(base, |_, at| at <= time, |_| {})
     }
 
-    /// Frames from this revision on, of which none is thinned.
-    fn whole_frames(&self, from: Revision) -> impl Iterator<Item = Result<Read, Error>> {
-        self.frames(from).map(move |frame| {
+    /// Every commit from this revision on, oldest first; an error where some of them are not kept.
+    pub fn scan_all(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
+        let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
-            if frame.holds == Holds::Some {
-                return Err(Error::Pruned {
-                    asked: from,
-                    kept_from: frame.end,
-                });
+            match frame.holds {
+                Holds::Some(floor) if from < frame.end => Err(Error::Pruned { asked: from, floor }),
+                Holds::All | Holds::Some(_) | Holds::Restored(_) => Ok(frame),
             }
-            Ok(frame)
+        });
+        commits(whole, from)
+    }
+
+    /// The revision from which on everything is kept; of what was before, deletions are, and what
+    /// the policy of the time kept. Zero in a log of which nothing was dropped.
+    pub fn floor(&self) -> Result<Revision, Error> {
+        let first = self.storage.at_or_after(Revision(1))?;
+        let first = first
+            .map(|(first, bytes)| read(&bytes, first))
+            .transpose()?;
+        Ok(match first.map(|frame| frame.holds) {
+            Some(Holds::Some(floor)) => floor,
+            Some(Holds::All | Holds::Restored(_)) | None => Revision::ZERO,
         })
     }
 
@@ -191,20 +209,37 @@ impl Reader {
     }
 }
 
+fn commits(
+    frames: impl Iterator<Item = Result<Read, Error>>,
+    from: Revision,
+) -> impl Iterator<Item = Result<Commit, Error>> {
+    frames
+        .flat_map(|frame| match frame {
+            Ok(frame) => frame.commits.into_iter().map(Ok).collect::<Vec<_>>(),
+            Err(error) => vec![Err(error)],
+        })
+        .skip_while(move |commit| commit.as_ref().is_ok_and(|commit| commit.revision < from))
+}
+
 /// Reads what is stored under a revision.
 pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
     let frame = frame::open(first, bytes)?;
     let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
     let each = (first.0..end.0).map(Revision);
     let mut read = Read {
+        first,
+        bytes: bytes.len(),
         commits: Vec::new(),
         previous: frame.previous,
         hash: frame::hash(bytes),
         end,
         holds: Holds::All,
     };
-    if frame.format == frame::COMMITS {
-        read.commits = codec::decode(first, frame.payload, each)?;
+    if frame.format != frame::STANDS {
+        let unpacked = (frame.format == frame::PACKED).then(|| frame::unpack(first, frame.payload));
+        let unpacked = unpacked.transpose()?;
+        let payload = unpacked.as_deref().unwrap_or(frame.payload);
+        read.commits = codec::decode(first, payload, each)?;
         if usize::try_from(frame.commits) != Ok(read.commits.len()) || read.commits.is_empty() {
             return Err(Error::corrupt(first, "its count does not agree"));
         }
@@ -217,14 +252,16 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
         Stands::Restored { time_micros } => read.holds = Holds::Restored(Time(time_micros)),
         Stands::Thinned {
             hash,
+            floor,
             revisions,
             kept,
         } => {
             read.hash = hash;
-            read.holds = Holds::Some;
+            read.holds = Holds::Some(Revision(floor));
             let count = revisions.len();
             let each = revisions.into_iter().map(Revision);
-            read.commits = codec::decode(first, kept, each)?;
+            let kept = frame::unpack(first, kept)?;
+            read.commits = codec::decode(first, &kept, each)?;
             if read.commits.len() != count {
                 return Err(Error::corrupt(first, "its count does not agree"));
             }

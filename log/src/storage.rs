@@ -14,6 +14,9 @@ use hindsight_core::Revision;
 /// A frame as stored: its first revision and its bytes.
 pub type Stored = (Revision, Vec<u8>);
 
+/// What a frame that replaces others is smaller than.
+pub(crate) const REPLACING_BYTES: usize = 64 << 10;
+
 /// What room on the disk is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
@@ -29,6 +32,11 @@ pub enum Purpose {
 pub trait Storage: Send + Sync + std::fmt::Debug {
     /// Adds a frame. It is durable only after [`Self::sync`].
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error>;
+
+    /// Puts a frame of less than 64 KiB in the place of those whose first revisions are from
+    /// its own to `last`. It is durable after some later [`Self::sync`]; after a crash before that the
+    /// old ones are there, or it is, with any of the others behind it.
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error>;
 
     /// Makes everything that was appended durable. After a failure nothing may be appended.
     fn sync(&self) -> Result<(), Error>;

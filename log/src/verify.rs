@@ -1,5 +1,6 @@
 //! Walks a log and says what it saw.
 
+use crate::reader::Holds;
 use crate::{Error, Reader, Tail};
 use hindsight_core::{Commit, Revision, Time};
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ pub struct Report {
     pub events: BTreeMap<&'static str, u64>,
     /// The newest revision.
     pub newest: Revision,
+    /// The revision from which on every commit is kept; zero where none was dropped.
+    pub floor: Revision,
     /// When the first commit was made.
     pub first_time: Option<Time>,
     /// When the last commit was made.
@@ -34,6 +37,9 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
         }
         report.frames += 1;
         report.newest = frame.end.previous();
+        if let Holds::Some(floor) = frame.holds {
+            report.floor = report.floor.max(floor);
+        }
         report.chain = blake3::Hash::from_bytes(frame.hash).to_hex().to_string();
         progress(report.newest);
     }

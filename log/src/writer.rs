@@ -82,15 +82,18 @@ pub(crate) struct Batch {
 /// Set once, by whichever thread fails first.
 pub(crate) type Poison = Arc<OnceLock<String>>;
 
+/// Where a log ends and the writer goes on.
+pub(crate) struct End {
+    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) state: State,
+    pub(crate) hash: Hash,
+    pub(crate) keeper: Option<Keeper>,
+    pub(crate) poison: Poison,
+}
+
 impl Writer {
-    pub(crate) fn start(
-        storage: Arc<dyn Storage>,
-        state: State,
-        hash: Hash,
-        publish: Box<dyn Publish>,
-        keeper: Option<Keeper>,
-    ) -> Result<Self, Error> {
-        let (mut writer, steps) = Self::by_steps(storage, state, hash, publish, keeper);
+    pub(crate) fn start(end: End, publish: Box<dyn Publish>) -> Result<Self, Error> {
+        let (mut writer, steps) = Self::by_steps(end, publish);
         let (batches, decided) = bounded(BATCHES_AHEAD);
         let Steps {
             waiting,
@@ -105,15 +108,15 @@ impl Writer {
         Ok(writer)
     }
 
-    pub(crate) fn by_steps(
-        storage: Arc<dyn Storage>,
-        state: State,
-        hash: Hash,
-        publish: Box<dyn Publish>,
-        keeper: Option<Keeper>,
-    ) -> (Self, Steps) {
+    pub(crate) fn by_steps(end: End, publish: Box<dyn Publish>) -> (Self, Steps) {
+        let End {
+            storage,
+            state,
+            hash,
+            keeper,
+            poison,
+        } = end;
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
-        let poison = Poison::default();
         let room = Room::new(Arc::clone(&storage));
         let steps = Steps {
             waiting,

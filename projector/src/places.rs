@@ -36,9 +36,10 @@ impl Places {
         self.held >= self.max
     }
 
-    /// Takes the commit that follows; any other, and what there is no room for, is left out.
+    /// Takes the commit that follows of those that are kept; an earlier one, and what there is no room
+    /// for, is left out.
     pub fn push(&mut self, commit: &Commit) {
-        if self.is_full() || commit.revision != self.covers.next() {
+        if self.is_full() || commit.revision <= self.covers {
             return;
         }
         let places = self.revisions.entry(hash(&commit.key)).or_default();
@@ -135,12 +136,12 @@ mod tests {
         let mut places = folded(&["a", "b"], 3);
         let before = places.clone();
         places.push(&commit(2, "x"));
-        places.push(&commit(4, "x"));
         assert_eq!(places, before);
-        places.push(&commit(3, "c"));
-        places.push(&commit(4, "d"));
+        places.push(&commit(5, "c"));
+        assert_eq!(places.covers(), Revision(5));
+        assert_eq!(places.before(&key("c"), Revision(9)), Some(Revision(5)));
+        places.push(&commit(6, "d"));
         assert!(places.is_full());
-        assert_eq!(places.covers(), Revision(3));
-        assert_eq!(places, folded(&["a", "b", "c", "d"], 3));
+        assert_eq!(places.covers(), Revision(5));
     }
 }

@@ -5,7 +5,7 @@ use super::{Directory, Output, show};
 use anyhow::{Result, bail};
 use clap::Args;
 use hindsight_core::Revision;
-use hindsight_log::{Base, Reader, verify};
+use hindsight_log::{Base, Reader, Report, verify};
 use hindsight_projector::audit;
 use serde_json::{Value, json};
 use std::process::ExitCode;
@@ -31,14 +31,11 @@ impl Verify {
         let report = verify(&reader, |revision| bar.set_position(revision.0));
         bar.finish_and_clear();
         let report = report?;
-        let audited = self
-            .deep
-            .then(|| deep(&reader, report.newest))
-            .transpose()?;
+        let audited = self.deep.then(|| deep(&reader, &report)).transpose()?;
         let time =
             |time: Option<hindsight_core::Time>| time.map(hindsight_core::Time::to_rfc3339_micros);
         let document = json!({
-            "revision": report.newest, "commits": report.commits, "frames": report.frames,
+            "revision": report.newest, "floor": report.floor, "commits": report.commits, "frames": report.frames,
             "events": report.events, "first": time(report.first_time),
             "last": time(report.last_time), "chain": report.chain, "state": audited,
         });
@@ -50,6 +47,12 @@ impl Verify {
             "intact: revision {}, {} commits in {} frames, chain {}",
             report.newest, report.commits, report.frames, report.chain
         ));
+        if report.floor > Revision::ZERO {
+            show::line(&format!(
+                "every commit from revision {} on is kept, and of those before what the policy kept",
+                report.floor
+            ));
+        }
         for (event, count) in &report.events {
             show::line(&format!("  {count:>8}  {event}"));
         }
@@ -62,11 +65,12 @@ impl Verify {
     }
 }
 
-/// The hash of the state that a log without a fault comes to.
-fn deep(reader: &Reader, newest: Revision) -> Result<String> {
-    let bar = show::progress(newest.0);
-    let log = reader.scan(Revision(1));
-    let audited = audit(empty_state(), log, |revision| bar.set_position(revision.0));
+/// The hash of the state that a log without a fault comes to. What was thinned is taken as it is.
+fn deep(reader: &Reader, report: &Report) -> Result<String> {
+    let bar = show::progress(report.newest.0);
+    let base = reader.state_at(empty_state(), report.floor)?;
+    let log = reader.scan_all(report.floor.next());
+    let audited = audit(base, log, |revision| bar.set_position(revision.0));
     bar.finish_and_clear();
     Ok(audited?.state().hash())
 }

@@ -1,12 +1,17 @@
 //! `hindsight serve`.
 
 use super::{Directory, show};
+use crate::config::SNAPSHOT_EVERY;
 use crate::server::{self, Options};
 use anyhow::Result;
+use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
+use hindsight_core::GroupResource;
+use hindsight_log::Retention;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 #[derive(Debug, Args)]
 pub(super) struct Serve {
@@ -29,6 +34,23 @@ pub(super) struct Serve {
         default_value = "on"
     )]
     owner_reference_permissions: Switch,
+    /// Commits after which the state is written down, so that the next start need not read them
+    #[arg(long, env = "HINDSIGHT_SNAPSHOT_EVERY", default_value_t = SNAPSHOT_EVERY, value_name = "COMMITS")]
+    snapshot_every: u64,
+    /// Drop history that is older, such as 90d; deletions are always kept
+    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY", value_name = "AGE", value_parser = humantime::parse_duration)]
+    keep_history: Option<Duration>,
+    /// Drop the oldest history while the log has more bytes, such as 10GiB; deletions are always kept
+    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE")]
+    keep_history_bytes: Option<ByteSize>,
+    /// Keep all history of a resource, PLURAL or PLURAL.GROUP; may be repeated
+    #[arg(
+        long,
+        env = "HINDSIGHT_KEEP_KIND",
+        value_name = "RESOURCE",
+        value_delimiter = ','
+    )]
+    keep_kind: Vec<String>,
     /// How the process's own log is written
     #[arg(long, env = "HINDSIGHT_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -49,7 +71,10 @@ enum Switch {
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode> {
         start_logging(self.log_format);
+        let retention = self.retention();
         let options = Options {
+            snapshot_every: self.snapshot_every,
+            retention,
             data_dir: self.directory.data_dir,
             listen: self.listen,
             kubeconfig: self.kubeconfig,
@@ -67,6 +92,26 @@ impl Serve {
             ));
         }))?;
         Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Serve {
+    /// Nothing where everything is kept.
+    fn retention(&self) -> Option<Retention> {
+        if self.keep_history.is_none() && self.keep_history_bytes.is_none() {
+            return None;
+        }
+        let kinds = self.keep_kind.iter().map(|text| {
+            let (plural, group) = text.split_once('.').unwrap_or((text, ""));
+            GroupResource::new(group, plural)
+        });
+        let age = self.keep_history.map(|age| age.as_micros());
+        Some(Retention {
+            age_micros: age.map(|age| i64::try_from(age).unwrap_or(i64::MAX)),
+            bytes: self.keep_history_bytes.map(|size| size.0),
+            kinds: kinds.collect(),
+            clock: crate::effects::now,
+        })
     }
 }
 

@@ -97,7 +97,7 @@ impl Restore<'_> {
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
         Stands::restored(self.time).encode(&mut bytes)?;
-        frame::seal(&mut bytes, frame::FRAME_FORMAT, revision, 1, &tail.hash);
+        frame::seal(&mut bytes, frame::STANDS, revision, 1, &tail.hash);
         self.storage.append(revision, &bytes)?;
         self.storage.sync()?;
         let hash = frame::hash(&bytes);

@@ -13,6 +13,9 @@ pub(crate) enum Stands<'a> {
     Thinned {
         /// Of the last of those frames.
         hash: Hash,
+        /// What is kept was chosen so that the state at this revision can be folded, and no state
+        /// before it.
+        floor: u64,
         /// Of the commits that are kept.
         revisions: Vec<u64>,
         /// The commits, as a payload of format 1.
@@ -28,10 +31,15 @@ pub(crate) enum Stands<'a> {
 }
 
 impl<'a> Stands<'a> {
-    #[expect(dead_code, reason = "written by pruning")]
-    pub(crate) fn thinned(hash: Hash, revisions: &[Revision], kept: &'a [u8]) -> Self {
+    pub(crate) fn thinned(
+        hash: Hash,
+        floor: Revision,
+        revisions: &[Revision],
+        kept: &'a [u8],
+    ) -> Self {
         Self::Thinned {
             hash,
+            floor: floor.0,
             revisions: revisions.iter().map(|one| one.0).collect(),
             kept: Bytes::new(kept),
         }

@@ -282,7 +282,7 @@ fn the_newest_snapshot_that_can_be_used_goes_along() {
     let mut base = Base::empty(script::empty());
     let mut written = Vec::new();
     for (number, frame) in reader.whole(base.tail()).expect("readable").enumerate() {
-        base.fold(frame.expect("intact")).expect("whole");
+        base.fold(&frame.expect("intact"));
         if number == 20 || number == 60 {
             source.write(&base).expect("written");
             written.push(base.state.revision);

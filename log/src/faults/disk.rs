@@ -113,6 +113,13 @@ impl Storage for Disk {
         Ok(())
     }
 
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        let mut inner = self.inner();
+        inner.frames.retain(|at, _| *at < first || *at > last);
+        inner.frames.insert(first, frame.into());
+        Ok(())
+    }
+
     fn sync(&self) -> Result<(), Error> {
         let mut inner = self.inner();
         inner.syncs += 1;

@@ -1,7 +1,7 @@
 //! A disk that is full: what is refused, what goes on, and that it ends by itself.
 
 use super::disk::{Disk, Step};
-use super::script::{Commands, create, delete, empty, open, patch, submit};
+use super::script::{Commands, create, delete, empty, noise, open, patch, submit};
 use crate::{Log, Storage, WriteError};
 use hindsight_core::Intent;
 use serde_json::json;
@@ -9,9 +9,9 @@ use std::sync::Arc;
 
 const ROOM: usize = 100 << 10;
 
-fn map(index: usize) -> Intent {
+fn map(index: u64) -> Intent {
     let object =
-        json!({"metadata": {"name": format!("c{index}")}, "data": {"k": "v".repeat(4096)}});
+        json!({"metadata": {"name": format!("c{index}")}, "data": {"k": noise(index, 4096)}});
     create("configmaps", "default", object)
 }
 

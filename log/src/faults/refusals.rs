@@ -139,7 +139,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 append(at, &(*first, newer(bytes).into()));
             });
         },
-        "the log has format 3 and this release knows up to 2",
+        "the log has format 4 and this release knows up to 3",
     ),
     (
         "a tree of a newer format",

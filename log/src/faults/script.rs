@@ -131,7 +131,7 @@ impl Commands {
 
     fn any(&mut self, is_large: bool) -> Command {
         let name = format!("c{}", self.dice() % NAMES);
-        let value = "v".repeat(if is_large { LARGE_BYTES } else { 20 });
+        let value = noise(self.dice(), if is_large { LARGE_BYTES } else { 20 });
         let data = json!({"data": {"k": format!("{value}{}", self.made)}});
         let held = json!({"metadata": {"finalizers": ["example.com/held"]}});
         let freed = json!({"metadata": {"finalizers": null}});
@@ -173,6 +173,18 @@ impl Commands {
             intent,
         }
     }
+}
+
+/// A text that does not become smaller when it is compressed.
+pub(super) fn noise(seed: u64, length: usize) -> String {
+    let mut bytes = vec![0; length];
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&seed.to_le_bytes());
+    hasher.finalize_xof().fill(&mut bytes);
+    bytes
+        .iter()
+        .map(|byte| char::from(b'@' + byte % 28))
+        .collect()
 }
 
 fn key(resource: &str, namespace: &str, name: &str) -> ObjectKey {

@@ -1,16 +1,22 @@
-//! Writes snapshots beside the writer, which hands over a state now and then and never waits.
+//! Writes snapshots, and thins the log, beside the writer, which hands over a state now and then and
+//! never waits.
 
 use super::Snapshots;
+use crate::retention::Pruner;
 use crate::{Base, Error, Tail};
-use crossbeam_channel::{Sender, bounded};
+use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
 use hindsight_core::{Change, Revision, State};
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// Snapshots that are kept: where the newest is damaged, the one before it serves.
 const KEPT: usize = 2;
 /// A clean end writes one if at least this share of what calls for one has happened since the last.
 const AT_END: u64 = 10;
+
+/// How often the log is thinned where nothing is written.
+const PRUNED_EVERY: Duration = Duration::from_hours(1);
 
 /// Decides when, and has it done in a thread of its own.
 #[derive(Debug)]
@@ -25,18 +31,24 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// One for every so many commits. `last` is the revision of the newest that there is.
+    /// A snapshot for every so many commits.
     pub(crate) fn start(
         snapshots: Snapshots,
         every: u64,
-        last: Revision,
         end: Base,
+        mut pruner: Option<Pruner>,
     ) -> Result<Self, Error> {
+        let last = snapshots.revisions().first().copied().unwrap_or_default();
         let (due, received) = bounded::<Base>(0);
         let run = move || {
-            for base in received {
-                if let Err(error) = keep(&snapshots, &base) {
-                    tracing::warn!(%error, "no snapshot was written; the next start reads more of the log");
+            loop {
+                match received.recv_timeout(PRUNED_EVERY) {
+                    Ok(base) => keep(&snapshots, &base),
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
+                }
+                if let Some(pruner) = &mut pruner {
+                    pruner.round();
                 }
             }
         };
@@ -90,9 +102,13 @@ impl Drop for Keeper {
     }
 }
 
-fn keep(snapshots: &Snapshots, base: &Base) -> Result<(), Error> {
-    snapshots.write(base)?;
-    let mut kept = snapshots.revisions();
-    kept.truncate(KEPT);
-    snapshots.retain(&kept)
+fn keep(snapshots: &Snapshots, base: &Base) {
+    let written = snapshots.write(base).and_then(|()| {
+        let mut kept = snapshots.revisions();
+        kept.truncate(KEPT);
+        snapshots.retain(&kept)
+    });
+    if let Err(error) = written {
+        tracing::warn!(%error, "no snapshot was written; the next start reads more of the log");
+    }
 }

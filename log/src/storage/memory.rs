@@ -19,6 +19,13 @@ impl Storage for MemoryStorage {
         Ok(())
     }
 
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        let mut frames = self.frames.write().unwrap_or_else(PoisonError::into_inner);
+        frames.retain(|at, _| *at < first || *at > last);
+        frames.insert(first, frame.to_vec());
+        Ok(())
+    }
+
     fn sync(&self) -> Result<(), Error> {
         Ok(())
     }

@@ -82,6 +82,10 @@ impl Storage for SledStorage {
         self.frames.append(first, frame)
     }
 
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.frames.replace(first, last, frame)
+    }
+
     fn sync(&self) -> Result<(), Error> {
         self.database
             .flush()

@@ -39,10 +39,15 @@ impl Storage for Synced {
         Ok(())
     }
 
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.inner.replace(first, last, frame)
+    }
+
     fn sync(&self) -> Result<(), Error> {
-        self.inner.sync()?;
+        // Before, for somebody may append while somebody else syncs.
         let appended = self.appended.load(Ordering::Acquire);
-        self.synced.store(appended, Ordering::Release);
+        self.inner.sync()?;
+        self.synced.fetch_max(appended, Ordering::AcqRel);
         Ok(())
     }
 

@@ -14,8 +14,9 @@ pub(super) const COMMIT_BYTES: usize = 256;
 pub(super) struct Frames {
     storage: Arc<dyn Storage>,
     last: Hash,
-    /// Kept between frames, so that its memory is.
+    /// Kept between frames, so that its memory is; `packed` too.
     bytes: Vec<u8>,
+    packed: Vec<u8>,
 }
 
 impl Frames {
@@ -24,6 +25,7 @@ impl Frames {
             storage,
             last,
             bytes: Vec::new(),
+            packed: Vec::new(),
         }
     }
 
@@ -67,8 +69,8 @@ impl Frames {
         let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         frame::begin(&mut self.bytes);
         codec::encode(commits, &mut self.bytes)?;
-        let commits = frame::COMMITS;
-        frame::seal(&mut self.bytes, commits, first.revision, count, &self.last);
+        let format = frame::pack(&mut self.bytes, &mut self.packed);
+        frame::seal(&mut self.bytes, format, first.revision, count, &self.last);
         self.storage.append(first.revision, &self.bytes)?;
         self.last = frame::hash(&self.bytes);
         Ok(())

@@ -27,6 +27,10 @@ impl Storage for Recording {
         self.inner.append(first, frame)
     }
 
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.inner.replace(first, last, frame)
+    }
+
     fn sync(&self) -> Result<(), Error> {
         let done = self.syncs.fetch_add(1, Ordering::SeqCst);
         if self.fail_after.is_some_and(|limit| done >= limit) {

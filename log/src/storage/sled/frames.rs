@@ -47,6 +47,30 @@ impl Frames {
         Ok(())
     }
 
+    /// sled shows what was written up to some point and nothing after it: where an old frame is gone,
+    /// the one that replaces it is there.
+    pub(super) fn replace(
+        &self,
+        first: Revision,
+        last: Revision,
+        frame: &[u8],
+    ) -> Result<(), Error> {
+        let failed = |error| engine("replacing", &error);
+        self.first.insert(key(first), frame).map_err(failed)?;
+        for found in self.first.range(key(first.next())..=key(last)) {
+            let (old, _) = found.map_err(failed)?;
+            self.first.remove(old).map_err(failed)?;
+        }
+        for found in self
+            .others
+            .range(other_key(first, 0)..other_key(last.next(), 0))
+        {
+            let (old, _) = found.map_err(failed)?;
+            self.others.remove(old).map_err(failed)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
         self.whole(self.first.range(key(from)..).next())
     }
@@ -69,12 +93,26 @@ impl Frames {
         while is_open {
             let piece = self.others.get(other_key(first, number));
             let piece = piece.map_err(|error| engine("reading", &error))?;
+            if piece.is_none()
+                && let Some(newer) = self.replaced(first, &head)?
+            {
+                return Ok(Some((first, newer)));
+            }
             // A piece that is gone leaves a frame that is too short for its own header.
             is_open = piece.as_ref().is_some_and(|one| one.len() == PIECE_BYTES);
             frame.extend_from_slice(&piece.unwrap_or_default());
             number += 1;
         }
         Ok(Some((first, frame)))
+    }
+}
+
+impl Frames {
+    /// What has come in the place of a frame while it was being read.
+    fn replaced(&self, first: Revision, head: &IVec) -> Result<Option<Vec<u8>>, Error> {
+        let now = self.first.get(key(first));
+        let now = now.map_err(|error| engine("reading", &error))?;
+        Ok(now.filter(|now| now != head).map(|now| now.to_vec()))
     }
 }
 

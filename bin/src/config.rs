@@ -1,0 +1,60 @@
+//! How a control plane is opened, and why it may not be.
+
+use hindsight_log::{Error, Retention};
+use std::path::PathBuf;
+#[cfg(feature = "http")]
+use std::sync::Arc;
+
+/// A start reads some hundred thousand commits a second, and a snapshot is written in the time of
+/// some ten thousand.
+pub(crate) const SNAPSHOT_EVERY: u64 = 100_000;
+
+/// How to open a control plane.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Where the log lives; without it everything is kept in memory and lost at the end.
+    pub data_dir: Option<PathBuf>,
+    /// Commits after which the state is written down beside the log, so that the next start need not
+    /// read them; also at a clean end, after a tenth as many.
+    pub snapshot_every: u64,
+    /// How much of the history is kept; all of it without a policy.
+    pub retention: Option<Retention>,
+    /// Leave garbage, namespaces and finished jobs alone.
+    pub without_collectors: bool,
+    /// Who may do what: asked before owner references change. Without it, everybody may do
+    /// everything.
+    #[cfg(feature = "http")]
+    pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
+    /// Take owner references from everybody who may write the object. Otherwise changing them
+    /// needs `delete` on it, and blocking an owner needs `update` on the owner's `finalizers`.
+    #[cfg(feature = "http")]
+    pub without_owner_reference_permissions: bool,
+}
+
+impl Default for Config {
+    /// In memory, with collectors, everybody may do everything.
+    fn default() -> Self {
+        Self {
+            data_dir: None,
+            snapshot_every: SNAPSHOT_EVERY,
+            retention: None,
+            without_collectors: false,
+            #[cfg(feature = "http")]
+            authorizer: None,
+            #[cfg(feature = "http")]
+            without_owner_reference_permissions: false,
+        }
+    }
+}
+
+/// Why it could not be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The log.
+    #[error(transparent)]
+    Log(#[from] Error),
+    /// The first objects could not be written.
+    #[error("the first objects could not be written: {0}")]
+    Bootstrap(String),
+}

@@ -1,0 +1,153 @@
+//! Puts thinned frames in the place of whole ones, up to the revision of a state.
+
+use crate::codec::{self, Stands};
+use crate::frame::{self, Hash};
+use crate::reader::{Holds, Read};
+use crate::storage::{Purpose, REPLACING_BYTES};
+use crate::{Error, Reader, Storage};
+use hindsight_core::{Commit, Event, GroupResource, Revision, State};
+use std::collections::BTreeSet;
+
+/// Bytes of bodies in a thinned frame: less than what may replace others, with all that is added.
+const BODIES_BYTES: usize = 40 << 10;
+/// What a commit needs beside its body.
+const COMMIT_BYTES: usize = 256;
+/// Written before what was written is synced. The storage may use the room of what was replaced again,
+/// and must not while what replaces it is in memory only.
+const SYNC_BYTES: usize = 1 << 20;
+/// Frames that one replaces.
+const FRAMES_MAX: usize = 256;
+
+/// Thins every frame up to the revision of `state`. The commits that are kept fold to just this state.
+pub(crate) fn thin(
+    storage: &dyn Storage,
+    reader: &Reader,
+    state: &State,
+    kinds: &[GroupResource],
+) -> Result<(), Error> {
+    let kept = Kept::new(state, kinds);
+    let mut group = Group::default();
+    let mut unsynced = 0;
+    for frame in reader.frames(Revision(1)) {
+        let frame = frame?;
+        if frame.end > state.revision.next() {
+            break;
+        }
+        let bytes = kept.bytes(&frame);
+        let is_mark = matches!(frame.holds, Holds::Restored(_));
+        if is_mark || bytes + group.bytes > BODIES_BYTES || group.frames == FRAMES_MAX {
+            unsynced += group.put(storage, state.revision)?;
+        }
+        if unsynced > SYNC_BYTES {
+            storage.sync()?;
+            unsynced = 0;
+        }
+        if !is_mark {
+            group.add(frame, bytes, &kept);
+        }
+    }
+    group.put(storage, state.revision)?;
+    storage.sync()
+}
+
+/// Which commits stay.
+struct Kept<'a> {
+    state: &'a State,
+    kinds: &'a [GroupResource],
+    /// Those that say what does not follow from the objects.
+    needed: BTreeSet<Revision>,
+}
+
+impl<'a> Kept<'a> {
+    fn new(state: &'a State, kinds: &'a [GroupResource]) -> Self {
+        let image = state.image();
+        let accepted = image.accepted.iter().map(|definition| definition.revision);
+        let waiting = image.waiting.iter().map(|(_, since)| *since);
+        Self {
+            state,
+            kinds,
+            needed: accepted.chain(waiting).collect(),
+        }
+    }
+
+    fn keeps(&self, commit: &Commit) -> bool {
+        let current = self.state.get(&commit.key);
+        current.is_some_and(|current| current.revision == commit.revision)
+            || self.needed.contains(&commit.revision)
+            || self.kinds.contains(&commit.key.resource)
+            || commit.events.iter().any(is_deletion)
+    }
+
+    fn bytes(&self, frame: &Read) -> usize {
+        let kept = frame.commits.iter().filter(|commit| self.keeps(commit));
+        let sizes = kept.map(|commit| commit.object().map_or(0, |object| object.body.len()));
+        sizes.map(|size| size + COMMIT_BYTES).sum()
+    }
+}
+
+fn is_deletion(event: &Event) -> bool {
+    match event {
+        Event::DeletionRequested { .. } | Event::ObjectDeleted { .. } => true,
+        Event::ObjectCreated { .. }
+        | Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerAdded { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. } => false,
+    }
+}
+
+/// Frames that one will replace.
+#[derive(Default)]
+struct Group {
+    commits: Vec<Commit>,
+    bytes: usize,
+    frames: usize,
+    /// First revision of the first frame and of the last, and the revision after it.
+    extent: Option<(Revision, Revision, Revision)>,
+    previous: Hash,
+    hash: Hash,
+}
+
+impl Group {
+    fn add(&mut self, frame: Read, bytes: usize, kept: &Kept<'_>) {
+        let Read {
+            first, end, hash, ..
+        } = frame;
+        if self.extent.is_none() {
+            self.previous = frame.previous;
+        }
+        let begin = self.extent.map_or(first, |(begin, _, _)| begin);
+        self.extent = Some((begin, first, end));
+        self.hash = hash;
+        self.frames += 1;
+        self.bytes += bytes;
+        let kept = frame.commits.into_iter().filter(|one| kept.keeps(one));
+        self.commits.extend(kept);
+    }
+
+    /// How many bytes were written. A group that is too large as one frame, because of a single large
+    /// object, is left as it is.
+    fn put(&mut self, storage: &dyn Storage, floor: Revision) -> Result<usize, Error> {
+        let group = std::mem::take(self);
+        let Some((first, last, end)) = group.extent else {
+            return Ok(0);
+        };
+        let commits: Vec<&Commit> = group.commits.iter().collect();
+        let revisions: Vec<Revision> = commits.iter().map(|commit| commit.revision).collect();
+        let mut kept = Vec::new();
+        codec::encode(&commits, &mut kept)?;
+        let kept = frame::packed(&kept);
+        let mut bytes = Vec::new();
+        frame::begin(&mut bytes);
+        Stands::thinned(group.hash, floor, &revisions, &kept).encode(&mut bytes)?;
+        let count = u32::try_from(end.0 - first.0).unwrap_or(u32::MAX);
+        frame::seal(&mut bytes, frame::STANDS, first, count, &group.previous);
+        if bytes.len() >= REPLACING_BYTES || !storage.has_room(bytes.len(), Purpose::Writes) {
+            return Ok(0);
+        }
+        storage.replace(first, last, &bytes)?;
+        Ok(bytes.len())
+    }
+}

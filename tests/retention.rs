@@ -1,0 +1,116 @@
+//! A server that keeps little history: what it says of what it dropped, with snapshots and without.
+
+use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use std::path::Path;
+
+/// Snapshots often, and no more history than that takes.
+fn start(directory: &Path) -> Server {
+    let mut command = serve(directory);
+    command.args(["--snapshot-every", "20", "--keep-history-bytes", "1B"]);
+    Server::start_with(command, directory).expect("it starts")
+}
+
+fn replayed(directory: &Path) -> String {
+    stdout(&hindsight(directory, &["replay"]))
+}
+
+/// Objects that are changed, and one that is deleted early.
+fn history(directory: &Path) {
+    let server = start(directory);
+    server.kubectl(&["create", "configmap", "early"]);
+    server.kubectl(&["delete", "configmap", "early"]);
+    server.kubectl(&["create", "configmap", "lasting"]);
+    for round in 0..40 {
+        let label = format!("round={round}");
+        server.kubectl(&["label", "--overwrite", "configmap", "lasting", &label]);
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+}
+
+#[test]
+fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    history(&directory);
+    let verified = stdout(&hindsight(&directory, &["verify", "--deep", "-o", "json"]));
+    let verified: serde_json::Value = serde_json::from_str(&verified).expect("JSON");
+    let floor = verified["floor"].as_u64().expect("a floor");
+    assert!(floor > 20, "{verified}");
+
+    let early = hindsight(&directory, &["get", "configmaps", "--as-of", "12"]);
+    assert_eq!(early.status.code(), Some(1));
+    let message = text(&early.stderr);
+    let named = format!("everything from revision {floor} on");
+    assert!(message.contains(&named), "{message}");
+    let later = (floor + 1).to_string();
+    stdout(&hindsight(
+        &directory,
+        &["get", "configmaps", "--as-of", &later],
+    ));
+    let why = stdout(&hindsight(&directory, &["why", "configmap/early"]));
+    assert!(why.contains("deleted: requested"), "{why}");
+    let log = stdout(&hindsight(&directory, &["log", "configmap/lasting"]));
+    assert!((1..40).contains(&log.lines().count()), "{log}");
+
+    let server = start(&directory);
+    let past = server.kubectl_fails(&["get", "--raw", "/as-of/12/api/v1/configmaps"], "");
+    assert!(
+        past.contains(&format!("before revision {floor} was pruned")),
+        "{past}"
+    );
+    let watch = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=12&timeoutSeconds=1";
+    let watched = server.try_kubectl(&["get", "--raw", watch], "");
+    let watched = text(&watched.stdout) + &text(&watched.stderr);
+    assert!(
+        watched.contains("pruned") || watched.contains("410"),
+        "{watched}"
+    );
+}
+
+#[test]
+fn without_its_snapshots_a_thinned_log_comes_to_the_same_state() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    history(&directory);
+    let before = replayed(&directory);
+    let snapshots = directory.join("snapshots");
+    assert!(std::fs::read_dir(&snapshots).expect("there").count() > 0);
+    std::fs::remove_dir_all(&snapshots).expect("removed");
+    assert_eq!(replayed(&directory), before);
+    let server = start(&directory);
+    let label = server.kubectl(&[
+        "get",
+        "configmap",
+        "lasting",
+        "-o",
+        "jsonpath={.metadata.labels.round}",
+    ]);
+    assert_eq!(label, "39");
+}
+
+#[test]
+fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    history(&directory);
+    let before = replayed(&directory);
+    for file in std::fs::read_dir(directory.join("snapshots")).expect("there") {
+        let path = file.expect("readable").path();
+        let mut bytes = std::fs::read(&path).expect("read");
+        let middle = bytes.len() / 2;
+        bytes[middle] ^= 1;
+        std::fs::write(&path, bytes).expect("written");
+    }
+    let server = start(&directory);
+    server.kubectl(&["get", "configmap", "lasting"]);
+    assert_eq!(server.signal("KILL"), None);
+    assert_eq!(replayed(&directory), before);
+    let files = std::fs::read_dir(directory.join("snapshots")).expect("there");
+    let names = files.map(|file| file.expect("readable").path());
+    assert!(
+        names
+            .filter(|path| path.extension() == Some("damaged".as_ref()))
+            .count()
+            > 0
+    );
+}
