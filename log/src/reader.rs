@@ -136,7 +136,7 @@ impl Reader {
             let end = frame.end.previous();
             match frame.holds {
                 Holds::Some(_) if from <= end && wanted(end, Time(i64::MIN)) => {
-                    state.revision = end
+                    state.revision = end;
                 }
                 Holds::Restored(time) if from <= end && wanted(end, time) => state.revision = end,
                 Holds::Some(_) | Holds::Restored(_) if from <= end => break,
