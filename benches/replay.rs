@@ -164,6 +164,12 @@ fn snapshot(data: &Path) -> Result<()> {
     let directory = data.join("snapshots");
     let busy = waits(&plane(data, 1)?, |_| !has_snapshot(&directory))?;
     println!("a write, beside the first snapshot   {busy}");
+    let longest = |figures: &Figures| figures.percentile(100).as_secs_f64() * 1000.0;
+    println!(
+        "the longest of them                  {:.2} ms and {:.2} ms",
+        longest(&quiet),
+        longest(&busy)
+    );
     Ok(())
 }
 

@@ -28,7 +28,7 @@ pub use frame::FRAME_FORMAT;
 pub use lock::DirectoryLock;
 pub use log::Log;
 pub use reader::Reader;
-pub use retention::Retention;
+pub use retention::{Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
 pub use storage::sled::SledStorage;

@@ -150,6 +150,15 @@ impl Reader {
         Ok(state)
     }
 
+    /// The end of the log, folded from its beginning, as a start would find it.
+    pub fn base(&self, empty: State) -> Result<Base, Error> {
+        let mut base = Base::empty(empty);
+        for frame in self.whole(base.tail())? {
+            base.fold(&frame?);
+        }
+        Ok(base)
+    }
+
     /// The state after this commit, folded from the newest snapshot that is not after it.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {
         let found = self.snapshots.as_ref();

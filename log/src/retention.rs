@@ -2,7 +2,7 @@
 
 mod thin;
 
-pub(crate) use thin::thin;
+pub use thin::thin;
 
 use crate::reader::Holds;
 use crate::writer::Poison;
@@ -10,6 +10,7 @@ use crate::{Error, Reader, Snapshots, Storage};
 use hindsight_core::{GroupResource, Revision, State, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use thin::{Causes, note_causes, thin_but};
 
 /// How much history is kept. Deletions always are, and everything that the newest state needs.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub(crate) struct Pruner {
     /// The frames from the floor on.
     whole: VecDeque<Extent>,
     bytes: u64,
+    /// Of the commits in them, and in those that were there before.
+    causes: Causes,
 }
 
 /// One frame.
@@ -67,6 +70,7 @@ impl Pruner {
             poison,
             whole: VecDeque::new(),
             bytes: 0,
+            causes: Causes::default(),
         }
     }
 
@@ -89,7 +93,8 @@ impl Pruner {
             return Ok(());
         };
         let state = self.reader.state_at(self.empty.clone(), floor)?;
-        thin(&*self.storage, &self.reader, &state, &self.policy.kinds)
+        let kinds = &self.policy.kinds;
+        thin_but(&*self.storage, &self.reader, &state, kinds, &self.causes)
     }
 
     /// Takes in the frames that were written since, up to this revision.
@@ -101,10 +106,8 @@ impl Pruner {
         for frame in self.reader.frames(known.next()) {
             let frame = frame?;
             let end = frame.end.previous();
-            if end > until {
-                break;
-            }
-            if end <= known || frame.holds != Holds::All {
+            note_causes(&frame, &mut self.causes);
+            if end > until || end <= known || frame.holds != Holds::All {
                 continue;
             }
             let bytes = u64::try_from(frame.bytes).unwrap_or(u64::MAX);

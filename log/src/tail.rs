@@ -51,9 +51,15 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
             revision: frame.end.previous(),
             hash: frame.hash,
         };
+        // Of the frames that a thinned one stands for, only the last can be told by its hash.
+        let is_within = matches!(frame.holds, Holds::Some(_))
+            && self
+                .witness
+                .is_some_and(|one| one.revision < self.newest.revision);
         match self.witness {
             Some(witness)
-                if before < witness.revision
+                if !is_within
+                    && before < witness.revision
                     && witness.revision <= self.newest.revision
                     && witness != self.newest =>
             {

@@ -9,6 +9,7 @@ pub mod damage;
 pub mod disk;
 pub mod faults;
 pub mod history;
+pub mod keeping;
 pub mod life;
 pub mod options;
 pub mod rest;
@@ -27,6 +28,7 @@ use check::Checked;
 use clients::Clients;
 use collecting::Collecting;
 use disk::Disk;
+use hindsight_log::Base;
 use history::History;
 use server::Server;
 use std::sync::Arc;
@@ -50,6 +52,8 @@ pub struct Simulation {
     trace: Trace,
     /// Syncs that do not come yet.
     slow: u64,
+    /// Ends of the log that were written down, oldest first.
+    snapshots: Vec<Base>,
 }
 
 /// What lives as long as the process.
@@ -124,6 +128,7 @@ impl Simulation {
             watchers,
             trace: Trace::default(),
             slow: 0,
+            snapshots: Vec::new(),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::frame::{self, Hash};
 use crate::reader::{Holds, Read};
 use crate::storage::{Purpose, REPLACING_BYTES};
 use crate::{Error, Reader, Storage};
-use hindsight_core::{Commit, Event, GroupResource, Revision, State};
+use hindsight_core::{Cause, Commit, Event, GroupResource, Revision, State};
 use std::collections::BTreeSet;
 
 /// Bytes of bodies in a thinned frame: less than what may replace others, with all that is added.
@@ -18,21 +18,37 @@ const SYNC_BYTES: usize = 1 << 20;
 /// Frames that one replaces.
 const FRAMES_MAX: usize = 256;
 
-/// Thins every frame up to the revision of `state`. The commits that are kept fold to just this state.
-pub(crate) fn thin(
+/// Thins every frame up to the revision of `state`, which must be the log's own at the end of a frame.
+/// The commits that are kept fold to just this state. After a failure nothing may be appended.
+pub fn thin(
     storage: &dyn Storage,
     reader: &Reader,
     state: &State,
     kinds: &[GroupResource],
 ) -> Result<(), Error> {
-    let kept = Kept::new(state, kinds);
+    let mut causes = Causes::default();
+    for frame in reader.frames(state.revision.next()) {
+        note_causes(&frame?, &mut causes);
+    }
+    thin_but(storage, reader, state, kinds, &causes)
+}
+
+/// As [`thin`], where these are the causes of what comes after.
+pub(super) fn thin_but(
+    storage: &dyn Storage,
+    reader: &Reader,
+    state: &State,
+    kinds: &[GroupResource],
+    causes: &Causes,
+) -> Result<(), Error> {
+    let mut kept = Kept::new(state, kinds, causes);
+    for frame in up_to(reader, state.revision) {
+        note_causes(&frame?, &mut kept.needed);
+    }
     let mut group = Group::default();
     let mut unsynced = 0;
-    for frame in reader.frames(Revision(1)) {
+    for frame in up_to(reader, state.revision) {
         let frame = frame?;
-        if frame.end > state.revision.next() {
-            break;
-        }
         let bytes = kept.bytes(&frame);
         let is_mark = matches!(frame.holds, Holds::Restored(_));
         if is_mark || bytes + group.bytes > BODIES_BYTES || group.frames == FRAMES_MAX {
@@ -50,23 +66,50 @@ pub(crate) fn thin(
     storage.sync()
 }
 
+/// The frames that end at this revision or before.
+fn up_to(reader: &Reader, revision: Revision) -> impl Iterator<Item = Result<Read, Error>> {
+    let is_within = move |frame: &Result<Read, Error>| {
+        let frame = frame.as_ref();
+        frame.map_or(true, |frame| frame.end <= revision.next())
+    };
+    reader.frames(Revision(1)).take_while(is_within)
+}
+
+/// Commits that made others necessary.
+pub(super) type Causes = BTreeSet<Revision>;
+
+pub(super) fn note_causes(frame: &Read, causes: &mut Causes) {
+    causes.extend(
+        frame
+            .commits
+            .iter()
+            .filter_map(|commit| match &commit.cause {
+                Cause::Commit(revision) => Some(*revision),
+                Cause::Request | Cause::Policy(_) => None,
+            }),
+    );
+}
+
 /// Which commits stay.
 struct Kept<'a> {
     state: &'a State,
     kinds: &'a [GroupResource],
-    /// Those that say what does not follow from the objects.
-    needed: BTreeSet<Revision>,
+    /// Those that explain others, and that say what does not follow from the objects.
+    needed: Causes,
 }
 
 impl<'a> Kept<'a> {
-    fn new(state: &'a State, kinds: &'a [GroupResource]) -> Self {
+    fn new(state: &'a State, kinds: &'a [GroupResource], causes: &Causes) -> Self {
         let image = state.image();
         let accepted = image.accepted.iter().map(|definition| definition.revision);
         let waiting = image.waiting.iter().map(|(_, since)| *since);
         Self {
             state,
             kinds,
-            needed: accepted.chain(waiting).collect(),
+            needed: accepted
+                .chain(waiting)
+                .chain(causes.iter().copied())
+                .collect(),
         }
     }
 

@@ -31,7 +31,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// A snapshot for every so many commits.
+    /// A snapshot for every so many commits, or for half as many as there are objects.
     pub(crate) fn start(
         snapshots: Snapshots,
         every: u64,
@@ -71,12 +71,18 @@ impl Keeper {
         self.end.latest = times.fold(self.end.latest, Ord::max);
         self.end.hash = tail.hash;
         self.end.state = state.clone();
-        if self.since() >= self.every
+        if self.since() >= self.due_after()
             && let Some(due) = &self.due
             && due.try_send(self.end.clone()).is_ok()
         {
             self.last = state.revision;
         }
+    }
+
+    /// A snapshot costs as much as it has objects, so that many objects ask for fewer.
+    fn due_after(&self) -> u64 {
+        let objects = u64::try_from(self.end.state.len()).unwrap_or(u64::MAX);
+        self.every.max(objects / 2)
     }
 
     /// Commits since the last.
@@ -87,7 +93,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let is_due = self.since() >= self.every.div_ceil(AT_END);
+        let is_due = self.since() >= self.due_after().div_ceil(AT_END);
         if let Some(due) = self.due.take()
             && is_due
         {

@@ -16,8 +16,10 @@ pub enum Repair {
 impl Inner {
     fn settle_unsynced(&mut self, faults: Faults) -> &'static str {
         let unsynced = self.unsynced();
-        if let [_, second, ..] = unsynced[..]
+        let is_new = |first: &Revision| !self.durable.contains_key(first);
+        if let [first, second, ..] = unsynced[..]
             && faults.lost
+            && is_new(&first)
             && self.dice.roll(2) == 0
         {
             self.durable = self.live.clone();
@@ -26,7 +28,9 @@ impl Inner {
             return "lost write";
         }
         let left = self.keep_some();
-        if let Some(first) = left.first()
+        if let Some(first) = left
+            .first()
+            .filter(|first| !self.durable.contains_key(first))
             && faults.torn
             && self.dice.roll(2) == 0
         {

@@ -96,7 +96,7 @@ impl Disk {
 }
 
 impl Inner {
-    /// Frames that a power cut may take.
+    /// Frames that a power cut may take, those that replace others first.
     pub fn unsynced(&self) -> Vec<Revision> {
         let is_dirty =
             |(first, bytes): &(&Revision, &Vec<u8>)| self.durable.get(first) != Some(bytes);
@@ -186,8 +186,10 @@ impl Storage for Disk {
         self.inner().append(first, frame)
     }
 
-    /// No schedule thins its log.
-    fn replace(&self, _: Revision, _: Revision, _: &[u8]) -> Result<(), Error> {
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        let mut inner = self.inner();
+        inner.append(first, frame)?;
+        inner.live.retain(|at, _| *at <= first || *at > last);
         Ok(())
     }
 

@@ -36,13 +36,13 @@ impl Simulation {
     }
 
     /// One fault of those that this schedule has.
-    pub(super) fn fault(&mut self) {
+    pub(super) fn fault(&mut self) -> Checked {
         let faults = self.options.faults;
         let poisoned = self
             .running
             .as_ref()
             .is_some_and(|running| running.poisoned);
-        match self.dice.roll(14) {
+        match self.dice.roll(17) {
             0 if faults.cuts => self.cut(),
             1 | 2 if faults.cuts => self.arm(Fault::PowerCut),
             3 if faults.kills => self.kill(),
@@ -64,9 +64,12 @@ impl Simulation {
             10 if faults.clock => self.jump(),
             11 if faults.stalls => self.stall(),
             12 => self.break_stream(),
+            13 | 14 if faults.snapshots => return self.snapshot(),
+            15 if faults.prunes => return self.prune(),
             _ if poisoned => self.kill(),
             _ => {}
         }
+        Ok(())
     }
 
     /// A starting process syncs before it does anything else.

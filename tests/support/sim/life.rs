@@ -10,11 +10,13 @@ impl Simulation {
     /// A starting process reads the log and goes on from it, or refuses and changes nothing.
     pub(super) fn start(&mut self) -> Checked {
         let refused = self.disk.inner().refused;
-        let opened = Server::open(&self.disk, self.options.window);
+        let base = self.base();
+        let read_from = base.state.revision.next();
+        let opened = Server::open(&self.disk, base, self.options.window);
         let unreadable = self.disk.inner().refused > refused;
         self.disk.inner().unreadable = None;
         match opened {
-            Ok(server) => self.started(server),
+            Ok(server) => self.started(server, read_from),
             Err(error) => {
                 self.trace.note("refusal to open", &error);
                 let (cut, doubtful) = self.disk.fate();
@@ -28,9 +30,9 @@ impl Simulation {
         }
     }
 
-    fn started(&mut self, server: Server) -> Checked {
+    fn started(&mut self, server: Server, read_from: Revision) -> Checked {
         let before = self.history.newest();
-        check::durability::recovered(&mut self.history, &self.clients, &server.reader)?;
+        check::durability::recovered(&mut self.history, &self.clients, &server.reader, read_from)?;
         let recovered = self.history.newest();
         let state = server.state.clone();
         check::durability::same_end(&state, recovered)?;

@@ -78,6 +78,10 @@ pub struct Faults {
     pub clock: bool,
     /// Watchers stall.
     pub stalls: bool,
+    /// The state is written down, and begun from.
+    pub snapshots: bool,
+    /// The beginning of the log is thinned.
+    pub prunes: bool,
 }
 
 impl Options {
@@ -97,6 +101,8 @@ impl Options {
             slow: on(),
             clock: on(),
             stalls: on(),
+            snapshots: on(),
+            prunes: on(),
         };
         Self {
             seed,

@@ -6,6 +6,7 @@ use super::{Bug, Simulation, workload};
 use crate::sim::server::empty;
 use crate::{naive, world};
 use hindsight_core::{Cause, Command, Intent, Request, Revision, Time, decide};
+use hindsight_log::Error;
 use std::sync::Arc;
 
 /// A step takes up to so many microseconds.
@@ -40,7 +41,7 @@ impl Simulation {
             52..68 => self.sync()?,
             68..80 => self.collect(),
             80..92 => self.watch()?,
-            _ => self.fault(),
+            _ => self.fault()?,
         }
         Ok(())
     }
@@ -156,7 +157,16 @@ impl Simulation {
         };
         let refused = self.disk.inner().refused;
         let revision = self.dice.pick(&revisions);
-        match running.server.reader.state_at(empty(), revision) {
+        let reader = &running.server.reader;
+        match reader.state_at(empty(), revision) {
+            Err(Error::Pruned { floor, .. }) => {
+                self.trace.note("look back beyond the floor", revision);
+                let named = reader.floor().is_ok_and(|found| found == floor);
+                let is_honest = named && revision < floor;
+                check::ensure("what is gone is refused", is_honest, || {
+                    format!("{revision} is refused, the floor is {floor}")
+                })
+            }
             Ok(state) => {
                 self.trace.note("look back", revision);
                 check::replay::is_as_it_was(&self.history, &state, revision)

@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, State, builtin};
-use hindsight_log::{Error, Log, Publish, Reader, Steps, Submitted, Writer};
+use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -49,9 +49,9 @@ impl Publish for Publisher {
 
 impl Server {
     /// Opens the log as a starting process does.
-    pub fn open(disk: &Arc<Disk>, window: usize) -> Result<Self, Error> {
+    pub fn open(disk: &Arc<Disk>, base: Base, window: usize) -> Result<Self, Error> {
         let storage = Arc::<Disk>::clone(disk);
-        let (log, state) = Log::open(storage, empty())?;
+        let (log, state) = Log::open_from(storage, base)?;
         let published = Arc::default();
         let reader = log.reader.clone();
         let publisher = Publisher(Arc::clone(&published));

@@ -141,7 +141,10 @@ impl Watcher {
                 }
             }
             Err(_) if dice.roll(4) == 0 => self.list(&server.state),
-            Err(_) => self.replay(server, position, dice)?,
+            Err(_) => match self.replay(server, position, dice) {
+                Err(Error::Pruned { .. }) => self.list(&server.state),
+                other => other?,
+            },
         }
         if dice.roll(4) == 0 {
             self.received.extend(self.position.map(Received::Bookmark));
@@ -164,9 +167,13 @@ impl Watcher {
     /// What left the window is read from the log.
     fn replay(&mut self, server: &Server, after: Revision, dice: &mut Dice) -> Result<(), Error> {
         let mut state = server.reader.state_at(empty(), after)?;
+        let commits = server.reader.scan_all(after.next());
+        let commits = commits
+            .take(TURN_CHANGES_MAX)
+            .collect::<Result<Vec<_>, _>>()?;
         self.received.push(Received::Resumed(after));
-        for commit in server.reader.scan(after.next()).take(TURN_CHANGES_MAX) {
-            let commit = Arc::new(commit?);
+        for commit in commits {
+            let commit = Arc::new(commit);
             let previous = apply(&mut state, &commit);
             self.take(&Change { commit, previous }, dice);
         }

@@ -7,16 +7,31 @@ use hindsight_core::{Commit, Revision, State};
 use hindsight_log::Reader;
 use std::sync::Arc;
 
-/// The log begins with everything that was ever visible, unchanged; what follows was under way
-/// when the process ended. It becomes part of the history.
-pub fn recovered(history: &mut History, clients: &Clients, reader: &Reader) -> Checked {
+/// From this revision on, the log begins with everything that was ever visible, unchanged; what
+/// follows was under way when the process ended. It becomes part of the history. Below the floor some
+/// may be missing, and no deletion.
+pub fn recovered(
+    history: &mut History,
+    clients: &Clients,
+    reader: &Reader,
+    from: Revision,
+) -> Checked {
     let unreadable =
         |error: hindsight_log::Error| violation("a sound log is read", error.to_string());
-    let mut found: u64 = 0;
-    for commit in reader.scan(Revision(1)) {
+    // Nothing is thinned beyond a snapshot, and before it nothing was read.
+    let floor = match from {
+        Revision(1) => reader.floor().map_err(unreadable)?,
+        _ => Revision::ZERO,
+    };
+    let mut found = from.previous();
+    for commit in reader.scan(from) {
         let commit = Arc::new(commit.map_err(unreadable)?);
-        found += 1;
-        if let Some(visible) = history.commit(Revision(found)) {
+        let gap = (found.next().0..commit.revision.0).map(Revision);
+        found = commit.revision;
+        for missing in gap {
+            may_be_missing(history, missing, floor)?;
+        }
+        if let Some(visible) = history.commit(found) {
             ensure("recovered as acknowledged", *visible == commit, || {
                 format!("revision {found} reads back as {commit:?}, it was {visible:?}")
             })?;
@@ -26,8 +41,16 @@ pub fn recovered(history: &mut History, clients: &Clients, reader: &Reader) -> C
         }
     }
     let newest = history.newest();
-    ensure("acknowledged is recovered", found == newest.0, || {
+    ensure("acknowledged is recovered", found == newest, || {
         format!("the log ends at {found}, and {newest} was visible")
+    })
+}
+
+fn may_be_missing(history: &History, missing: Revision, floor: Revision) -> Checked {
+    let deletes = |commit: &Arc<Commit>| commit.events.iter().any(|one| one.verdict().is_some());
+    let may = missing <= floor && !history.commit(missing).is_some_and(deletes);
+    ensure("acknowledged is recovered", may, || {
+        format!("revision {missing} is missing and the floor is {floor}")
     })
 }
 

@@ -11,7 +11,10 @@ const PREFIXES: usize = 3;
 
 /// The whole log, and a few prefixes of it.
 pub fn check(history: &History, server: &Server, dice: &mut Dice) -> Checked {
-    let revisions: Vec<_> = history.hashes.keys().copied().collect();
+    let floor = server.reader.floor();
+    let floor = floor.map_err(|error| violation("a sound log is read", error.to_string()))?;
+    let revisions = history.hashes.keys().copied();
+    let revisions: Vec<_> = revisions.filter(|one| *one >= floor).collect();
     let mut wanted = vec![server.state.revision];
     wanted.extend((0..PREFIXES).map(|_| dice.pick(&revisions)));
     for revision in wanted {

@@ -1,0 +1,82 @@
+//! Snapshots, and the thinning of the log.
+
+use super::Simulation;
+use super::check::{self, Checked};
+use super::server::empty;
+use hindsight_core::Revision;
+use hindsight_log::{Base, Error, thin};
+
+/// As the program keeps them.
+const SNAPSHOTS_MAX: usize = 2;
+
+impl Simulation {
+    /// The state is written down; it is the one that was published there.
+    pub(super) fn snapshot(&mut self) -> Checked {
+        let Some(running) = &self.running else {
+            return Ok(());
+        };
+        let refused = self.disk.inner().refused;
+        let base = match running.server.reader.base(empty()) {
+            Ok(base) => base,
+            Err(error) => return self.unread(&error, refused),
+        };
+        let revision = base.state.revision;
+        check::replay::is_as_it_was(&self.history, &base.state, revision)?;
+        self.trace.note("snapshot", revision);
+        self.snapshots.push(base);
+        let old = self.snapshots.len().saturating_sub(SNAPSHOTS_MAX);
+        self.snapshots.drain(..old);
+        Ok(())
+    }
+
+    /// Where the next life begins: at the beginning, or at the newest snapshot.
+    pub(super) fn base(&mut self) -> Base {
+        let kept = self.snapshots.last();
+        match kept.filter(|_| self.dice.roll(2) == 0) {
+            Some(base) => {
+                self.trace.note("from a snapshot", base.state.revision);
+                base.clone()
+            }
+            None => Base::empty(empty()),
+        }
+    }
+
+    /// The log is thinned up to some revision, not beyond any snapshot.
+    pub(super) fn prune(&mut self) -> Checked {
+        let Some(running) = &self.running else {
+            return Ok(());
+        };
+        let reader = running.server.reader.clone();
+        let refused = self.disk.inner().refused;
+        let floor = match reader.floor() {
+            Ok(floor) => floor,
+            Err(error) => return self.unread(&error, refused),
+        };
+        let oldest = self.snapshots.first().map(|base| base.state.revision);
+        let newest = oldest.unwrap_or(running.server.state.revision);
+        let ends = self.history.hashes.keys().copied();
+        let ends: Vec<Revision> = ends
+            .filter(|end| floor < *end && *end <= newest && *end < running.server.state.revision)
+            .collect();
+        if ends.is_empty() {
+            return Ok(());
+        }
+        let wanted = self.dice.pick(&ends);
+        let thinned = reader
+            .state_at(empty(), wanted)
+            .and_then(|state| thin(&*self.disk, &reader, &state, &[]));
+        match thinned {
+            Ok(()) => {
+                self.trace.note("prune", format!("{floor} to {wanted}"));
+                Ok(())
+            }
+            Err(error @ Error::Corrupt { .. }) => self.unread(&error, refused),
+            Err(error) => {
+                self.trace.note("prune failed", &error);
+                self.unread(&error, refused)?;
+                self.kill();
+                Ok(())
+            }
+        }
+    }
+}
