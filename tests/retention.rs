@@ -1,4 +1,9 @@
 //! A server that keeps little history: what it says of what it dropped, with snapshots and without.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
 
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
