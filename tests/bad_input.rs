@@ -65,6 +65,9 @@ DELETE /as-of/3/api/v1/namespaces/default          -     405 MethodNotAllowed
 
 const OPTIONS: &str = r#"
 GET    MAPS?limit=x                                       -    400 BadRequest
+GET    MAPS?timeout=abc                                   -    400 BadRequest
+DELETE MAPS/none?timeout=5                                -    400 BadRequest
+DELETE MAPS/none?timeout=1m30s                            -    404 NotFound
 GET    MAPS?resourceVersion=x                             -    400 BadRequest
 GET    MAPS?resourceVersion=999999                        -    504 Timeout
 GET    MAPS?continue=forged                               -    400 BadRequest
