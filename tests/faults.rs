@@ -10,11 +10,14 @@ use hindsight_tests::dice::{Dice, number};
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::recorder::{Answers, Recorder, check, stored};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
-use std::collections::BTreeSet;
+use hindsight_tests::strace::with_fault;
+use hindsight_tests::wire::Caller;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// Cycles on one directory, before it is replaced: lists stay short.
 const CYCLES_PER_DIRECTORY: u64 = 20;
 /// Long enough for some hundred writes.
@@ -125,25 +128,6 @@ fn cut_while_starting(disk: &Disk, directory: &Path, dice: &mut Dice) {
     disk.mount_again();
 }
 
-/// `hindsight serve` with a fault in the n-th call of one kind, counted in each thread.
-fn serve_with_fault(directory: &Path, calls: &str, fault: &str, at: u64) -> Option<Command> {
-    let strace = Command::new("strace").arg("--version").output();
-    if !strace.is_ok_and(|output| output.status.success()) {
-        skipped("failing system calls", "strace is not installed");
-        return None;
-    }
-    let served = serve(directory);
-    let mut command = Command::new("strace");
-    command
-        .args(["-D", "-f", "-qq", "-o", "/dev/null", "-e"])
-        .arg(format!("trace={calls}"))
-        .arg("-e")
-        .arg(format!("inject={calls}:{fault}:when={at}"))
-        .arg(served.get_program())
-        .args(served.get_args());
-    Some(command)
-}
-
 /// What was answered before; reads go on after.
 fn write_until_poisoned(server: Server) -> Answers {
     let recorder = Recorder::start(&server, "n");
@@ -168,7 +152,7 @@ fn after_a_failed_sync_nothing_is_answered_until_a_restart_and_then_all_is_there
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
         let calls = "fdatasync,fsync";
-        let Some(mut command) = serve_with_fault(&directory, calls, "error=EIO", at) else {
+        let Some(mut command) = with_fault(&serve(&directory), calls, "error=EIO", at) else {
             return;
         };
         command.stderr(Stdio::piped());
@@ -195,7 +179,7 @@ fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
     for at in 1.. {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
-        let Some(mut command) = serve_with_fault(&directory, calls, "signal=KILL", at) else {
+        let Some(mut command) = with_fault(&serve(&directory), calls, "signal=KILL", at) else {
             return;
         };
         command.stderr(Stdio::null());
@@ -208,6 +192,67 @@ fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
         verify(&directory);
         if is_through {
             assert!(at > 3, "no call was hit");
+            return;
+        }
+    }
+}
+
+/// What is there of each name, as far as it was answered; whether the script came to its end.
+fn script(server: &Server) -> (BTreeMap<String, Option<String>>, bool) {
+    let mut known = BTreeMap::new();
+    let Ok(mut wire) = Caller::of(server).connect() else {
+        return (known, false);
+    };
+    for index in 0..12 {
+        let name = format!("c{index}");
+        let object =
+            |data| format!(r#"{{"metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#);
+        let path = format!("{MAPS}/{name}");
+        let steps = [
+            ("POST", MAPS, object("1")),
+            ("PUT", &path, object("2")),
+            ("DELETE", &path, String::new()),
+        ];
+        for (method, path, body) in steps.into_iter().take(2 + index % 2) {
+            // From here on it is not known.
+            known.remove(&name);
+            let Ok(reply) = wire.ask(method, path, &body) else {
+                return (known, false);
+            };
+            assert!(reply.code < 300, "{method} {path}: {}", reply.body);
+            let version = reply.body.split_once("\"resourceVersion\":\"");
+            let version = version.and_then(|(_, rest)| rest.split('"').next());
+            let version = version.filter(|_| method != "DELETE");
+            known.insert(name.clone(), version.map(str::to_owned));
+        }
+    }
+    (known, true)
+}
+
+#[test]
+fn a_kill_at_any_call_of_a_script_loses_nothing_that_was_answered() {
+    let calls =
+        "write,pwrite64,sync_file_range,fdatasync,fsync,fallocate,ftruncate,rename,mkdir,unlink";
+    let apart = usize::try_from(number("HINDSIGHT_CALLS_APART", 7)).expect("small");
+    for (kills, at) in (1..).step_by(apart).enumerate() {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let Some(mut command) = with_fault(&serve(&directory), calls, "signal=KILL", at) else {
+            return;
+        };
+        command.stderr(Stdio::null());
+        let (known, is_through) = match Server::start_with(command, &directory) {
+            Ok(server) => script(&server),
+            Err(_) => Default::default(),
+        };
+        let stored = stored(&Server::start_on(&directory));
+        for (name, version) in &known {
+            assert_eq!(stored.get(name), version.as_ref(), "call {at}: {name}");
+        }
+        verify(&directory);
+        if is_through {
+            println!("{kills} kills, one at every {apart} calls of a thread");
+            assert!(kills > 2, "no call was hit");
             return;
         }
     }

@@ -5,7 +5,8 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::tree::{repository, rust_sources};
+use hindsight_tests::evidence::{self, missing, quoted};
+use hindsight_tests::tree::repository;
 use std::collections::BTreeSet;
 
 /// Fewer rows than this means that the table was cut, or is no longer read as one.
@@ -23,55 +24,22 @@ struct Row {
 fn rows() -> Vec<Row> {
     let path = repository().join("tests/upstream.md");
     let text = std::fs::read_to_string(path).expect("the table");
-    let rows = text.lines().filter(|line| line.starts_with("| ")).map(row);
-    rows.filter(|row| row.upstream != "Upstream").collect()
+    evidence::rows(&text).iter().map(row).collect()
 }
 
-fn row(line: &str) -> Row {
-    let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+fn row(cells: &Vec<String>) -> Row {
     let [upstream, _, shown_by, differs] = cells.as_slice() else {
         return Row {
-            upstream: line.to_owned(),
+            upstream: cells.join("|"),
             shown_by: Vec::new(),
             differs: "it does not have four cells".into(),
         };
     };
-    let names = shown_by.split('`').skip(1).step_by(2);
     Row {
-        upstream: (*upstream).to_owned(),
-        shown_by: names.map(str::to_owned).collect(),
-        differs: (*differs).to_owned(),
+        upstream: upstream.clone(),
+        shown_by: quoted(shown_by),
+        differs: differs.clone(),
     }
-}
-
-/// Every function under a test attribute.
-fn tests() -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for source in rust_sources() {
-        let mut is_test = false;
-        for line in source.text.lines().map(str::trim) {
-            is_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
-            let name = line.strip_prefix("async ").unwrap_or(line);
-            let name = name
-                .strip_prefix("fn ")
-                .and_then(|rest| rest.split('(').next());
-            if let Some(name) = name.filter(|_| std::mem::take(&mut is_test)) {
-                found.insert(name.to_owned());
-            }
-        }
-    }
-    found
-}
-
-/// What is not there of this.
-fn missing(names: &[String]) -> Vec<&String> {
-    let tests = tests();
-    let scenarios = repository().join("tests/scenarios");
-    let exists = |name: &String| {
-        let scenario = name.contains('/') && scenarios.join(format!("{name}.scenario")).is_file();
-        scenario || tests.contains(name)
-    };
-    names.iter().filter(|name| !exists(name)).collect()
 }
 
 #[test]
@@ -104,9 +72,9 @@ fn what_the_users_page_names_exists() {
             .strip_prefix("../tests/scenarios/")?;
         Some(link.trim_end_matches(".scenario").to_owned())
     });
-    let is_test = |word: &&str| word.contains('_') && word.split('_').count() > 4;
-    let functions = text.split('`').skip(1).step_by(2).filter(is_test);
-    let names: Vec<String> = links.chain(functions.map(str::to_owned)).collect();
+    let is_test = |word: &String| word.split('_').count() > 4;
+    let functions = quoted(&text).into_iter().filter(is_test);
+    let names: Vec<String> = links.chain(functions).collect();
     assert!(names.len() > 60, "only {} are named", names.len());
     assert_eq!(missing(&names), Vec::<&String>::new());
 }

@@ -1,6 +1,8 @@
 //! Watches: each has a position of its own and pulls changes; nobody keeps a queue for it.
 
 mod replay;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use replay::REPLAYS_MAX;
 

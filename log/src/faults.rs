@@ -4,6 +4,7 @@
 //! usual run takes a sample.
 
 mod backups;
+mod copies;
 mod crashes;
 mod disk;
 mod failures;
@@ -12,6 +13,7 @@ mod refusals;
 mod retention;
 mod rot;
 mod script;
+mod slow;
 mod snapshots;
 
 /// Whether to go through everything.

@@ -81,3 +81,20 @@ fn make_private(directory: &Path) -> Result<(), Error> {
 fn make_private(directory: &Path) -> Result<(), Error> {
     std::fs::create_dir_all(directory).map_err(Error::io(format!("making {}", directory.display())))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_has_one_holder_who_is_named_to_the_next() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let mut held = DirectoryLock::acquire(temporary.path()).expect("free");
+        held.describe("https://here").expect("written");
+        let refused = DirectoryLock::acquire(temporary.path()).expect_err("held");
+        let named = format!("process {} at https://here", std::process::id());
+        assert!(matches!(&refused, Error::Locked { holder, .. } if *holder == named));
+        drop(held);
+        DirectoryLock::acquire(temporary.path()).expect("free again");
+    }
+}

@@ -11,6 +11,7 @@
 pub mod admission;
 pub mod dice;
 pub mod disk;
+pub mod evidence;
 pub mod history;
 pub mod http;
 pub mod naive;
@@ -21,6 +22,9 @@ pub mod server;
 pub mod shrink;
 pub mod sim;
 pub mod stage;
+pub mod strace;
 pub mod tree;
+pub mod vitals;
 pub mod webhook;
+pub mod wire;
 pub mod world;

@@ -5,7 +5,7 @@ use crate::{Error, Purpose, Storage, Stored, Tail};
 use hindsight_core::Revision;
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 const DELETIONS_BYTES: usize = 8 << 10;
 
@@ -34,6 +34,8 @@ pub(super) struct Disk {
     faults: Faults,
     found: Option<Tail>,
     inner: Mutex<Inner>,
+    /// Told when it is not stuck any more.
+    moves: Condvar,
 }
 
 #[derive(Debug, Default)]
@@ -42,6 +44,8 @@ struct Inner {
     steps: Vec<Step>,
     appends: usize,
     syncs: usize,
+    /// Syncs do not come back.
+    is_stuck: bool,
     /// Bytes that it takes altogether.
     room: Option<usize>,
 }
@@ -89,6 +93,12 @@ impl Disk {
             .collect()
     }
 
+    /// While it is stuck, whoever syncs waits.
+    pub(super) fn set_stuck(&self, is_stuck: bool) {
+        self.inner().is_stuck = is_stuck;
+        self.moves.notify_all();
+    }
+
     pub(super) fn syncs(&self) -> usize {
         self.inner().syncs
     }
@@ -121,7 +131,9 @@ impl Storage for Disk {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        let mut inner = self.inner();
+        let inner = self.inner();
+        let moving = self.moves.wait_while(inner, |inner| inner.is_stuck);
+        let mut inner = moving.expect("nobody panics while holding it");
         inner.syncs += 1;
         let outcome = fails(inner.syncs, self.faults.sync, "syncing");
         let step = outcome.as_ref().map_or(Step::FailedSync, |()| Step::Sync);

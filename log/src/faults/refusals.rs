@@ -200,11 +200,11 @@ fn what_is_not_the_log_that_was_acknowledged_is_refused_and_told_why() {
     }
 }
 
-fn written(at: &Path) {
+pub(super) fn written(at: &Path) {
     written_frames(at, FRAMES);
 }
 
-fn written_frames(at: &Path, count: usize) {
+pub(super) fn written_frames(at: &Path, count: usize) {
     let storage = SledStorage::open(&at.join("events")).expect("made");
     for one in frames().iter().take(count) {
         storage.append(one.0, &one.1).expect("appended");
@@ -214,19 +214,19 @@ fn written_frames(at: &Path, count: usize) {
 }
 
 /// A log was written, and then this happened.
-fn after(at: &Path, happened: impl FnOnce(&Path)) {
+pub(super) fn after(at: &Path, happened: impl FnOnce(&Path)) {
     written(at);
     happened(at);
 }
 
-fn tail((first, bytes): &(Revision, Arc<[u8]>)) -> Tail {
+pub(super) fn tail((first, bytes): &(Revision, Arc<[u8]>)) -> Tail {
     Tail {
         revision: frame::end(*first, bytes).expect("whole").previous(),
         hash: frame::hash(bytes),
     }
 }
 
-fn append(at: &Path, (first, bytes): &(Revision, Arc<[u8]>)) {
+pub(super) fn append(at: &Path, (first, bytes): &(Revision, Arc<[u8]>)) {
     let storage = SledStorage::open(&at.join("events")).expect("opened");
     storage.append(*first, bytes).expect("appended");
     storage.sync().expect("synced");

@@ -1,0 +1,54 @@
+//! The program under strain: a slow disk, watchers that do not read, clients that leave, a clock that
+//! jumps, nothing left of descriptors, memory or room, and what it asks the system for.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+#[path = "strain/calls.rs"]
+mod calls;
+#[path = "strain/clients.rs"]
+mod clients;
+#[path = "strain/clock.rs"]
+mod clock;
+#[path = "strain/limits.rs"]
+mod limits;
+#[path = "strain/slow.rs"]
+mod slow;
+#[path = "strain/watchers.rs"]
+mod watchers;
+
+use hindsight_tests::wire::Wire;
+use std::time::{Duration, Instant};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// A manifest with so many bytes of data.
+fn map(name: &str, bytes: usize) -> String {
+    let data = "v".repeat(bytes);
+    format!(r#"{{"metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#)
+}
+
+fn create(wire: &mut Wire, name: &str, bytes: usize) {
+    let reply = wire
+        .ask("POST", MAPS, &map(name, bytes))
+        .expect("an answer");
+    assert_eq!(reply.code, 201, "{}", reply.body);
+}
+
+/// A text member of a document, by its name, wherever it comes first.
+fn member<'a>(document: &'a str, name: &str) -> &'a str {
+    let rest = document.split_once(&format!("\"{name}\":\""));
+    let value = rest.and_then(|(_, rest)| rest.split('"').next());
+    value.unwrap_or_else(|| panic!("no {name} in {document:.300}"))
+}
+
+/// Waits for what must come; a bound for a run that fails, not a measurement.
+fn comes(what: &str, mut is_there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}

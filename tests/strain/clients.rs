@@ -1,0 +1,145 @@
+//! Clients that leave in the middle.
+
+use super::{MAPS, comes, map};
+use hindsight_tests::server::Server;
+use hindsight_tests::strace::Strace;
+use hindsight_tests::vitals::{descriptors, threads};
+use hindsight_tests::wire::{Caller, request};
+use std::net::TcpStream;
+
+/// A client leaves after every so many bytes of its request.
+const BYTES_APART: usize = 9;
+const TIMES: usize = 5;
+/// Longer than this test leaves it on.
+const DELAY: &str = "delay_enter=3000000";
+
+/// The process holds no more than it did before.
+fn nothing_is_left(server: &Server, before: (usize, usize)) {
+    let now = || (descriptors(server.pid()), threads(server.pid()));
+    comes("descriptors and threads are left", || {
+        let now = now();
+        now.0 <= before.0 && now.1 <= before.1
+    });
+}
+
+/// A server that has answered a request of each kind.
+fn warm() -> (Server, Caller, (usize, usize)) {
+    let server = Server::start();
+    let caller = Caller::of(&server);
+    let alone = descriptors(server.pid());
+    let mut wire = caller.connect().expect("connected");
+    wire.ask("POST", MAPS, &map("first", 1)).expect("answered");
+    wire.ask("GET", MAPS, "").expect("answered");
+    drop(wire);
+    comes("the first connection stays", || {
+        descriptors(server.pid()) <= alone
+    });
+    let before = (descriptors(server.pid()), threads(server.pid()));
+    (server, caller, before)
+}
+
+#[test]
+fn clients_that_leave_in_the_middle_leave_nothing_behind() {
+    let (server, caller, before) = warm();
+    let whole = request("POST", MAPS, &map("c", 300));
+    for bytes in (0..whole.len()).step_by(BYTES_APART) {
+        let mut wire = caller.connect().expect("connected");
+        let part = whole.as_bytes().get(..bytes).expect("shorter");
+        wire.send(part).expect("sent");
+    }
+    let address = caller.address();
+    for _ in 0..TIMES {
+        drop(TcpStream::connect(address).expect("connected"));
+    }
+    let requests = [
+        request("GET", MAPS, ""),
+        request("GET", &format!("{MAPS}?watch=1"), ""),
+        // Ahead of this server: it waits for three seconds before it says so.
+        request("GET", &format!("{MAPS}?resourceVersion=99999"), ""),
+        whole,
+    ];
+    for request in requests.iter().flat_map(|one| [one; TIMES]) {
+        let mut wire = caller.connect().expect("connected");
+        wire.send(request.as_bytes()).expect("sent");
+    }
+    nothing_is_left(&server, before);
+    let mut wire = caller.connect().expect("connected");
+    let again = wire.ask("POST", MAPS, &map("c", 300)).expect("answered");
+    assert!([201, 409].contains(&again.code), "{}", again.body);
+}
+
+#[test]
+fn the_write_of_a_client_that_left_happens_or_does_not() {
+    let (server, caller, before) = warm();
+    let Some(slow) = Strace::attach(server.pid(), "fdatasync", DELAY) else {
+        return;
+    };
+    for index in 0..TIMES {
+        let mut wire = caller.connect().expect("connected");
+        let request = request("POST", MAPS, &map(&format!("c{index}"), 300));
+        wire.send(request.as_bytes()).expect("sent");
+    }
+    drop(slow);
+    nothing_is_left(&server, before);
+    let mut wire = caller.connect().expect("connected");
+    for index in 0..TIMES {
+        let name = format!("c{index}");
+        let found = wire.ask("GET", &format!("{MAPS}/{name}"), "");
+        let found = found.expect("answered").code;
+        let again = wire.ask("POST", MAPS, &map(&name, 300)).expect("answered");
+        assert!(
+            [(200, 409), (404, 201)].contains(&(found, again.code)),
+            "{name}: {found}, then {}",
+            again.body
+        );
+    }
+}
+
+/// How HTTP/2 begins, with settings that are empty.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// `GET / https`, and for whom: static names of HPACK.
+const HEADERS: &[u8] = b"\x82\x84\x87\x41\x09localhost";
+/// Three times what the server bears; all of it is read before it closes.
+const STREAMS: u32 = 60;
+const GOING_AWAY: u8 = 7;
+const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
+
+/// A frame of HTTP/2.
+fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(payload.len()).expect("short");
+    let mut bytes = vec![0, 0, length, kind, flags];
+    bytes.extend(stream.to_be_bytes());
+    bytes.extend(payload);
+    bytes
+}
+
+#[test]
+fn a_connection_that_resets_its_streams_is_closed_and_leaves_nothing_behind() {
+    let (server, caller, before) = warm();
+    let mut wire = caller.connect().expect("connected");
+    wire.send(PREFACE).expect("sent");
+    let streams = (0..STREAMS).map(|index| 2 * index + 1);
+    let bytes: Vec<u8> = streams
+        .flat_map(|stream| {
+            // All of the request, and at once that nobody wants it.
+            let request = frame(1, 5, stream, HEADERS);
+            [request, frame(3, 0, stream, &[0, 0, 0, 8])].concat()
+        })
+        .collect();
+    wire.send(&bytes).expect("sent");
+    let reason = loop {
+        let mut head = [0; 9];
+        wire.receive(&mut head).expect("a frame");
+        let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
+        let mut payload = vec![0; usize::try_from(length).expect("small")];
+        wire.receive(&mut payload).expect("its payload");
+        if head[3] == GOING_AWAY {
+            break payload[4..8].to_vec();
+        }
+    };
+    assert_eq!(reason, ENHANCE_YOUR_CALM);
+    drop(wire);
+    nothing_is_left(&server, before);
+    let mut wire = caller.connect().expect("connected");
+    assert_eq!(wire.ask("GET", MAPS, "").expect("answered").code, 200);
+}

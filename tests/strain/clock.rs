@@ -1,0 +1,113 @@
+//! A wall clock that jumps.
+
+use super::{MAPS, map, member};
+use hindsight_tests::disk::skipped;
+use hindsight_tests::recorder::stored;
+use hindsight_tests::server::{Server, hindsight, serve, stdout};
+use hindsight_tests::wire::{Caller, request};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TEN_YEARS: i64 = 10 * 365 * 86_400;
+/// What is made, and how far the clock is ahead then.
+const JUMPS: [(&str, i64); 5] = [
+    ("a", 0),
+    ("b", -TEN_YEARS),
+    ("c", TEN_YEARS),
+    ("d", -1),
+    ("e", 0),
+];
+
+/// A library that a process loads first, and the file that says how far its clock is ahead.
+struct Clock {
+    library: PathBuf,
+    ahead: PathBuf,
+}
+
+impl Clock {
+    fn make(folder: &Path) -> Option<Self> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("strain/clock.c");
+        let clock = Self {
+            library: folder.join("clock.so"),
+            ahead: folder.join("ahead"),
+        };
+        let mut compiler = Command::new("cc");
+        compiler.args(["-shared", "-fPIC", "-o"]);
+        let made = compiler
+            .arg(&clock.library)
+            .arg(source)
+            .arg("-ldl")
+            .status();
+        made.is_ok_and(|status| status.success()).then_some(clock)
+    }
+
+    fn set(&self, seconds: i64) {
+        let beside = self.ahead.with_extension("new");
+        std::fs::write(&beside, seconds.to_string()).expect("written");
+        std::fs::rename(beside, &self.ahead).expect("renamed");
+    }
+
+    fn start(&self, directory: &Path) -> Server {
+        let mut command = serve(directory);
+        command.env("LD_PRELOAD", &self.library);
+        command.env("HINDSIGHT_TEST_CLOCK", &self.ahead);
+        Server::start_with(command, directory).expect("started")
+    }
+}
+
+#[test]
+fn a_clock_that_jumps_moves_times_and_no_order() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let Some(clock) = Clock::make(temporary.path()) else {
+        return skipped("a clock that jumps", "there is no C compiler");
+    };
+    clock.set(0);
+    let directory = temporary.path().join("data");
+    let server = clock.start(&directory);
+    let caller = Caller::of(&server);
+    let mut watch = caller.connect().expect("connected");
+    let path = format!("{MAPS}?watch=1&resourceVersion=1");
+    watch
+        .send(request("GET", &path, "").as_bytes())
+        .expect("sent");
+    watch.head().expect("an answer");
+    let mut wire = caller.connect().expect("connected");
+    let made = JUMPS.map(|(name, ahead)| {
+        clock.set(ahead);
+        let reply = wire.ask("POST", MAPS, &map(name, 1)).expect("an answer");
+        assert_eq!(reply.code, 201, "{}", reply.body);
+        let year: i64 = member(&reply.body, "creationTimestamp")[..4]
+            .parse()
+            .expect("a year");
+        let revision: u64 = member(&reply.body, "resourceVersion")
+            .parse()
+            .expect("a number");
+        (year, revision)
+    });
+    let [a, b, c, ..] = made.map(|(year, _)| year);
+    assert!(b < a - 8 && c > a + 8, "the clock did not jump: {made:?}");
+    assert!(made.is_sorted_by(|one, next| one.1 < next.1), "{made:?}");
+    for (name, _) in JUMPS {
+        let mut event = watch.event().expect("readable").expect("an event");
+        while member(&event, "name") == "kube-root-ca.crt" {
+            event = watch.event().expect("readable").expect("an event");
+        }
+        assert_eq!(member(&event, "name"), name);
+    }
+    server.signal("KILL");
+    clock.set(-TEN_YEARS);
+    let server = clock.start(&directory);
+    let found = stored(&server);
+    for ((name, _), (_, revision)) in JUMPS.iter().zip(made) {
+        assert_eq!(found.get(*name), Some(&revision.to_string()), "{name}");
+    }
+    let mut wire = Caller::of(&server).connect().expect("connected");
+    let later = wire.ask("POST", MAPS, &map("f", 1)).expect("an answer");
+    let later: u64 = member(&later.body, "resourceVersion")
+        .parse()
+        .expect("a number");
+    assert!(later > made[4].1, "{later}");
+    assert_eq!(server.signal("TERM"), Some(0));
+    let report = stdout(&hindsight(&directory, &["verify"]));
+    assert!(report.contains("intact"), "{report}");
+}

@@ -1,0 +1,137 @@
+//! No descriptor, no memory and no room.
+
+use super::{MAPS, comes, create, map};
+use hindsight_tests::disk::{Disk, skipped};
+use hindsight_tests::recorder::stored;
+use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use hindsight_tests::vitals::descriptors;
+use hindsight_tests::wire::Caller;
+use std::net::TcpStream;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const DESCRIPTORS: usize = 96;
+/// Beyond what the process has mapped.
+const HEADROOM_BYTES: u64 = 48 << 20;
+const WRITES_MAX: usize = 400;
+
+/// `hindsight serve`, started by a shell that lowers its limits first.
+fn limited(directory: &Path, limit: &str) -> Command {
+    let served = serve(directory);
+    let mut command = Command::new("sh");
+    let script = format!("{limit}; exec \"$0\" \"$@\"");
+    command
+        .args(["-c", &script])
+        .arg(served.get_program())
+        .args(served.get_args());
+    command
+}
+
+#[test]
+fn without_a_free_descriptor_writes_go_on_and_with_one_so_do_connections() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let command = limited(&directory, &format!("ulimit -n {DESCRIPTORS}"));
+    let server = Server::start_with(command, &directory).expect("started");
+    let caller = Caller::of(&server);
+    let mut wire = caller.connect().expect("connected");
+    create(&mut wire, "before", 1);
+    let silent = (0..2 * DESCRIPTORS).map(|_| TcpStream::connect(caller.address()));
+    let silent: Vec<_> = silent.collect();
+    comes("descriptors are left", || {
+        descriptors(server.pid()) >= DESCRIPTORS
+    });
+    create(&mut wire, "meanwhile", 1);
+    drop(silent);
+    create(&mut caller.connect().expect("connected"), "after", 1);
+    server.signal("KILL");
+    let stored = stored(&Server::start_on(&directory));
+    for name in ["before", "meanwhile", "after"] {
+        assert!(stored.contains_key(name), "{name} was answered");
+    }
+}
+
+#[test]
+fn without_memory_it_ends_and_nothing_is_lost_that_was_answered() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let mut command = serve(&directory);
+    // Or the allocator has a gigabyte of addresses to begin with.
+    command.env("MIMALLOC_ARENA_RESERVE", "1024");
+    command.stderr(Stdio::null());
+    let server = Server::start_with(command, &directory).expect("started");
+    let pages = std::fs::read_to_string(format!("/proc/{}/statm", server.pid()));
+    let pages = pages.expect("its size");
+    let pages = pages.split(' ').next().and_then(|size| size.parse().ok());
+    let limit: u64 = pages.map(|pages: u64| pages * 4096).expect("a size") + HEADROOM_BYTES;
+    let pid = server.pid().to_string();
+    let limited = Command::new("prlimit")
+        .args(["--pid", &pid, &format!("--as={limit}")])
+        .status();
+    if !limited.is_ok_and(|status| status.success()) {
+        return skipped("a memory limit", "prlimit does not work here");
+    }
+    let mut wire = Caller::of(&server).connect().expect("connected");
+    let mut answered = Vec::new();
+    let refused = (0..WRITES_MAX).find(|index| {
+        let name = format!("c{index}");
+        let reply = wire.ask("POST", MAPS, &map(&name, 900 << 10));
+        let is_written = reply.is_ok_and(|reply| reply.code == 201);
+        answered.extend(is_written.then_some(name));
+        !is_written
+    });
+    println!("no memory after {} writes", answered.len());
+    assert!(refused.is_some(), "there is memory after all");
+    server.signal("KILL");
+    let stored = stored(&Server::start_on(&directory));
+    for name in &answered {
+        assert!(stored.contains_key(name), "{name} was answered");
+    }
+}
+
+/// Takes every block but so many bytes.
+fn fill(at: &Path, but: u64) {
+    let path = at.join("filling");
+    let mut file = std::fs::File::create(&path).expect("made");
+    let chunk = vec![1; 4096];
+    while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
+    let length = file.metadata().expect("measured").len();
+    file.set_len(length.saturating_sub(but)).expect("cut");
+}
+
+#[test]
+fn on_a_disk_without_room_the_first_start_says_so_and_the_next_one_is_the_first() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let mut refused = 0;
+    for but in [0, 64 << 10, 1 << 20, 6 << 20] {
+        let at = temporary.path().join(format!("but{but}"));
+        let Some(_disk) = Disk::in_memory(&at, 96) else {
+            return skipped("a disk without room", "nothing can be mounted here");
+        };
+        fill(&at, but);
+        let directory = at.join("data");
+        let mut command = serve(&directory);
+        command.stderr(Stdio::piped());
+        match Server::start_with(command, &directory) {
+            Ok(server) => assert_eq!(server.signal("TERM"), Some(0)),
+            Err(ended) => {
+                refused += 1;
+                let message = text(&ended.stderr);
+                assert_eq!(ended.status.code(), Some(1), "{message}");
+                let is_told = message.contains("o space left") || message.contains("is full");
+                assert!(is_told, "{but} bytes are left: {message}");
+            }
+        }
+        std::fs::remove_file(at.join("filling")).expect("removed");
+        let server = Server::start_on(&directory);
+        create(
+            &mut Caller::of(&server).connect().expect("connected"),
+            "a",
+            1,
+        );
+        assert_eq!(server.signal("TERM"), Some(0));
+        let report = stdout(&hindsight(&directory, &["verify"]));
+        assert!(report.contains("intact"), "{report}");
+    }
+    assert!(refused > 0, "there was room after all");
+}

@@ -1,0 +1,48 @@
+//! A disk that takes its time.
+
+use super::{MAPS, create};
+use hindsight_tests::server::Server;
+use hindsight_tests::strace::Strace;
+use hindsight_tests::wire::Caller;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// Each sync waits so many microseconds.
+const DELAY: &str = "delay_enter=2000000";
+const WRITES: usize = 3;
+/// While one write waits. Behind it there would be one, or two.
+const READS_MIN: usize = 5;
+
+#[test]
+fn while_a_write_waits_for_the_disk_reads_are_answered() {
+    let server = Server::start();
+    let caller = Caller::of(&server);
+    let mut writer = caller.connect().expect("connected");
+    create(&mut writer, "before", 1);
+    let Some(slow) = Strace::attach(server.pid(), "fdatasync", DELAY) else {
+        return;
+    };
+    let (reads, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let during = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut reader = caller.connect().expect("connected");
+            while !is_over.load(Ordering::SeqCst) {
+                let reply = reader.ask("GET", MAPS, "").expect("an answer");
+                assert_eq!(reply.code, 200);
+                reads.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let during: Vec<usize> = (0..WRITES)
+            .map(|index| {
+                let before = reads.load(Ordering::SeqCst);
+                create(&mut writer, &format!("c{index}"), 1);
+                reads.load(Ordering::SeqCst) - before
+            })
+            .collect();
+        is_over.store(true, Ordering::SeqCst);
+        during
+    });
+    drop(slow);
+    println!("reads while one write waited: {during:?}");
+    assert!(during.iter().all(|reads| *reads >= READS_MIN), "{during:?}");
+    create(&mut writer, "after", 1);
+}

@@ -1,0 +1,67 @@
+//! Watchers that do not read.
+
+use super::{MAPS, create, member};
+use hindsight_tests::server::Server;
+use hindsight_tests::vitals::resident_mib;
+use hindsight_tests::wire::{Caller, Wire, request};
+
+const STUCK: usize = 40;
+const OBJECTS: usize = 200;
+const BYTES: usize = 100 << 10;
+/// Half of what it would be if what each of them was not yet sent were kept for it.
+const GROWTH_MIB_MAX: usize = (STUCK * OBJECTS * BYTES) >> 21;
+
+fn watch(caller: &Caller) -> Wire {
+    let mut wire = caller.connect().expect("connected");
+    let path = format!("{MAPS}?watch=1&resourceVersion=1");
+    wire.send(request("GET", &path, "").as_bytes())
+        .expect("sent");
+    assert_eq!(wire.head().expect("an answer").0, 200);
+    wire
+}
+
+/// Names of what was added, until all are there or the server says that some are not kept any more.
+fn read(wire: &mut Wire) -> Vec<String> {
+    let mut seen = Vec::new();
+    while seen.len() < OBJECTS {
+        let event = wire.event().expect("readable").expect("an event");
+        match member(&event, "type") {
+            "ERROR" => {
+                assert!(event.contains("\"code\":410"), "{event:.300}");
+                break;
+            }
+            kind => assert_eq!(kind, "ADDED"),
+        }
+        let name = member(&event, "name").to_owned();
+        if name.starts_with('c') {
+            seen.push(name);
+        }
+    }
+    seen
+}
+
+#[test]
+fn watchers_that_do_not_read_cost_little_and_the_others_nothing() {
+    let server = Server::start();
+    let caller = Caller::of(&server);
+    let mut stuck: Vec<Wire> = (0..STUCK).map(|_| watch(&caller)).collect();
+    let mut healthy = watch(&caller);
+    let before = resident_mib(server.pid());
+    let expected: Vec<String> = (0..OBJECTS).map(|index| format!("c{index}")).collect();
+    std::thread::scope(|scope| {
+        let seen = scope.spawn(|| read(&mut healthy));
+        let mut writer = caller.connect().expect("connected");
+        expected
+            .iter()
+            .for_each(|name| create(&mut writer, name, BYTES));
+        assert_eq!(seen.join().expect("read"), expected);
+    });
+    let grown = resident_mib(server.pid()).saturating_sub(before);
+    println!("{STUCK} stuck watchers, {OBJECTS} objects: {grown} MiB more");
+    assert!(grown < GROWTH_MIB_MAX, "{grown} MiB");
+    // Whoever wakes up gets all of it, in order, or a beginning of it and is told so.
+    let mut woken = stuck.pop().expect("one of them");
+    let seen = read(&mut woken);
+    assert_eq!(seen, expected.get(..seen.len()).expect("no more"));
+    println!("one that woke up read {} of them", seen.len());
+}

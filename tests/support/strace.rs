@@ -1,0 +1,106 @@
+//! System calls that fail, wait, or kill the process that makes them.
+
+use crate::disk::skipped;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// A tracer that was attached to a running process. Detached when dropped.
+#[derive(Debug)]
+pub struct Strace(Child);
+
+/// Whether it is there; says so where it is not.
+fn is_installed() -> bool {
+    let output = Command::new("strace").arg("--version").output();
+    let is = output.is_ok_and(|output| output.status.success());
+    if !is {
+        skipped("system calls", "strace is not installed");
+    }
+    is
+}
+
+fn inject(calls: &str, fault: &str) -> [String; 4] {
+    let trace = format!("trace={calls}");
+    [
+        "-e".into(),
+        trace,
+        "-e".into(),
+        format!("inject={calls}:{fault}"),
+    ]
+}
+
+/// A command with a fault in the n-th call of one kind, counted in each thread; nothing where this
+/// machine cannot do that.
+pub fn with_fault(served: &Command, calls: &str, fault: &str, at: u64) -> Option<Command> {
+    if !is_installed() {
+        return None;
+    }
+    let mut command = Command::new("strace");
+    command
+        .args(["-D", "-f", "-qq", "-o", "/dev/null"])
+        .args(inject(calls, &format!("{fault}:when={at}")))
+        .arg(served.get_program())
+        .args(served.get_args());
+    Some(command)
+}
+
+/// A command whose calls of some kinds are written down, with the files that they are about.
+pub fn recorded(served: &Command, calls: &str, record: &Path) -> Option<Command> {
+    if !is_installed() {
+        return None;
+    }
+    let mut command = Command::new("strace");
+    command
+        .args(["-D", "-f", "-y", "-e", &format!("trace={calls}"), "-o"])
+        .arg(record)
+        .arg(served.get_program())
+        .args(served.get_args());
+    Some(command)
+}
+
+impl Strace {
+    /// Faults from here on, in every thread of a running process.
+    pub fn attach(process: u32, calls: &str, fault: &str) -> Option<Self> {
+        let mut tracer = Command::new("strace");
+        tracer.args(["-o", "/dev/null"]).args(inject(calls, fault));
+        Self::on(process, tracer)
+    }
+
+    /// Writes calls of some kinds down, with the files that they are about.
+    pub fn record(process: u32, calls: &str, record: &Path) -> Option<Self> {
+        let mut tracer = Command::new("strace");
+        let calls = format!("trace={calls}");
+        tracer.args(["-y", "-e", &calls, "-o"]).arg(record);
+        Self::on(process, tracer)
+    }
+
+    fn on(process: u32, mut tracer: Command) -> Option<Self> {
+        if !is_installed() {
+            return None;
+        }
+        let mut tracer = tracer
+            .args(["-f", "-p", &process.to_string()])
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("strace starts");
+        let mut said = BufReader::new(tracer.stderr.take().expect("a pipe"));
+        let mut line = String::new();
+        said.read_line(&mut line).expect("it says something");
+        let tracer = Self(tracer);
+        if !line.contains("attached") {
+            skipped("system calls", line.trim());
+            return None;
+        }
+        std::thread::spawn(move || std::io::copy(&mut said, &mut std::io::sink()));
+        Some(tracer)
+    }
+}
+
+impl Drop for Strace {
+    fn drop(&mut self) {
+        // Asked to, it lets go of what it traces.
+        let process = self.0.id().to_string();
+        Command::new("kill").args(["-INT", &process]).status().ok();
+        self.0.wait().ok();
+    }
+}

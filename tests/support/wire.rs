@@ -1,0 +1,179 @@
+//! HTTP over TLS by hand: for connections that stop in the middle, are never read, or come all at once.
+
+use crate::server::Server;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::io::{BufRead, BufReader, Error, Read, Result, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an answer may take: a bound for a run that fails, not a measurement.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Where a server is, and who connects to it: the administrator.
+#[derive(Debug, Clone)]
+pub struct Caller {
+    address: String,
+    config: Arc<ClientConfig>,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub struct Wire {
+    stream: BufReader<StreamOwned<ClientConnection, TcpStream>>,
+    /// Of a stream of events: what came and was not taken yet.
+    events: Vec<u8>,
+}
+
+/// An answer, whole.
+#[derive(Debug)]
+pub struct Reply {
+    /// HTTP status.
+    pub code: u16,
+    /// Body.
+    pub body: String,
+}
+
+impl Caller {
+    /// Reads the server's own certificates.
+    pub fn of(server: &Server) -> Self {
+        let mut words = server.ready.split_whitespace();
+        let address = words.find_map(|word| word.strip_prefix("https://"));
+        let address = address.expect("where it listens").trim_end_matches(';');
+        Self {
+            address: address.to_owned(),
+            config: Arc::new(config(&server.directory().join("pki"))),
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Connects, and shakes hands with the first request.
+    pub fn connect(&self) -> Result<Wire> {
+        let name = ServerName::try_from("localhost").expect("a name");
+        let client = ClientConnection::new(Arc::clone(&self.config), name);
+        let stream = TcpStream::connect(&self.address)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let client = client.map_err(Error::other)?;
+        Ok(Wire {
+            stream: BufReader::new(StreamOwned::new(client, stream)),
+            events: Vec::new(),
+        })
+    }
+}
+
+fn config(pki: &Path) -> ClientConfig {
+    let certificate =
+        |name: &str| CertificateDer::from_pem_file(pki.join(name)).expect("a certificate");
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate("ca.crt")).expect("an authority");
+    let key = PrivateKeyDer::from_pem_file(pki.join("admin.key")).expect("a key");
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_root_certificates(roots)
+        .with_client_auth_cert(vec![certificate("admin.crt")], key)
+        .expect("a certificate and its key")
+}
+
+/// The bytes of a request.
+pub fn request(method: &str, path: &str, body: &str) -> String {
+    let length = body.len();
+    format!(
+        "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         content-length: {length}\r\n\r\n{body}"
+    )
+}
+
+impl Wire {
+    /// Sends some bytes.
+    pub fn send(&mut self, bytes: &[u8]) -> Result<()> {
+        self.stream.get_mut().write_all(bytes)?;
+        self.stream.get_mut().flush()
+    }
+
+    /// Reads as many bytes as there is room for.
+    pub fn receive(&mut self, into: &mut [u8]) -> Result<()> {
+        self.stream.read_exact(into)
+    }
+
+    /// Sends a request and waits for its answer.
+    pub fn ask(&mut self, method: &str, path: &str, body: &str) -> Result<Reply> {
+        self.send(request(method, path, body).as_bytes())?;
+        self.answer()
+    }
+
+    /// Waits for the answer to what was sent.
+    pub fn answer(&mut self) -> Result<Reply> {
+        let (code, length) = self.head()?;
+        let mut body = Vec::new();
+        match length {
+            Some(length) => {
+                body.resize(length, 0);
+                self.stream.read_exact(&mut body)?;
+            }
+            None => while self.chunk(&mut body)? {},
+        }
+        let body = String::from_utf8(body).map_err(Error::other)?;
+        Ok(Reply { code, body })
+    }
+
+    /// The next event of a watch whose request was sent; nothing at its end.
+    pub fn event(&mut self) -> Result<Option<String>> {
+        loop {
+            if let Some(at) = self.events.iter().position(|byte| *byte == b'\n') {
+                let line = self.events.drain(..=at).collect();
+                return Ok(Some(String::from_utf8(line).map_err(Error::other)?));
+            }
+            let mut events = std::mem::take(&mut self.events);
+            let is_open = self.chunk(&mut events);
+            self.events = events;
+            if !is_open? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// The code of an answer, and the length of its body where that is known.
+    pub fn head(&mut self) -> Result<(u16, Option<usize>)> {
+        let status = self.line()?;
+        let code = status.split(' ').nth(1).and_then(|code| code.parse().ok());
+        let code = code.ok_or_else(|| Error::other(format!("no answer: {status:?}")))?;
+        let mut length = None;
+        loop {
+            let line = self.line()?.to_ascii_lowercase();
+            if line.trim().is_empty() {
+                return Ok((code, length));
+            }
+            if let Some(value) = line.strip_prefix("content-length:") {
+                length = value.trim().parse().ok();
+            }
+        }
+    }
+
+    /// False after the last one.
+    fn chunk(&mut self, into: &mut Vec<u8>) -> Result<bool> {
+        let size = self.line()?;
+        let size = usize::from_str_radix(size.trim(), 16).map_err(Error::other)?;
+        let start = into.len();
+        into.resize(start + size + 2, 0);
+        self.stream.read_exact(&mut into[start..])?;
+        into.truncate(start + size);
+        Ok(size > 0)
+    }
+
+    fn line(&mut self) -> Result<String> {
+        let mut line = String::new();
+        if self.stream.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(line)
+    }
+}
