@@ -30,7 +30,7 @@ pub enum Error {
     #[error(
         "the log ends at revision {newest}, and revision {acknowledged} was acknowledged: the records \
          after {newest} are lost; restore a backup of the whole data directory, or, to go on without \
-         them, move its file events.tail aside"
+         them, move its file events.tail and its directory snapshots aside"
     )]
     Lost {
         /// The last revision that is known to have been acknowledged.
@@ -42,7 +42,7 @@ pub enum Error {
     #[error(
         "the record at revision {revision} is not the one that was acknowledged: the files of the data \
          directory are of different times; nothing was changed; restore all of them from one backup, \
-         or, to take the log as it is, move the file events.tail aside"
+         or, to take the log as it is, move the file events.tail and the directory snapshots aside"
     )]
     Diverged {
         /// The last revision that is known to have been acknowledged.
