@@ -43,8 +43,10 @@ impl Base {
             apply(&mut self.state, commit);
             self.latest = self.latest.max(commit.time);
         }
-        if let Holds::Restored(_) = frame.holds {
-            self.restored = frame.end.previous();
+        match frame.holds {
+            Holds::All => {}
+            Holds::Some(_, latest) => self.latest = self.latest.max(latest),
+            Holds::Restored(_) => self.restored = frame.end.previous(),
         }
         self.state.revision = frame.end.previous();
         self.hash = frame.hash;

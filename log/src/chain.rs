@@ -101,7 +101,7 @@ impl Chain {
         };
         match read(&bytes, first)? {
             Read {
-                holds: Holds::Some(floor),
+                holds: Holds::Some(floor, _),
                 end,
                 ..
             } if wanted < end => Err(Error::Pruned {

@@ -33,8 +33,8 @@ pub(crate) enum Holds {
     /// All their commits.
     All,
     /// Those of their commits that are kept: enough for the state at this revision, and for none
-    /// before it.
-    Some(Revision),
+    /// before it. The latest time of any is this.
+    Some(Revision, Time),
     /// It is where a backup was restored, at this time.
     Restored(Time),
 }
@@ -123,7 +123,7 @@ impl Reader {
         let mut floor = Revision::ZERO;
         'frames: for frame in self.frames(from) {
             let frame = frame?;
-            if let Holds::Some(kept_from) = frame.holds {
+            if let Holds::Some(kept_from, _) = frame.holds {
                 floor = floor.max(kept_from);
             }
             for commit in frame.commits.iter().filter(|one| one.revision >= from) {
@@ -135,12 +135,13 @@ impl Reader {
             }
             let end = frame.end.previous();
             match frame.holds {
-                Holds::Some(_) if from <= end && wanted(end, Time(i64::MIN)) => {
+                Holds::Some(_, time) | Holds::Restored(time) if from <= end => {
+                    if !wanted(end, time) {
+                        break;
+                    }
                     state.revision = end;
                 }
-                Holds::Restored(time) if from <= end && wanted(end, time) => state.revision = end,
-                Holds::Some(_) | Holds::Restored(_) if from <= end => break,
-                Holds::All | Holds::Some(_) | Holds::Restored(_) => {}
+                Holds::All | Holds::Some(..) | Holds::Restored(_) => {}
             }
         }
         if state.revision < floor {
@@ -164,7 +165,14 @@ impl Reader {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|snapshots| snapshots.until(revision, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
-        self.fold(base, |at, _| at <= revision, |_| {})
+        let folded = self.fold(base, |at, _| at <= revision, |_| {});
+        folded.map_err(|error| match error {
+            Error::Pruned { floor, .. } => Error::Pruned {
+                asked: revision,
+                floor,
+            },
+            other => other,
+        })
     }
 
     /// The state after the last commit that was not later than this. Clocks may step back; the
@@ -181,8 +189,10 @@ impl Reader {
         let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
             match frame.holds {
-                Holds::Some(floor) if from < frame.end => Err(Error::Pruned { asked: from, floor }),
-                Holds::All | Holds::Some(_) | Holds::Restored(_) => Ok(frame),
+                Holds::Some(floor, _) if from < frame.end => {
+                    Err(Error::Pruned { asked: from, floor })
+                }
+                Holds::All | Holds::Some(..) | Holds::Restored(_) => Ok(frame),
             }
         });
         commits(whole, from)
@@ -196,7 +206,7 @@ impl Reader {
             .map(|(first, bytes)| read(&bytes, first))
             .transpose()?;
         Ok(match first.map(|frame| frame.holds) {
-            Some(Holds::Some(floor)) => floor,
+            Some(Holds::Some(floor, _)) => floor,
             Some(Holds::All | Holds::Restored(_)) | None => Revision::ZERO,
         })
     }
@@ -262,11 +272,12 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
         Stands::Thinned {
             hash,
             floor,
+            latest_micros,
             revisions,
             kept,
         } => {
             read.hash = hash;
-            read.holds = Holds::Some(Revision(floor));
+            read.holds = Holds::Some(Revision(floor), Time(latest_micros));
             let count = revisions.len();
             let each = revisions.into_iter().map(Revision);
             let kept = frame::unpack(first, kept)?;

@@ -52,7 +52,7 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
             hash: frame.hash,
         };
         // Of the frames that a thinned one stands for, only the last can be told by its hash.
-        let is_within = matches!(frame.holds, Holds::Some(_))
+        let is_within = matches!(frame.holds, Holds::Some(..))
             && self
                 .witness
                 .is_some_and(|one| one.revision < self.newest.revision);

@@ -37,7 +37,7 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
         }
         report.frames += 1;
         report.newest = frame.end.previous();
-        if let Holds::Some(floor) = frame.holds {
+        if let Holds::Some(floor, _) = frame.holds {
             report.floor = report.floor.max(floor);
         }
         report.chain = blake3::Hash::from_bytes(frame.hash).to_hex().to_string();

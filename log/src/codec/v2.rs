@@ -16,6 +16,8 @@ pub(crate) enum Stands<'a> {
         /// What is kept was chosen so that the state at this revision can be folded, and no state
         /// before it.
         floor: u64,
+        /// The latest time of any commit that it stands for, in microseconds since the Unix epoch.
+        latest_micros: i64,
         /// Of the commits that are kept.
         revisions: Vec<u64>,
         /// The commits, as a payload of format 1.
@@ -34,12 +36,14 @@ impl<'a> Stands<'a> {
     pub(crate) fn thinned(
         hash: Hash,
         floor: Revision,
+        latest: Time,
         revisions: &[Revision],
         kept: &'a [u8],
     ) -> Self {
         Self::Thinned {
             hash,
             floor: floor.0,
+            latest_micros: latest.0,
             revisions: revisions.iter().map(|one| one.0).collect(),
             kept: Bytes::new(kept),
         }

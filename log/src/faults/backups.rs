@@ -64,7 +64,7 @@ impl Target {
             storage: &self.storage,
             snapshots: &self.snapshots,
             bump,
-            time: Time(7),
+            time: Time(7_000_000),
         }
     }
 
@@ -111,9 +111,13 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
     for revision in [newest.next(), jumped.previous()] {
         assert_eq!(at(&again, revision).revision, newest, "{revision}");
     }
-    let now = again.state_at_time(script::empty(), Time(7)).expect("read");
+    let now = again
+        .state_at_time(script::empty(), Time(7_000_000))
+        .expect("read");
     assert_eq!(now.revision, jumped);
-    let before = again.state_at_time(script::empty(), Time(6)).expect("read");
+    let before = again
+        .state_at_time(script::empty(), Time(6_999_999))
+        .expect("read");
     assert_eq!(before.revision, newest);
     let all = |reader: &Reader| {
         let commits = reader.scan(Revision(1)).collect::<Result<Vec<_>, _>>();

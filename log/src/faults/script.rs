@@ -116,6 +116,7 @@ pub(super) fn expected(disk: &Disk) -> Expected {
 #[derive(Debug, Default)]
 pub(super) struct Commands {
     made: u64,
+    clock: i64,
 }
 
 impl Commands {
@@ -160,6 +161,12 @@ impl Commands {
 
     pub(super) fn command(&mut self, intent: Intent) -> Command {
         let seed = u128::from(self.dice()) << 64 | u128::from(self.dice());
+        // It steps back now and then.
+        self.clock += if self.dice().is_multiple_of(50) {
+            -75
+        } else {
+            10
+        };
         Command {
             actor: Arc::new(Actor {
                 user: "t".into(),
@@ -167,7 +174,7 @@ impl Commands {
                 groups: Vec::new(),
             }),
             request: Arc::new(Request::default()),
-            time: Time(1),
+            time: Time(self.clock),
             seed: seed.to_le_bytes(),
             cause: Cause::Request,
             intent,

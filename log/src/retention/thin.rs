@@ -5,7 +5,7 @@ use crate::frame::{self, Hash};
 use crate::reader::{Holds, Read};
 use crate::storage::{Purpose, REPLACING_BYTES};
 use crate::{Error, Reader, Storage};
-use hindsight_core::{Cause, Commit, Event, GroupResource, Revision, State};
+use hindsight_core::{Cause, Commit, Event, GroupResource, Revision, State, Time};
 use std::collections::BTreeSet;
 
 /// Bytes of bodies in a thinned frame: less than what may replace others, with all that is added.
@@ -151,6 +151,7 @@ struct Group {
     extent: Option<(Revision, Revision, Revision)>,
     previous: Hash,
     hash: Hash,
+    latest: Time,
 }
 
 impl Group {
@@ -163,6 +164,11 @@ impl Group {
         }
         let begin = self.extent.map_or(first, |(begin, _, _)| begin);
         self.extent = Some((begin, first, end));
+        let times = frame.commits.iter().map(|commit| commit.time);
+        self.latest = times.fold(self.latest, Ord::max);
+        if let Holds::Some(_, latest) = frame.holds {
+            self.latest = self.latest.max(latest);
+        }
         self.hash = hash;
         self.frames += 1;
         self.bytes += bytes;
@@ -184,7 +190,7 @@ impl Group {
         let kept = frame::packed(&kept);
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
-        Stands::thinned(group.hash, floor, &revisions, &kept).encode(&mut bytes)?;
+        Stands::thinned(group.hash, floor, group.latest, &revisions, &kept).encode(&mut bytes)?;
         let count = u32::try_from(end.0 - first.0).unwrap_or(u32::MAX);
         frame::seal(&mut bytes, frame::STANDS, first, count, &group.previous);
         if bytes.len() >= REPLACING_BYTES || !storage.has_room(bytes.len(), Purpose::Writes) {
