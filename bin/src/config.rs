@@ -15,7 +15,7 @@ pub struct Config {
     /// Where the log lives; without it everything is kept in memory and lost at the end.
     pub data_dir: Option<PathBuf>,
     /// Commits after which the state is written down beside the log, so that the next start need not
-    /// read them; also at a clean end, after a tenth as many.
+    /// read them; also at a clean end, after a tenth as many. Zero for never.
     pub snapshot_every: u64,
     /// How much of the history is kept; all of it without a policy.
     pub retention: Option<Retention>,

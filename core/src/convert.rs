@@ -27,8 +27,16 @@ pub fn to_version(kind: &Kind, version: &str, document: &mut Value) {
 
 /// A document in the form of a version, as it is stored.
 pub(crate) fn to_storage(kind: &Kind, version: &Version, document: &mut Value) {
-    if let Some(stored) = stored_form(kind) {
-        convert(kind, document, &kind.api_version(&version.name), &stored);
+    let Some(stored) = stored_form(kind) else {
+        return;
+    };
+    let spoken = kind.api_version(&version.name);
+    let is = |member: &str, wanted: &str| {
+        let found = document.get(member).and_then(Value::as_str);
+        found == Some(wanted)
+    };
+    if spoken != stored || !is("apiVersion", &stored) || !is("kind", &kind.kind) {
+        convert(kind, document, &spoken, &stored);
     }
 }
 

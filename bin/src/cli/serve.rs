@@ -34,7 +34,7 @@ pub(super) struct Serve {
         default_value = "on"
     )]
     owner_reference_permissions: Switch,
-    /// Commits after which the state is written down, so that the next start need not read them
+    /// Commits after which the state is written down, so that the next start need not read them; 0 for never
     #[arg(long, env = "HINDSIGHT_SNAPSHOT_EVERY", default_value_t = SNAPSHOT_EVERY, value_name = "COMMITS")]
     snapshot_every: u64,
     /// Drop history that is older, such as 90d; deletions are always kept

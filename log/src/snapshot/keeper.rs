@@ -31,7 +31,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// A snapshot for every so many commits, or for half as many as there are objects.
+    /// A snapshot for every so many commits, or for half as many as there are objects; none for zero.
     pub(crate) fn start(
         snapshots: Snapshots,
         every: u64,
@@ -57,7 +57,7 @@ impl Keeper {
             .spawn(run)
             .map_err(Error::io("starting the thread that writes snapshots"))?;
         Ok(Self {
-            every: every.max(1),
+            every: if every == 0 { u64::MAX } else { every },
             end,
             last,
             due: Some(due),

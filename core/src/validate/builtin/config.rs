@@ -22,18 +22,21 @@ const SECRET_KEYS: &[(&str, &[&str])] = &[
 
 pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let mut bytes = 0;
+    let document = subject.new.value;
+    let entries = |member| document.get(member).and_then(Value::as_object);
     for member in ["data", "binaryData"] {
-        for (key, entry) in subject.new.child(member).entries() {
-            bytes += entry.text().len();
-            check_key(key, &entry, causes);
+        for (key, value) in entries(member).into_iter().flatten() {
+            bytes += value.as_str().unwrap_or_default().len();
+            check_key(key, member, causes);
         }
     }
-    let binary = subject.new.child("binaryData");
-    for (key, entry) in subject.new.child("data").entries() {
-        if binary.value.get(key).is_some() {
-            let why = "duplicate of key present in binaryData";
-            causes.push(FieldCause::invalid(entry.path, &key.into(), why));
-        }
+    let data = entries("data").into_iter().flatten();
+    for (key, _) in
+        data.filter(|(key, _)| entries("binaryData").is_some_and(|map| map.contains_key(*key)))
+    {
+        let why = "duplicate of key present in binaryData";
+        let path = format!("data[{key}]");
+        causes.push(FieldCause::invalid(path, &key.as_str().into(), why));
     }
     // The text of a secret is a third longer than what it stands for.
     let limit = if subject.resource == "secrets" {
@@ -49,10 +52,11 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn check_key(key: &str, entry: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn check_key(key: &str, member: &str, causes: &mut Vec<FieldCause>) {
     let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let mut refuse = |why: &str| {
-        causes.push(FieldCause::invalid(entry.path.as_str(), &key.into(), why));
+        let path = format!("{member}[{key}]");
+        causes.push(FieldCause::invalid(path, &key.into(), why));
     };
     if key.len() > KEY_BYTES_MAX {
         refuse("must be no more than 253 characters");
