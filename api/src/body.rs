@@ -11,7 +11,7 @@ use bytes::Bytes;
 use document::Decoded;
 use futures_util::stream::{BoxStream, StreamExt};
 use hindsight_core::Rejection;
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use serde_json::Value;
 use std::convert::Infallible;
@@ -58,6 +58,18 @@ impl Body for ApiBody {
         match &mut self.0 {
             Inner::Full(body) => Pin::new(body).poll_frame(context),
             Inner::Stream(body) => Pin::new(body).poll_frame(context),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(&self.0, Inner::Full(body) if body.is_end_stream())
+    }
+
+    // What is there already is sent with its length, not in chunks.
+    fn size_hint(&self) -> SizeHint {
+        match &self.0 {
+            Inner::Full(body) => body.size_hint(),
+            Inner::Stream(_) => SizeHint::default(),
         }
     }
 }

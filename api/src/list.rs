@@ -1,17 +1,18 @@
 //! Lists: which objects, at which revision, and the JSON around their stored bytes.
 
+mod pieces;
+
 use crate::backend::AsOf;
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::respond::{self, View};
 use crate::status::Failure;
-use crate::verbs::in_version;
 use crate::{table, wait};
-use bytes::Bytes;
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
 use hindsight_core::{Object, ObjectKey, Revision, State};
 use http::Response;
+use pieces::Pieces;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -86,7 +87,7 @@ impl Selection {
 
 pub(crate) async fn answer(api: &Api, asked: &Asked) -> Result<Response<ApiBody>, Failure> {
     let page = select(api, asked).await?;
-    Ok(render(asked, &page))
+    Ok(render(asked, page))
 }
 
 /// The page that the request's parameters ask for.
@@ -189,7 +190,7 @@ fn check_match(revision: &str, token: &str, matching: &str) -> Result<(), Failur
 }
 
 /// `items` are spliced from the stored bytes.
-pub(crate) fn render(asked: &Asked, page: &Page) -> Response<ApiBody> {
+pub(crate) fn render(asked: &Asked, page: Page) -> Response<ApiBody> {
     let syntax = asked.accept.syntax;
     let mut metadata = json!({"resourceVersion": page.revision.to_string()});
     if let Some(members) = metadata.as_object_mut() {
@@ -202,18 +203,18 @@ pub(crate) fn render(asked: &Asked, page: &Page) -> Response<ApiBody> {
             members.insert("remainingItemCount".into(), remaining.into());
         }
     }
-    let items: Vec<&Object> = page.items.iter().map(|object| &**object).collect();
+    let shown = || page.items.iter().map(|object| &**object);
     match asked.accept.view {
         View::Table => {
             let envelope = table::Envelope {
                 metadata,
                 ..table::Envelope::default()
             };
+            let items: Vec<&Object> = shown().collect();
             respond::json(200, &table::of(asked, &items, envelope), syntax)
         }
         View::Metadata => {
-            let items: Vec<Value> = items
-                .iter()
+            let items: Vec<Value> = shown()
                 .map(|object| table::metadata_only(asked, object))
                 .collect();
             let list = json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
@@ -226,17 +227,7 @@ pub(crate) fn render(asked: &Asked, page: &Page) -> Response<ApiBody> {
                 asked.kind.list_kind,
                 asked.kind.api_version(&asked.version.name)
             );
-            let size: usize = items.iter().map(|object| object.body.len() + 1).sum();
-            let mut bytes = Vec::with_capacity(head.len() + size + 2);
-            bytes.extend_from_slice(head.as_bytes());
-            for (index, object) in items.iter().enumerate() {
-                if index > 0 {
-                    bytes.push(b',');
-                }
-                bytes.extend_from_slice(&in_version(asked, object));
-            }
-            bytes.extend_from_slice(b"]}");
-            respond::json_bytes(200, Bytes::from(bytes), syntax)
+            Pieces::new(asked, head, page.items).answer(syntax)
         }
     }
 }

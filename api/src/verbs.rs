@@ -16,6 +16,8 @@ use crate::respond::{self, View};
 use crate::status::Failure;
 use crate::{table, wait};
 use bytes::Bytes;
+use hindsight_core::kind::KindRef;
+use hindsight_core::object::Name;
 use hindsight_core::{Object, Rejection, convert, scale::scale_of};
 use http::{Method, Response};
 use serde_json::Value;
@@ -73,24 +75,50 @@ pub(crate) fn show(
     })
 }
 
-/// The body in the requested version; the stored bytes where that is the stored one.
-pub(crate) fn in_version(asked: &Asked, object: &Object) -> Bytes {
-    if is_stored_version(asked, object) {
-        return object.body.clone();
-    }
-    let document = document(asked, object);
-    serde_json::to_vec(&document).unwrap_or_default().into()
+/// The body in the requested version.
+fn in_version(asked: &Asked, object: &Object) -> Bytes {
+    Form::of(asked).body(object)
 }
 
 /// The same as a document.
 pub(crate) fn document(asked: &Asked, object: &Object) -> Value {
-    let mut document = object.document();
-    if !is_stored_version(asked, object) {
-        convert::to_version(&asked.kind, &asked.version.name, &mut document);
-    }
-    document
+    Form::of(asked).document(object)
 }
 
-fn is_stored_version(asked: &Asked, object: &Object) -> bool {
-    *object.type_meta.api_version == *asked.kind.api_version(&asked.version.name)
+/// The version that objects are shown in, for many of them.
+pub(crate) struct Form {
+    kind: KindRef,
+    version: Name,
+    api_version: String,
+}
+
+impl Form {
+    pub(crate) fn of(asked: &Asked) -> Self {
+        Self {
+            kind: Arc::clone(&asked.kind),
+            version: asked.version.name.clone(),
+            api_version: asked.kind.api_version(&asked.version.name),
+        }
+    }
+
+    /// The stored bytes where that is the stored version.
+    pub(crate) fn body(&self, object: &Object) -> Bytes {
+        if self.is_stored(object) {
+            return object.body.clone();
+        }
+        let document = self.document(object);
+        serde_json::to_vec(&document).unwrap_or_default().into()
+    }
+
+    fn document(&self, object: &Object) -> Value {
+        let mut document = object.document();
+        if !self.is_stored(object) {
+            convert::to_version(&self.kind, &self.version, &mut document);
+        }
+        document
+    }
+
+    fn is_stored(&self, object: &Object) -> bool {
+        *object.type_meta.api_version == *self.api_version
+    }
 }

@@ -1,8 +1,7 @@
 //! Watches: each has a position of its own and pulls changes; nobody keeps a queue for it.
 
+mod line;
 mod replay;
-#[cfg(test)]
-mod tests;
 
 pub(crate) use replay::REPLAYS_MAX;
 
@@ -11,7 +10,7 @@ use crate::handler::{Api, Asked};
 use crate::list::Selection;
 use crate::respond::{self, Accept, View};
 use crate::status::Failure;
-use crate::verbs::in_version;
+use crate::verbs::Form;
 use crate::{table, wait};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
@@ -19,12 +18,14 @@ use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::Seen;
 use hindsight_core::{Change, Object, Revision};
 use http::Response;
+use line::{push, removed};
 use replay::Replay;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::Instant;
+use tokio::sync::watch::Receiver;
+use tokio::time::{Instant, Sleep};
 
 /// Changes that one turn of a watch looks at.
 const TURN_CHANGES_MAX: usize = 512;
@@ -65,19 +66,24 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
     } else {
         revision.unwrap_or(asked.state.revision)
     };
+    let ends = Instant::now() + lifetime;
     let mut watch = Watch {
+        moved: api.backend.changed(),
         api: api.clone(),
         position,
         selection,
-        ends: Instant::now() + lifetime,
+        form: Form::of(&asked),
+        ends,
+        alarm: Box::pin(tokio::time::sleep_until(ends)),
         next_bookmark: Instant::now() + BOOKMARK_EVERY,
         bookmarks: asked.params.flag("allowWatchBookmarks") == Some(true),
         headings: true,
-        ready: VecDeque::new(),
+        ready: Vec::new(),
         replay: None,
         over: false,
         asked,
     };
+    watch.set_alarm();
     match late {
         Some(failure) => watch.fail(&failure),
         None if initial => watch.initial(),
@@ -124,12 +130,17 @@ struct Watch {
     api: Api,
     asked: Asked,
     selection: Selection,
+    form: Form,
+    moved: Receiver<Revision>,
     position: Revision,
     ends: Instant,
+    /// For the end or the next bookmark, whichever is sooner.
+    alarm: Pin<Box<Sleep>>,
     next_bookmark: Instant,
     bookmarks: bool,
     headings: bool,
-    ready: VecDeque<Bytes>,
+    /// Lines that were not sent yet.
+    ready: Vec<u8>,
     replay: Option<Replay>,
     over: bool,
 }
@@ -140,56 +151,50 @@ impl Watch {
         let state = Arc::clone(&self.asked.state);
         let selection = self.selection.clone();
         for object in selection.objects(&state) {
-            let event = self.event("ADDED", object);
-            self.ready.push_back(event);
+            self.event("ADDED", object);
         }
         if self.bookmarks && self.asked.params.flag("sendInitialEvents") == Some(true) {
-            let bookmark = self.bookmark(true);
-            self.ready.push_back(bookmark);
+            self.bookmark(true);
         }
     }
 
     /// The next bytes; `None` ends the stream.
     async fn next(&mut self) -> Option<Bytes> {
-        let mut changed = self.api.backend.changed();
         loop {
             if !self.ready.is_empty() {
-                return Some(self.drain());
+                return Some(std::mem::take(&mut self.ready).into());
             }
             if self.over || Instant::now() >= self.ends {
                 return None;
             }
-            changed.borrow_and_update();
+            self.moved.borrow_and_update();
             self.turn().await;
             if !self.ready.is_empty() {
                 continue;
             }
-            let wake = if self.bookmarks {
-                self.ends.min(self.next_bookmark)
-            } else {
-                self.ends
-            };
             tokio::select! {
-                moved = changed.changed() => self.over = moved.is_err(),
-                () = tokio::time::sleep_until(wake) => self.mark_time(),
+                biased;
+                moved = self.moved.changed() => self.over = moved.is_err(),
+                () = self.alarm.as_mut() => self.mark_time(),
             }
         }
     }
 
-    fn drain(&mut self) -> Bytes {
-        let mut bytes = Vec::with_capacity(self.ready.iter().map(Bytes::len).sum());
-        for chunk in self.ready.drain(..) {
-            bytes.extend_from_slice(&chunk);
-        }
-        bytes.into()
+    fn set_alarm(&mut self) {
+        let wake = if self.bookmarks {
+            self.ends.min(self.next_bookmark)
+        } else {
+            self.ends
+        };
+        self.alarm.as_mut().reset(wake);
     }
 
     fn mark_time(&mut self) {
         if self.bookmarks && Instant::now() >= self.next_bookmark {
             self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
-            let bookmark = self.bookmark(false);
-            self.ready.push_back(bookmark);
+            self.bookmark(false);
         }
+        self.set_alarm();
     }
 
     /// Looks at the changes since the last turn, until one concerns this watch.
@@ -200,9 +205,7 @@ impl Watch {
                 Ok(changes) => {
                     for change in &changes {
                         self.position = change.commit.revision;
-                        if let Some(event) = self.derive(change) {
-                            self.ready.push_back(event);
-                        }
+                        self.derive(change);
                     }
                 }
                 Err(failure) => self.fail(&failure),
@@ -235,29 +238,28 @@ impl Watch {
     /// The last thing that this watch says.
     fn fail(&mut self, failure: &Failure) {
         let status = failure.to_json().to_string();
-        self.ready.push_back(line("ERROR", &status.into()));
+        push(&mut self.ready, "ERROR", status.as_bytes());
         self.over = true;
     }
 
     /// What a change is to this selection: entering it adds, leaving it deletes.
-    fn derive(&mut self, change: &Change) -> Option<Bytes> {
+    fn derive(&mut self, change: &Change) {
         if !self.selection.covers(&change.commit.key) {
-            return None;
+            return;
         }
-        let seen = change.seen_by(|object| self.selection.matches(object))?;
-        Some(match seen {
-            Seen::Added(object) => self.event("ADDED", object),
-            Seen::Modified(object) => self.event("MODIFIED", object),
-            Seen::Deleted(object) => {
-                let last = with_revision(object, change.commit.revision);
-                self.event("DELETED", &last)
+        match change.seen_by(|object| self.selection.matches(object)) {
+            Some(Seen::Added(object)) => self.event("ADDED", object),
+            Some(Seen::Modified(object)) => self.event("MODIFIED", object),
+            Some(Seen::Deleted(object)) => {
+                self.event("DELETED", &removed(object, change.commit.revision));
             }
-        })
+            None => {}
+        }
     }
 
-    fn event(&mut self, kind: &str, object: &Object) -> Bytes {
+    fn event(&mut self, kind: &str, object: &Object) {
         let body = match self.asked.accept.view {
-            View::Object => in_version(&self.asked, object),
+            View::Object => self.form.body(object),
             View::Metadata => table::metadata_only(&self.asked, object).to_string().into(),
             View::Table => {
                 let headings = std::mem::take(&mut self.headings);
@@ -268,11 +270,11 @@ impl Watch {
                     .into()
             }
         };
-        line(kind, &body)
+        push(&mut self.ready, kind, &body);
     }
 
     /// An empty object that carries nothing but the position.
-    fn bookmark(&self, ends_initial: bool) -> Bytes {
+    fn bookmark(&mut self, ends_initial: bool) {
         let mut metadata = json!({"resourceVersion": self.position.to_string(),
             "creationTimestamp": Value::Null});
         if let Some(metadata) = metadata.as_object_mut().filter(|_| ends_initial) {
@@ -293,30 +295,6 @@ impl Watch {
             members.insert("columnDefinitions".into(), json!([]));
             members.insert("rows".into(), json!([]));
         }
-        line("BOOKMARK", &object.to_string().into())
-    }
-}
-
-fn line(kind: &str, object: &Bytes) -> Bytes {
-    let mut bytes = Vec::with_capacity(object.len() + kind.len() + 24);
-    bytes.extend_from_slice(b"{\"type\":\"");
-    bytes.extend_from_slice(kind.as_bytes());
-    bytes.extend_from_slice(b"\",\"object\":");
-    bytes.extend_from_slice(object);
-    bytes.extend_from_slice(b"}\n");
-    bytes.into()
-}
-
-/// The object as it was, under the revision of its removal.
-fn with_revision(object: &Object, revision: Revision) -> Object {
-    let mut document = object.document();
-    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("resourceVersion".into(), revision.to_string().into());
-    }
-    let body = serde_json::to_vec(&document).unwrap_or_default().into();
-    Object {
-        body,
-        revision,
-        ..object.clone()
+        push(&mut self.ready, "BOOKMARK", object.to_string().as_bytes());
     }
 }

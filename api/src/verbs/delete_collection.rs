@@ -33,7 +33,7 @@ async fn carry_out(
     };
     let commands: Vec<_> = page.items.iter().map(command).collect();
     if !api.admission.is_idle(&api.backend.state()) {
-        let mut response = list::render(asked, &page);
+        let mut response = list::render(asked, page);
         respond::warn(
             &mut response,
             &one_by_one(api, commands, options.dry_run).await?,
@@ -53,7 +53,7 @@ async fn carry_out(
     let mut failed = failed.filter(|error| !matches!(error, Rejection::NotFound { .. }));
     match failed.next() {
         Some(rejection) => Err(rejection.into()),
-        None => Ok(list::render(asked, &page)),
+        None => Ok(list::render(asked, page)),
     }
 }
 
