@@ -5,10 +5,11 @@
     reason = "printing figures is what this program is for"
 )]
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use hindsight::{Config, ControlPlane};
 use hindsight_benches::percentiles::Figures;
+use hindsight_benches::process;
 use hindsight_core::command::{Create, Delete, FieldValidation, Intent, Propagation, Target};
 use hindsight_core::{Actor, Cause, Command, GroupResource, ObjectKey, Request, Rule, State, Uid};
 use serde_json::{Value, json};
@@ -120,7 +121,7 @@ fn measure(shape: Shape, policy: Policy, scale: usize) -> Result<()> {
         rate,
         ms(99),
         ms(100),
-        peak_mb()?,
+        process::peak_mb(std::process::id())?,
     );
     Ok(())
 }
@@ -323,13 +324,4 @@ fn made(key: ObjectKey, object: Value) -> Intent {
         object,
         validation: FieldValidation::Ignore,
     })
-}
-
-/// The most memory that this process held, in megabytes.
-fn peak_mb() -> Result<f64> {
-    let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM"));
-    let words = line.and_then(|line| line.split_whitespace().nth(1));
-    let kilobytes: u32 = words.context("VmHWM is missing")?.parse()?;
-    Ok(f64::from(kilobytes) / 1024.0)
 }

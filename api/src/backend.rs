@@ -1,5 +1,8 @@
 //! What the Kubernetes surface needs of the engine behind it.
 
+#[cfg(test)]
+pub(crate) mod fake;
+
 use futures_util::future::BoxFuture;
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
 use std::sync::Arc;

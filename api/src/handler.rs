@@ -113,6 +113,7 @@ impl Api {
             return Ok(respond::text(404, "404 page not found\n"));
         };
         let params = Params::parse(uri.query())?;
+        params.check_timeout()?;
         let (kind, version) = resolve(&state, &place)?;
         let asked = Asked {
             parts,

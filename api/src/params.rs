@@ -53,6 +53,18 @@ impl Params {
         Ok(Some(number))
     }
 
+    /// A `timeout` must be a duration. No request here takes so long that one would end it.
+    /// Source: the filter `WithRequestDeadline`.
+    pub(crate) fn check_timeout(&self) -> Result<(), Failure> {
+        match self.text("timeout") {
+            "" => Ok(()),
+            text if is_duration(text) => Ok(()),
+            text => Err(Failure::bad_request(format!(
+                "invalid timeout specified in the request URL - time: invalid duration {text:?}"
+            ))),
+        }
+    }
+
     /// Only `All` asks for a dry run; anything else, also nothing, is invalid.
     pub(crate) fn dry_run(&self, options: &str) -> Result<bool, Failure> {
         let values = || {
@@ -92,6 +104,53 @@ impl Params {
                 .parse()
                 .map(|number| Some(Revision(number)))
                 .map_err(|_| Failure::bad_request(format!("invalid resource version: {text:?}"))),
+        }
+    }
+}
+
+/// As Go reads one: `300ms`, `1.5h`, `2m30s`, or just `0`.
+fn is_duration(text: &str) -> bool {
+    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if rest == "0" {
+        return true;
+    }
+    while !rest.is_empty() {
+        let unit = rest.trim_start_matches(|one: char| one.is_ascii_digit() || one == '.');
+        let number = &rest.strip_suffix(unit).unwrap_or_default();
+        let is_number =
+            number.contains(|one: char| one.is_ascii_digit()) && number.matches('.').count() <= 1;
+        let units = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"];
+        let Some(after) = units.iter().find_map(|one| {
+            let after = unit.strip_prefix(one)?;
+            let ends = after.is_empty()
+                || after.starts_with(|one: char| one.is_ascii_digit() || one == '.');
+            ends.then_some(after)
+        }) else {
+            return false;
+        };
+        if !is_number {
+            return false;
+        }
+        rest = after;
+    }
+    !text.is_empty() && text != "-" && text != "+"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_duration;
+
+    #[test]
+    fn durations_are_what_go_takes_for_one() {
+        for text in [
+            "0", "30s", "1m30s", "1.5h", ".5s", "5.s", "-1s", "+2ms", "1us", "1\u{b5}s", "34s0m",
+        ] {
+            assert!(is_duration(text), "{text}");
+        }
+        for text in [
+            "", "abc", "30", "s", "1.2.3s", "1 s", "1d", "-", "+", ".s", "1m30", "1sm",
+        ] {
+            assert!(!is_duration(text), "{text}");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod line;
 mod replay;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use replay::REPLAYS_MAX;
 

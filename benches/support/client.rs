@@ -1,99 +1,161 @@
-//! A keep-alive HTTPS client: one connection, one request at a time, like one busy controller.
+//! A client like one busy controller: one connection, HTTP/1.1 with one request at a time, or HTTP/2
+//! with as many streams as are asked for.
 
+use crate::kubeconfig::Access;
 use anyhow::{Context, Result, anyhow};
-use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
-use http::{Method, Request, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
-use hyper::client::conn::http1::{SendRequest, handshake};
-use hyper_util::rt::TokioIo;
+use hyper::body::Incoming;
+use hyper::client::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use serde_json::Value;
-use std::path::Path;
 use std::sync::Arc;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, lookup_host};
 
 /// Where the server is, and who we are.
 #[derive(Debug, Clone)]
 pub struct Target {
     /// `127.0.0.1:6443`.
     pub address: String,
+    token: Option<Arc<str>>,
     tls: Arc<rustls::ClientConfig>,
 }
 
-/// One connection.
+/// How a connection is made.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Dial {
+    /// HTTP/2 instead of HTTP/1.1.
+    pub http2: bool,
+    /// Bytes that the kernel may keep for a reader that does not read.
+    pub receive_buffer: Option<u32>,
+}
+
+/// One connection. A clone of one of HTTP/2 shares it.
 #[derive(Debug)]
 pub struct Connection {
-    sender: SendRequest<Full<Bytes>>,
-    host: String,
+    sender: Sender,
+    authority: String,
+    token: Option<Arc<str>>,
+}
+
+#[derive(Debug)]
+enum Sender {
+    One(http1::SendRequest<Full<Bytes>>),
+    Two(http2::SendRequest<Full<Bytes>>),
 }
 
 impl Target {
-    /// From a kubeconfig with embedded certificates, of any Kubernetes API server.
-    pub fn from_kubeconfig(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).context("the kubeconfig cannot be read")?;
-        let config: Value = serde_saphyr::from_str(&text).context("the kubeconfig is not YAML")?;
-        let field = |pointer: &str| {
-            let value = config.pointer(pointer).and_then(Value::as_str);
-            value.ok_or_else(|| anyhow!("the kubeconfig has no {pointer}"))
+    /// The server of a kubeconfig, or one that was said in full.
+    pub fn new(access: &Access) -> Result<Self> {
+        let trusting =
+            rustls::ClientConfig::builder().with_root_certificates(roots(&access.authority)?);
+        let tls = match &access.certificate {
+            None => trusting.with_no_client_auth(),
+            Some((certificate, key)) => {
+                let chain = CertificateDer::pem_slice_iter(certificate);
+                let chain = chain.collect::<Result<Vec<_>, _>>()?;
+                trusting.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(key)?)?
+            }
         };
-        let server = field("/clusters/0/cluster/server")?;
-        let authority = decode(field("/clusters/0/cluster/certificate-authority-data")?)?;
-        let certificate = decode(field("/users/0/user/client-certificate-data")?)?;
-        let key = decode(field("/users/0/user/client-key-data")?)?;
-        let address = server
-            .trim_start_matches("https://")
-            .trim_end_matches('/')
-            .to_owned();
-        let chain = CertificateDer::pem_slice_iter(&certificate).collect::<Result<Vec<_>, _>>()?;
-        let key = PrivateKeyDer::from_pem_slice(&key)?;
-        let tls = rustls::ClientConfig::builder()
-            .with_root_certificates(roots(&authority)?)
-            .with_client_auth_cert(chain, key)?;
+        let address = access.server.trim_start_matches("https://");
+        let address = address.trim_end_matches('/');
+        let port = if address.contains(':') { "" } else { ":443" };
         Ok(Self {
-            address,
+            address: format!("{address}{port}"),
+            token: access.token.as_deref().map(Arc::from),
             tls: Arc::new(tls),
         })
     }
 
-    /// A server that asks for no identity, trusted by its own certificate.
-    pub fn anonymous(address: String, authority_pem: &[u8]) -> Result<Self> {
-        let tls = rustls::ClientConfig::builder()
-            .with_root_certificates(roots(authority_pem)?)
-            .with_no_client_auth();
-        Ok(Self {
-            address,
-            tls: Arc::new(tls),
-        })
-    }
-
-    /// Opens a connection.
+    /// Opens a connection of HTTP/1.1.
     pub async fn connect(&self) -> Result<Connection> {
-        let stream = TcpStream::connect(&self.address)
-            .await
-            .context("no connection")?;
+        self.dial(Dial::default()).await
+    }
+
+    /// Opens a connection of this kind.
+    pub async fn dial(&self, dial: Dial) -> Result<Connection> {
+        let mut tls = rustls::ClientConfig::clone(&self.tls);
+        let protocol: &[u8] = if dial.http2 { b"h2" } else { b"http/1.1" };
+        tls.alpn_protocols = vec![protocol.to_vec()];
+        let address = lookup_host(&self.address).await?.next();
+        let address = address.context("the server has no address")?;
+        let socket = if address.is_ipv4() {
+            TcpSocket::new_v4()?
+        } else {
+            TcpSocket::new_v6()?
+        };
+        if let Some(bytes) = dial.receive_buffer {
+            socket.set_recv_buffer_size(bytes)?;
+        }
+        let stream = socket.connect(address).await.context("no connection")?;
         stream.set_nodelay(true)?;
-        let host = self
-            .address
-            .rsplit_once(':')
-            .map_or(&*self.address, |(host, _)| host);
+        let host = self.address.rsplit_once(':');
+        let host = host.map_or(&*self.address, |(host, _)| host);
         let name = ServerName::try_from(host.to_owned())?;
-        let connector = tokio_rustls::TlsConnector::from(Arc::clone(&self.tls));
-        let stream = connector
-            .connect(name, stream)
-            .await
-            .context("no TLS session")?;
-        let (sender, connection) = handshake(TokioIo::new(stream)).await?;
-        tokio::spawn(connection);
+        let connector = tokio_rustls::TlsConnector::from(Arc::new(tls));
+        let stream = connector.connect(name, stream).await;
+        let stream = TokioIo::new(stream.context("no TLS session")?);
+        let sender = if dial.http2 {
+            let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
+            tokio::spawn(connection);
+            Sender::Two(sender)
+        } else {
+            let (sender, connection) = http1::handshake(stream).await?;
+            tokio::spawn(connection);
+            Sender::One(sender)
+        };
         Ok(Connection {
             sender,
-            host: self.address.clone(),
+            authority: self.address.clone(),
+            token: self.token.clone(),
         })
     }
 }
 
 impl Connection {
+    /// Another stream of the same connection; `None` where it has only one.
+    pub fn stream(&self) -> Option<Self> {
+        match &self.sender {
+            Sender::One(_) => None,
+            Sender::Two(sender) => Some(Self {
+                sender: Sender::Two(sender.clone()),
+                authority: self.authority.clone(),
+                token: self.token.clone(),
+            }),
+        }
+    }
+
+    /// One request; the answer's body is left to read.
+    pub async fn open(
+        &mut self,
+        method: Method,
+        path: &str,
+        body: Bytes,
+    ) -> Result<Response<Incoming>> {
+        let mut request = Request::builder()
+            .method(method)
+            .header("content-type", "application/json")
+            .header("accept", "application/json");
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let response = match &mut self.sender {
+            Sender::One(sender) => {
+                let request = request.header("host", &self.authority).uri(path);
+                sender.ready().await?;
+                sender.send_request(request.body(Full::new(body))?).await
+            }
+            Sender::Two(sender) => {
+                let request = request.uri(format!("https://{}{path}", self.authority));
+                sender.ready().await?;
+                sender.send_request(request.body(Full::new(body))?).await
+            }
+        };
+        Ok(response?)
+    }
+
     /// One request and its whole answer.
     pub async fn send(
         &mut self,
@@ -101,15 +163,7 @@ impl Connection {
         path: &str,
         body: Bytes,
     ) -> Result<(StatusCode, Bytes)> {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("host", &self.host)
-            .header("content-type", "application/json")
-            .header("accept", "application/json")
-            .body(Full::new(body))?;
-        self.sender.ready().await?;
-        let response = self.sender.send_request(request).await?;
+        let response = self.open(method, path, body).await?;
         let status = response.status();
         Ok((status, response.into_body().collect().await?.to_bytes()))
     }
@@ -133,11 +187,4 @@ fn roots(pem: &[u8]) -> Result<rustls::RootCertStore> {
         store.add(certificate?)?;
     }
     Ok(store)
-}
-
-/// Standard base64, as kubeconfigs carry it.
-fn decode(text: &str) -> Result<Vec<u8>> {
-    BASE64_STANDARD
-        .decode(text)
-        .context("the kubeconfig holds bad base64")
 }

@@ -7,8 +7,18 @@ use http_body_util::Full;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls_pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use std::io::Write;
 use std::sync::Arc;
+
 use tokio::net::TcpListener;
+
+/// Serves it until the process ends; the first line says where, and which certificate to trust.
+pub async fn announce(answer: Bytes) -> Result<()> {
+    let (address, pem) = start(answer).await?;
+    let line = format!("{address} {}\n", pem.replace('\n', "\\n"));
+    std::io::stdout().write_all(line.as_bytes())?;
+    std::future::pending().await
+}
 
 /// Starts it on a free port of this runtime; its address and the certificate to trust.
 pub async fn start(answer: Bytes) -> Result<(String, String)> {

@@ -1,0 +1,93 @@
+//! Many clients that mostly read: of a hundred requests 80 get one object, 5 list a hundred, 15 replace one.
+
+use crate::phase::Bench;
+use crate::requests::{self, Asking};
+use anyhow::Result;
+use hindsight_benches::client::Target;
+use hindsight_benches::percentiles::Figures;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+struct Share {
+    verb: &'static str,
+    /// Up to which of a hundred requests.
+    until: usize,
+    make: fn(usize) -> Asking,
+}
+
+const SHARES: [Share; 3] = [
+    Share {
+        verb: "get",
+        until: 80,
+        make: requests::get,
+    },
+    Share {
+        verb: "list",
+        until: 85,
+        make: requests::page,
+    },
+    Share {
+        verb: "replace",
+        until: 100,
+        make: requests::replace,
+    },
+];
+
+/// Which of the shares, and how long it took.
+type Timed = (usize, Duration);
+
+pub(crate) async fn run(bench: &mut Bench, objects: usize, seconds: u64) -> Result<()> {
+    bench.fill(objects).await?;
+    let cores = bench.cores("mixed").await?;
+    let start = Instant::now();
+    let lasts = Duration::from_secs(seconds);
+    let mut tasks = Vec::new();
+    for client in 0..bench.clients {
+        let target = Arc::clone(&bench.target);
+        tasks.push(tokio::spawn(one(target, client, objects, lasts)));
+    }
+    let mut all: Vec<Timed> = Vec::new();
+    for task in tasks {
+        all.extend(task.await??);
+    }
+    let elapsed = start.elapsed();
+    let whole = Figures::new(all.iter().map(|(_, took)| *took).collect(), elapsed);
+    println!("mixed            {whole}  {}", cores.used()?);
+    for (share, Share { verb, .. }) in SHARES.iter().enumerate() {
+        let of = all.iter().filter(|(one, _)| *one == share);
+        let figures = Figures::new(of.map(|(_, took)| *took).collect(), elapsed);
+        println!("  {verb:<14} {figures}");
+    }
+    Ok(())
+}
+
+async fn one(
+    target: Arc<Target>,
+    client: usize,
+    objects: usize,
+    lasts: Duration,
+) -> Result<Vec<Timed>> {
+    let mut connection = target.connect().await?;
+    let (start, mut all, mut draw) = (Instant::now(), Vec::new(), client * 7919 + 1);
+    while start.elapsed() < lasts {
+        draw = next(draw);
+        let (share, object) = ((draw >> 16) % 100, (draw >> 24) % objects);
+        let found = SHARES.iter().position(|one| share < one.until);
+        let Some((at, Share { make, .. })) = found.and_then(|at| Some((at, SHARES.get(at)?)))
+        else {
+            continue;
+        };
+        let asking = make(object);
+        let sent = Instant::now();
+        let (method, path) = (asking.method, asking.path);
+        connection.must(method, &path, asking.body).await?;
+        all.push((at, sent.elapsed()));
+    }
+    Ok(all)
+}
+
+/// The same requests in every run. Source: Knuth's MMIX generator.
+const fn next(draw: usize) -> usize {
+    draw.wrapping_mul(6_364_136_223_846_793_005)
+        .wrapping_add(1_442_695_040_888_963_407)
+}

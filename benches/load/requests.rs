@@ -1,0 +1,73 @@
+//! What is asked of the server.
+
+use bytes::Bytes;
+use http::Method;
+use serde_json::{Value, json};
+
+pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+/// One request.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking {
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) body: Bytes,
+}
+
+pub(crate) fn name(index: usize) -> String {
+    format!("c{index:06}")
+}
+
+pub(crate) fn config_map(index: usize, owners: &Value, value: &str) -> Value {
+    json!({
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name(index), "ownerReferences": owners},
+        "data": {"key": value},
+    })
+}
+
+pub(crate) fn create(index: usize) -> Asking {
+    let value = "a value of about forty bytes, more or less";
+    Asking {
+        method: Method::POST,
+        path: MAPS.into(),
+        body: config_map(index, &Value::Null, value).to_string().into(),
+    }
+}
+
+pub(crate) fn get(index: usize) -> Asking {
+    Asking {
+        method: Method::GET,
+        path: format!("{MAPS}/{}", name(index)),
+        body: Bytes::new(),
+    }
+}
+
+pub(crate) fn page(_: usize) -> Asking {
+    Asking {
+        method: Method::GET,
+        path: format!("{MAPS}?limit=100"),
+        body: Bytes::new(),
+    }
+}
+
+/// A replace without a revision: the last writer wins.
+pub(crate) fn replace(index: usize) -> Asking {
+    Asking {
+        method: Method::PUT,
+        path: format!("{MAPS}/{}", name(index)),
+        body: config_map(index, &Value::Null, "another value")
+            .to_string()
+            .into(),
+    }
+}
+
+/// Takes the map over for this owner.
+pub(crate) fn adopt(index: usize, owner: &str) -> Asking {
+    let owners = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner}]);
+    Asking {
+        body: config_map(index, &owners, "adopted").to_string().into(),
+        ..replace(index)
+    }
+}

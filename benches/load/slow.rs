@@ -1,0 +1,40 @@
+//! A watcher that never reads, beside others that do: it must cost them nothing.
+
+use crate::phase::Bench;
+use crate::watch::{self, Offer};
+use crate::watchers::{self, Spread};
+use anyhow::Result;
+use hindsight_benches::client::Dial;
+
+const SPREAD: Spread = Spread {
+    watchers: 100,
+    connections: 100,
+};
+/// What the kernel keeps for it, so that it is full soon.
+const RECEIVE_BUFFER: u32 = 4096;
+
+/// The same twice: without it, and with it.
+pub(crate) async fn run(bench: &Bench, offer: Offer) -> Result<()> {
+    watch::prepare(bench).await?;
+    let (rate, count) = offer.writes(SPREAD.watchers);
+    let without = watch::measured(bench, SPREAD, "alone", (count, Some(rate))).await?;
+    let path = watchers::path(&bench.target).await?;
+    let dial = Dial {
+        receive_buffer: Some(RECEIVE_BUFFER),
+        ..Dial::default()
+    };
+    let mut connection = bench.target.dial(dial).await?;
+    let never_read = watchers::stream(&mut connection, &path).await?;
+    let with = watch::measured(bench, SPREAD, "beside", (count, Some(rate))).await?;
+    drop(never_read);
+    let ratio = |percent| {
+        let (with, without) = (with.percentile(percent), without.percentile(percent));
+        with.as_secs_f64() / without.as_secs_f64()
+    };
+    println!(
+        "one that never reads costs the others: p50 x {:.2}, p99 x {:.2}",
+        ratio(50),
+        ratio(99)
+    );
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! A control plane in memory that does one thing at a time, on the caller's thread: what it does is
+//! the same in every run, so it can be counted.
+
+use anyhow::{Context, Result, anyhow};
+use futures_util::future::{BoxFuture, ready};
+use hindsight_api::{AsOf, AsOfError, Backend, Expired, Unavailable, builtin_kinds};
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
+use hindsight_log::{Log, MemoryStorage, Publish, Steps, Storage, Submitted, Writer};
+use hindsight_projector::Window;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use tokio::sync::watch;
+
+const WINDOW_CHANGES_MAX: usize = 100_000;
+const WINDOW_BYTES_MAX: usize = 16 << 20;
+/// A day in 2026, in microseconds.
+const NOW: i64 = 1_790_000_000_000_000;
+
+/// Before the first commit, with all built-in kinds and their schemas.
+pub fn empty() -> State {
+    static KINDS: LazyLock<Arc<BuiltinKinds>> = LazyLock::new(builtin_kinds);
+    State::new(Arc::clone(&KINDS))
+}
+
+/// What readers see.
+struct Published {
+    state: Arc<State>,
+    window: Window,
+    /// Since somebody took them.
+    changes: Vec<Arc<Change>>,
+}
+
+struct Publisher {
+    published: Arc<Mutex<Published>>,
+    moved: watch::Sender<Revision>,
+}
+
+impl Publish for Publisher {
+    fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
+        let revision = state.revision;
+        let mut published = lock(&self.published);
+        for change in &changes {
+            published.window.push(Arc::clone(change));
+        }
+        published.state = Arc::new(state);
+        published.changes.extend(changes);
+        drop(published);
+        self.moved.send_replace(revision);
+    }
+}
+
+/// The writer by steps, and what it published.
+pub struct Stepped {
+    writer: Writer,
+    steps: Mutex<Steps>,
+    published: Arc<Mutex<Published>>,
+    changed: watch::Receiver<Revision>,
+    storage: Arc<dyn Storage>,
+    numbers: AtomicU64,
+}
+
+impl Stepped {
+    /// An empty one.
+    pub fn open() -> Result<Self> {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+        let (log, state) = Log::open(Arc::clone(&storage), empty())?;
+        let published = Arc::new(Mutex::new(Published {
+            state: Arc::new(state.clone()),
+            window: Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX),
+            changes: Vec::new(),
+        }));
+        let (moved, changed) = watch::channel(state.revision);
+        let publisher = Publisher {
+            published: Arc::clone(&published),
+            moved,
+        };
+        let (writer, steps) = log.by_steps(state, Box::new(publisher));
+        Ok(Self {
+            writer,
+            steps: Mutex::new(steps),
+            published,
+            changed,
+            storage,
+            numbers: AtomicU64::new(1),
+        })
+    }
+
+    /// Where its frames are.
+    pub fn storage(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.storage)
+    }
+
+    /// What changed since the last time.
+    pub fn take_changes(&self) -> Vec<Arc<Change>> {
+        std::mem::take(&mut lock(&self.published).changes)
+    }
+
+    /// Has commands decided as one batch, and leaves them to be written.
+    pub fn decide(&self, commands: Vec<Command>) -> Result<Arc<Mutex<Option<Submitted>>>> {
+        let answer = Arc::new(Mutex::new(None));
+        let place = Arc::clone(&answer);
+        let reply = move |outcome: Submitted| *lock(&place) = Some(outcome);
+        self.writer.submit(commands, Box::new(reply));
+        let decided = lock(&self.steps).decide();
+        decided.then_some(answer).context("nothing waited")
+    }
+
+    /// Writes and publishes what was decided.
+    pub fn sync(&self) -> bool {
+        lock(&self.steps).sync()
+    }
+
+    /// Both; each command must be accepted.
+    pub fn write(&self, commands: Vec<Command>) -> Result<Vec<Decision>> {
+        let answer = self.decide(commands)?;
+        self.sync();
+        let outcome = lock(&answer).take().context("no answer")??;
+        let each = outcome.into_iter();
+        each.map(|one| one.map_err(|rejection| anyhow!("{rejection}")))
+            .collect()
+    }
+}
+
+impl Backend for Stepped {
+    fn state(&self) -> Arc<State> {
+        Arc::clone(&lock(&self.published).state)
+    }
+
+    fn changed(&self) -> watch::Receiver<Revision> {
+        self.changed.clone()
+    }
+
+    fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired> {
+        let found = lock(&self.published).window.after(revision, limit);
+        found.map_err(|expired| Expired {
+            asked: expired.asked,
+            oldest: expired.oldest,
+        })
+    }
+
+    fn commits_after(
+        &self,
+        _: Revision,
+        _: usize,
+    ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>> {
+        Box::pin(ready(Ok(Vec::new())))
+    }
+
+    fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>> {
+        Box::pin(ready(Ok(self.state())))
+    }
+
+    fn submit(
+        &self,
+        commands: Vec<Command>,
+    ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>> {
+        let answer = self.decide(commands);
+        self.sync();
+        let outcome = answer.ok().and_then(|answer| lock(&answer).take());
+        let outcome = outcome.and_then(Result::ok).ok_or(Unavailable::Stopping);
+        Box::pin(ready(outcome))
+    }
+
+    fn now(&self) -> Time {
+        Time(NOW)
+    }
+
+    fn seed(&self) -> [u8; 16] {
+        u128::from(self.numbers.fetch_add(1, Ordering::Relaxed)).to_le_bytes()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl std::fmt::Debug for Stepped {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Stepped")
+    }
+}
