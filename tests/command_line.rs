@@ -6,22 +6,11 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_tests::manifests::WIDGETS;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-
-const WIDGETS: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-";
 
 /// Exit code, arguments, and a part of what is said on standard error.
 const CODES: &str = "
@@ -166,12 +155,7 @@ fn what_was_deleted_is_brought_back_from_the_past() {
 #[test]
 fn an_object_is_explained_after_its_definition_is_gone() {
     let server = Server::start();
-    server.kubectl_with(&["create", "-f", "-"], WIDGETS);
-    server.kubectl(&[
-        "wait",
-        "crd/widgets.example.com",
-        "--for=condition=Established",
-    ]);
+    server.define(WIDGETS);
     let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
     server.kubectl_with(&["create", "-f", "-"], widget);
     server.kubectl(&["delete", "crd", "widgets.example.com"]);

@@ -6,20 +6,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_tests::manifests::DEPLOYMENT;
 use hindsight_tests::server::{Server, stdout, text};
 use serde_json::Value;
-
-const DEPLOYMENT: &str = "
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, labels: {app: web}}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: main, image: 'nginx:1'}]}
-";
 
 const WIDGETS: &str = "
 apiVersion: apiextensions.k8s.io/v1
@@ -325,12 +314,7 @@ fn a_dry_run_answers_and_changes_nothing() {
 #[test]
 fn custom_kinds_are_served_validated_and_removed_with_their_definition() {
     let server = Server::start();
-    server.kubectl_with(&["apply", "-f", "-"], WIDGETS);
-    server.kubectl(&[
-        "wait",
-        "crd/widgets.example.com",
-        "--for=condition=Established",
-    ]);
+    server.define(WIDGETS);
     let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\nspec: {size: 3}\n";
     server.kubectl_with(&["apply", "-f", "-"], widget);
     let table = server.kubectl(&["get", "wd"]);

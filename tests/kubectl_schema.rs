@@ -7,20 +7,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_tests::manifests::DEPLOYMENT;
 use hindsight_tests::server::{Server, text};
 use serde_json::Value;
-
-const DEPLOYMENT: &str = "
-apiVersion: apps/v1
-kind: Deployment
-metadata: {name: web, labels: {app: web}}
-spec:
-  replicas: 2
-  selector: {matchLabels: {app: web}}
-  template:
-    metadata: {labels: {app: web}}
-    spec: {containers: [{name: main, image: 'nginx:1'}]}
-";
 
 const WIDGETS: &str = "
 apiVersion: apiextensions.k8s.io/v1
@@ -49,12 +38,7 @@ spec:
 #[test]
 fn explain_knows_built_in_and_custom_kinds() {
     let server = Server::start();
-    server.kubectl_with(&["apply", "-f", "-"], WIDGETS);
-    server.kubectl(&[
-        "wait",
-        "crd/widgets.example.com",
-        "--for=condition=Established",
-    ]);
+    server.define(WIDGETS);
     for (place, expected) in [
         (
             "deployment.spec.template.spec.containers.ports",

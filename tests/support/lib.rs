@@ -14,6 +14,7 @@ pub mod disk;
 pub mod evidence;
 pub mod history;
 pub mod http;
+pub mod manifests;
 pub mod naive;
 pub mod recorder;
 pub mod reference;

@@ -98,14 +98,7 @@ impl Server {
 
     /// Runs kubectl as the administrator; panics with its output where it fails.
     pub fn kubectl(&self, arguments: &[&str]) -> String {
-        let output = self.try_kubectl(arguments, "");
-        assert!(
-            output.status.success(),
-            "kubectl {arguments:?} failed:\n{}{}",
-            text(&output.stdout),
-            text(&output.stderr)
-        );
-        text(&output.stdout)
+        self.kubectl_with(arguments, "")
     }
 
     /// Runs kubectl with a manifest on standard input.
@@ -118,6 +111,13 @@ impl Server {
             text(&output.stderr)
         );
         text(&output.stdout)
+    }
+
+    /// Makes the kind `widgets.example.com` and waits until it is served.
+    pub fn define(&self, definition: &str) {
+        self.kubectl_with(&["apply", "-f", "-"], definition);
+        let established = "--for=condition=Established";
+        self.kubectl(&["wait", "crd/widgets.example.com", established]);
     }
 
     /// Runs kubectl and gives its error text; panics where it succeeds.

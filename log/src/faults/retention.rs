@@ -7,7 +7,7 @@ use crate::{
     Error, Log, Publish, Reader, Retention, Snapshots, Storage, Stored, Tail, Writer, verify,
 };
 use crate::{MemoryStorage, Purpose};
-use hindsight_core::{Change, Commit, Event, GroupResource, Revision, State, Time};
+use hindsight_core::{Change, Commit, GroupResource, Revision, State, Time};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -45,12 +45,7 @@ fn ends(disk: &Arc<Disk>) -> Vec<Revision> {
 }
 
 fn is_deletion(commit: &Commit) -> bool {
-    commit.events.iter().any(|event| {
-        matches!(
-            event,
-            Event::DeletionRequested { .. } | Event::ObjectDeleted { .. }
-        )
-    })
+    commit.events.iter().any(|event| event.verdict().is_some())
 }
 
 /// Everything that a log must still be able to say after it was thinned, or half of it was.

@@ -5,7 +5,7 @@ use crate::frame::{self, Hash};
 use crate::reader::{Holds, Read};
 use crate::storage::{Purpose, REPLACING_BYTES};
 use crate::{Error, Reader, Storage};
-use hindsight_core::{Cause, Commit, Event, GroupResource, Revision, State, Time};
+use hindsight_core::{Cause, Commit, GroupResource, Revision, State, Time};
 use std::collections::BTreeSet;
 
 /// Bytes of bodies in a thinned frame: less than what may replace others, with all that is added.
@@ -118,26 +118,13 @@ impl<'a> Kept<'a> {
         current.is_some_and(|current| current.revision == commit.revision)
             || self.needed.contains(&commit.revision)
             || self.kinds.contains(&commit.key.resource)
-            || commit.events.iter().any(is_deletion)
+            || commit.events.iter().any(|event| event.verdict().is_some())
     }
 
     fn bytes(&self, frame: &Read) -> usize {
         let kept = frame.commits.iter().filter(|commit| self.keeps(commit));
         let sizes = kept.map(|commit| commit.object().map_or(0, |object| object.body.len()));
         sizes.map(|size| size + COMMIT_BYTES).sum()
-    }
-}
-
-fn is_deletion(event: &Event) -> bool {
-    match event {
-        Event::DeletionRequested { .. } | Event::ObjectDeleted { .. } => true,
-        Event::ObjectCreated { .. }
-        | Event::ObjectUpdated { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerAdded { .. }
-        | Event::OwnerRemoved { .. }
-        | Event::OwnerChanged { .. } => false,
     }
 }
 
