@@ -3,6 +3,7 @@
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod builtin;
+pub mod cel;
 pub mod classify;
 pub mod command;
 pub mod convert;

@@ -11,6 +11,7 @@ mod parse;
 mod path;
 mod pattern;
 mod prune;
+pub(crate) mod rules;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +25,22 @@ pub(crate) use metadata::{any_object, metadata_causes, object_meta};
 pub use parse::parse;
 pub(crate) use path::Path;
 pub(crate) use pattern::{PATTERNS_MAX, compile as compile_pattern};
+
+const UNCHECKED: &str = "some validation rules were not checked because the object was invalid; \
+                         correct the existing errors to complete validation";
+
+/// Rules are not held against what does not have the form that they speak of. Source: upstream's
+/// `hasBlockingErr`.
+fn is_blocking(cause: &FieldCause) -> bool {
+    const BLOCKING: [&str; 5] = [
+        "FieldValueNotSupported",
+        "FieldValueRequired",
+        "FieldValueTooLong",
+        "FieldValueTooMany",
+        "FieldValueTypeInvalid",
+    ];
+    BLOCKING.contains(&cause.reason)
+}
 
 /// A structural schema.
 #[derive(Debug, Clone, Default)]
@@ -62,6 +79,10 @@ pub struct Schema {
     pub identity: Identity,
     /// What a strategic merge does to a list.
     pub patch: PatchStrategy,
+    /// `x-kubernetes-map-type: atomic`.
+    pub atomic: bool,
+    /// `x-kubernetes-validations`.
+    pub rules: rules::Rules,
 }
 
 /// Bounds of a value.
@@ -180,6 +201,15 @@ impl Schema {
     /// Everything that is wrong with an object of a custom kind. What an earlier version of it
     /// already held, and what did not change since, is not held against it.
     pub fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
+        self.hold(document, old, true)
+    }
+
+    /// The same, of a value inside of an object.
+    pub(crate) fn validate_value(&self, value: &Value) -> Vec<FieldCause> {
+        self.hold(value, None, false)
+    }
+
+    fn hold(&self, document: &Value, old: Option<&Value>, resource: bool) -> Vec<FieldCause> {
         let mut causes = check::causes(self, document, None);
         if !causes.is_empty() && old.is_some() {
             causes = check::causes(self, document, old);
@@ -190,7 +220,17 @@ impl Schema {
         if !repeated.is_empty() && old.is_none_or(clean) {
             causes.extend(repeated);
         }
+        if self.rules.any && causes.iter().any(is_blocking) {
+            causes.push(FieldCause::invalid("<nil>", &Value::Null, UNCHECKED));
+        } else {
+            causes.extend(rules::causes(self, document, old, resource));
+        }
         causes
+    }
+
+    /// The type, in the place of a value that would be too long to show.
+    fn shown_type(&self) -> Value {
+        Value::from(&*self.type_name)
     }
 
     pub(crate) fn member(&self, name: &str) -> Option<&Arc<Self>> {

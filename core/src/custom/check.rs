@@ -5,6 +5,7 @@ mod approval;
 mod column;
 mod complete;
 mod defaults;
+mod expressions;
 mod listed;
 mod names;
 mod openapi;

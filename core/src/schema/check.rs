@@ -3,10 +3,9 @@
 mod junctors;
 mod scalar;
 
-use super::{Identity, Path, Schema};
+use super::{Path, Schema, lists};
 use crate::rejection::FieldCause;
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 /// Everything that does not fit, but for what is as it was in `old`.
 pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldCause> {
@@ -134,7 +133,7 @@ fn array(
 ) {
     if let Some(of_items) = &schema.items {
         for (index, item) in items.iter().enumerate() {
-            let old = old.and_then(|old| counterpart(&schema.identity, item, old));
+            let old = old.and_then(|old| lists::counterpart(&schema.identity, item, old));
             check(of_items, item, old, &at.item(index), report);
         }
     }
@@ -147,18 +146,6 @@ fn array(
         let cause = FieldCause::too_many(at.to_string(), count, max);
         report.causes.push(cause);
     }
-}
-
-/// The item of the old list that has the same keys; only the items of maps can be told apart.
-fn counterpart<'a>(identity: &Identity, item: &Value, old: &'a Value) -> Option<&'a Value> {
-    let Identity::Map(keys) = identity else {
-        return None;
-    };
-    let agrees = |other: &&Value| {
-        let same = |key: &Arc<str>| item.get(&**key) == other.get(&**key);
-        keys.iter().all(same)
-    };
-    old.as_array()?.iter().find(agrees)
 }
 
 fn wanted_type(schema: &Schema) -> &str {

@@ -69,3 +69,19 @@ fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Vec<FieldCause>) {
         }
     }
 }
+
+/// The item of the old list that has the same keys; only the items of maps can be told apart.
+pub(super) fn counterpart<'a>(
+    identity: &Identity,
+    item: &Value,
+    old: &'a Value,
+) -> Option<&'a Value> {
+    let Identity::Map(keys) = identity else {
+        return None;
+    };
+    let agrees = |other: &&Value| {
+        let same = |key: &Arc<str>| item.get(&**key) == other.get(&**key);
+        keys.iter().all(same)
+    };
+    old.as_array()?.iter().find(agrees)
+}

@@ -2,8 +2,10 @@
 //! this, and what a definition may say is decided before it is written.
 
 use super::pattern::Patterns;
+use super::rules::Rules;
 use super::{Bounds, Format, Identity, Junctors, PatchStrategy, Schema};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Reads a schema. The document's depth is bounded by the decoder.
@@ -22,11 +24,14 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
     let (additional, items) = (child("additionalProperties"), child("items"));
     let properties = document.get("properties").and_then(Value::as_object);
     let properties = properties.into_iter().flatten();
+    let properties: BTreeMap<Arc<str>, Arc<Schema>> = properties
+        .map(|(name, found)| (name.as_str().into(), Arc::new(schema(found, patterns))))
+        .collect();
+    let mut below = properties.values().chain(&additional).chain(&items);
+    let rules = Rules::read(document, below.any(|child| child.rules.any));
     Schema {
         type_name: text("type").into(),
-        properties: properties
-            .map(|(name, found)| (name.as_str().into(), Arc::new(schema(found, patterns))))
-            .collect(),
+        properties,
         additional,
         closed: document.get("additionalProperties") == Some(&Value::Bool(false)),
         items,
@@ -44,6 +49,8 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
         junctors: junctors(document, patterns),
         identity: identity(document),
         patch: PatchStrategy::of(document),
+        atomic: text("x-kubernetes-map-type") == "atomic",
+        rules,
     }
 }
 

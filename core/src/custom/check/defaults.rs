@@ -34,7 +34,7 @@ fn one(schema: &Value, default: &Value, at: &Path<'_>, causes: &mut Vec<FieldCau
         let why = "must not have unknown fields";
         causes.push(FieldCause::invalid(field.clone(), default, why));
     }
-    let wrong = schema.validate_object(default, None);
+    let wrong = schema.validate_value(default);
     causes.extend(wrong.into_iter().map(|cause| FieldCause {
         field: match cause.field.as_str() {
             "" | "<nil>" => field.clone(),

@@ -1,6 +1,6 @@
 //! `schema.openAPIV3Schema`: structural, with defaults that fit, and nothing that is unsupported.
 
-use super::{complete, defaults, openapi, structural};
+use super::{complete, defaults, expressions, openapi, structural};
 use crate::custom::text;
 use crate::rejection::FieldCause;
 use crate::schema::{Format, PATTERNS_MAX, Path};
@@ -38,6 +38,14 @@ const ALLOWED_BESIDE_STATUS: [(&str, &str); 22] = [
 ];
 
 pub(super) fn check(root: &Value, status: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    let before = causes.len();
+    form(root, status, at, causes);
+    if causes.len() == before {
+        expressions::check(root, at, causes);
+    }
+}
+
+fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
     if status {
         beside_status(root, at, causes);
     }

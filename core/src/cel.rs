@@ -1,0 +1,125 @@
+//! The Common Expression Language, as Kubernetes has it: conditions of webhooks, rules of schemas.
+//! Expressions come from users, so everything about them is bounded: how long one is, how deep it
+//! nests, and how many steps it takes. What is not known here is refused when an expression is
+//! compiled. Source: the CEL specification, and `k8s.io/apiserver/pkg/cel`.
+
+#![expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a function takes values of some types and refuses those of all others"
+)]
+
+mod ast;
+mod authority;
+mod check;
+mod compare;
+mod eval;
+mod library;
+mod literal;
+mod macros;
+mod meter;
+mod names;
+mod operators;
+mod parse;
+mod quantity;
+mod signature;
+#[cfg(test)]
+mod tests;
+mod time;
+mod token;
+mod types;
+mod value;
+
+pub use authority::{Access, Authority};
+pub use meter::{Fault, Meter};
+pub use types::{Member, Record, Type};
+pub use value::{Text, Value};
+
+use check::Checker;
+use std::fmt;
+
+/// An expression may not be longer than this.
+pub const LENGTH_MAX: usize = 32 * 1024;
+/// An expression may not nest deeper than this: it is walked recursively.
+pub const DEPTH_MAX: usize = 64;
+
+/// Names that an expression may use, with their types.
+#[derive(Debug, Clone, Default)]
+pub struct Env<'s> {
+    /// Each with its type.
+    pub variables: Vec<(&'static str, Type<'s>)>,
+}
+
+/// An expression that can be evaluated.
+#[derive(Debug)]
+pub struct Program {
+    root: ast::Node,
+}
+
+/// Why a text is no expression of this environment, as `cel-go` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text}")]
+pub struct CompileError {
+    text: String,
+}
+
+impl CompileError {
+    fn new(source: &str, at: usize, why: impl fmt::Display) -> Self {
+        let before = source.get(..at).unwrap_or(source);
+        let line = before.matches('\n').count();
+        let column = before.rsplit('\n').next().unwrap_or_default();
+        let column = column.chars().count();
+        let shown = source.lines().nth(line).unwrap_or_default();
+        let text = format!(
+            "ERROR: <input>:{}:{}: {why}\n | {shown}\n | {}^",
+            line + 1,
+            column + 1,
+            ".".repeat(column)
+        );
+        Self { text }
+    }
+}
+
+impl Program {
+    /// Reads an expression, and finds out what it comes to.
+    pub fn compile<'s>(source: &str, env: &Env<'s>) -> Result<(Self, Type<'s>), CompileError> {
+        let mut root = parse::parse(source)?;
+        let mut checker = Checker {
+            source,
+            env,
+            scope: Vec::new(),
+        };
+        let found = checker.check(&mut root)?;
+        Ok((Self { root }, found))
+    }
+
+    /// The same, of an expression that says yes or no; the text is what upstream answers where it
+    /// does not.
+    pub fn condition(source: &str, env: &Env<'_>, otherwise: &str) -> Result<Self, String> {
+        let compiled = Self::compile(source, env);
+        let (program, found) = compiled.map_err(|error| format!("compilation failed: {error}"))?;
+        if found.is("bool") {
+            return Ok(program);
+        }
+        Err(otherwise.to_owned())
+    }
+
+    /// Whether the expression speaks of this variable.
+    pub fn names(&self, variable: &str) -> bool {
+        self.root.names(variable)
+    }
+
+    /// The value of the expression, where there is one.
+    pub fn evaluate<'a>(
+        &'a self,
+        variables: &[(&'static str, Value<'a>)],
+        meter: &mut Meter,
+    ) -> Result<Value<'a>, Fault> {
+        meter.begin();
+        let mut evaluation = eval::Evaluation {
+            variables,
+            scope: Vec::new(),
+            meter,
+        };
+        evaluation.value(&self.root)
+    }
+}

@@ -1,0 +1,119 @@
+//! Expressions as trees. The parser bounds their depth.
+
+use super::library::Native;
+use super::value::Value;
+use std::sync::Arc;
+
+/// An expression, and the byte at which an error in it is shown.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) at: usize,
+    pub(super) depth: usize,
+    pub(super) expr: Expr,
+}
+
+#[derive(Debug)]
+pub(super) enum Expr {
+    Literal(Value<'static>),
+    Variable(Arc<str>),
+    Select(Box<Select>),
+    Call(Call),
+    And(Vec<Node>),
+    Or(Vec<Node>),
+    Choice(Box<[Node; 3]>),
+    List(Vec<Entry>),
+    Map(Vec<(Node, Entry)>),
+    Loop(Box<Loop>),
+    /// `optMap` and `optFlatMap`.
+    Optional(Box<Optional>),
+}
+
+/// A value of a list or a map; an optional one is there only where it has a value.
+#[derive(Debug)]
+pub(super) struct Entry {
+    pub(super) optional: bool,
+    pub(super) value: Node,
+}
+
+#[derive(Debug)]
+pub(super) struct Select {
+    pub(super) operand: Node,
+    pub(super) field: Arc<str>,
+    /// `has(...)`.
+    pub(super) test: bool,
+    /// `a.?b`.
+    pub(super) optional: bool,
+    /// Written in backquotes.
+    pub(super) quoted: bool,
+}
+
+/// A call; the target of a member comes first.
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) name: Arc<str>,
+    pub(super) member: bool,
+    pub(super) arguments: Vec<Node>,
+    pub(super) native: Native,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loops {
+    All,
+    Exists,
+    ExistsOne,
+    Map,
+    Filter,
+}
+
+#[derive(Debug)]
+pub(super) struct Loop {
+    pub(super) kind: Loops,
+    pub(super) variable: Arc<str>,
+    pub(super) range: Node,
+    /// Of a `map` with three arguments.
+    pub(super) condition: Option<Node>,
+    pub(super) body: Node,
+}
+
+#[derive(Debug)]
+pub(super) struct Optional {
+    pub(super) variable: Arc<str>,
+    pub(super) target: Node,
+    pub(super) body: Node,
+    pub(super) flat: bool,
+}
+
+impl Expr {
+    /// The expressions directly inside.
+    pub(super) fn children(&self) -> Vec<&Node> {
+        match self {
+            Self::Literal(_) | Self::Variable(_) => Vec::new(),
+            Self::Select(select) => vec![&select.operand],
+            Self::Call(call) => call.arguments.iter().collect(),
+            Self::And(nodes) | Self::Or(nodes) => nodes.iter().collect(),
+            Self::Choice(nodes) => nodes.iter().collect(),
+            Self::List(entries) => entries.iter().map(|entry| &entry.value).collect(),
+            Self::Map(entries) => {
+                let both = entries.iter().map(|(key, entry)| [key, &entry.value]);
+                both.flatten().collect()
+            }
+            Self::Loop(found) => {
+                let mut nodes = vec![&found.range, &found.body];
+                nodes.extend(&found.condition);
+                nodes
+            }
+            Self::Optional(found) => vec![&found.target, &found.body],
+        }
+    }
+}
+
+impl Node {
+    /// Whether a variable of this name is spoken of anywhere.
+    pub(super) fn names(&self, variable: &str) -> bool {
+        if let Expr::Variable(name) = &self.expr {
+            return &**name == variable;
+        }
+        let children = self.expr.children();
+        children.into_iter().any(|child| child.names(variable))
+    }
+}

@@ -1,0 +1,156 @@
+//! `authorizer`: what an expression may ask about permissions. Paths of requests that name no
+//! resource, and selectors, are not known here. Source: upstream's `library/authz.go`.
+
+use super::library::Native;
+use super::meter::Fault;
+use super::value::Value;
+use std::fmt;
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// What an expression asks about.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Access {
+    /// Namespace and name of a service account; nothing where the one who writes is meant.
+    pub service_account: Option<(String, String)>,
+    /// Group of the resource.
+    pub group: String,
+    /// The resource.
+    pub resource: String,
+    /// The subresource.
+    pub subresource: String,
+    /// The namespace.
+    pub namespace: String,
+    /// The object.
+    pub name: String,
+    /// The verb.
+    pub verb: String,
+}
+
+/// Answers what expressions ask about permissions.
+pub trait Authority: fmt::Debug + Sync {
+    /// Nothing where it is allowed; else why not.
+    fn refusal(&self, access: &Access) -> Option<String>;
+}
+
+/// A question on its way; the answer, once there is a verb.
+#[derive(Debug, Clone)]
+pub struct Check<'a> {
+    authority: &'a dyn Authority,
+    access: Access,
+    decision: Option<std::result::Result<(), String>>,
+}
+
+/// What one asks costs. Source: upstream's `library/cost.go`.
+const ASKING: u64 = 350_000;
+
+impl<'a> Value<'a> {
+    /// The variable `authorizer`.
+    pub fn authorizer(authority: &'a dyn Authority) -> Self {
+        Self::Check(Arc::new(Check {
+            authority,
+            access: Access::default(),
+            decision: None,
+        }))
+    }
+}
+
+pub(super) fn functions() -> Vec<(&'static str, Native)> {
+    vec![
+        (
+            "authorizer.serviceAccount(string, string) authorizer",
+            |_, given| {
+                with(given, |access, texts| {
+                    access.service_account = texts.next().zip(texts.next());
+                })
+            },
+        ),
+        ("authorizer.group(string) groupCheck", |_, given| {
+            with(given, |access, texts| {
+                access.group = texts.next().unwrap_or_default();
+            })
+        }),
+        ("groupCheck.resource(string) resourceCheck", |_, given| {
+            with(given, |access, texts| {
+                access.resource = texts.next().unwrap_or_default();
+            })
+        }),
+        (
+            "resourceCheck.subresource(string) resourceCheck",
+            |_, given| {
+                with(given, |access, texts| {
+                    access.subresource = texts.next().unwrap_or_default();
+                })
+            },
+        ),
+        (
+            "resourceCheck.namespace(string) resourceCheck",
+            |_, given| {
+                with(given, |access, texts| {
+                    access.namespace = texts.next().unwrap_or_default();
+                })
+            },
+        ),
+        ("resourceCheck.name(string) resourceCheck", |_, given| {
+            with(given, |access, texts| {
+                access.name = texts.next().unwrap_or_default();
+            })
+        }),
+        ("resourceCheck.check(string) decision", |meter, given| {
+            meter.spend(ASKING)?;
+            check(given)
+        }),
+        ("decision.allowed() bool", |_, given| {
+            decision(given).map(|decision| Value::Bool(decision.is_ok()))
+        }),
+        ("decision.reason() string", |_, given| {
+            decision(given).map(|decision| Value::text(decision.err().unwrap_or_default()))
+        }),
+        ("decision.errored() bool", |_, given| {
+            decision(given).map(|_| Value::Bool(false))
+        }),
+        ("decision.error() string", |_, given| {
+            decision(given).map(|_| Value::text(""))
+        }),
+    ]
+}
+
+fn asked<'a, 'b>(given: &'b [Value<'a>]) -> Result<&'b Check<'a>> {
+    match given.first() {
+        Some(Value::Check(check)) => Ok(check),
+        _ => Err(Fault::no_overload()),
+    }
+}
+
+type Texts<'b> = dyn Iterator<Item = String> + 'b;
+
+fn with<'a>(given: &[Value<'a>], change: fn(&mut Access, &mut Texts<'_>)) -> Result<Value<'a>> {
+    let mut check = asked(given)?.clone();
+    let mut texts = given.iter().filter_map(|one| match one {
+        Value::Text(text) => Some(text.as_str().to_owned()),
+        _ => None,
+    });
+    change(&mut check.access, &mut texts);
+    Ok(Value::Check(Arc::new(check)))
+}
+
+fn check<'a>(given: &[Value<'a>]) -> Result<Value<'a>> {
+    let Value::Check(asked) = with(given, |access, texts| {
+        access.verb = texts.next().unwrap_or_default();
+    })?
+    else {
+        return Err(Fault::no_overload());
+    };
+    let refusal = asked.authority.refusal(&asked.access);
+    let decision = refusal.map_or(Ok(()), Err);
+    Ok(Value::Check(Arc::new(Check {
+        decision: Some(decision),
+        ..(*asked).clone()
+    })))
+}
+
+fn decision(given: &[Value<'_>]) -> Result<std::result::Result<(), String>> {
+    let decision = asked(given)?.decision.clone();
+    decision.ok_or_else(Fault::no_overload)
+}

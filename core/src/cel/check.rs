@@ -1,0 +1,352 @@
+//! What an expression comes to, found out before there are values: every name is known, every call
+//! has a function that takes what it is given.
+
+use super::ast::{Call, Entry, Expr, Loop, Loops, Node, Optional, Select};
+use super::signature::{self, Signature};
+use super::types::{Bindings, Type};
+use super::value::Value;
+use super::{CompileError, Env, library};
+use crate::schema::compile_pattern;
+use std::sync::Arc;
+
+/// Names of types that are values. Source: `cel-go`'s standard library.
+pub(super) const TYPES: [&str; 10] = [
+    "bool",
+    "bytes",
+    "double",
+    "int",
+    "list",
+    "map",
+    "null_type",
+    "string",
+    "type",
+    "uint",
+];
+
+pub(super) struct Checker<'a, 's> {
+    pub(super) source: &'a str,
+    pub(super) env: &'a Env<'s>,
+    /// Variables of loops, innermost last.
+    pub(super) scope: Vec<(Arc<str>, Type<'s>)>,
+}
+
+type Checked<'s> = Result<Type<'s>, CompileError>;
+
+impl<'s> Checker<'_, 's> {
+    fn error(&self, at: usize, why: impl std::fmt::Display) -> CompileError {
+        CompileError::new(self.source, at, why)
+    }
+
+    /// The type of an expression. Names and functions in it are resolved on the way.
+    pub(super) fn check(&mut self, node: &mut Node) -> Checked<'s> {
+        let at = node.at;
+        if let Some(name) = qualified(&node.expr) {
+            self.qualify(node, &name);
+        }
+        match &mut node.expr {
+            Expr::Literal(value) => Ok(match value.type_name() {
+                "null_type" => Type::NULL,
+                name => Type::Plain(name),
+            }),
+            Expr::Variable(name) => self.variable(at, name),
+            Expr::Select(select) => self.select(at, select),
+            Expr::Call(call) => self.call(at, call),
+            Expr::And(nodes) => self.junction(nodes, "_&&_"),
+            Expr::Or(nodes) => self.junction(nodes, "_||_"),
+            Expr::Choice(nodes) => self.choice(at, nodes),
+            Expr::List(entries) => self.list(entries),
+            Expr::Map(entries) => self.map(entries),
+            Expr::Loop(found) => self.looped(at, found),
+            Expr::Optional(found) => self.optional(at, found),
+        }
+    }
+
+    fn known(&self, name: &str) -> Option<Type<'s>> {
+        let mut scope = self.scope.iter().rev();
+        let local = scope
+            .find(|(one, _)| **one == *name)
+            .map(|(_, found)| found);
+        let mut variables = self.env.variables.iter();
+        let global = || {
+            let found = variables.find(|(one, _)| *one == name);
+            found.map(|(_, found)| found)
+        };
+        local.or_else(global).cloned()
+    }
+
+    fn variable(&self, at: usize, name: &str) -> Checked<'s> {
+        if let Some(found) = self.known(name) {
+            return Ok(found);
+        }
+        if TYPES.contains(&name) {
+            return Ok(Type::Plain("type"));
+        }
+        let why = format!("undeclared reference to '{name}' (in container '')");
+        Err(self.error(at, why))
+    }
+
+    /// `optional.of(...)` is a function of a namespace unless a variable has its name.
+    fn qualify(&self, node: &mut Node, (space, name): &(Arc<str>, Arc<str>)) {
+        let full: Arc<str> = format!("{space}.{name}").into();
+        if self.known(space).is_some() || signature::named(&full).is_empty() {
+            return;
+        }
+        if let Expr::Call(call) = &mut node.expr {
+            call.arguments.remove(0);
+            call.member = false;
+            call.name = full;
+        }
+    }
+
+    fn select(&mut self, at: usize, select: &mut Select) -> Checked<'s> {
+        let operand = self.check(&mut select.operand)?;
+        let (inner, wrapped) = match &operand {
+            Type::Optional(inner) => ((**inner).clone(), true),
+            other => (other.clone(), select.optional),
+        };
+        let found = self.member(at, select, &inner)?;
+        Ok(match (select.test, wrapped) {
+            (true, _) => Type::BOOL,
+            (false, true) => Type::Optional(Arc::new(found)),
+            (false, false) => found,
+        })
+    }
+
+    fn member(&self, at: usize, select: &mut Select, of: &Type<'s>) -> Checked<'s> {
+        match of {
+            Type::Dyn => Ok(Type::Dyn),
+            Type::Map(key, value) if key.is("string") || key.is_dyn() => Ok((**value).clone()),
+            Type::Object(_) | Type::Resource(_) | Type::Record(_) => {
+                let member = of.member(&select.field).filter(|_| !select.quoted);
+                let (name, found) = member
+                    .ok_or_else(|| self.error(at, format!("undefined field '{}'", select.field)))?;
+                select.field = name;
+                Ok(found)
+            }
+            other => {
+                let why = format!("type '{other}' does not support field selection");
+                Err(self.error(at, why))
+            }
+        }
+    }
+
+    fn call(&mut self, at: usize, call: &mut Call) -> Checked<'s> {
+        let mut given = Vec::with_capacity(call.arguments.len());
+        for argument in &mut call.arguments {
+            given.push(match &mut argument.expr {
+                Expr::List(entries) if &*call.name == "format" => self.mixed(entries)?,
+                _ => self.check(argument)?,
+            });
+        }
+        let known = signature::named(&call.name);
+        if known.is_empty() {
+            let why = format!("undeclared reference to '{}' (in container '')", call.name);
+            return Err(self.error(at, why));
+        }
+        let mut results: Vec<Type<'s>> = Vec::new();
+        for signature in known.iter().filter(|one| one.member == call.member) {
+            if let Some(result) = applied(signature, &given) {
+                call.native = signature.native;
+                results.push(result);
+            }
+        }
+        match results.as_slice() {
+            [] => Err(self.error(at, mismatch(call, &given))),
+            [one] => self.patterns(call).map(|()| one.clone()),
+            [first, rest @ ..] => {
+                let same = rest.iter().all(|one| one.to_string() == first.to_string());
+                self.patterns(call)?;
+                Ok(if same { first.clone() } else { Type::Dyn })
+            }
+        }
+    }
+
+    /// Patterns that are written out are compiled once, and refused here where they cannot be.
+    fn patterns(&self, call: &mut Call) -> Result<(), CompileError> {
+        if !library::PATTERNS.contains(&&*call.name) {
+            return Ok(());
+        }
+        let Some(node) = call.arguments.get_mut(1) else {
+            return Ok(());
+        };
+        let Expr::Literal(Value::Text(text)) = &node.expr else {
+            return Ok(());
+        };
+        let compiled = compile_pattern(text.as_str()).map_err(|why| self.error(node.at, why))?;
+        node.expr = Expr::Literal(Value::Pattern(Arc::new(compiled)));
+        Ok(())
+    }
+
+    fn junction(&mut self, nodes: &mut [Node], operator: &str) -> Checked<'s> {
+        for node in nodes {
+            let found = self.check(node)?;
+            if !found.is("bool") && !found.is_dyn() {
+                let why = format!("expected type 'bool' but found '{found}' in '{operator}'");
+                return Err(self.error(node.at, why));
+            }
+        }
+        Ok(Type::BOOL)
+    }
+
+    fn choice(&mut self, at: usize, nodes: &mut [Node; 3]) -> Checked<'s> {
+        let [condition, then, otherwise] = nodes;
+        let found = self.check(condition)?;
+        let (then, otherwise) = (self.check(then)?, self.check(otherwise)?);
+        let joined = join(&then, &otherwise).filter(|_| found.is("bool") || found.is_dyn());
+        joined.ok_or_else(|| {
+            let why = format!(
+                "found no matching overload for '_?_:_' applied to '({found}, {then}, {otherwise})'"
+            );
+            self.error(at, why)
+        })
+    }
+
+    fn entry(&mut self, entry: &mut Entry) -> Checked<'s> {
+        let found = self.check(&mut entry.value)?;
+        match (entry.optional, found) {
+            (false, found) => Ok(found),
+            (true, Type::Optional(inner)) => Ok((*inner).clone()),
+            (true, Type::Dyn) => Ok(Type::Dyn),
+            (true, found) => {
+                let why = format!("expected type 'optional_type(dyn)' but found '{found}'");
+                Err(self.error(entry.value.at, why))
+            }
+        }
+    }
+
+    fn joined(&self, at: usize, so_far: Option<Type<'s>>, found: Type<'s>) -> Checked<'s> {
+        let Some(so_far) = so_far else {
+            return Ok(found);
+        };
+        join(&so_far, &found)
+            .ok_or_else(|| self.error(at, format!("expected type '{so_far}' but found '{found}'")))
+    }
+
+    fn list(&mut self, entries: &mut [Entry]) -> Checked<'s> {
+        let mut items = None;
+        for entry in entries {
+            let found = self.entry(entry)?;
+            items = Some(self.joined(entry.value.at, items, found)?);
+        }
+        Ok(Type::List(Arc::new(items.unwrap_or(Type::Dyn))))
+    }
+
+    /// What `format` takes need not be alike.
+    fn mixed(&mut self, entries: &mut [Entry]) -> Checked<'s> {
+        for entry in entries {
+            self.entry(entry)?;
+        }
+        Ok(Type::List(Arc::new(Type::Dyn)))
+    }
+
+    fn map(&mut self, entries: &mut [(Node, Entry)]) -> Checked<'s> {
+        let (mut keys, mut values) = (None, None);
+        for (key, entry) in entries {
+            let found = self.check(key)?;
+            keys = Some(self.joined(key.at, keys, found)?);
+            let found = self.entry(entry)?;
+            values = Some(self.joined(entry.value.at, values, found)?);
+        }
+        let or_any = |found: Option<Type<'s>>| Arc::new(found.unwrap_or(Type::Dyn));
+        Ok(Type::Map(or_any(keys), or_any(values)))
+    }
+
+    fn looped(&mut self, at: usize, found: &mut Loop) -> Checked<'s> {
+        let range = self.check(&mut found.range)?;
+        let items = match &range {
+            Type::List(items) => (**items).clone(),
+            Type::Map(key, _) => (**key).clone(),
+            Type::Dyn => Type::Dyn,
+            other => {
+                let why = format!(
+                    "expression of type '{other}' cannot be range of a comprehension (must be list, \
+                     map, or dynamic)"
+                );
+                return Err(self.error(found.range.at, why));
+            }
+        };
+        self.scope
+            .push((Arc::clone(&found.variable), items.clone()));
+        let condition = found.condition.as_mut().map(|node| self.check(node));
+        let condition = condition.transpose()?;
+        let body = self.check(&mut found.body)?;
+        self.scope.pop();
+        let decides = if found.kind == Loops::Map {
+            condition.unwrap_or(Type::BOOL)
+        } else {
+            body.clone()
+        };
+        if !decides.is("bool") && !decides.is_dyn() {
+            let why = format!("expected type 'bool' but found '{decides}'");
+            return Err(self.error(at, why));
+        }
+        Ok(match found.kind {
+            Loops::All | Loops::Exists | Loops::ExistsOne => Type::BOOL,
+            Loops::Map => Type::List(Arc::new(body)),
+            Loops::Filter => Type::List(Arc::new(items)),
+        })
+    }
+
+    fn optional(&mut self, at: usize, found: &mut Optional) -> Checked<'s> {
+        let target = match self.check(&mut found.target)? {
+            Type::Optional(inner) => (*inner).clone(),
+            Type::Dyn => Type::Dyn,
+            other => {
+                let why = format!("expected type 'optional_type(dyn)' but found '{other}'");
+                return Err(self.error(at, why));
+            }
+        };
+        self.scope.push((Arc::clone(&found.variable), target));
+        let body = self.check(&mut found.body)?;
+        self.scope.pop();
+        Ok(match (found.flat, body) {
+            (true, body @ (Type::Optional(_) | Type::Dyn)) => body,
+            (true, other) => {
+                let why = format!("expected type 'optional_type(dyn)' but found '{other}'");
+                return Err(self.error(at, why));
+            }
+            (false, body) => Type::Optional(Arc::new(body)),
+        })
+    }
+}
+
+/// The namespace and the function, where a call may be one of a namespace.
+fn qualified(expr: &Expr) -> Option<(Arc<str>, Arc<str>)> {
+    let Expr::Call(call) = expr else { return None };
+    match call.arguments.first().map(|node| &node.expr) {
+        Some(Expr::Variable(space)) if call.member => {
+            Some((Arc::clone(space), Arc::clone(&call.name)))
+        }
+        _ => None,
+    }
+}
+
+fn applied<'s>(signature: &Signature, given: &[Type<'s>]) -> Option<Type<'s>> {
+    let mut bindings = Bindings::default();
+    let mut both = signature.parameters.iter().zip(given);
+    let same_length = signature.parameters.len() == given.len();
+    let fits = same_length && both.all(|(wanted, given)| bindings.accept(wanted, given));
+    fits.then(|| bindings.resolve(&signature.result))
+}
+
+/// The type of both, if they have one.
+fn join<'s>(one: &Type<'s>, other: &Type<'s>) -> Option<Type<'s>> {
+    let variable = Type::Variable(b'A');
+    let mut bindings = Bindings::default();
+    let fits = bindings.accept(&variable, one) && bindings.accept(&variable, other);
+    match (fits, one.is_dyn() || other.is_dyn()) {
+        (false, _) => None,
+        (true, true) => Some(Type::Dyn),
+        (true, false) => Some(bindings.resolve(&variable)),
+    }
+}
+
+fn mismatch(call: &Call, given: &[Type<'_>]) -> String {
+    let written: Vec<String> = given.iter().map(ToString::to_string).collect();
+    let applied = match written.split_first() {
+        Some((target, rest)) if call.member => format!("{target}.({})", rest.join(", ")),
+        _ => format!("({})", written.join(", ")),
+    };
+    let name = &call.name;
+    format!("found no matching overload for '{name}' applied to '{applied}'")
+}

@@ -1,0 +1,228 @@
+//! Evaluation: one walk over the tree, each step paid for.
+
+use super::ast::{Entry, Expr, Loop, Loops, Node, Optional, Select};
+use super::compare;
+use super::library::lists;
+use super::meter::{Fault, Meter};
+use super::value::Value;
+use std::sync::Arc;
+
+pub(super) struct Evaluation<'a, 'b> {
+    pub(super) variables: &'b [(&'static str, Value<'a>)],
+    /// Variables of loops, innermost last.
+    pub(super) scope: Vec<(&'a str, Value<'a>)>,
+    pub(super) meter: &'b mut Meter,
+}
+
+type Evaluated<'a> = Result<Value<'a>, Fault>;
+
+impl<'a> Evaluation<'a, '_> {
+    pub(super) fn value(&mut self, node: &'a Node) -> Evaluated<'a> {
+        self.meter.spend(1)?;
+        match &node.expr {
+            Expr::Literal(value) => Ok(value.borrowed()),
+            Expr::Variable(name) => self.variable(name),
+            Expr::Select(select) => self.select(select),
+            Expr::Call(call) => {
+                let mut arguments = Vec::with_capacity(call.arguments.len());
+                for argument in &call.arguments {
+                    arguments.push(self.value(argument)?);
+                }
+                (call.native)(self.meter, &arguments)
+            }
+            Expr::And(nodes) => self.settled(nodes.iter(), false),
+            Expr::Or(nodes) => self.settled(nodes.iter(), true),
+            Expr::Choice(nodes) => {
+                let [condition, then, otherwise] = &**nodes;
+                if self.flag(condition)? {
+                    self.value(then)
+                } else {
+                    self.value(otherwise)
+                }
+            }
+            Expr::List(entries) => self.list(entries),
+            Expr::Map(entries) => self.map(entries),
+            Expr::Loop(found) => self.looped(found),
+            Expr::Optional(found) => self.optional(found),
+        }
+    }
+
+    fn variable(&self, name: &str) -> Evaluated<'a> {
+        let mut scope = self.scope.iter().rev();
+        if let Some((_, value)) = scope.find(|(one, _)| *one == name) {
+            return Ok(value.clone());
+        }
+        let mut variables = self.variables.iter();
+        if let Some((_, value)) = variables.find(|(one, _)| *one == name) {
+            return Ok(value.clone());
+        }
+        let found = super::check::TYPES.into_iter().find(|one| *one == name);
+        let missing = || Fault::failed(format!("no such attribute(s): {name}"));
+        found.map(Value::Type).ok_or_else(missing)
+    }
+
+    fn flag(&mut self, node: &'a Node) -> Result<bool, Fault> {
+        match self.value(node)? {
+            Value::Bool(flag) => Ok(flag),
+            _ => Err(Fault::no_overload()),
+        }
+    }
+
+    /// What settles a junction settles it whatever goes wrong elsewhere.
+    fn settled(&mut self, nodes: impl Iterator<Item = &'a Node>, settles: bool) -> Evaluated<'a> {
+        let mut wrong = None;
+        for node in nodes {
+            match self.flag(node) {
+                Ok(flag) if flag == settles => return Ok(Value::Bool(settles)),
+                Ok(_) => {}
+                Err(Fault::Exhausted) => return Err(Fault::Exhausted),
+                Err(fault) => wrong = wrong.or(Some(fault)),
+            }
+        }
+        wrong.map_or(Ok(Value::Bool(!settles)), Err)
+    }
+
+    fn select(&mut self, select: &'a Select) -> Evaluated<'a> {
+        let operand = self.value(&select.operand)?;
+        let (operand, wrapped) = match operand {
+            Value::Optional(None) if select.test => return Ok(Value::Bool(false)),
+            Value::Optional(None) => return Ok(Value::Optional(None)),
+            Value::Optional(Some(inner)) => ((*inner).clone(), true),
+            other => (other, select.optional),
+        };
+        let found = self.member(&operand, &select.field)?;
+        if select.test {
+            return Ok(Value::Bool(found.is_some()));
+        }
+        match (found, wrapped) {
+            (found, true) => Ok(Value::Optional(found.map(Arc::new))),
+            (Some(found), false) => Ok(found),
+            (None, false) => Err(Fault::failed(format!("no such key: {}", select.field))),
+        }
+    }
+
+    fn member(&mut self, of: &Value<'a>, name: &str) -> Result<Option<Value<'a>>, Fault> {
+        match of {
+            Value::Object(..) => Ok(of.member(name)),
+            Value::Map(_) => compare::find(self.meter, of, &Value::text(name)),
+            _ => Err(Fault::no_overload()),
+        }
+    }
+
+    /// The value of an entry, unless it is an optional one that has none.
+    fn entry(&mut self, entry: &'a Entry) -> Result<Option<Value<'a>>, Fault> {
+        let value = self.value(&entry.value)?;
+        match (entry.optional, value) {
+            (false, value) => Ok(Some(value)),
+            (true, Value::Optional(value)) => Ok(value.map(|value| (*value).clone())),
+            (true, _) => Err(Fault::no_overload()),
+        }
+    }
+
+    fn list(&mut self, entries: &'a [Entry]) -> Evaluated<'a> {
+        let mut items = Vec::with_capacity(entries.len());
+        for entry in entries {
+            items.extend(self.entry(entry)?);
+        }
+        Ok(Value::list(items))
+    }
+
+    fn map(&mut self, entries: &'a [(Node, Entry)]) -> Evaluated<'a> {
+        let mut made: Vec<(Value<'a>, Value<'a>)> = Vec::with_capacity(entries.len());
+        for (key, entry) in entries {
+            let key = self.value(key)?;
+            for (known, _) in &made {
+                if compare::equal(self.meter, known, &key)? {
+                    return Err(Fault::failed("Failed with repeated key"));
+                }
+            }
+            if let Some(value) = self.entry(entry)? {
+                made.push((key, value));
+            }
+        }
+        Ok(Value::Map(Arc::new(made)))
+    }
+
+    fn looped(&mut self, found: &'a Loop) -> Evaluated<'a> {
+        let range = self.value(&found.range)?;
+        let items = lists::items(self.meter, &range)?;
+        match found.kind {
+            Loops::All => self.quantified(found, items, false),
+            Loops::Exists => self.quantified(found, items, true),
+            Loops::ExistsOne => {
+                let kept = self.kept(found, items)?;
+                Ok(Value::Bool(kept.len() == 1))
+            }
+            Loops::Filter => Ok(Value::list(self.kept(found, items)?)),
+            Loops::Map => self.mapped(found, items),
+        }
+    }
+
+    fn with<T>(
+        &mut self,
+        variable: &'a str,
+        value: Value<'a>,
+        call: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.scope.push((variable, value));
+        let found = call(self);
+        self.scope.pop();
+        found
+    }
+
+    fn quantified(
+        &mut self,
+        found: &'a Loop,
+        items: Vec<Value<'a>>,
+        settles: bool,
+    ) -> Evaluated<'a> {
+        let mut wrong = None;
+        for item in items {
+            match self.with(&found.variable, item, |one| one.flag(&found.body)) {
+                Ok(flag) if flag == settles => return Ok(Value::Bool(settles)),
+                Ok(_) => {}
+                Err(Fault::Exhausted) => return Err(Fault::Exhausted),
+                Err(fault) => wrong = wrong.or(Some(fault)),
+            }
+        }
+        wrong.map_or(Ok(Value::Bool(!settles)), Err)
+    }
+
+    fn kept(&mut self, found: &'a Loop, items: Vec<Value<'a>>) -> Result<Vec<Value<'a>>, Fault> {
+        let mut kept = Vec::new();
+        for item in items {
+            if self.with(&found.variable, item.clone(), |one| one.flag(&found.body))? {
+                kept.push(item);
+            }
+        }
+        Ok(kept)
+    }
+
+    fn mapped(&mut self, found: &'a Loop, items: Vec<Value<'a>>) -> Evaluated<'a> {
+        let mut made = Vec::with_capacity(items.len());
+        for item in items {
+            let value = self.with(&found.variable, item, |one| match &found.condition {
+                Some(condition) if !one.flag(condition)? => Ok(None),
+                _ => one.value(&found.body).map(Some),
+            })?;
+            made.extend(value);
+        }
+        Ok(Value::list(made))
+    }
+
+    fn optional(&mut self, found: &'a Optional) -> Evaluated<'a> {
+        let Value::Optional(target) = self.value(&found.target)? else {
+            return Err(Fault::no_overload());
+        };
+        let Some(target) = target else {
+            return Ok(Value::Optional(None));
+        };
+        let target = (*target).clone();
+        let value = self.with(&found.variable, target, |one| one.value(&found.body))?;
+        match (found.flat, value) {
+            (false, value) => Ok(Value::some(value)),
+            (true, value @ Value::Optional(_)) => Ok(value),
+            (true, _) => Err(Fault::no_overload()),
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! From one type to another, and what a value says about itself.
+
+use super::super::meter::{Fault, Meter};
+use super::super::time;
+use super::super::value::Value;
+use super::Native;
+use base64::prelude::{BASE64_STANDARD, Engine};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+pub(super) fn functions() -> Vec<(&'static str, Native)> {
+    vec![
+        (
+            "size(string) int
+            size(bytes) int
+            size(list(A)) int
+            size(map(A, B)) int
+            string.size() int
+            bytes.size() int
+            list(A).size() int
+            map(A, B).size() int",
+            size,
+        ),
+        ("type(A) type", |_, given| match given {
+            [value] => Ok(Value::Type(value.type_name())),
+            _ => Err(Fault::no_overload()),
+        }),
+        ("dyn(A) dyn", |_, given| match given {
+            [value] => Ok(value.clone()),
+            _ => Err(Fault::no_overload()),
+        }),
+        (
+            "int(int) int
+            int(uint) int
+            int(double) int
+            int(string) int
+            int(timestamp) int",
+            int,
+        ),
+        (
+            "uint(uint) uint\nuint(int) uint\nuint(double) uint\nuint(string) uint",
+            uint,
+        ),
+        (
+            "double(double) double
+            double(int) double
+            double(uint) double
+            double(string) double",
+            double,
+        ),
+        (
+            "string(string) string
+            string(int) string
+            string(uint) string
+            string(double) string
+            string(bool) string
+            string(bytes) string
+            string(timestamp) string
+            string(duration) string",
+            |meter, given| match given {
+                [value] => written(meter, value).map(Value::text),
+                _ => Err(Fault::no_overload()),
+            },
+        ),
+        ("bool(bool) bool\nbool(string) bool", bool),
+        ("bytes(bytes) bytes\nbytes(string) bytes", bytes),
+    ]
+}
+
+/// Bytes as texts.
+pub(super) fn encoders() -> Vec<(&'static str, Native)> {
+    vec![
+        ("base64.encode(bytes) string", |meter, given| match given {
+            [Value::Bytes(bytes)] => {
+                meter.text(bytes.len())?;
+                Ok(Value::text(BASE64_STANDARD.encode(bytes)))
+            }
+            _ => Err(Fault::no_overload()),
+        }),
+        ("base64.decode(string) bytes", |meter, given| match given {
+            [Value::Text(text)] => {
+                meter.text(text.as_str().len())?;
+                let bytes = BASE64_STANDARD.decode(text.as_str());
+                let bytes = bytes.map_err(|why| Fault::failed(why.to_string()))?;
+                Ok(Value::Bytes(bytes.into()))
+            }
+            _ => Err(Fault::no_overload()),
+        }),
+    ]
+}
+
+fn size<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+    let [value] = given else {
+        return Err(Fault::no_overload());
+    };
+    let size = match value {
+        Value::Text(text) => {
+            meter.text(text.as_str().len())?;
+            text.as_str().chars().count()
+        }
+        Value::Bytes(bytes) => bytes.len(),
+        other => other.length().ok_or_else(Fault::no_overload)?,
+    };
+    Ok(Value::Int(i64::try_from(size).unwrap_or(i64::MAX)))
+}
+
+fn range() -> Fault {
+    Fault::failed("integer overflow")
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the bounds are looked at first"
+)]
+fn truncated(number: f64) -> Option<i64> {
+    const BOUND: f64 = 9_223_372_036_854_775_808.0;
+    (number > -BOUND && number < BOUND).then_some(number as i64)
+}
+
+fn int<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+    let number = match given {
+        [Value::Int(number)] => *number,
+        [Value::Uint(number)] => i64::try_from(*number).map_err(|_| range())?,
+        [Value::Double(number)] => truncated(*number).ok_or_else(range)?,
+        [Value::Text(text)] => {
+            meter.text(text.as_str().len())?;
+            let number = text.as_str().parse();
+            number.map_err(|_| Fault::failed("type conversion error from 'string' to 'int'"))?
+        }
+        [Value::Timestamp(moment)] => moment.timestamp(),
+        _ => return Err(Fault::no_overload()),
+    };
+    Ok(Value::Int(number))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the bounds are looked at first"
+)]
+fn uint<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+    const BOUND: f64 = 18_446_744_073_709_551_616.0;
+    let number = match given {
+        [Value::Uint(number)] => *number,
+        [Value::Int(number)] => u64::try_from(*number).map_err(|_| range())?,
+        [Value::Double(number)] if *number >= 0.0 && *number < BOUND => *number as u64,
+        [Value::Double(_)] => return Err(range()),
+        [Value::Text(text)] => {
+            meter.text(text.as_str().len())?;
+            let number = text.as_str().parse();
+            number.map_err(|_| Fault::failed("type conversion error from 'string' to 'uint'"))?
+        }
+        _ => return Err(Fault::no_overload()),
+    };
+    Ok(Value::Uint(number))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "as CEL converts")]
+fn double<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+    let number = match given {
+        [Value::Double(number)] => *number,
+        [Value::Int(number)] => *number as f64,
+        [Value::Uint(number)] => *number as f64,
+        [Value::Text(text)] => {
+            meter.text(text.as_str().len())?;
+            let number = text.as_str().parse();
+            number.map_err(|_| Fault::failed("type conversion error from 'string' to 'double'"))?
+        }
+        _ => return Err(Fault::no_overload()),
+    };
+    Ok(Value::Double(number))
+}
+
+/// A value as a text.
+pub(super) fn written(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
+    Ok(match value {
+        Value::Text(text) => {
+            meter.text(text.as_str().len())?;
+            text.as_str().to_owned()
+        }
+        Value::Int(number) => number.to_string(),
+        Value::Uint(number) => number.to_string(),
+        Value::Double(number) => number.to_string(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Timestamp(moment) => time::moment(moment),
+        Value::Duration(span) => time::seconds(*span),
+        Value::Bytes(bytes) => {
+            meter.text(bytes.len())?;
+            let text = String::from_utf8(bytes.to_vec());
+            text.map_err(|_| Fault::failed("invalid UTF-8 in bytes, cannot convert to string"))?
+        }
+        _ => return Err(Fault::no_overload()),
+    })
+}
+
+fn bool<'a>(_: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+    let text = match given {
+        [Value::Bool(flag)] => return Ok(Value::Bool(*flag)),
+        [Value::Text(text)] => text.as_str(),
+        _ => return Err(Fault::no_overload()),
+    };
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
+        _ => Err(Fault::failed(
+            "type conversion error from 'string' to 'bool'",
+        )),
+    }
+}
+
+fn bytes<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+    match given {
+        [Value::Bytes(bytes)] => Ok(Value::Bytes(bytes.clone())),
+        [Value::Text(text)] => {
+            meter.text(text.as_str().len())?;
+            Ok(Value::Bytes(text.as_str().as_bytes().into()))
+        }
+        _ => Err(Fault::no_overload()),
+    }
+}

@@ -1,0 +1,222 @@
+//! Lists. Source: `k8s.io/apiserver/pkg/cel/library/lists.go`, and the sets of `cel-go`.
+
+use super::super::compare;
+use super::super::meter::{Fault, Meter};
+use super::super::operators;
+use super::super::value::Value;
+use super::Native;
+use crate::schema::Identity;
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+type Result<T> = std::result::Result<T, Fault>;
+
+const SORTED: &str = "
+list(int).isSorted() bool
+list(uint).isSorted() bool
+list(double).isSorted() bool
+list(bool).isSorted() bool
+list(string).isSorted() bool
+list(bytes).isSorted() bool
+list(duration).isSorted() bool
+list(timestamp).isSorted() bool";
+const LEAST: &str = "
+list(int).min() int
+list(uint).min() uint
+list(double).min() double
+list(bool).min() bool
+list(string).min() string
+list(bytes).min() bytes
+list(duration).min() duration
+list(timestamp).min() timestamp";
+const MOST: &str = "
+list(int).max() int
+list(uint).max() uint
+list(double).max() double
+list(bool).max() bool
+list(string).max() string
+list(bytes).max() bytes
+list(duration).max() duration
+list(timestamp).max() timestamp";
+
+pub(super) fn functions() -> Vec<(&'static str, Native)> {
+    vec![
+        (SORTED, is_sorted),
+        (
+            "list(int).sum() int
+            list(uint).sum() uint
+            list(double).sum() double
+            list(duration).sum() duration",
+            sum,
+        ),
+        (LEAST, |meter, given| {
+            extreme(meter, given, "min", Ordering::is_lt)
+        }),
+        (MOST, |meter, given| {
+            extreme(meter, given, "max", Ordering::is_gt)
+        }),
+        (
+            "sets.contains(list(A), list(A)) bool",
+            |meter, given| match given {
+                [one, other] => {
+                    let held = held(meter, other, one)?;
+                    Ok(Value::Bool(held.iter().all(|held| *held)))
+                }
+                _ => Err(Fault::no_overload()),
+            },
+        ),
+        (
+            "sets.intersects(list(A), list(A)) bool",
+            |meter, given| match given {
+                [one, other] => {
+                    let held = held(meter, one, other)?;
+                    Ok(Value::Bool(held.iter().any(|held| *held)))
+                }
+                _ => Err(Fault::no_overload()),
+            },
+        ),
+        (
+            "sets.equivalent(list(A), list(A)) bool",
+            |meter, given| match given {
+                [one, other] => {
+                    let mut held = held(meter, one, other)?;
+                    held.extend(self::held(meter, other, one)?);
+                    Ok(Value::Bool(held.iter().all(|held| *held)))
+                }
+                _ => Err(Fault::no_overload()),
+            },
+        ),
+    ]
+}
+
+/// What a loop goes over.
+pub(in crate::cel) fn items<'a>(meter: &mut Meter, value: &Value<'a>) -> Result<Vec<Value<'a>>> {
+    let length = value.length().ok_or_else(Fault::no_overload)?;
+    meter.spend(length as u64)?;
+    Ok(value.items().unwrap_or_default())
+}
+
+/// One list behind the other; sets and maps of a schema take the items of the other in.
+pub(in crate::cel) fn joined<'a>(
+    meter: &mut Meter,
+    one: &Value<'a>,
+    other: &Value<'a>,
+) -> Result<Value<'a>> {
+    if one.type_name() != "list" || other.type_name() != "list" {
+        return Err(Fault::no_overload());
+    }
+    let mut made = items(meter, one)?;
+    let identity = one.schema().map(|schema| &schema.identity);
+    for item in items(meter, other)? {
+        let at = match identity {
+            None | Some(Identity::Atomic) => None,
+            Some(Identity::Set) => place(meter, &made, &item, &[])?,
+            Some(Identity::Map(keys)) => place(meter, &made, &item, keys)?,
+        };
+        match at.and_then(|at| made.get_mut(at)) {
+            Some(known) => *known = item,
+            None => made.push(item),
+        }
+    }
+    Ok(Value::list(made))
+}
+
+/// Where the same item stands: one with the same keys, or an equal one.
+fn place(
+    meter: &mut Meter,
+    made: &[Value<'_>],
+    item: &Value<'_>,
+    keys: &[Arc<str>],
+) -> Result<Option<usize>> {
+    for (at, known) in made.iter().enumerate() {
+        let mut same = !keys.is_empty() || compare::equal(meter, known, item)?;
+        for key in keys {
+            let pair = known.member(key).zip(item.member(key));
+            let agrees = pair.map(|(one, other)| compare::equal(meter, &one, &other));
+            same = same && agrees.transpose()?.unwrap_or(true);
+        }
+        if same {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}
+
+fn held(meter: &mut Meter, items: &Value<'_>, holder: &Value<'_>) -> Result<Vec<bool>> {
+    let mut held = Vec::new();
+    for item in self::items(meter, items)? {
+        held.push(compare::contains(meter, holder, &item)?);
+    }
+    Ok(held)
+}
+
+fn order(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering> {
+    compare::order(one, other).ok_or_else(Fault::no_overload)
+}
+
+fn is_sorted<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+    let [list] = given else {
+        return Err(Fault::no_overload());
+    };
+    let items = items(meter, list)?;
+    for (one, next) in items.iter().zip(items.iter().skip(1)) {
+        if order(one, next)?.is_gt() {
+            return Ok(Value::Bool(false));
+        }
+    }
+    Ok(Value::Bool(true))
+}
+
+fn sum<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+    let [list] = given else {
+        return Err(Fault::no_overload());
+    };
+    let mut items = items(meter, list)?.into_iter();
+    let Some(mut sum) = items.next() else {
+        return Ok(Value::Int(0));
+    };
+    for item in items {
+        sum = operators::add(meter, &[sum, item])?;
+    }
+    Ok(sum)
+}
+
+fn extreme<'a>(
+    meter: &mut Meter,
+    given: &[Value<'a>],
+    name: &str,
+    better: fn(Ordering) -> bool,
+) -> Result<Value<'a>> {
+    let [list] = given else {
+        return Err(Fault::no_overload());
+    };
+    let mut items = items(meter, list)?.into_iter();
+    let empty = || Fault::failed(format!("{name} called on empty list"));
+    let mut best = items.next().ok_or_else(empty)?;
+    for item in items {
+        if better(order(&item, &best)?) {
+            best = item;
+        }
+    }
+    Ok(best)
+}
+
+/// Where an item stands: the first, or the last.
+pub(super) fn index_of<'a>(
+    meter: &mut Meter,
+    list: &Value<'a>,
+    wanted: &Value<'a>,
+    last: bool,
+) -> Result<Value<'a>> {
+    let items = items(meter, list)?;
+    let mut found = -1;
+    for (index, item) in items.iter().enumerate() {
+        if compare::equal(meter, item, wanted)? {
+            found = i64::try_from(index).unwrap_or(i64::MAX);
+            if !last {
+                break;
+            }
+        }
+    }
+    Ok(Value::Int(found))
+}

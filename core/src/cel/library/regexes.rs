@@ -1,0 +1,67 @@
+//! Regular expressions. Source: `k8s.io/apiserver/pkg/cel/library/regex.go`.
+
+use super::super::meter::{Fault, Meter};
+use super::super::value::Value;
+use super::Native;
+use crate::schema::compile_pattern;
+use regex::Regex;
+use std::sync::Arc;
+
+/// What it costs to read a pattern that the expression made.
+const READING: u64 = 20_000;
+
+type Result<T> = std::result::Result<T, Fault>;
+
+pub(super) fn functions() -> Vec<(&'static str, Native)> {
+    vec![
+        (
+            "string.matches(string) bool\nmatches(string, string) bool",
+            |meter, given| {
+                let (text, pattern) = both(meter, given)?;
+                Ok(Value::Bool(pattern.is_match(text)))
+            },
+        ),
+        ("string.find(string) string", |meter, given| {
+            let (text, pattern) = both(meter, given)?;
+            let found = pattern.find(text).map_or("", |found| found.as_str());
+            Ok(Value::text(found))
+        }),
+        (
+            "string.findAll(string) list(string)\nstring.findAll(string, int) list(string)",
+            |meter, given| {
+                let limit = match given.get(2) {
+                    None => usize::MAX,
+                    Some(Value::Int(limit)) => usize::try_from(*limit).unwrap_or(usize::MAX),
+                    Some(_) => return Err(Fault::no_overload()),
+                };
+                let (text, pattern) = both(meter, given)?;
+                let mut found = Vec::new();
+                for one in pattern.find_iter(text).take(limit) {
+                    meter.spend(1)?;
+                    found.push(Value::text(one.as_str()));
+                }
+                Ok(Value::list(found))
+            },
+        ),
+    ]
+}
+
+fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<Regex>)> {
+    let [Value::Text(text), pattern, ..] = given else {
+        return Err(Fault::no_overload());
+    };
+    let text = text.as_str();
+    let pattern = match pattern {
+        Value::Pattern(pattern) => Arc::clone(pattern),
+        Value::Text(pattern) => {
+            meter.spend(READING)?;
+            Arc::new(compile_pattern(pattern.as_str()).map_err(Fault::Failed)?)
+        }
+        _ => return Err(Fault::no_overload()),
+    };
+    meter.text(
+        text.len()
+            .saturating_mul(pattern.as_str().len().div_ceil(8)),
+    )?;
+    Ok((text, pattern))
+}

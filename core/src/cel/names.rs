@@ -1,0 +1,85 @@
+//! Names of properties that are no names of the language. Source: upstream's `Escape`.
+
+const PARTS: [(&str, &str); 4] = [
+    ("__underscores__", "__"),
+    ("__dot__", "."),
+    ("__dash__", "-"),
+    ("__slash__", "/"),
+];
+const WORDS: [&str; 21] = [
+    "true",
+    "false",
+    "null",
+    "in",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "let",
+    "loop",
+    "package",
+    "namespace",
+    "return",
+    "var",
+    "void",
+    "while",
+];
+
+/// The property that an expression calls so; nothing where no property is called so.
+pub(super) fn unescape(name: &str) -> Option<String> {
+    let word = name
+        .strip_prefix("__")
+        .and_then(|one| one.strip_suffix("__"));
+    if let Some(word) = word.filter(|word| WORDS.contains(word)) {
+        return Some(word.to_owned());
+    }
+    let mut made = String::with_capacity(name.len());
+    let mut rest = name;
+    while !rest.is_empty() {
+        let escaped = PARTS.iter().find(|(escaped, _)| rest.starts_with(escaped));
+        let taken = match escaped {
+            Some((escaped, plain)) => {
+                made.push_str(plain);
+                escaped.len()
+            }
+            None if rest.starts_with("__") => return None,
+            None => {
+                let one = rest.chars().next()?;
+                made.push(one);
+                one.len_utf8()
+            }
+        };
+        rest = rest.get(taken..)?;
+    }
+    let starts = made.starts_with(|one: char| one.is_ascii_alphabetic() || one == '_');
+    (starts && !WORDS.contains(&made.as_str())).then_some(made)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_escaped_as_kubernetes_escapes_them() {
+        for (written, meant) in [
+            ("a", Some("a")),
+            ("a_b", Some("a_b")),
+            ("__namespace__", Some("namespace")),
+            ("namespace", None),
+            ("a__dash__b", Some("a-b")),
+            ("a__dot__b__slash__c", Some("a.b/c")),
+            ("__underscores__a", Some("__a")),
+            ("a__b", None),
+            ("__odd__", None),
+            ("__dot__a", None),
+            ("__underscores__dot__underscores__", Some("__dot__")),
+        ] {
+            assert_eq!(unescape(written).as_deref(), meant, "{written}");
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! Types of expressions: what is known of a value before there is one.
+
+use super::names;
+use crate::schema::Schema;
+use std::fmt;
+use std::sync::Arc;
+
+/// A type. Schemas are types where they stand.
+#[derive(Debug, Clone)]
+pub enum Type<'s> {
+    /// Anything: checked when it is evaluated.
+    Dyn,
+    /// A type that has no parts: `bool`, `string`, `timestamp`, ...
+    Plain(&'static str),
+    /// A list.
+    List(Arc<Self>),
+    /// A map.
+    Map(Arc<Self>, Arc<Self>),
+    /// Something, or nothing.
+    Optional(Arc<Self>),
+    /// An object of a schema.
+    Object(&'s Schema),
+    /// The same, with a name and a kind of its own.
+    Resource(&'s Schema),
+    /// A type whose members are known.
+    Record(&'static Record),
+    /// Stands for one type throughout a signature.
+    Variable(u8),
+}
+
+/// Members with their types, as signatures write them.
+#[derive(Debug)]
+pub struct Record {
+    /// The type's name.
+    pub name: &'static str,
+    /// Its members.
+    pub members: &'static [(&'static str, Member)],
+}
+
+/// The type of a member of a record.
+#[derive(Debug)]
+pub enum Member {
+    /// As signatures write it.
+    Written(&'static str),
+    /// Another record.
+    Record(&'static Record),
+}
+
+/// What every object may say about itself in a rule.
+static META: Record = Record {
+    name: "ObjectMeta",
+    members: &[
+        ("name", Member::Written("string")),
+        ("generateName", Member::Written("string")),
+    ],
+};
+
+impl<'s> Type<'s> {
+    /// `bool`.
+    pub const BOOL: Type<'static> = Type::Plain("bool");
+    /// `string`.
+    pub const STRING: Type<'static> = Type::Plain("string");
+    pub(super) const INT: Type<'static> = Type::Plain("int");
+    pub(super) const NULL: Type<'static> = Type::Plain("null");
+
+    /// The type of what fits a schema; nothing where the schema says too little. Source: upstream's
+    /// `SchemaDeclType`.
+    pub fn of(schema: &'s Schema, resource: bool) -> Option<Self> {
+        if schema.int_or_string {
+            return Some(Self::Dyn);
+        }
+        if resource || schema.embedded {
+            return Some(Self::Resource(schema));
+        }
+        match &*schema.type_name {
+            "object" => Self::of_object(schema),
+            "array" => {
+                let items = Self::of(schema.items.as_deref()?, false)?;
+                Some(Self::List(Arc::new(items)))
+            }
+            "string" => Some(Self::Plain(of_format(schema))),
+            "boolean" => Some(Self::BOOL),
+            "number" => Some(Self::Plain("double")),
+            "integer" => Some(Self::INT),
+            _ => None,
+        }
+    }
+
+    fn of_object(schema: &'s Schema) -> Option<Self> {
+        match &schema.additional {
+            Some(values) if !values.type_name.is_empty() || values.int_or_string => {
+                let values = Self::of(values, false)?;
+                Some(Self::Map(Arc::new(Self::STRING), Arc::new(values)))
+            }
+            Some(values) if values.preserve_unknown => None,
+            _ => Some(Self::Object(schema)),
+        }
+    }
+
+    /// The member that an expression calls so, with its own name; nothing where there is none.
+    pub(super) fn member(&self, name: &str) -> Option<(Arc<str>, Self)> {
+        match self {
+            Self::Object(schema) => declared(schema, name),
+            Self::Resource(schema) => match name {
+                "apiVersion" | "kind" => Some((name.into(), Self::STRING)),
+                "metadata" => Some((name.into(), Self::Record(&META))),
+                _ => declared(schema, name),
+            },
+            Self::Record(record) => {
+                let (_, member) = record.members.iter().find(|(one, _)| *one == name)?;
+                let found = match member {
+                    Member::Written(text) => super::signature::written(text),
+                    Member::Record(record) => Self::Record(record),
+                };
+                Some((name.into(), found))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn is_dyn(&self) -> bool {
+        matches!(self, Self::Dyn)
+    }
+
+    /// Whether it is the type of this name.
+    pub(crate) fn is(&self, name: &str) -> bool {
+        matches!(self, Self::Plain(plain) if *plain == name)
+    }
+
+    /// Whether `null` is one of its values. Source: `cel-go`'s `isAssignable`.
+    const fn takes_null(&self) -> bool {
+        match self {
+            Self::Object(_) | Self::Resource(_) | Self::Record(_) | Self::Optional(_) => true,
+            Self::Plain(name) => matches!(name.as_bytes(), b"null" | b"timestamp" | b"duration"),
+            _ => false,
+        }
+    }
+}
+
+fn declared<'s>(schema: &'s Schema, name: &str) -> Option<(Arc<str>, Type<'s>)> {
+    let name = names::unescape(name)?;
+    let (name, member) = schema.properties.get_key_value(name.as_str())?;
+    Some((Arc::clone(name), Type::of(member, false)?))
+}
+
+fn of_format(schema: &Schema) -> &'static str {
+    match schema.format.map_or("", |format| format.name()) {
+        "byte" => "bytes",
+        "duration" => "duration",
+        "date" | "date-time" | "datetime" => "timestamp",
+        _ => "string",
+    }
+}
+
+/// Types that stand for the variables of a signature.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Bindings<'s>(Vec<(u8, Type<'s>)>);
+
+impl<'s> Bindings<'s> {
+    fn of(&self, variable: u8) -> Option<&Type<'s>> {
+        let mut bound = self.0.iter();
+        bound
+            .find(|(one, _)| *one == variable)
+            .map(|(_, found)| found)
+    }
+
+    /// Whether a value of the one type may stand where the other is wanted.
+    pub(super) fn accept(&mut self, wanted: &Type<'s>, given: &Type<'s>) -> bool {
+        if let Type::Variable(variable) = wanted {
+            let Some(bound) = self.of(*variable).cloned() else {
+                self.0.push((*variable, given.clone()));
+                return true;
+            };
+            if bound.is_dyn() || given.is_dyn() {
+                return true;
+            }
+            if self.accept(&bound, given) {
+                return true;
+            }
+            // The other way round: a null bound first.
+            let widened = self.accept(given, &bound);
+            if widened {
+                self.0.retain(|(one, _)| one != variable);
+                self.0.push((*variable, given.clone()));
+            }
+            return widened;
+        }
+        match (wanted, given) {
+            (Type::Dyn, _) | (_, Type::Dyn) => true,
+            (wanted, Type::Plain("null")) => wanted.takes_null(),
+            (Type::Plain(wanted), Type::Plain(given)) => wanted == given,
+            (Type::List(wanted), Type::List(given))
+            | (Type::Optional(wanted), Type::Optional(given)) => self.accept(wanted, given),
+            (Type::Map(key, value), Type::Map(given_key, given_value)) => {
+                self.accept(key, given_key) && self.accept(value, given_value)
+            }
+            (
+                Type::Object(wanted) | Type::Resource(wanted),
+                Type::Object(given) | Type::Resource(given),
+            ) => std::ptr::eq(*wanted, *given),
+            (Type::Record(wanted), Type::Record(given)) => std::ptr::eq(*wanted, *given),
+            _ => false,
+        }
+    }
+
+    /// The type with everything in it that is known.
+    pub(super) fn resolve(&self, found: &Type<'s>) -> Type<'s> {
+        let inside = |found: &Type<'s>| Arc::new(self.resolve(found));
+        match found {
+            Type::Variable(variable) => self.of(*variable).cloned().unwrap_or(Type::Dyn),
+            Type::List(items) => Type::List(inside(items)),
+            Type::Optional(value) => Type::Optional(inside(value)),
+            Type::Map(key, value) => Type::Map(inside(key), inside(value)),
+            other => other.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Type<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Dyn => formatter.write_str("dyn"),
+            Self::Plain("timestamp") => formatter.write_str("google.protobuf.Timestamp"),
+            Self::Plain("duration") => formatter.write_str("google.protobuf.Duration"),
+            Self::Plain(name) => formatter.write_str(name),
+            Self::List(items) => write!(formatter, "list({items})"),
+            Self::Map(key, value) => write!(formatter, "map({key}, {value})"),
+            Self::Optional(value) => write!(formatter, "optional_type({value})"),
+            Self::Object(_) | Self::Resource(_) => formatter.write_str("object"),
+            Self::Record(record) => formatter.write_str(record.name),
+            Self::Variable(name) => write!(formatter, "{}", char::from(*name)),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Values of expressions. What comes out of a document stays there and is looked at in place, with
+//! the schema that says what its texts and numbers are.
+
+use super::authority::Check;
+use super::quantity::Quantity;
+use crate::schema::Schema;
+use base64::prelude::{BASE64_STANDARD, Engine};
+use chrono::{DateTime, Utc};
+use regex::Regex;
+use serde_json::{Map, Value as Json};
+use std::sync::Arc;
+
+/// A value.
+#[derive(Debug, Clone)]
+pub enum Value<'a> {
+    /// `null`.
+    Null,
+    /// `bool`.
+    Bool(bool),
+    /// `int`.
+    Int(i64),
+    /// `uint`.
+    Uint(u64),
+    /// `double`.
+    Double(f64),
+    /// `string`.
+    Text(Text<'a>),
+    /// A text that is written out where a pattern is wanted.
+    Pattern(Arc<Regex>),
+    /// `bytes`.
+    Bytes(Arc<[u8]>),
+    /// Nanoseconds.
+    Duration(i64),
+    /// A moment.
+    Timestamp(DateTime<Utc>),
+    /// A list that an expression made.
+    List(Arc<Vec<Self>>),
+    /// A map that an expression made.
+    Map(Arc<Vec<(Self, Self)>>),
+    /// A list of a document.
+    Array(&'a [Json], Option<&'a Schema>),
+    /// An object of a document.
+    Object(&'a Map<String, Json>, Option<&'a Schema>),
+    /// Something, or nothing.
+    Optional(Option<Arc<Self>>),
+    /// The type of a value.
+    Type(&'static str),
+    /// A Kubernetes quantity.
+    Quantity(Arc<Quantity>),
+    /// A question to an authorizer, and its answer.
+    Check(Arc<Check<'a>>),
+}
+
+/// A text that is cheap to pass on.
+#[derive(Debug, Clone)]
+pub enum Text<'a> {
+    /// Of a document or of the expression.
+    Borrowed(&'a str),
+    /// Made by the expression.
+    Shared(Arc<str>),
+}
+
+impl Text<'_> {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Borrowed(text) => text,
+            Self::Shared(text) => text,
+        }
+    }
+}
+
+impl<'a> Value<'a> {
+    /// A text of one's own.
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self::Text(Text::Shared(text.into()))
+    }
+
+    /// A list of one's own.
+    pub(super) fn list(items: Vec<Self>) -> Self {
+        Self::List(Arc::new(items))
+    }
+
+    /// Something, where there is something.
+    pub fn optional(value: Option<Self>) -> Self {
+        Self::Optional(value.map(Arc::new))
+    }
+
+    /// Something that is there.
+    pub(super) fn some(value: Self) -> Self {
+        Self::Optional(Some(Arc::new(value)))
+    }
+
+    /// A part of a document; without a schema, as it is written.
+    pub fn of(json: &'a Json, schema: Option<&'a Schema>) -> Self {
+        let schema = schema.filter(|schema| !schema.int_or_string);
+        let type_name = schema.map_or("", |schema| &*schema.type_name);
+        match json {
+            Json::Null => Self::Null,
+            Json::Bool(flag) => Self::Bool(*flag),
+            Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+                (Some(number), _) if type_name != "number" => Self::Int(number),
+                (_, Some(number)) if type_name == "integer" => Self::Int(whole(number)),
+                (_, number) => Self::Double(number.unwrap_or_default()),
+            },
+            Json::String(text) => schema
+                .filter(|_| type_name == "string")
+                .and_then(|schema| formatted(text, schema.format?.name()))
+                .unwrap_or(Self::Text(Text::Borrowed(text))),
+            Json::Array(items) => Self::Array(items, schema),
+            Json::Object(members) => Self::Object(members, schema),
+        }
+    }
+
+    /// What the program holds, as long as the program is there.
+    pub(super) fn borrowed(&'a self) -> Self {
+        match self {
+            Self::Text(text) => Self::Text(Text::Borrowed(text.as_str())),
+            other => other.clone(),
+        }
+    }
+
+    /// The name of its type.
+    pub(super) const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Null => "null_type",
+            Self::Bool(_) => "bool",
+            Self::Int(_) => "int",
+            Self::Uint(_) => "uint",
+            Self::Double(_) => "double",
+            Self::Text(_) | Self::Pattern(_) => "string",
+            Self::Bytes(_) => "bytes",
+            Self::Duration(_) => "google.protobuf.Duration",
+            Self::Timestamp(_) => "google.protobuf.Timestamp",
+            Self::List(_) | Self::Array(..) => "list",
+            Self::Map(_) | Self::Object(..) => "map",
+            Self::Optional(_) => "optional_type",
+            Self::Type(_) => "type",
+            Self::Quantity(_) => "kubernetes.Quantity",
+            Self::Check(_) => "kubernetes.authorization",
+        }
+    }
+
+    /// How many items it has, if it has items.
+    pub(super) fn length(&self) -> Option<usize> {
+        match self {
+            Self::List(items) => Some(items.len()),
+            Self::Array(items, _) => Some(items.len()),
+            Self::Map(entries) => Some(entries.len()),
+            Self::Object(members, _) => Some(members.len()),
+            _ => None,
+        }
+    }
+
+    /// One item of a list.
+    pub(super) fn item(&self, index: usize) -> Option<Self> {
+        match self {
+            Self::List(items) => items.get(index).cloned(),
+            Self::Array(items, schema) => {
+                let schema = schema.and_then(|schema| schema.items.as_deref());
+                items.get(index).map(|item| Self::of(item, schema))
+            }
+            _ => None,
+        }
+    }
+
+    /// Every item of a list, or every key of a map; nothing where there are none to have.
+    pub(super) fn items(&self) -> Option<Vec<Self>> {
+        match self {
+            Self::Map(entries) => Some(entries.iter().map(|(key, _)| key.clone()).collect()),
+            Self::Object(members, _) => {
+                let keys = members.keys();
+                Some(keys.map(|key| Self::Text(Text::Borrowed(key))).collect())
+            }
+            _ => {
+                let length = self.length()?;
+                (0..length).map(|index| self.item(index)).collect()
+            }
+        }
+    }
+
+    /// A member of an object of a document.
+    pub(super) fn member(&self, name: &str) -> Option<Self> {
+        let Self::Object(members, schema) = self else {
+            return None;
+        };
+        let schema = schema.and_then(|schema| schema.member(name).map(|one| &**one));
+        members.get(name).map(|member| Self::of(member, schema))
+    }
+
+    /// Whether the order of a list, or of its items, means nothing.
+    pub(super) fn schema(&self) -> Option<&'a Schema> {
+        match self {
+            Self::Array(_, schema) | Self::Object(_, schema) => *schema,
+            _ => None,
+        }
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a number that the schema says is whole; Rust saturates"
+)]
+const fn whole(number: f64) -> i64 {
+    number as i64
+}
+
+fn formatted(text: &str, format: &str) -> Option<Value<'static>> {
+    match format {
+        "byte" => BASE64_STANDARD
+            .decode(text)
+            .ok()
+            .map(|bytes| Value::Bytes(bytes.into())),
+        "duration" => super::time::duration(text).map(Value::Duration),
+        "date" => super::time::timestamp(&format!("{text}T00:00:00Z")).map(Value::Timestamp),
+        "date-time" | "datetime" => super::time::timestamp(text).map(Value::Timestamp),
+        _ => None,
+    }
+}

@@ -1,0 +1,94 @@
+//! `x-kubernetes-validations`, read as expressions about the schema that they stand in. Only a schema
+//! in which nothing else is wrong is looked at.
+//! Source: `ValidateCustomResourceDefinitionOpenAPISchema`.
+
+use super::schema::{Place, each_child, is_true};
+use crate::custom::text;
+use crate::rejection::FieldCause;
+use crate::schema::{self, Path, Schema};
+use serde_json::Value;
+
+const RULES: &str = "x-kubernetes-validations";
+
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    let place = Inside {
+        resource: true,
+        uncorrelatable: None,
+    };
+    walk(root, &schema::parse(root), &place, at, causes);
+}
+
+/// What the place of a schema means for its rules.
+struct Inside {
+    /// Whether an object there has a name and a kind of its own.
+    resource: bool,
+    /// The schema around it of which old and new values cannot be told to belong together.
+    uncorrelatable: Option<String>,
+}
+
+fn walk(
+    document: &Value,
+    schema: &Schema,
+    inside: &Inside,
+    at: &Path<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
+    own(document, schema, inside, at, causes);
+    let list = text(document, "/x-kubernetes-list-type");
+    let correlates = match text(document, "/type") {
+        "array" => list == "map",
+        _ => !schema.atomic,
+    };
+    let uncorrelatable = inside.uncorrelatable.clone();
+    let uncorrelatable = uncorrelatable.or_else(|| (!correlates).then(|| at.to_string()));
+    each_child(document, &mut |place, child| {
+        let parsed = match place {
+            Place::Entry("properties", name) => schema.properties.get(name),
+            Place::Only("items") => schema.items.as_ref(),
+            Place::Only("additionalProperties") => schema.additional.as_ref(),
+            Place::Only(_) | Place::Entry(..) | Place::Item(..) => None,
+        };
+        let Some(parsed) = parsed else { return };
+        let inside = Inside {
+            resource: is_true(child, "x-kubernetes-embedded-resource"),
+            uncorrelatable: uncorrelatable.clone(),
+        };
+        place.within(at, |at| walk(child, parsed, &inside, at, causes));
+    });
+}
+
+fn own(
+    document: &Value,
+    schema: &Schema,
+    inside: &Inside,
+    at: &Path<'_>,
+    causes: &mut Vec<FieldCause>,
+) {
+    let rules = document.get(RULES).and_then(Value::as_array);
+    let found = schema.rules_checked(inside.resource);
+    let at = at.member(RULES);
+    for (index, (rule, found)) in rules.into_iter().flatten().zip(found).enumerate() {
+        let at = at.item(index);
+        let field = |member: &str| at.member(member).to_string();
+        match (found, &inside.uncorrelatable) {
+            (Ok(true), Some(within)) => {
+                let why = format!(
+                    "oldSelf cannot be used on the uncorrelatable portion of the schema within \
+                     {within}"
+                );
+                let value = text(rule, "/rule").into();
+                causes.push(FieldCause::invalid(field("rule"), &value, &why));
+            }
+            (Ok(_), _) => {}
+            (Err(wrong), _) => {
+                let value = match wrong.member {
+                    "fieldPath" => rule.get("fieldPath"),
+                    _ => Some(rule),
+                };
+                let value = value.unwrap_or(&Value::Null);
+                let cause = FieldCause::invalid(field(wrong.member), value, &wrong.why);
+                causes.push(cause);
+            }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! `x-kubernetes-validations`: rules of a schema, each an expression about the value that stands
+//! there. Source: `apiextensions-apiserver/pkg/apiserver/schema/cel`.
+
+mod evaluate;
+mod field_path;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use evaluate::causes;
+
+use super::Schema;
+use crate::cel::{Env, Program, Type};
+use serde_json::Value;
+use std::sync::{Arc, OnceLock};
+
+/// The rules of a schema, compiled when the first value is looked at.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    listed: Vec<Rule>,
+    compiled: Arc<OnceLock<Vec<Result<Compiled, Wrong>>>>,
+    /// Whether there are any here or anywhere below.
+    pub(super) any: bool,
+}
+
+/// One rule as it is written.
+#[derive(Debug, Clone, Default)]
+struct Rule {
+    rule: String,
+    message: String,
+    message_expression: String,
+    reason: String,
+    field_path: String,
+    optional_old: bool,
+}
+
+/// A rule that can be evaluated.
+#[derive(Debug)]
+struct Compiled {
+    program: Program,
+    message: Option<Program>,
+    /// Whether it looks at what was there before.
+    transition: bool,
+    /// Where what is wrong is said to be, below the value.
+    below: String,
+}
+
+/// Why a rule cannot be evaluated: the member that is wrong, and what is wrong with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    /// `rule`, `messageExpression` or `fieldPath`.
+    pub(crate) member: &'static str,
+    /// What is wrong.
+    pub(crate) why: String,
+}
+
+const SELF: &str = "self";
+const OLD_SELF: &str = "oldSelf";
+
+impl Rules {
+    pub(super) fn read(document: &Value, any_below: bool) -> Self {
+        let listed = document.get("x-kubernetes-validations");
+        let listed = listed.and_then(Value::as_array).into_iter().flatten();
+        let listed: Vec<Rule> = listed.map(Rule::read).collect();
+        Self {
+            any: any_below || !listed.is_empty(),
+            listed,
+            compiled: Arc::default(),
+        }
+    }
+
+    /// Each rule with what it came to. The place of a schema never changes, so the first to ask
+    /// decides for all.
+    fn compiled(&self, schema: &Schema, resource: bool) -> &[Result<Compiled, Wrong>] {
+        self.compiled.get_or_init(|| {
+            let rules = self.listed.iter();
+            rules.map(|rule| rule.compile(schema, resource)).collect()
+        })
+    }
+}
+
+impl Schema {
+    /// What keeps the rules of this schema, those below aside, from being evaluated; and which of
+    /// them look at what was there before.
+    pub(crate) fn rules_checked(&self, resource: bool) -> Vec<Result<bool, Wrong>> {
+        let compiled = self.rules.compiled(self, resource);
+        let told = |one: &Result<Compiled, Wrong>| match one {
+            Ok(compiled) => Ok(compiled.transition),
+            Err(wrong) => Err(wrong.clone()),
+        };
+        compiled.iter().map(told).collect()
+    }
+}
+
+impl Rule {
+    fn read(document: &Value) -> Self {
+        let text = |name: &str| {
+            let text = document.get(name).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        Self {
+            rule: text("rule"),
+            message: text("message"),
+            message_expression: text("messageExpression"),
+            reason: text("reason"),
+            field_path: text("fieldPath"),
+            optional_old: document.get("optionalOldSelf") == Some(&Value::Bool(true)),
+        }
+    }
+
+    fn compile(&self, schema: &Schema, resource: bool) -> Result<Compiled, Wrong> {
+        let wrong = |member| move |why| Wrong { member, why };
+        let found = Type::of(schema, resource).ok_or_else(|| {
+            wrong("rule")(format!(
+                "rule declared on schema that does not support validation rules type: '{}' \
+                 x-kubernetes-preserve-unknown-fields: '{}'",
+                schema.type_name, schema.preserve_unknown
+            ))
+        })?;
+        let old = if self.optional_old {
+            Type::Optional(Arc::new(found.clone()))
+        } else {
+            found.clone()
+        };
+        let env = Env {
+            variables: vec![(SELF, found), (OLD_SELF, old)],
+        };
+        let otherwise = "cel expression must evaluate to a bool";
+        let program = Program::condition(&self.rule, &env, otherwise).map_err(wrong("rule"))?;
+        Ok(Compiled {
+            transition: program.names(OLD_SELF),
+            program,
+            message: self.message(&env).map_err(wrong("messageExpression"))?,
+            below: field_path::read(&self.field_path, schema).map_err(|why| {
+                wrong("fieldPath")(format!("fieldPath must be a valid path: {why}"))
+            })?,
+        })
+    }
+
+    fn message(&self, env: &Env<'_>) -> Result<Option<Program>, String> {
+        if self.message_expression.is_empty() {
+            return Ok(None);
+        }
+        let (program, found) = Program::compile(&self.message_expression, env)
+            .map_err(|error| format!("messageExpression compilation failed: {error}"))?;
+        if found.is("string") {
+            return Ok(Some(program));
+        }
+        Err("messageExpression must evaluate to a string".into())
+    }
+
+    /// The rule, as errors about it name it.
+    fn name(&self) -> &str {
+        match self.message.trim() {
+            "" => self.rule.trim(),
+            message => message,
+        }
+    }
+
+    fn detail(&self) -> String {
+        match self.message.trim() {
+            "" => format!("failed rule: {}", self.rule.trim()),
+            message => message.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Rules, held against an object and what it was before.
+
+use super::{Compiled, OLD_SELF, Rule, SELF, Wrong};
+use crate::cel::{self, Fault, Meter};
+use crate::rejection::FieldCause;
+use crate::schema::{Path, Schema, lists};
+use serde_json::Value;
+
+/// What all rules of one object may cost together. Source: upstream's `RuntimeCELCostBudget`.
+const OBJECT_MAX: u64 = 10_000_000;
+const MESSAGE_BYTES_MAX: usize = 5 * 1024;
+const SPENT: &str = "validation failed due to running out of cost budget, no further validation \
+                     rules will be run";
+
+/// What the rules of an object say. `old` is the object as it was; `resource`, whether it has a name
+/// and a kind of its own.
+pub(crate) fn causes(
+    schema: &Schema,
+    value: &Value,
+    old: Option<&Value>,
+    resource: bool,
+) -> Vec<FieldCause> {
+    if !schema.rules.any {
+        return Vec::new();
+    }
+    let mut run = Run {
+        causes: Vec::new(),
+        meter: Meter::new(OBJECT_MAX),
+        stopped: false,
+    };
+    let place = Place {
+        old,
+        unchanged: false,
+        resource,
+    };
+    run.walk(schema, value, place, &Path::Root);
+    run.causes
+}
+
+struct Run {
+    causes: Vec<FieldCause>,
+    meter: Meter,
+    stopped: bool,
+}
+
+/// What there was where a value stands.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    /// The value before, where the two belong together.
+    old: Option<&'a Value>,
+    /// Whether the nearest value around that can be compared is as it was.
+    unchanged: bool,
+    /// Whether it is an object with a name and a kind.
+    resource: bool,
+}
+
+/// One rule at one value.
+struct Subject<'a> {
+    schema: &'a Schema,
+    rule: &'a Rule,
+    compiled: &'a Compiled,
+    value: &'a Value,
+    place: Place<'a>,
+}
+
+impl Run {
+    fn walk(&mut self, schema: &Schema, value: &Value, place: Place<'_>, at: &Path<'_>) {
+        if value.is_null() || !schema.rules.any || self.stopped {
+            return;
+        }
+        let unchanged = place.old.map_or(place.unchanged, |old| old == value);
+        let place = Place { unchanged, ..place };
+        self.own(schema, value, place, at);
+        match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    let Some(child) = schema.member(name) else {
+                        continue;
+                    };
+                    let old = place.old.filter(|_| !schema.atomic);
+                    let inside = Place {
+                        old: old.and_then(|old| old.get(name)),
+                        unchanged,
+                        resource: child.embedded,
+                    };
+                    let at = if schema.properties.contains_key(name.as_str()) {
+                        at.member(name)
+                    } else {
+                        at.entry(name)
+                    };
+                    self.walk(child, member, inside, &at);
+                }
+            }
+            Value::Array(items) => {
+                let Some(child) = &schema.items else { return };
+                for (index, item) in items.iter().enumerate() {
+                    let old = place.old;
+                    let old = old.and_then(|old| lists::counterpart(&schema.identity, item, old));
+                    let inside = Place {
+                        old,
+                        unchanged,
+                        resource: child.embedded,
+                    };
+                    self.walk(child, item, inside, &at.item(index));
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    /// The rules of the schema itself.
+    fn own(&mut self, schema: &Schema, value: &Value, place: Place<'_>, at: &Path<'_>) {
+        let compiled = schema.rules.compiled(schema, place.resource);
+        for (rule, compiled) in schema.rules.listed.iter().zip(compiled) {
+            if self.stopped {
+                return;
+            }
+            match compiled {
+                Ok(compiled) => {
+                    let subject = Subject {
+                        schema,
+                        rule,
+                        compiled,
+                        value,
+                        place,
+                    };
+                    self.one(&subject, at);
+                }
+                Err(Wrong { why, .. }) => {
+                    self.invalid(schema, at, &format!("rule compile error: {why}"));
+                }
+            }
+        }
+    }
+
+    fn invalid(&mut self, schema: &Schema, at: &Path<'_>, why: &str) {
+        let cause = FieldCause::invalid(written(at, ""), &schema.shown_type(), why);
+        self.causes.push(cause);
+    }
+
+    fn one(&mut self, subject: &Subject<'_>, at: &Path<'_>) {
+        let Subject { schema, rule, .. } = subject;
+        if subject.compiled.transition && subject.place.old.is_none() && !rule.optional_old {
+            return;
+        }
+        if self.meter.is_empty() {
+            self.stopped = true;
+            return self.invalid(schema, at, SPENT);
+        }
+        let variables = subject.variables();
+        let answer = subject
+            .compiled
+            .program
+            .evaluate(&variables, &mut self.meter);
+        match answer {
+            Ok(cel::Value::Bool(true)) => {}
+            Ok(_) => self.refuse(subject, &variables, at),
+            Err(Fault::Exhausted) if self.meter.is_empty() => {
+                self.stopped = true;
+                self.invalid(schema, at, SPENT);
+            }
+            Err(fault) => {
+                self.stopped = fault == Fault::Exhausted;
+                self.invalid(schema, at, &failed(&fault, rule));
+            }
+        }
+    }
+
+    fn refuse(
+        &mut self,
+        subject: &Subject<'_>,
+        variables: &[(&'static str, cel::Value<'_>)],
+        at: &Path<'_>,
+    ) {
+        if subject.place.unchanged && !subject.compiled.transition {
+            return;
+        }
+        let rule = subject.rule;
+        let message = subject.compiled.message.as_ref();
+        let message = message.and_then(|message| self.message(message, variables));
+        let detail = message.unwrap_or_else(|| rule.detail());
+        let field = written(at, &subject.compiled.below);
+        let value = subject.schema.shown_type();
+        self.causes.push(match &*rule.reason {
+            "FieldValueForbidden" => FieldCause::forbidden(field, &detail),
+            "FieldValueRequired" => FieldCause::required(field, &detail),
+            "FieldValueDuplicate" => FieldCause::duplicate(field, &value),
+            _ => FieldCause::invalid(field, &value, &detail),
+        });
+    }
+
+    /// What the rule's own expression says; nothing where it cannot be said on one line.
+    fn message<'a>(
+        &mut self,
+        message: &'a cel::Program,
+        variables: &[(&'static str, cel::Value<'a>)],
+    ) -> Option<String> {
+        let Ok(cel::Value::Text(text)) = message.evaluate(variables, &mut self.meter) else {
+            return None;
+        };
+        let text = text.as_str().trim();
+        let fits = !text.is_empty() && text.len() <= MESSAGE_BYTES_MAX && !text.contains('\n');
+        fits.then(|| text.to_owned())
+    }
+}
+
+impl<'a> Subject<'a> {
+    fn variables(&self) -> [(&'static str, cel::Value<'a>); 2] {
+        let of = |value: &'a Value| cel::Value::of(value, Some(self.schema));
+        let old = self.place.old.map(of);
+        let old = if self.rule.optional_old {
+            cel::Value::optional(old)
+        } else {
+            old.unwrap_or(cel::Value::Null)
+        };
+        [(SELF, of(self.value)), (OLD_SELF, old)]
+    }
+}
+
+fn failed(fault: &Fault, rule: &Rule) -> String {
+    let name = rule.name();
+    match fault {
+        Fault::Exhausted => format!(
+            "'{fault}': no further validation rules will be run due to call cost exceeds limit for \
+             rule: {name}"
+        ),
+        Fault::Failed(why) if why.starts_with("no such overload") => format!(
+            "'{why}': call arguments did not match a supported operator, function or macro \
+             signature for rule: {name}"
+        ),
+        Fault::Failed(why) => format!("{why} evaluating rule: {name}"),
+    }
+}
+
+/// A place that is none is written as Go writes it.
+fn written(at: &Path<'_>, below: &str) -> String {
+    let at = at.to_string();
+    match (at.as_str(), below) {
+        ("", "") => "<nil>".into(),
+        ("", below) => below.into(),
+        (_, "") => at,
+        (at, below) => format!("{at}.{below}"),
+    }
+}

@@ -1,0 +1,203 @@
+//! What rules say of objects.
+
+use super::super::parse;
+use crate::schema::Schema;
+use serde_json::{Value, json};
+use std::fmt::Write as _;
+
+fn root(spec: Value) -> Schema {
+    parse(&json!({"type": "object", "properties": {"spec": spec}}))
+}
+
+/// What is wrong with an object, a line for each.
+fn told(schema: &Schema, new: &Value, old: Option<&Value>) -> String {
+    let causes = schema.validate_object(new, old);
+    causes.iter().fold(String::new(), |mut told, cause| {
+        let line = format!("{} {}: {}", cause.reason, cause.field, cause.message);
+        let _infallible = writeln!(told, "{}", line.trim_start_matches("FieldValue"));
+        told
+    })
+}
+
+/// A rule, and what is said of an object with it.
+const TOLD: &str = r#"
+{"rule": "self.a > self.b"} |
+{"rule": " self.a < self.b\n"} | Invalid spec: Invalid value: "object": failed rule: self.a < self.b
+{"rule": "self.a < self.b", "message": " a is less "} | Invalid spec: Invalid value: "object": a is less
+{"rule": "self.a < self.b", "messageExpression": "'a is ' + string(self.a)"} | Invalid spec: Invalid value: "object": a is 2
+{"rule": "self.a < self.b", "message": "m", "messageExpression": "'a is ' + string(self.map['x'])"} | Invalid spec: Invalid value: "object": m
+{"rule": "self.a < self.b", "message": "m", "messageExpression": "'a\\nb'"} | Invalid spec: Invalid value: "object": m
+{"rule": "self.a < self.b", "messageExpression": "'  '"} | Invalid spec: Invalid value: "object": failed rule: self.a < self.b
+{"rule": "self.a < self.b", "fieldPath": ".a"} | Invalid spec.a: Invalid value: "object": failed rule: self.a < self.b
+{"rule": "self.a < self.b", "fieldPath": ".map.k"} | Invalid spec.map[k]: Invalid value: "object": failed rule: self.a < self.b
+{"rule": "self.a < self.b", "reason": "FieldValueForbidden"} | Forbidden spec: Forbidden: failed rule: self.a < self.b
+{"rule": "self.a < self.b", "reason": "FieldValueRequired", "fieldPath": ".b"} | Required spec.b: Required value: failed rule: self.a < self.b
+{"rule": "self.a < self.b", "reason": "FieldValueDuplicate"} | Duplicate spec: Duplicate value: "object"
+{"rule": "self.map['x'] == 1"} | Invalid spec: Invalid value: "object": no such key: x evaluating rule: self.map['x'] == 1
+{"rule": "self.a / (self.b - 1) == 1", "message": "m"} | Invalid spec: Invalid value: "object": division by zero evaluating rule: m
+{"rule": "self.any > 5"} | Invalid spec: Invalid value: "object": 'no such overload': call arguments did not match a supported operator, function or macro signature for rule: self.any > 5
+{"rule": "self.missing"} | Invalid spec: Invalid value: "object": rule compile error: compilation failed: ERROR: <input>:1:5: undefined field 'missing'~self.missing~....^
+"#;
+
+#[test]
+fn a_rule_that_does_not_hold_is_told_as_kubernetes_tells_it() {
+    let with = |rule: Value| {
+        root(json!({"type": "object", "x-kubernetes-validations": [rule],
+            "properties": {"a": {"type": "integer"}, "b": {"type": "integer"},
+                "any": {"x-kubernetes-int-or-string": true},
+                "map": {"type": "object", "additionalProperties": {"type": "integer"}}}}))
+    };
+    let spec = json!({"spec": {"a": 2, "b": 1, "any": "x", "map": {"k": 1}}});
+    for line in TOLD.lines().filter(|line| !line.is_empty()) {
+        let (rule, said) = line.split_once(" |").expect(line);
+        let rule: Value = serde_json::from_str(rule).expect(line);
+        let found = told(&with(rule), &spec, None).replace("\n | ", "~");
+        assert_eq!(found.trim_end(), said.trim(), "{line}");
+    }
+}
+
+#[test]
+fn rules_hold_at_every_level_and_are_told_at_their_place() {
+    let rule = |text: &str| json!([{"rule": text}]);
+    let schema = parse(&json!({
+    "type": "object", "x-kubernetes-validations": rule("self.metadata.name.startsWith('a')"),
+    "properties": {"spec": {"type": "object", "properties": {
+        "list": {"type": "array", "items": {"type": "integer", "x-kubernetes-validations": rule("self > 0")}},
+        "map": {"type": "object", "additionalProperties": {"type": "string", "x-kubernetes-validations": rule("self != ''")}},
+        "inner": {"type": "object", "x-kubernetes-embedded-resource": true,
+            "x-kubernetes-preserve-unknown-fields": true,
+            "x-kubernetes-validations": rule("self.kind == 'Pod' && self.metadata.name != 'x'")},
+        "none": {"type": "string", "nullable": true, "x-kubernetes-validations": rule("self == 'x'")},
+    }}}}));
+    let good = json!({"metadata": {"name": "ab"}, "spec": {"list": [1], "map": {"k": "v"}, "none": null,
+        "inner": {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "y"}}}});
+    assert_eq!(told(&schema, &good, None), "");
+    let bad = json!({"metadata": {"name": "b"}, "spec": {"list": [1, 0], "map": {"k": ""}, "none": "y",
+        "inner": {"apiVersion": "v1", "kind": "Job", "metadata": {"name": "y"}}}});
+    assert_eq!(
+        told(&schema, &bad, None),
+        "Invalid <nil>: Invalid value: \"object\": failed rule: self.metadata.name.startsWith('a')
+Invalid spec.inner: Invalid value: \"object\": failed rule: self.kind == 'Pod' && self.metadata.name != 'x'
+Invalid spec.list[1]: Invalid value: \"integer\": failed rule: self > 0
+Invalid spec.map[k]: Invalid value: \"string\": failed rule: self != ''
+Invalid spec.none: Invalid value: \"string\": failed rule: self == 'x'
+"
+    );
+}
+
+#[test]
+fn a_transition_is_looked_at_only_where_there_was_something_before() {
+    let schema = root(json!({"type": "object", "properties": {
+        "fixed": {"type": "string", "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "is fixed"}]},
+        "once": {"type": "integer", "x-kubernetes-validations": [
+            {"rule": "oldSelf.orValue(0) <= self", "optionalOldSelf": true, "message": "only grows"}]},
+        "items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+            "items": {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}, "v": {"type": "integer"}},
+                "x-kubernetes-validations": [{"rule": "self.v >= oldSelf.v", "message": "goes down"}]}},
+    }}));
+    for (old, new, said) in [
+        (Value::Null, json!({"fixed": "a", "once": 1}), ""),
+        (
+            Value::Null,
+            json!({"once": -1}),
+            "Invalid spec.once: Invalid value: \"integer\": only grows",
+        ),
+        (json!({}), json!({"fixed": "a"}), ""),
+        (json!({"fixed": "a"}), json!({}), ""),
+        (
+            json!({"fixed": "a"}),
+            json!({"fixed": "b"}),
+            "Invalid spec.fixed: Invalid value: \"string\": is fixed",
+        ),
+        (
+            json!({"once": 3}),
+            json!({"once": 2}),
+            "Invalid spec.once: Invalid value: \"integer\": only grows",
+        ),
+        (
+            json!({"items": [{"k": "a", "v": 1}, {"k": "b", "v": 5}]}),
+            json!({"items": [{"k": "b", "v": 4}, {"k": "c", "v": 0}, {"k": "a", "v": 2}]}),
+            "Invalid spec.items[0]: Invalid value: \"object\": goes down",
+        ),
+    ] {
+        let old = (!old.is_null()).then(|| json!({"spec": old}));
+        let found = told(&schema, &json!({"spec": new}), old.as_ref());
+        assert_eq!(found.trim_end(), said, "{old:?} {new}");
+    }
+}
+
+#[test]
+fn what_did_not_change_is_not_held_against_an_update() {
+    let schema = root(json!({"type": "object", "properties": {
+        "a": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]},
+        "list": {"type": "array", "items": {"type": "integer", "x-kubernetes-validations": [{"rule": "self > 0"}]}},
+        "both": {"type": "object", "properties": {"x": {"type": "integer"}, "y": {"type": "integer"}},
+            "x-kubernetes-validations": [{"rule": "self.x < self.y"}]},
+    }}));
+    let old = json!({"spec": {"a": 0, "list": [0], "both": {"x": 2, "y": 1}, "other": 1}});
+    for (new, said) in [
+        (
+            json!({"a": 0, "list": [0], "both": {"x": 2, "y": 1}, "other": 2}),
+            "",
+        ),
+        (json!({"a": -1, "list": [0]}), "spec.a:"),
+        (json!({"a": 0, "list": [0, 1]}), "spec.list[0]:"),
+        (json!({"a": 0, "both": {"x": 3, "y": 1}}), "spec.both:"),
+    ] {
+        let found = told(&schema, &json!({"spec": new}), Some(&old));
+        assert!(
+            found.contains(said) && found.is_empty() == said.is_empty(),
+            "{new}: {found}"
+        );
+    }
+}
+
+#[test]
+fn rules_wait_until_the_object_has_its_form() {
+    let schema = root(json!({"type": "object", "required": ["a"], "properties": {
+        "a": {"type": "integer"}, "b": {"type": "string", "maxLength": 3}, "c": {"type": "string", "pattern": "^x"}},
+        "x-kubernetes-validations": [{"rule": "self.a > 0"}]}));
+    let unchecked = "Invalid <nil>: Invalid value: null: some validation rules were not checked \
+                     because the object was invalid; correct the existing errors to complete validation";
+    for (spec, waits) in [
+        (json!({}), true),
+        (json!({"a": "x"}), true),
+        (json!({"a": 0, "c": "y"}), false),
+        (json!({"a": 0}), false),
+    ] {
+        let found = told(&schema, &json!({"spec": spec}), None);
+        assert_eq!(found.contains(unchecked), waits, "{spec}: {found}");
+        assert_eq!(found.contains("failed rule"), !waits, "{spec}: {found}");
+    }
+}
+
+#[test]
+fn the_rules_of_one_object_share_a_budget() {
+    let rule = json!([{"rule": "self.all(a, self.all(b, a == b || a != b))"}]);
+    let list =
+        json!({"type": "array", "items": {"type": "integer"}, "x-kubernetes-validations": rule});
+    let lists: serde_json::Map<String, Value> = (0..30)
+        .map(|one| (format!("l{one:02}"), list.clone()))
+        .collect();
+    let schema = root(json!({"type": "object", "properties": lists}));
+    let object = |length: usize| {
+        let items: Vec<usize> = (0..length).collect();
+        let lists: serde_json::Map<String, Value> = (0..30)
+            .map(|one| (format!("l{one:02}"), json!(items)))
+            .collect();
+        json!({"spec": lists})
+    };
+    assert_eq!(told(&schema, &object(10), None), "");
+    let found = told(&schema, &object(300), None);
+    assert!(
+        found.contains("no further validation rules will be run"),
+        "{found}"
+    );
+    let found = told(&schema, &object(1000), None);
+    assert_eq!(
+        found.trim_end(),
+        "Invalid spec.l00: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': \
+         no further validation rules will be run due to call cost exceeds limit for rule: \
+         self.all(a, self.all(b, a == b || a != b))"
+    );
+}
