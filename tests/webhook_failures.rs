@@ -164,22 +164,3 @@ fn the_configurations_themselves_are_nobodys_business() {
     scene.configure("mutating", &[]);
     assert_eq!(scene.create("a").code, 201);
 }
-
-#[test]
-fn a_webhook_with_conditions_lets_nothing_through_that_it_selects() {
-    let scene = Scene::new(|_, _| Answer::allow());
-    let conditions = json!([{"name": "never", "expression": "false"}]);
-    let members = json!({"matchConditions": conditions, "failurePolicy": "Ignore",
-        "objectSelector": {"matchLabels": {"guarded": "yes"}}});
-    scene.configure("validating", &[("/hook", members)]);
-    assert_eq!(scene.create("free").code, 201);
-    let guarded = json!({"metadata": {"name": "a", "labels": {"guarded": "yes"}}});
-    let answer = scene.send("POST", MAPS, &guarded);
-    assert_eq!(answer.code, 403);
-    assert!(
-        answer.text.contains("has matchConditions"),
-        "{}",
-        answer.text
-    );
-    assert!(scene.webhook.take().is_empty());
-}

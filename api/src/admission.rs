@@ -2,6 +2,7 @@
 //! side, on a durable state; the writer is then told what was seen and refuses anything else.
 
 mod caller;
+mod conditions;
 mod endpoint;
 mod hooks;
 mod mutate;

@@ -42,6 +42,9 @@ pub const LENGTH_MAX: usize = 32 * 1024;
 /// An expression may not nest deeper than this: it is walked recursively.
 pub const DEPTH_MAX: usize = 64;
 
+/// An expression may not write out more regular expressions than this: each may take a megabyte.
+pub const PATTERNS_MAX: usize = 16;
+
 /// Names that an expression may use, with their types.
 #[derive(Debug, Clone, Default)]
 pub struct Env<'s> {
@@ -53,6 +56,7 @@ pub struct Env<'s> {
 #[derive(Debug)]
 pub struct Program {
     root: ast::Node,
+    patterns: usize,
 }
 
 /// Why a text is no expression of this environment, as `cel-go` shows it.
@@ -87,9 +91,11 @@ impl Program {
             source,
             env,
             scope: Vec::new(),
+            patterns: 0,
         };
         let found = checker.check(&mut root)?;
-        Ok((Self { root }, found))
+        let patterns = checker.patterns;
+        Ok((Self { root, patterns }, found))
     }
 
     /// The same, of an expression that says yes or no; the text is what upstream answers where it
@@ -106,6 +112,11 @@ impl Program {
     /// Whether the expression speaks of this variable.
     pub fn names(&self, variable: &str) -> bool {
         self.root.names(variable)
+    }
+
+    /// How many regular expressions it holds.
+    pub const fn patterns(&self) -> usize {
+        self.patterns
     }
 
     /// The value of the expression, where there is one.

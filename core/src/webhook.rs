@@ -1,11 +1,13 @@
 //! Webhook configurations: who wants to be asked before which write. They are read when they are
 //! stored, so that a write without any is not slower for the possibility.
 
+pub(crate) mod condition;
 mod matching;
 mod read;
 #[cfg(test)]
 mod tests;
 
+pub use condition::{Asked, Condition};
 pub use matching::Wanted;
 
 use crate::event::Commit;
@@ -53,8 +55,8 @@ pub struct Webhook {
     pub review_versions: Vec<Name>,
     /// Whether it is asked again when others changed the object after it (`IfNeeded`).
     pub reinvoked: bool,
-    /// Whether it has `matchConditions`.
-    pub conditional: bool,
+    /// `matchConditions`: it is asked where all of them hold.
+    pub conditions: Vec<Condition>,
 }
 
 /// `clientConfig`.

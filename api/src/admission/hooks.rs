@@ -2,7 +2,7 @@
 
 use super::review::{self, Question, Reply};
 use super::subject::{Operation, Subject};
-use super::{Admission, endpoint, shown};
+use super::{Admission, conditions, endpoint, shown};
 use crate::backend::Backend;
 use crate::status::Failure;
 use hindsight_core::object::Name;
@@ -64,24 +64,21 @@ pub(super) fn wanting<'a>(
 }
 
 impl Asking<'_> {
-    /// Whether a webhook selects this object in this namespace. Conditions cannot be evaluated here,
-    /// and a webhook that may have to be asked is not passed by.
+    /// Whether a webhook selects this object in this namespace, and under its conditions.
     pub(super) fn selects(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
         let selected =
             self.selects_namespace(hook, object)? && self.selects_object(hook, object)?;
-        if !selected || !hook.webhook.conditional {
+        if !selected || hook.webhook.conditions.is_empty() {
             return Ok(selected);
         }
-        Err(Failure::from(Rejection::Forbidden {
-            resource: self.subject.key.resource.clone(),
-            name: self.name.into(),
-            reason: format!(
-                "webhook \"{}\" has matchConditions, which this server does not evaluate; nothing \
-                 that it selects is let through",
-                hook.webhook.name
-            ),
-            causes: Vec::new(),
-        }))
+        conditions::hold(self, hook, object).map_err(|reason| {
+            Failure::from(Rejection::Forbidden {
+                resource: self.subject.key.resource.clone(),
+                name: self.name.into(),
+                reason,
+                causes: Vec::new(),
+            })
+        })
     }
 
     fn selects_namespace(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
@@ -138,17 +135,10 @@ impl Asking<'_> {
         }
         let review = review::version(webhook).map_err(Trouble::Unasked)?;
         let uid = Uid::from_seed(self.backend.seed(), 0);
-        let convert =
-            |object: &Value| shown::in_version(self.subject, object.clone(), &hook.version);
-        let question = Question {
-            subject: self.subject,
-            version: &hook.version,
-            name: self.name,
-            uid: uid.as_str(),
-            object: object.map(convert).as_ref(),
-            old: self.old.as_ref().map(convert).as_ref(),
-        }
-        .document(review);
+        let object = object.map(|object| self.in_version(hook, object));
+        let old = self.old.as_ref().map(|old| self.in_version(hook, old));
+        let question = self.question(hook, uid.as_str(), object.as_ref(), old.as_ref());
+        let question = question.document(review);
         let body = serde_json::to_vec(&question).unwrap_or_default();
         let answer = self.post(webhook, body).await;
         let answer =
@@ -161,6 +151,28 @@ impl Asking<'_> {
         let mut refusal = review::refusal(&webhook.name, &reply.status);
         refusal.warnings = reply.warnings;
         Err(Trouble::Refused(refusal))
+    }
+
+    /// The object as the webhook wants to see it.
+    pub(super) fn in_version(&self, hook: &Hook<'_>, object: &Value) -> Value {
+        shown::in_version(self.subject, object.clone(), &hook.version)
+    }
+
+    pub(super) fn question<'b>(
+        &'b self,
+        hook: &'b Hook<'_>,
+        uid: &'b str,
+        object: Option<&'b Value>,
+        old: Option<&'b Value>,
+    ) -> Question<'b> {
+        Question {
+            subject: self.subject,
+            version: &hook.version,
+            name: self.name,
+            uid,
+            object,
+            old,
+        }
     }
 
     async fn post(&self, webhook: &Webhook, body: Vec<u8>) -> Result<bytes::Bytes, String> {

@@ -48,9 +48,14 @@ const ASKING: u64 = 350_000;
 impl<'a> Value<'a> {
     /// The variable `authorizer`.
     pub fn authorizer(authority: &'a dyn Authority) -> Self {
+        Self::resource_check(authority, Access::default())
+    }
+
+    /// A question about a resource that lacks only its verb: `authorizer.requestResource`.
+    pub fn resource_check(authority: &'a dyn Authority, access: Access) -> Self {
         Self::Check(Arc::new(Check {
             authority,
-            access: Access::default(),
+            access,
             decision: None,
         }))
     }

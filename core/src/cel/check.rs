@@ -5,7 +5,7 @@ use super::ast::{Call, Entry, Expr, Loop, Loops, Node, Optional, Select};
 use super::signature::{self, Signature};
 use super::types::{Bindings, Type};
 use super::value::Value;
-use super::{CompileError, Env, library};
+use super::{CompileError, Env, PATTERNS_MAX, library};
 use crate::schema::compile_pattern;
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ pub(super) struct Checker<'a, 's> {
     pub(super) env: &'a Env<'s>,
     /// Variables of loops, innermost last.
     pub(super) scope: Vec<(Arc<str>, Type<'s>)>,
+    /// Regular expressions so far.
+    pub(super) patterns: usize,
 }
 
 type Checked<'s> = Result<Type<'s>, CompileError>;
@@ -42,6 +44,9 @@ impl<'s> Checker<'_, 's> {
         let at = node.at;
         if let Some(name) = qualified(&node.expr) {
             self.qualify(node, &name);
+        }
+        if let Some(name) = self.dotted(&node.expr) {
+            node.expr = Expr::Variable(name);
         }
         match &mut node.expr {
             Expr::Literal(value) => Ok(match value.type_name() {
@@ -98,6 +103,23 @@ impl<'s> Checker<'_, 's> {
         }
     }
 
+    /// A variable that has a dot in its name.
+    fn dotted(&self, expr: &Expr) -> Option<Arc<str>> {
+        let Expr::Select(select) = expr else {
+            return None;
+        };
+        let Expr::Variable(head) = &select.operand.expr else {
+            return None;
+        };
+        let name = format!("{head}.{}", select.field);
+        let plain = !select.test && !select.optional && !self.is_local(head);
+        (plain && self.known(&name).is_some()).then(|| name.into())
+    }
+
+    fn is_local(&self, name: &str) -> bool {
+        self.scope.iter().any(|(one, _)| **one == *name)
+    }
+
     fn select(&mut self, at: usize, select: &mut Select) -> Checked<'s> {
         let operand = self.check(&mut select.operand)?;
         let (inner, wrapped) = match &operand {
@@ -152,17 +174,17 @@ impl<'s> Checker<'_, 's> {
         }
         match results.as_slice() {
             [] => Err(self.error(at, mismatch(call, &given))),
-            [one] => self.patterns(call).map(|()| one.clone()),
+            [one] => self.compile_patterns(call).map(|()| one.clone()),
             [first, rest @ ..] => {
                 let same = rest.iter().all(|one| one.to_string() == first.to_string());
-                self.patterns(call)?;
+                self.compile_patterns(call)?;
                 Ok(if same { first.clone() } else { Type::Dyn })
             }
         }
     }
 
     /// Patterns that are written out are compiled once, and refused here where they cannot be.
-    fn patterns(&self, call: &mut Call) -> Result<(), CompileError> {
+    fn compile_patterns(&mut self, call: &mut Call) -> Result<(), CompileError> {
         if !library::PATTERNS.contains(&&*call.name) {
             return Ok(());
         }
@@ -172,6 +194,11 @@ impl<'s> Checker<'_, 's> {
         let Expr::Literal(Value::Text(text)) = &node.expr else {
             return Ok(());
         };
+        self.patterns += 1;
+        if self.patterns > PATTERNS_MAX {
+            let why = format!("expression has more than {PATTERNS_MAX} regular expressions");
+            return Err(self.error(node.at, why));
+        }
         let compiled = compile_pattern(text.as_str()).map_err(|why| self.error(node.at, why))?;
         node.expr = Expr::Literal(Value::Pattern(Arc::new(compiled)));
         Ok(())

@@ -16,10 +16,16 @@ use std::sync::{Arc, OnceLock};
 /// The rules of a schema, compiled when the first value is looked at.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    listed: Vec<Rule>,
-    compiled: Arc<OnceLock<Vec<Result<Compiled, Wrong>>>>,
+    /// Those that stand here.
+    own: Option<Arc<Own>>,
     /// Whether there are any here or anywhere below.
     pub(super) any: bool,
+}
+
+#[derive(Debug)]
+struct Own {
+    listed: Vec<Rule>,
+    compiled: OnceLock<Vec<Result<Compiled, Wrong>>>,
 }
 
 /// One rule as it is written.
@@ -61,33 +67,60 @@ impl Rules {
         let listed = document.get("x-kubernetes-validations");
         let listed = listed.and_then(Value::as_array).into_iter().flatten();
         let listed: Vec<Rule> = listed.map(Rule::read).collect();
-        Self {
-            any: any_below || !listed.is_empty(),
-            listed,
-            compiled: Arc::default(),
-        }
+        let own = (!listed.is_empty()).then(|| {
+            let compiled = OnceLock::new();
+            Arc::new(Own { listed, compiled })
+        });
+        let any = any_below || own.is_some();
+        Self { own, any }
     }
 
     /// Each rule with what it came to. The place of a schema never changes, so the first to ask
     /// decides for all.
-    fn compiled(&self, schema: &Schema, resource: bool) -> &[Result<Compiled, Wrong>] {
-        self.compiled.get_or_init(|| {
-            let rules = self.listed.iter();
-            rules.map(|rule| rule.compile(schema, resource)).collect()
-        })
+    fn compiled<'a>(
+        &'a self,
+        schema: &Schema,
+        resource: bool,
+    ) -> impl Iterator<Item = (&'a Rule, &'a Result<Compiled, Wrong>)> + use<'a> {
+        let pairs = self.own.as_ref().map(|own| {
+            let compiled = own.compiled.get_or_init(|| {
+                let rules = own.listed.iter();
+                rules.map(|rule| rule.compile(schema, resource)).collect()
+            });
+            own.listed.iter().zip(compiled)
+        });
+        pairs.into_iter().flatten()
     }
 }
 
 impl Schema {
-    /// What keeps the rules of this schema, those below aside, from being evaluated; and which of
-    /// them look at what was there before.
-    pub(crate) fn rules_checked(&self, resource: bool) -> Vec<Result<bool, Wrong>> {
-        let compiled = self.rules.compiled(self, resource);
+    /// What there is to say of the rules of this schema, those below aside, before they are evaluated.
+    pub(crate) fn rules_checked(&self, resource: bool) -> Vec<Result<Checked, Wrong>> {
         let told = |one: &Result<Compiled, Wrong>| match one {
-            Ok(compiled) => Ok(compiled.transition),
+            Ok(compiled) => Ok(Checked {
+                transition: compiled.transition,
+                patterns: compiled.patterns(),
+            }),
             Err(wrong) => Err(wrong.clone()),
         };
-        compiled.iter().map(told).collect()
+        let compiled = self.rules.compiled(self, resource);
+        compiled.map(|(_, one)| told(one)).collect()
+    }
+}
+
+/// A rule that can be evaluated.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Checked {
+    /// Whether it looks at what was there before.
+    pub(crate) transition: bool,
+    /// How many regular expressions it holds.
+    pub(crate) patterns: usize,
+}
+
+impl Compiled {
+    fn patterns(&self) -> usize {
+        let message = self.message.as_ref().map_or(0, Program::patterns);
+        self.program.patterns() + message
     }
 }
 

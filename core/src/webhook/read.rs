@@ -1,7 +1,7 @@
 //! Reads one webhook. What a stored configuration holds has the types of its schema; where a value
 //! is none that is known, the strictest reading holds.
 
-use super::{Client, Rule, Service, Webhook};
+use super::{Client, Condition, Rule, Service, Webhook};
 use crate::object::Name;
 use crate::selector::LabelSelector;
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -29,7 +29,10 @@ pub(super) fn webhook(document: &Value) -> Webhook {
         timeout_seconds: timeout.unwrap_or(TIMEOUT_SECONDS),
         review_versions: names(document, "admissionReviewVersions"),
         reinvoked: is("reinvocationPolicy", "IfNeeded"),
-        conditional: !list(document, "matchConditions").is_empty(),
+        conditions: list(document, "matchConditions")
+            .iter()
+            .map(Condition::read)
+            .collect(),
     }
 }
 

@@ -73,6 +73,10 @@ fn an_expression_that_nests_too_deep_or_is_too_long_is_refused() {
             "expression recursion limit exceeded: 64",
         ),
         (
+            nested("'a'.matches('a') && ", "true", "", PATTERNS_MAX + 1),
+            "expression has more than 16 regular expressions",
+        ),
+        (
             " ".repeat(LENGTH_MAX + 1),
             "expression is longer than 32768 bytes",
         ),

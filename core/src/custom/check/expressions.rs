@@ -5,7 +5,8 @@
 use super::schema::{Place, each_child, is_true};
 use crate::custom::text;
 use crate::rejection::FieldCause;
-use crate::schema::{self, Path, Schema};
+use crate::schema::rules::Checked;
+use crate::schema::{self, PATTERNS_MAX, Path, Schema};
 use serde_json::Value;
 
 const RULES: &str = "x-kubernetes-validations";
@@ -15,7 +16,21 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
         resource: true,
         uncorrelatable: None,
     };
-    walk(root, &schema::parse(root), &place, at, causes);
+    let mut found = Found {
+        causes,
+        patterns: 0,
+    };
+    walk(root, &schema::parse(root), &place, at, &mut found);
+    let count = found.patterns;
+    if count > PATTERNS_MAX {
+        causes.push(FieldCause::too_many(at.to_string(), count, PATTERNS_MAX));
+    }
+}
+
+/// What is wrong, and how many regular expressions there are.
+struct Found<'a> {
+    causes: &'a mut Vec<FieldCause>,
+    patterns: usize,
 }
 
 /// What the place of a schema means for its rules.
@@ -26,14 +41,8 @@ struct Inside {
     uncorrelatable: Option<String>,
 }
 
-fn walk(
-    document: &Value,
-    schema: &Schema,
-    inside: &Inside,
-    at: &Path<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
-    own(document, schema, inside, at, causes);
+fn walk(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found: &mut Found<'_>) {
+    own(document, schema, inside, at, found);
     let list = text(document, "/x-kubernetes-list-type");
     let correlates = match text(document, "/type") {
         "array" => list == "map",
@@ -53,25 +62,26 @@ fn walk(
             resource: is_true(child, "x-kubernetes-embedded-resource"),
             uncorrelatable: uncorrelatable.clone(),
         };
-        place.within(at, |at| walk(child, parsed, &inside, at, causes));
+        place.within(at, |at| walk(child, parsed, &inside, at, found));
     });
 }
 
-fn own(
-    document: &Value,
-    schema: &Schema,
-    inside: &Inside,
-    at: &Path<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
+fn own(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found: &mut Found<'_>) {
     let rules = document.get(RULES).and_then(Value::as_array);
-    let found = schema.rules_checked(inside.resource);
+    let checked = schema.rules_checked(inside.resource);
     let at = at.member(RULES);
-    for (index, (rule, found)) in rules.into_iter().flatten().zip(found).enumerate() {
+    for (index, (rule, checked)) in rules.into_iter().flatten().zip(checked).enumerate() {
         let at = at.item(index);
         let field = |member: &str| at.member(member).to_string();
-        match (found, &inside.uncorrelatable) {
-            (Ok(true), Some(within)) => {
+        let causes = &mut *found.causes;
+        found.patterns += checked.as_ref().map_or(0, |one| one.patterns);
+        match (checked, &inside.uncorrelatable) {
+            (
+                Ok(Checked {
+                    transition: true, ..
+                }),
+                Some(within),
+            ) => {
                 let why = format!(
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within \
                      {within}"

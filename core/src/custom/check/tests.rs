@@ -295,6 +295,24 @@ fn groups_of_the_community_need_an_approval() {
 }
 
 #[test]
+fn the_rules_of_a_schema_share_a_bound_of_regular_expressions() {
+    let rule = json!({"rule": "self.matches('a')", "message": "m"});
+    for (count, expected) in [
+        (256, ""),
+        (
+            257,
+            "TooMany spec.versions[0].schema.openAPIV3Schema: Too many: 257: must have at most 256 items",
+        ),
+    ] {
+        let property = json!({"type": "string", "x-kubernetes-validations": vec![&rule; count]});
+        let mut document = good();
+        let properties = "/spec/versions/0/schema/openAPIV3Schema/properties/a";
+        put(&mut document, properties, &property.to_string());
+        assert_eq!(told(&check(&document, None)), expected);
+    }
+}
+
+#[test]
 fn formats_that_nothing_checks_are_warned_of() {
     let mut document = good();
     let properties = r#"{"a": {"type": "string", "format": "phone"}, "b": {"type": "integer", "format": "int32"}, "c": {"type": "string", "format": "uri"}}"#;

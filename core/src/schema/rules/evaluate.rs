@@ -110,8 +110,7 @@ impl Run {
 
     /// The rules of the schema itself.
     fn own(&mut self, schema: &Schema, value: &Value, place: Place<'_>, at: &Path<'_>) {
-        let compiled = schema.rules.compiled(schema, place.resource);
-        for (rule, compiled) in schema.rules.listed.iter().zip(compiled) {
+        for (rule, compiled) in schema.rules.compiled(schema, place.resource) {
             if self.stopped {
                 return;
             }

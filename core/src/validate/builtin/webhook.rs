@@ -5,10 +5,14 @@
 use super::{Field, Subject, workload};
 use crate::rejection::FieldCause;
 use crate::validate::names;
+use crate::webhook::condition::compile;
+use std::collections::BTreeSet;
 
 const FORM: &str = "; desired format: https://host[/path]";
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
+/// Source: `maxMatchConditionsCount`, 64.
+const CONDITIONS_MAX: usize = 64;
 
 pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     for webhook in subject.new.child("webhooks").items() {
@@ -31,6 +35,7 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
             causes,
         );
         client(&webhook.child("clientConfig"), causes);
+        conditions(&webhook.child("matchConditions"), causes);
         reviews(&webhook.child("admissionReviewVersions"), causes);
     }
 }
@@ -171,6 +176,36 @@ fn service(service: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
+fn conditions(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let count = list.items().count();
+    if count > CONDITIONS_MAX {
+        let cause = FieldCause::too_many(list.path.as_str(), count, CONDITIONS_MAX);
+        return causes.push(cause);
+    }
+    let mut names = BTreeSet::new();
+    for item in list.items() {
+        condition(&item, causes);
+        let name = item.child("name");
+        if !name.is_empty() && !names.insert(name.text()) {
+            causes.push(FieldCause::duplicate(name.path.as_str(), name.value));
+        }
+    }
+}
+
+fn condition(condition: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let (name, expression) = (condition.child("name"), condition.child("expression"));
+    if expression.text().trim().is_empty() {
+        causes.push(expression.required(""));
+    } else if let Err(why) = compile(expression.text()) {
+        causes.push(expression.invalid(&why));
+    }
+    if name.is_empty() {
+        causes.push(name.required(""));
+    } else if !names::is_qualified_name(name.text()) {
+        causes.push(name.invalid(names::QUALIFIED));
+    }
+}
+
 fn reviews(versions: &Field<'_>, causes: &mut Vec<FieldCause>) {
     let known = |version: Field<'_>| REVIEWS.contains(&version.text());
     if !versions.is_empty() && !versions.items().any(known) {
@@ -205,6 +240,12 @@ mod tests {
 {"clientConfig": {"url": null, "service": {"name": "a"}}} | webhooks[0].clientConfig.service.namespace: Required value: service namespace is required
 {"clientConfig": {"url": null, "service": {"name": "a", "namespace": "b", "port": 0}}} | webhooks[0].clientConfig.service.port: Invalid value: 0: port is not valid: must be between 1 and 65535, inclusive
 {"clientConfig": {"url": null, "service": {"name": "a", "namespace": "b", "path": "c"}}} | webhooks[0].clientConfig.service.path: Invalid value: "c": must start with a '/'
+{"matchConditions": [{"name": "a", "expression": "object.a == 1 && request.userInfo.username != 'x' && authorizer.requestResource.check('x').allowed()"}]} |
+{"matchConditions": [{"name": "a.b/c", "expression": "true"}, {"name": "a.b/c", "expression": "true"}]} | webhooks[0].matchConditions[1].name: Duplicate value: "a.b/c"
+{"matchConditions": [{}]} | webhooks[0].matchConditions[0].expression: Required value; webhooks[0].matchConditions[0].name: Required value
+{"matchConditions": [{"name": "a", "expression": "object.a"}]} | webhooks[0].matchConditions[0].expression: Invalid value: "object.a": must evaluate to bool
+{"matchConditions": [{"name": "a", "expression": "request.object == 1"}]} | webhooks[0].matchConditions[0].expression: Invalid value: "request.object == 1": compilation failed: ERROR: <input>:1:8: undefined field 'object'~request.object == 1~.......^
+{"matchConditions": [{"name": "a", "expression": "authorizer.path('/x').check('get').allowed()"}]} | webhooks[0].matchConditions[0].expression: Invalid value: "authorizer.path('/x').check('get').allowed()": compilation failed: ERROR: <input>:1:16: undeclared reference to 'path' (in container '')~authorizer.path('/x').check('get').allowed()~...............^
 {"rules": [{"operations": [], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]} | webhooks[0].rules[0].operations: Required value
 {"rules": [{"operations": ["MAKE"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}]} | webhooks[0].rules[0].operations[0]: Unsupported value: "MAKE": supported values: "*", "CONNECT", "CREATE", "DELETE", "UPDATE"
 {"rules": [{"operations": ["*"], "apiGroups": ["*", "apps"], "apiVersions": ["v1"], "resources": ["pods"]}]} | webhooks[0].rules[0].apiGroups: Invalid value: ["*","apps"]: if '*' is present, must not specify other API groups
@@ -233,7 +274,8 @@ mod tests {
             let found = causes
                 .iter()
                 .map(|one| format!("{}: {}", one.field, one.message));
-            assert_eq!(found.collect::<Vec<_>>().join("; "), said.trim(), "{line}");
+            let found = found.collect::<Vec<_>>().join("; ").replace("\n | ", "~");
+            assert_eq!(found, said.trim(), "{line}");
         }
     }
 }

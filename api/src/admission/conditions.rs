@@ -1,0 +1,91 @@
+//! `matchConditions`: what a webhook's expressions see of a write, and whom they ask about
+//! permissions.
+
+use super::hooks::{Asking, Hook};
+use crate::authorizer::{self, Authorizer, Verdict};
+use hindsight_core::cel::{Access, Authority};
+use hindsight_core::webhook::Asked;
+use hindsight_core::{Actor, GroupResource, Uid};
+use serde_json::Value;
+
+/// Whether all conditions hold; the text says why that cannot be said.
+pub(super) fn hold(
+    asking: &Asking<'_>,
+    hook: &Hook<'_>,
+    object: Option<&Value>,
+) -> Result<bool, String> {
+    let object = object.map(|object| asking.in_version(hook, object));
+    let old = asking.old.as_ref().map(|old| asking.in_version(hook, old));
+    let uid = Uid::from_seed(asking.backend.seed(), 0);
+    let question = asking.question(hook, uid.as_str(), None, None);
+    let mut review = question.document("v1");
+    let mut request = review
+        .get_mut("request")
+        .map(Value::take)
+        .unwrap_or_default();
+    if let Some(members) = request.as_object_mut() {
+        members.retain(|name, _| !["object", "oldObject"].contains(&name.as_str()));
+    }
+    let authority = Permissions {
+        authorizer: &*asking.admission.authorizer,
+        actor: asking.subject.actor,
+    };
+    hook.webhook.conditions_hold(&Asked {
+        object: object.as_ref(),
+        old: old.as_ref(),
+        request: &request,
+        authority: &authority,
+        resource: written(asking),
+    })
+}
+
+/// What is written, for `authorizer.requestResource`.
+fn written(asking: &Asking<'_>) -> Access {
+    let subject = asking.subject;
+    Access {
+        group: subject.kind.resource.group.to_string(),
+        resource: subject.kind.resource.resource.to_string(),
+        subresource: subject.subresource.to_string(),
+        namespace: subject.namespace().to_owned(),
+        name: asking.name.to_owned(),
+        ..Access::default()
+    }
+}
+
+#[derive(Debug)]
+struct Permissions<'a> {
+    authorizer: &'a dyn Authorizer,
+    actor: &'a Actor,
+}
+
+impl Authority for Permissions<'_> {
+    fn refusal(&self, access: &Access) -> Option<String> {
+        let account = access.service_account.as_ref();
+        let account = account.map(|(namespace, name)| service_account(namespace, name));
+        let resource = GroupResource::new(&access.group, &access.resource);
+        let asked = authorizer::Access {
+            verb: &access.verb,
+            resource: &resource,
+            subresource: &access.subresource,
+            namespace: &access.namespace,
+            name: &access.name,
+        };
+        let actor = account.as_ref().unwrap_or(self.actor);
+        match self.authorizer.allowed(actor, &asked) {
+            Verdict::Allowed => None,
+            Verdict::Denied(why) => Some(why),
+        }
+    }
+}
+
+fn service_account(namespace: &str, name: &str) -> Actor {
+    Actor {
+        user: format!("system:serviceaccount:{namespace}:{name}").into(),
+        uid: "".into(),
+        groups: vec![
+            "system:serviceaccounts".into(),
+            format!("system:serviceaccounts:{namespace}").into(),
+            "system:authenticated".into(),
+        ],
+    }
+}

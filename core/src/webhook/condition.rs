@@ -1,0 +1,181 @@
+//! `matchConditions`: expressions that a webhook asks before it is asked. Source: upstream's
+//! `plugin/webhook/matchconditions` and `plugin/cel`.
+
+use super::Webhook;
+use crate::cel::{Access, Authority, Env, Fault, Member, Meter, Program, Record, Type, Value};
+use crate::object::Name;
+use serde_json::Value as Json;
+use std::sync::Arc;
+
+/// What all conditions of one webhook may cost together. Source: upstream's
+/// `RuntimeCELCostBudgetMatchConditions`.
+const BUDGET: u64 = 2_500_000;
+const SPENT: &str = "validation failed due to running out of cost budget, no further validation \
+                     rules will be run";
+
+/// One condition, compiled when its configuration is stored.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// Its name.
+    pub name: Name,
+    expression: Name,
+    program: Arc<Result<Program, String>>,
+}
+
+impl PartialEq for Condition {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name && self.expression == other.expression
+    }
+}
+
+impl Eq for Condition {}
+
+/// A write, as conditions see it.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    /// The object as it would be.
+    pub object: Option<&'a Json>,
+    /// The object as it is.
+    pub old: Option<&'a Json>,
+    /// The members of `AdmissionRequest`, without the objects.
+    pub request: &'a Json,
+    /// Answers what they ask about permissions.
+    pub authority: &'a dyn Authority,
+    /// What is written, as permissions speak of it.
+    pub resource: Access,
+}
+
+static GROUP_VERSION_KIND: Record = Record {
+    name: "kubernetes.GroupVersionKind",
+    members: &[
+        ("group", Member::Written("string")),
+        ("version", Member::Written("string")),
+        ("kind", Member::Written("string")),
+    ],
+};
+static GROUP_VERSION_RESOURCE: Record = Record {
+    name: "kubernetes.GroupVersionResource",
+    members: &[
+        ("group", Member::Written("string")),
+        ("version", Member::Written("string")),
+        ("resource", Member::Written("string")),
+    ],
+};
+static USER_INFO: Record = Record {
+    name: "kubernetes.UserInfo",
+    members: &[
+        ("username", Member::Written("string")),
+        ("uid", Member::Written("string")),
+        ("groups", Member::Written("list(string)")),
+        ("extra", Member::Written("map(string, list(string))")),
+    ],
+};
+static REQUEST: Record = Record {
+    name: "kubernetes.AdmissionRequest",
+    members: &[
+        ("uid", Member::Written("string")),
+        ("kind", Member::Record(&GROUP_VERSION_KIND)),
+        ("resource", Member::Record(&GROUP_VERSION_RESOURCE)),
+        ("subResource", Member::Written("string")),
+        ("requestKind", Member::Record(&GROUP_VERSION_KIND)),
+        ("requestResource", Member::Record(&GROUP_VERSION_RESOURCE)),
+        ("requestSubResource", Member::Written("string")),
+        ("name", Member::Written("string")),
+        ("namespace", Member::Written("string")),
+        ("operation", Member::Written("string")),
+        ("userInfo", Member::Record(&USER_INFO)),
+        ("dryRun", Member::Written("bool")),
+        ("options", Member::Written("dyn")),
+    ],
+};
+
+const REQUEST_RESOURCE: &str = "authorizer.requestResource";
+
+fn env() -> Env<'static> {
+    Env {
+        variables: vec![
+            ("object", Type::Dyn),
+            ("oldObject", Type::Dyn),
+            ("request", Type::Record(&REQUEST)),
+            ("authorizer", Type::Plain("authorizer")),
+            (REQUEST_RESOURCE, Type::Plain("resourceCheck")),
+        ],
+    }
+}
+
+/// The condition, or why it is none.
+pub(crate) fn compile(expression: &str) -> Result<Program, String> {
+    Program::condition(expression.trim(), &env(), "must evaluate to bool")
+}
+
+impl Condition {
+    pub(super) fn read(document: &Json) -> Self {
+        let text = |member: &str| {
+            let text = document.get(member).and_then(Json::as_str);
+            Name::from(text.unwrap_or_default())
+        };
+        let expression = text("expression");
+        Self {
+            name: text("name"),
+            program: Arc::new(compile(&expression)),
+            expression,
+        }
+    }
+
+    fn holds<'a>(
+        &'a self,
+        variables: &[(&'static str, Value<'a>)],
+        meter: &mut Meter,
+    ) -> Result<bool, Fault> {
+        let program = self.program.as_ref().as_ref();
+        let program = program.map_err(|why| Fault::Failed(why.clone()))?;
+        match program.evaluate(variables, meter) {
+            Ok(Value::Bool(holds)) => Ok(holds),
+            Ok(_) => Err(Fault::Failed("must evaluate to bool".into())),
+            Err(Fault::Exhausted) if meter.is_empty() => Err(Fault::Exhausted),
+            Err(fault) => Err(Fault::Failed(format!(
+                "expression '{}' resulted in error: {fault}",
+                self.expression
+            ))),
+        }
+    }
+}
+
+/// An object, or `null` where there is none.
+fn seen(json: Option<&Json>) -> Value<'_> {
+    json.map_or(Value::Null, |json| Value::of(json, None))
+}
+
+impl Webhook {
+    /// Whether all its conditions hold. One that does not settles it; what cannot be evaluated is
+    /// the failure policy's to decide, and the text says what it was.
+    pub fn conditions_hold(&self, asked: &Asked<'_>) -> Result<bool, String> {
+        let resource = Value::resource_check(asked.authority, asked.resource.clone());
+        let variables = [
+            ("object", seen(asked.object)),
+            ("oldObject", seen(asked.old)),
+            ("request", Value::of(asked.request, None)),
+            ("authorizer", Value::authorizer(asked.authority)),
+            (REQUEST_RESOURCE, resource),
+        ];
+        let mut meter = Meter::new(BUDGET);
+        let mut wrong = Vec::new();
+        for condition in &self.conditions {
+            match condition.holds(&variables, &mut meter) {
+                Ok(true) => {}
+                Ok(false) => return Ok(false),
+                Err(Fault::Exhausted) => {
+                    wrong = vec![SPENT.to_owned()];
+                    break;
+                }
+                Err(Fault::Failed(why)) => wrong.push(why),
+            }
+        }
+        match wrong.as_slice() {
+            [] => Ok(true),
+            _ if self.ignores_failure => Ok(false),
+            [why] => Err(why.clone()),
+            several => Err(format!("[{}]", several.join(", "))),
+        }
+    }
+}
