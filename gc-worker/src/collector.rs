@@ -1,15 +1,19 @@
 //! All the workers as one value without threads: told of changes, it says what to do next. A
 //! driver, a simulator or a test turns the crank.
 
+#[cfg(test)]
+mod tests;
+
 use crate::content::{self, Content};
-use crate::plan::{Step, View, plan};
+use crate::plan::{Plan, Step, View, plan};
 use crate::queue::{Queue, affected};
 use crate::ttl::Deadlines;
 use crate::warnings::Warnings;
+use hindsight_core::Intent;
 use hindsight_core::object::Object;
 use hindsight_core::{Change, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Which of the server's own identities a step is carried out as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +37,8 @@ pub struct Collector {
     /// Those whose turn comes when others have been decided.
     deferred: BTreeSet<Uid>,
     containers: BTreeSet<ObjectKey>,
+    /// Definitions that are let go, and who asks for it.
+    last: BTreeMap<ObjectKey, Uid>,
     deadlines: Deadlines,
     warnings: Warnings,
     in_flight: Vec<(Worker, Option<Uid>, Option<ObjectKey>)>,
@@ -47,6 +53,7 @@ impl Collector {
             unresolved: BTreeSet::new(),
             deferred: BTreeSet::new(),
             containers: BTreeSet::new(),
+            last: BTreeMap::new(),
             deadlines: Deadlines::default(),
             warnings: Warnings::default(),
             in_flight: Vec::new(),
@@ -101,6 +108,30 @@ impl Collector {
         for step in self.deadlines.due(state, now, limit) {
             self.add(&mut batch, (Worker::TtlController, None, None), step);
         }
+        // A container decides about all that is in it before owners do: one outcome, whatever is
+        // looked at first.
+        if self.empty_containers(state, now, limit, &mut batch) {
+            return batch;
+        }
+        while batch.len() < limit {
+            let Some(uid) = self.queue.pop() else { break };
+            self.look(state, &uid, &mut batch);
+        }
+        if batch.is_empty() {
+            self.release_definition(state, &mut batch);
+        }
+        batch
+    }
+
+    /// What the containers that are going call for; whether that removes anything.
+    fn empty_containers(
+        &mut self,
+        state: &State,
+        now: Time,
+        limit: usize,
+        batch: &mut Vec<(Worker, Step)>,
+    ) -> bool {
+        let mut removes = false;
         for key in std::mem::take(&mut self.containers) {
             let room = limit.saturating_sub(batch.len());
             if room == 0 {
@@ -115,24 +146,50 @@ impl Collector {
                 self.containers.insert(key.clone());
             }
             for step in content.steps {
-                self.add(&mut batch, (worker, None, Some(key.clone())), step);
+                removes |= !matches!(step.intent, Intent::Patch(_));
+                self.add(batch, (worker, None, Some(key.clone())), step);
             }
         }
-        while batch.len() < limit {
-            let Some(uid) = self.queue.pop() else { break };
-            self.look(state, &uid, &mut batch);
+        removes || batch.len() >= limit
+    }
+
+    /// With nothing else left to do, and one at a time: the end of a kind changes what references to
+    /// it mean.
+    fn release_definition(&mut self, state: &State, batch: &mut Vec<(Worker, Step)>) {
+        while batch.is_empty() {
+            let first = self.containers.first().into_iter().chain(self.last.keys());
+            let Some(key) = first.min().cloned() else {
+                return;
+            };
+            if let Some(uid) = self.last.remove(&key) {
+                let plan = self.plan(state, &uid);
+                let early = !plan.first.is_empty();
+                self.deferred.extend(early.then(|| uid.clone()));
+                for step in plan.steps {
+                    self.add(
+                        batch,
+                        (Worker::GarbageCollector, Some(uid.clone()), None),
+                        step,
+                    );
+                }
+                continue;
+            }
+            self.containers.remove(&key);
+            if let Some(definition) = state.get(&key) {
+                let step = content::release_of(state, definition);
+                let origin = (Worker::DefinitionController, None, Some(key));
+                self.add(batch, origin, step);
+            }
         }
-        batch
+    }
+
+    fn plan(&self, state: &State, uid: &Uid) -> Plan {
+        let graph = &self.graph;
+        plan(View { graph, state }, uid)
     }
 
     fn look(&mut self, state: &State, uid: &Uid, batch: &mut Vec<(Worker, Step)>) {
-        let plan = plan(
-            View {
-                graph: &self.graph,
-                state,
-            },
-            uid,
-        );
+        let plan = self.plan(state, uid);
         if plan.unresolved {
             self.unresolved.insert(uid.clone());
         }
@@ -143,6 +200,10 @@ impl Collector {
             self.queue.push(first);
         }
         for step in plan.steps {
+            if let Some(definition) = released_definition(&step) {
+                self.last.insert(definition.clone(), uid.clone());
+                continue;
+            }
             self.add(
                 batch,
                 (Worker::GarbageCollector, Some(uid.clone()), None),
@@ -213,6 +274,14 @@ impl Collector {
                 .insert(ObjectKey::new(definitions, "", &key.resource.to_string()));
         }
     }
+}
+
+fn released_definition(step: &Step) -> Option<&ObjectKey> {
+    let Intent::Release(release) = &step.intent else {
+        return None;
+    };
+    let key = &release.owner.key;
+    (&*key.resource.resource == "customresourcedefinitions").then_some(key)
 }
 
 fn contents(state: &State, container: &Object, now: Time, limit: usize) -> (Worker, Content) {

@@ -1,6 +1,9 @@
 //! What a namespace that cannot go yet says about it. Source: upstream's namespace controller,
 //! `deletion/status_condition_utils.go`; pods that remain are reported too.
 
+#[cfg(test)]
+mod tests;
+
 use hindsight_core::object::Object;
 use hindsight_core::{State, Time};
 use serde_json::{Value, json};

@@ -2,14 +2,11 @@
 
 use crate::conditions;
 use crate::plan::{Step, cause_of_mark, target};
-use hindsight_core::classify::classify;
 use hindsight_core::command::{
     Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Propagation, Release,
 };
-use hindsight_core::event::OwnerClass;
-use hindsight_core::kind::Kind;
-use hindsight_core::object::Object;
-use hindsight_core::{Cause, GroupResource, OwnerReference, Rule, State, Time};
+use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::{Cause, GroupResource, Rule, State, Time};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -22,7 +19,7 @@ const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 pub(crate) struct Content {
     /// What is to be done.
     pub(crate) steps: Vec<Step>,
-    /// Nothing yet, but it must be looked at again after whatever happens next.
+    /// It is empty, and goes when the collector has come to rest.
     pub(crate) waits: bool,
 }
 
@@ -81,12 +78,22 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
     let why = (Rule::NamespaceDeleted, cause);
     let pods = GroupResource::new("", "pods");
     if state.list(&pods, Some(name)).next().is_some() {
-        let pods = state.list(&pods, Some(name));
+        let pods = state.list(&pods, Some(name)).filter(|pod| is_held(pod));
         return deletions(state, pods, why, BACKGROUND, limit);
     }
     let kinds = state.kinds.iter().filter(|kind| kind.is_namespaced());
     let contents = kinds.flat_map(|kind| state.list(&kind.resource, Some(name)));
+    let contents = contents.filter(|object| is_held(object));
     deletions(state, contents, why, BACKGROUND, limit)
+}
+
+/// Whether a deletion in the background still changes it: it lives, or waits for its dependents.
+/// Upstream deletes the whole collection again in each of its rounds.
+fn is_held(object: &Object) -> bool {
+    let waits = object.meta.has_finalizer(FOREGROUND_FINALIZER)
+        || object.meta.has_finalizer(ORPHAN_FINALIZER);
+    let stops = object.meta.deletion_grace_period_seconds > Some(0);
+    !object.is_deleting() || (waits && !stops)
 }
 
 fn holds_token(namespace: &Object) -> bool {
@@ -101,9 +108,8 @@ fn holds_token(namespace: &Object) -> bool {
     })
 }
 
-/// Every instance; then, once nothing is left that their end decides, the definition's own finalizer.
-/// Instances are deleted without a policy, so that their own finalizers say what becomes of their
-/// dependents.
+/// Every instance, deleted without a policy, so that its own finalizers say what becomes of its
+/// dependents. With none left the definition waits for the collector to come to rest.
 pub(crate) fn of_definition(state: &State, definition: &Object, limit: usize) -> Content {
     let Some((plural, group)) = definition.key.name.split_once('.') else {
         return Content::default();
@@ -113,42 +119,25 @@ pub(crate) fn of_definition(state: &State, definition: &Object, limit: usize) ->
     let why = (Rule::CrdDeleted, &cause);
     let instances = || state.list(&resource, None);
     if instances().next().is_some() {
-        return deletions(state, instances(), why, None, limit).into();
+        let live = instances().filter(|object| !object.is_deleting());
+        return deletions(state, live, why, None, limit).into();
     }
-    if state
-        .kinds
-        .by_resource(&resource)
-        .is_some_and(|kind| has_dependents(state, kind))
-    {
-        return Content {
-            steps: Vec::new(),
-            waits: true,
-        };
+    Content {
+        steps: Vec::new(),
+        waits: definition.meta.has_finalizer(DEFINITION_FINALIZER),
     }
+}
+
+/// A definition without instances is let go. Once its kind is no longer served a reference to it is
+/// unknown, and what is unknown is kept for ever: whoever refers to an instance is decided before.
+pub(crate) fn release_of(state: &State, definition: &Object) -> Step {
     let intent = Intent::Release(Release {
         owner: target(&definition.key, &definition.meta.uid, None),
         finalizer: DEFINITION_FINALIZER.into(),
         decided_at: state.revision,
     });
-    vec![Step { intent, cause }].into()
-}
-
-/// Whether somebody refers to an instance that is gone and has not been decided yet. Once the kind
-/// is no longer served such a reference is unknown, and what is unknown is kept for ever.
-fn has_dependents(state: &State, kind: &Kind) -> bool {
-    let speaks_of = |owner: &OwnerReference| {
-        let group = owner.api_version.split_once('/').map(|(group, _)| group);
-        owner.kind == kind.kind && group == Some(&*kind.resource.group)
-    };
-    let waits = |object: &Arc<Object>| {
-        let owners = object.owners();
-        let classes = || owners.iter().map(|owner| classify(state, object, owner));
-        !object.is_deleting()
-            && owners.iter().any(speaks_of)
-            && classes().any(|class| class == OwnerClass::Dangling)
-            && classes().all(|class| class != OwnerClass::Unresolvable)
-    };
-    state.objects().any(waits)
+    let cause = cause_of_mark(definition);
+    Step { intent, cause }
 }
 
 fn deletions<'a>(
@@ -158,7 +147,6 @@ fn deletions<'a>(
     propagation: Option<Propagation>,
     limit: usize,
 ) -> Vec<Step> {
-    let live = objects.filter(|object| !object.is_deleting()).take(limit);
     let step = |object: &Arc<Object>| {
         let kind = state.kinds.by_resource(&object.key.resource);
         let version = kind.and_then(|kind| kind.storage_version());
@@ -175,5 +163,5 @@ fn deletions<'a>(
             cause: cause.clone(),
         }
     };
-    live.map(step).collect()
+    objects.take(limit).map(step).collect()
 }

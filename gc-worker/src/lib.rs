@@ -7,6 +7,8 @@ mod conditions;
 mod content;
 mod plan;
 mod queue;
+#[cfg(test)]
+mod testing;
 mod ttl;
 mod warnings;
 

@@ -2,6 +2,8 @@
 //! `attemptToDeleteItem`, `processDeletingDependentsItem` and `attemptToOrphan`.
 
 mod order;
+#[cfg(test)]
+mod tests;
 
 use hindsight_core::classify::classify;
 use hindsight_core::command::{

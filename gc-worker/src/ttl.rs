@@ -75,6 +75,7 @@ fn deadline(job: &Value) -> Option<Time> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{empty, put};
     use hindsight_core::{GroupResource, Revision};
     use serde_json::json;
 
@@ -99,6 +100,22 @@ mod tests {
         ] {
             let found = deadline(&job(ttl.clone(), kind, status));
             assert_eq!(found, expected, "{ttl} {kind} {status}");
+        }
+    }
+
+    #[test]
+    fn a_job_is_due_at_its_deadline_and_not_before() {
+        let mut state = empty();
+        let job = put(
+            &mut state,
+            ("batch", "jobs"),
+            job(json!(30), "Complete", "True"),
+        );
+        let mut deadlines = Deadlines::default();
+        deadlines.note(&job.key, Some(&job));
+        let deadline = Time::parse(END).expect("a time").plus_seconds(30);
+        for (now, due) in [(Time(deadline.0 - 1), 0), (deadline, 1)] {
+            assert_eq!(deadlines.due(&state, now, 10).len(), due, "{now:?}");
         }
     }
 

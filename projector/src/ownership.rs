@@ -283,6 +283,19 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn what_is_no_longer_remembered_may_have_existed() {
+        let mut graph = OwnershipGraph::default();
+        for number in 0..=REMOVED_MAX {
+            assert!(graph.never_existed(&"anybody".into()));
+            let name = format!("o{number}");
+            graph.apply(&created(1, &name, &[]));
+            graph.remove(&Uid::from(name.as_str()), Revision(2));
+        }
+        assert!(!graph.never_existed(&"o0".into()) && !graph.never_existed(&"anybody".into()));
+        assert_eq!(graph.removed_at(&"o0".into()), None);
+    }
+
+    #[test]
     fn references_that_go_are_unlinked() {
         let mut graph = OwnershipGraph::default();
         graph.apply(&created(1, "child", &["a", "b"]));

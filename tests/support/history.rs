@@ -1,17 +1,16 @@
 //! A history of requests against the real world and the naive one, side by side. Objects are named
 //! by the number of their creation, so that a history can be run again without some of its steps.
 
+mod script;
+
 use crate::naive;
-use crate::reference::{Kind, Policy, Reference, Thing, World as Naive};
+use crate::reference::{CLEANUP, Kind, Policy, Reference, Thing, World as Naive};
 use crate::shrink::{shrink, simplify};
 use crate::world::World;
-use hindsight_core::ObjectKey;
+use hindsight_core::{Decision, ObjectKey, Rejection};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// Where the histories take place.
-pub const NAMESPACES: [&str; 2] = ["n1", "n2"];
 
 /// Which creation made an object.
 pub type Id = usize;
@@ -80,9 +79,14 @@ pub struct Both {
     oracle: Oracle,
     limit: usize,
     uids: BTreeMap<Id, String>,
-    keys: Vec<ObjectKey>,
+    /// Whoever was there the last time that somebody asked, and is perhaps still there.
+    alive: Vec<Id>,
+    places: Vec<Place>,
     script: Vec<String>,
 }
+
+/// Kind, namespace and name.
+type Place = (Kind, String, String);
 
 impl std::fmt::Debug for Both {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -102,28 +106,23 @@ pub struct Shrunk {
 impl Both {
     /// Two empty worlds; the collector takes so many steps at a time.
     pub fn new(limit: usize, oracle: Oracle) -> Self {
-        let mut real = World::new();
-        for namespace in NAMESPACES {
-            let made = real.run(naive::create_namespace(namespace));
-            made.expect("a namespace");
-        }
         Self {
             naive: Naive::default(),
-            real,
+            real: World::new(),
             oracle,
             limit,
             uids: BTreeMap::new(),
-            keys: Vec::new(),
-            script: NAMESPACES
-                .map(|name| format!("create  Namespace {name}"))
-                .into(),
+            alive: Vec::new(),
+            places: Vec::new(),
+            script: Vec::new(),
         }
     }
 
     /// Who is there, oldest first.
-    pub fn live(&self) -> Vec<Id> {
-        let is_live = |id: &&Id| self.thing(**id).is_some();
-        self.uids.keys().filter(is_live).copied().collect()
+    pub fn live(&mut self) -> &[Id] {
+        let (uids, naive) = (&self.uids, &self.naive);
+        self.alive.retain(|id| naive.get(&uids[id]).is_some());
+        &self.alive
     }
 
     /// Does it to both; the message says where they differ. What is about nobody is left out.
@@ -138,8 +137,7 @@ impl Both {
     }
 
     fn thing(&self, id: Id) -> Option<&Thing> {
-        let uid = self.uids.get(&id)?;
-        self.naive.things.iter().find(|one| one.uid == *uid)
+        self.naive.get(self.uids.get(&id)?)
     }
 
     fn create(&mut self, id: Id, new: &New) -> Result<(), String> {
@@ -159,28 +157,21 @@ impl Both {
             namespace: new.namespace.clone(),
             name: new.name.clone(),
             finalizers: new.finalizers.clone(),
-            owners,
+            owners: once(owners),
             deleting: false,
+            token: new.kind == Kind::Namespace,
         };
-        let key = naive::key(new.kind, &new.namespace, &new.name);
-        let step = format!(
-            "create  {} as=c{id} finalizers={} with {}",
-            place(&key),
-            new.finalizers.join(","),
-            self.spelled(&new.owners)
-        );
-        self.tell(step, uid.is_some(), "already exists");
-        self.keys.push(key);
         let accepted = self.naive.create(thing);
+        self.tell_creation(id, new, accepted);
         if let Some(uid) = uid {
             self.uids.insert(id, uid);
-            return agree(accepted, true);
+            self.alive.push(id);
         }
-        agree(accepted, false)
+        agree(accepted.is_ok(), made)
     }
 
     fn delete(&mut self, id: Id, policy: Option<Policy>) -> Result<(), String> {
-        let Some((key, uid)) = self.target(id) else {
+        let Some((place, key, uid)) = self.target(id) else {
             return Ok(());
         };
         let word = match policy {
@@ -189,40 +180,47 @@ impl Both {
             Some(Policy::Foreground) => " policy=foreground",
             Some(Policy::Orphan) => " policy=orphan",
         };
-        self.script.push(format!("delete  {}{word}", place(&key)));
+        self.script
+            .push(format!("delete  {}{word}", script::place(&place)));
         let deleted = self.real.run(naive::delete(key, policy));
         self.naive.delete(&uid, policy);
         deleted.map(drop).map_err(|why| why.to_string())
     }
 
+    /// A definition keeps what it waits for its instances with.
     fn set_finalizers(&mut self, id: Id, finalizers: &[String]) -> Result<(), String> {
-        let Some((key, uid)) = self.target(id) else {
+        let Some((place, key, uid)) = self.target(id) else {
             return Ok(());
         };
+        let mut finalizers = finalizers.to_vec();
+        let held = self.thing(id).is_some_and(|one| one.holds(CLEANUP));
+        finalizers.extend(held.then(|| CLEANUP.to_owned()));
         let step = format!(
             "set     {} finalizers={}",
-            place(&key),
+            script::place(&place),
             finalizers.join(",")
         );
-        let change = json!({"metadata": {"finalizers": naive::list(finalizers)}});
-        let real = self.real.run(naive::patch(key, change)).is_ok();
-        self.tell(step, real, "no new finalizers");
-        agree(self.naive.set_finalizers(&uid, finalizers), real)
+        let change = json!({"metadata": {"finalizers": naive::list(&finalizers)}});
+        let real = self.real.run(naive::patch(key, change));
+        let accepted = self.naive.set_finalizers(&uid, &finalizers);
+        let refusal = (!accepted).then_some("no new finalizers");
+        self.tell(step, refusal);
+        agree(accepted, real)
     }
 
     fn set_owners(&mut self, id: Id, owners: &[Owner]) -> Result<(), String> {
-        let Some((key, uid)) = self.target(id) else {
+        let Some((place, key, uid)) = self.target(id) else {
             return Ok(());
         };
         self.script.push(format!(
             "set     {} with {}",
-            place(&key),
-            self.spelled(owners)
+            script::place(&place),
+            json!({"metadata": {"ownerReferences": self.spelled(owners)}})
         ));
         let owners = self.references(owners);
         let change = json!({"metadata": {"ownerReferences": naive::references(&owners)}});
         let real = self.real.run(naive::patch(key, change));
-        self.naive.set_owners(&uid, &owners);
+        self.naive.set_owners(&uid, &once(owners));
         real.map(drop).map_err(|why| why.to_string())
     }
 
@@ -246,18 +244,11 @@ impl Both {
         ))
     }
 
-    fn target(&self, id: Id) -> Option<(ObjectKey, String)> {
+    fn target(&self, id: Id) -> Option<(Place, ObjectKey, String)> {
         let thing = self.thing(id)?;
         let key = naive::key(thing.kind, &thing.namespace, &thing.name);
-        Some((key, thing.uid.clone()))
-    }
-
-    fn tell(&mut self, step: String, accepted: bool, refusal: &str) {
-        self.script.push(if accepted {
-            step
-        } else {
-            format!("refuse  {step} \"{refusal}\"")
-        });
+        let place = (thing.kind, thing.namespace.clone(), thing.name.clone());
+        Some((place, key, thing.uid.clone()))
     }
 
     fn references(&self, owners: &[Owner]) -> Vec<Reference> {
@@ -277,63 +268,25 @@ impl Both {
         };
         owners.iter().map(one).collect()
     }
+}
 
-    /// References as a scenario has them: uids by the name of the creation.
-    fn spelled(&self, owners: &[Owner]) -> String {
-        let mut list = naive::references(&self.references(owners));
-        for (index, owner) in owners.iter().enumerate() {
-            if let Who::Made(id) = owner.who
-                && self.uids.contains_key(&id)
-            {
-                list[index]["uid"] = format!("$c{id}").into();
-            }
+/// Exact repetitions are dropped where they are written.
+fn once(owners: Vec<Reference>) -> Vec<Reference> {
+    let mut kept: Vec<Reference> = Vec::new();
+    for owner in owners {
+        if !kept.contains(&owner) {
+            kept.push(owner);
         }
-        let list = if list.is_null() { json!([]) } else { list };
-        json!({"metadata": {"ownerReferences": list}}).to_string()
     }
-
-    /// What was done, and what the oracle expects of it.
-    pub fn scenario(mut self) -> String {
-        let expected = (self.oracle)(&self.naive);
-        self.keys.sort();
-        self.keys.dedup();
-        for key in &self.keys {
-            let at = |one: &&Thing| naive::key(one.kind, &one.namespace, &one.name) == *key;
-            let state = expected
-                .iter()
-                .find(at)
-                .map_or("absent".into(), expectation);
-            self.script.push(format!("expect  {} {state}", place(key)));
-        }
-        self.script.join("\n") + "\n"
-    }
+    kept
 }
 
-fn expectation(thing: &Thing) -> String {
-    let finalizers = thing.finalizers.join(",");
-    if thing.deleting {
-        return format!("deleting finalizers={finalizers}");
+fn agree(naive: bool, real: Result<Decision, Rejection>) -> Result<(), String> {
+    match real {
+        Ok(_) if !naive => Err("it was accepted, and should be refused".into()),
+        Err(why) if naive => Err(format!("it was refused: {why:?}")),
+        Ok(_) | Err(_) => Ok(()),
     }
-    let owners: Vec<&str> = thing.owners.iter().map(|one| one.name.as_str()).collect();
-    format!("live finalizers={finalizers} owner={}", owners.join(","))
-}
-
-fn place(key: &ObjectKey) -> String {
-    let kind = match &*key.resource.resource {
-        "priorityclasses" => "PriorityClass",
-        _ => "ConfigMap",
-    };
-    if key.namespace.is_empty() {
-        return format!("{kind} {}", key.name);
-    }
-    format!("{kind} {} in={}", key.name, key.namespace)
-}
-
-fn agree(naive: bool, real: bool) -> Result<(), String> {
-    if naive == real {
-        return Ok(());
-    }
-    Err(format!("accepted: {real}, should be {naive}"))
 }
 
 /// Whether these operations, and a last rest, end as the oracle says; a panic is a failure.

@@ -9,9 +9,11 @@
 )]
 
 pub mod admission;
+pub mod author;
 pub mod dice;
 pub mod disk;
 pub mod evidence;
+pub mod histories;
 pub mod history;
 pub mod http;
 pub mod manifests;

@@ -4,10 +4,18 @@ use crate::reference::{Kind, Policy, Reference, Thing, World};
 use hindsight_core::command::{
     Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
 };
-use hindsight_core::{GroupResource, ObjectKey, Rule, State};
+use hindsight_core::{GroupResource, Object, ObjectKey, Rule, State};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
-fn thing(object: &hindsight_core::Object) -> Thing {
+fn holds_token(namespace: &Object) -> bool {
+    let tokens = &namespace.document()["spec"]["finalizers"];
+    tokens
+        .as_array()
+        .is_some_and(|list| list.contains(&json!("kubernetes")))
+}
+
+fn thing(object: &Object) -> Thing {
     let owner = |one: &hindsight_core::OwnerReference| Reference {
         kind: kind(&one.kind),
         name: one.name.to_string(),
@@ -28,27 +36,65 @@ fn thing(object: &hindsight_core::Object) -> Thing {
             .collect(),
         owners: owners.collect(),
         deleting: object.is_deleting(),
+        token: &*object.type_meta.kind == "Namespace" && holds_token(object),
     }
 }
 
-/// Creates an object of this kind.
+/// Creates an object of this kind, with what else the kind asks for.
 pub fn create(kind: Kind, namespace: &str, object: Value) -> Intent {
     Intent::Create(Create {
         key: key(kind, namespace, ""),
         version: "v1".into(),
-        object,
+        object: whole(kind, object),
         validation: FieldValidation::Ignore,
     })
 }
 
+fn whole(kind: Kind, mut object: Value) -> Value {
+    let (version, name, ..) = spelled(kind);
+    if kind.definition().is_some() {
+        object["apiVersion"] = version.into();
+        object["kind"] = name.into();
+    }
+    if let Some(spec) = spec(
+        kind,
+        object["metadata"]["name"].as_str().unwrap_or_default(),
+    ) {
+        object["spec"] = spec;
+    }
+    object
+}
+
+/// The least that a kind asks for.
+pub fn spec(kind: Kind, name: &str) -> Option<Value> {
+    match kind {
+        Kind::Pod => Some(json!({"restartPolicy": "Never",
+            "containers": [{"name": "main", "image": "x"}]})),
+        Kind::Definition => {
+            let widgets = Some(name) == Kind::Widget.definition();
+            let kind = if widgets { Kind::Widget } else { Kind::Gadget };
+            Some(defined(kind))
+        }
+        _ => None,
+    }
+}
+
+fn defined(kind: Kind) -> Value {
+    let (_, name, group, plural) = spelled(kind);
+    let scope = if kind.is_namespaced() {
+        "Namespaced"
+    } else {
+        "Cluster"
+    };
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    json!({"group": group, "scope": scope, "names": {"plural": plural, "kind": name},
+        "versions": [{"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": schema}}]})
+}
+
 /// Creates a namespace.
 pub fn create_namespace(name: &str) -> Intent {
-    Intent::Create(Create {
-        key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
-        version: "v1".into(),
-        object: json!({"metadata": {"name": name}}),
-        validation: FieldValidation::Ignore,
-    })
+    create(Kind::Namespace, "", json!({"metadata": {"name": name}}))
 }
 
 /// A client's delete.
@@ -80,43 +126,61 @@ pub fn patch(key: ObjectKey, change: Value) -> Intent {
 
 /// Where a thing lives.
 pub fn key(kind: Kind, namespace: &str, name: &str) -> ObjectKey {
-    let group = match kind {
-        Kind::PriorityClass => "scheduling.k8s.io",
-        Kind::ConfigMap | Kind::Unknown => "",
-    };
-    ObjectKey::new(GroupResource::new(group, resource(kind)), namespace, name)
+    let (_, _, group, resource) = spelled(kind);
+    ObjectKey::new(GroupResource::new(group, resource), namespace, name)
 }
 
 /// The real world as the naive one has it, sorted.
 pub fn world(state: &State) -> World {
+    let known = |object: &&Arc<Object>| kind(&object.type_meta.kind) != Kind::Unknown;
     let mut things: Vec<Thing> = state
         .objects()
-        .filter(|object| {
-            matches!(
-                &*object.key.resource.resource,
-                "configmaps" | "priorityclasses"
-            )
-        })
+        .filter(known)
         .map(|object| thing(object))
         .collect();
     things.sort();
     World { things }
 }
 
-fn resource(kind: Kind) -> &'static str {
+const KINDS: [Kind; 8] = [
+    Kind::ConfigMap,
+    Kind::Pod,
+    Kind::Widget,
+    Kind::PriorityClass,
+    Kind::Gadget,
+    Kind::Namespace,
+    Kind::Definition,
+    Kind::Unknown,
+];
+
+/// Version, kind, group and resource.
+pub const fn spelled(kind: Kind) -> (&'static str, &'static str, &'static str, &'static str) {
+    const EXTENSIONS: &str = "apiextensions.k8s.io";
     match kind {
-        Kind::ConfigMap => "configmaps",
-        Kind::PriorityClass => "priorityclasses",
-        Kind::Unknown => "unknowns",
+        Kind::ConfigMap => ("v1", "ConfigMap", "", "configmaps"),
+        Kind::Pod => ("v1", "Pod", "", "pods"),
+        Kind::Namespace => ("v1", "Namespace", "", "namespaces"),
+        Kind::PriorityClass => (
+            "scheduling.k8s.io/v1",
+            "PriorityClass",
+            "scheduling.k8s.io",
+            "priorityclasses",
+        ),
+        Kind::Widget => ("example.com/v1", "Widget", "example.com", "widgets"),
+        Kind::Gadget => ("example.com/v1", "Gadget", "example.com", "gadgets"),
+        Kind::Definition => (
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            EXTENSIONS,
+            "customresourcedefinitions",
+        ),
+        Kind::Unknown => ("example.com/v1", "Unknown", "", "unknowns"),
     }
 }
 
 fn kind(name: &str) -> Kind {
-    match name {
-        "ConfigMap" => Kind::ConfigMap,
-        "PriorityClass" => Kind::PriorityClass,
-        _ => Kind::Unknown,
-    }
+    let found = KINDS.into_iter().find(|kind| spelled(*kind).1 == name);
+    found.unwrap_or(Kind::Unknown)
 }
 
 /// Finalizers as a merge patch sets them.
@@ -131,11 +195,7 @@ pub fn list(finalizers: &[String]) -> Value {
 /// Owner references as a merge patch sets them.
 pub fn references(owners: &[Reference]) -> Value {
     let one = |owner: &Reference| {
-        let (version, kind) = match owner.kind {
-            Kind::ConfigMap => ("v1", "ConfigMap"),
-            Kind::PriorityClass => ("scheduling.k8s.io/v1", "PriorityClass"),
-            Kind::Unknown => ("example.com/v1", "Unknown"),
-        };
+        let (version, kind, ..) = spelled(owner.kind);
         json!({"apiVersion": version, "kind": kind, "name": owner.name, "uid": owner.uid,
             "blockOwnerDeletion": owner.blocks})
     };

@@ -1,6 +1,9 @@
 //! A second opinion: the rules of deletion and garbage collection over a plain list of objects.
 //! No log, no queue, no graph; slow on purpose. Written from the rules, not from the collector.
 
+mod containers;
+
+pub use containers::{CLEANUP, Refusal};
 use std::collections::BTreeSet;
 
 /// One object of the naive world.
@@ -20,6 +23,8 @@ pub struct Thing {
     pub owners: Vec<Reference>,
     /// Its deletion was asked for.
     pub deleting: bool,
+    /// A namespace whose contents are to go before it.
+    pub token: bool,
 }
 
 /// Which kinds the naive world knows.
@@ -27,10 +32,41 @@ pub struct Thing {
 pub enum Kind {
     /// Namespaced.
     ConfigMap,
+    /// Namespaced, and the first to go with it.
+    Pod,
+    /// Namespaced, served while its definition is there.
+    Widget,
     /// Cluster-scoped.
     PriorityClass,
+    /// Cluster-scoped, served while its definition is there.
+    Gadget,
+    /// Holds others.
+    Namespace,
+    /// Makes a kind known.
+    Definition,
     /// Not served by anybody.
     Unknown,
+}
+
+impl Kind {
+    /// Whether its objects live in namespaces.
+    pub const fn is_namespaced(self) -> bool {
+        matches!(self, Self::ConfigMap | Self::Pod | Self::Widget)
+    }
+
+    /// Whether others are in it.
+    pub const fn is_container(self) -> bool {
+        matches!(self, Self::Namespace | Self::Definition)
+    }
+
+    /// The definition that makes it known, where it takes one.
+    pub const fn definition(self) -> Option<&'static str> {
+        match self {
+            Self::Widget => Some("widgets.example.com"),
+            Self::Gadget => Some("gadgets.example.com"),
+            _ => None,
+        }
+    }
 }
 
 /// An owner reference.
@@ -76,12 +112,34 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
 impl Thing {
-    fn holds(&self, finalizer: &str) -> bool {
+    pub(crate) fn holds(&self, finalizer: &str) -> bool {
         self.finalizers.iter().any(|one| one == finalizer)
+    }
+
+    /// Strips the collector's finalizers and adds the policy's; where that changes nothing but the
+    /// order, the order stays.
+    fn set_policy(&mut self, policy: Policy) {
+        let collectors = |one: &String| one == ORPHAN || one == FOREGROUND;
+        let (before, mut after) = (self.finalizers.clone(), self.finalizers.clone());
+        after.retain(|one| !collectors(one));
+        match policy {
+            Policy::Background => {}
+            Policy::Foreground => after.push(FOREGROUND.into()),
+            Policy::Orphan => after.push(ORPHAN.into()),
+        }
+        let set = |list: &[String]| list.iter().cloned().collect::<BTreeSet<_>>();
+        if set(&after) != set(&before) {
+            self.finalizers = after;
+        }
     }
 
     fn is_waiting(&self) -> bool {
         self.deleting && self.holds(FOREGROUND)
+    }
+
+    /// Nothing holds it any more.
+    fn is_free(&self) -> bool {
+        self.deleting && self.finalizers.is_empty() && !self.token
     }
 
     fn is_orphaning(&self) -> bool {
@@ -111,15 +169,17 @@ impl World {
         things
     }
 
-    /// Adds an object; false where the name is taken.
-    pub fn create(&mut self, thing: Thing) -> bool {
-        let free = self
+    /// Adds an object.
+    pub fn create(&mut self, thing: Thing) -> Result<(), Refusal> {
+        self.admits(&thing)?;
+        if self
             .find(thing.kind, &thing.namespace, &thing.name)
-            .is_none();
-        if free {
-            self.things.push(thing);
+            .is_some()
+        {
+            return Err(Refusal::Taken);
         }
-        free
+        self.things.push(thing);
+        Ok(())
     }
 
     /// A client's delete.
@@ -127,23 +187,18 @@ impl World {
         let Some(thing) = self.get_mut(uid) else {
             return;
         };
+        if thing.token {
+            return Self::begin_namespace(thing, policy);
+        }
+        if thing.kind == Kind::Definition && !thing.deleting {
+            return Self::begin_definition(thing);
+        }
         let inherited = thing.finalizers.iter().find_map(|one| match one.as_str() {
             ORPHAN => Some(Policy::Orphan),
             FOREGROUND => Some(Policy::Foreground),
             _ => None,
         });
-        let policy = policy.or(inherited).unwrap_or(Policy::Background);
-        let before: BTreeSet<String> = thing.finalizers.iter().cloned().collect();
-        let mut finalizers: Vec<String> = thing.finalizers.clone();
-        finalizers.retain(|one| one != ORPHAN && one != FOREGROUND);
-        match policy {
-            Policy::Background => {}
-            Policy::Foreground => finalizers.push(FOREGROUND.into()),
-            Policy::Orphan => finalizers.push(ORPHAN.into()),
-        }
-        if finalizers.iter().cloned().collect::<BTreeSet<_>>() != before {
-            thing.finalizers = finalizers;
-        }
+        thing.set_policy(policy.or(inherited).unwrap_or(Policy::Background));
         thing.deleting = true;
         self.remove_if_free(uid);
     }
@@ -180,13 +235,25 @@ impl World {
         false
     }
 
-    /// Dependents are decided first, so an owner is let go only when nothing else moves.
+    /// Containers decide about what is in them, then owners; dependents are decided before an owner
+    /// is let go, which it is only when nothing else moves.
     fn step(&mut self) -> bool {
+        if self.empty() {
+            return true;
+        }
         let uids: Vec<String> = self.things.iter().map(|one| one.uid.clone()).collect();
         uids.iter().any(|uid| self.orphan(uid))
             || self.collect_one(&uids)
-            || uids.iter().any(|uid| self.let_go(uid))
+            || uids
+                .iter()
+                .any(|uid| !self.is_definition(uid) && self.let_go(uid))
             || self.break_a_knot()
+            || self.undefine()
+    }
+
+    fn is_definition(&self, uid: &str) -> bool {
+        self.get(uid)
+            .is_some_and(|one| one.kind == Kind::Definition)
     }
 
     /// Dependents of an orphaning owner forget it.
@@ -339,11 +406,13 @@ impl World {
     }
 
     fn class(&self, dependent: &Thing, reference: &Reference) -> Class {
-        let namespace = match reference.kind {
-            Kind::Unknown => return Class::Unresolvable,
-            Kind::ConfigMap if dependent.namespace.is_empty() => return Class::Unresolvable,
-            Kind::ConfigMap => dependent.namespace.as_str(),
-            Kind::PriorityClass => "",
+        if !self.is_served(reference.kind) {
+            return Class::Unresolvable;
+        }
+        let namespace = match reference.kind.is_namespaced() {
+            true if dependent.namespace.is_empty() => return Class::Unresolvable,
+            true => dependent.namespace.as_str(),
+            false => "",
         };
         match self.find(reference.kind, namespace, &reference.name) {
             Some(owner) if owner.uid != reference.uid => Class::Dangling,
@@ -365,11 +434,11 @@ impl World {
     }
 
     fn remove_if_free(&mut self, uid: &str) {
-        self.things
-            .retain(|one| one.uid != uid || !one.deleting || !one.finalizers.is_empty());
+        self.things.retain(|one| one.uid != uid || !one.is_free());
     }
 
-    fn get(&self, uid: &str) -> Option<&Thing> {
+    /// The object with this identity.
+    pub fn get(&self, uid: &str) -> Option<&Thing> {
         self.things.iter().find(|one| one.uid == uid)
     }
 

@@ -7,7 +7,7 @@ use hindsight_core::{
 };
 use hindsight_gc::Collector;
 use hindsight_projector::Audit;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The command with this number, of a clock that ticks once a command.
 pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
@@ -50,7 +50,10 @@ pub struct World {
 impl World {
     /// An empty world with the built-in kinds.
     pub fn new() -> Self {
-        let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        // The table of kinds is the same for all, and slow to make.
+        static EMPTY: LazyLock<State> =
+            LazyLock::new(|| State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None))));
+        let state = State::clone(&EMPTY);
         let collector = Collector::new(&state);
         let audit = Audit::new(state.clone());
         Self {

@@ -128,12 +128,12 @@ validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensi
     Group {
         group: "apiextensions.k8s.io",
         version: "v1",
-        kinds: "customresourcedefinitions CustomResourceDefinition crd,crds api-extensions status cgr\n",
+        kinds: "customresourcedefinitions CustomResourceDefinition crd,crds api-extensions status cgrf\n",
     },
     Group {
         group: "apiregistration.k8s.io",
         version: "v1",
-        kinds: "apiservices APIService - api-extensions status cr\n",
+        kinds: "apiservices APIService - api-extensions status crf\n",
     },
     Group {
         group: "scheduling.k8s.io",

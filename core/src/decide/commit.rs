@@ -113,26 +113,18 @@ fn compare(before: Option<&Object>, after: &Object, events: &mut Vec<Event>) {
     compare_owners(old_owners, &after.meta.owner_references, events);
 }
 
+/// Every reference that came or went is in one fact, also where several share a uid.
 fn compare_owners(before: &[OwnerReference], after: &[OwnerReference], events: &mut Vec<Event>) {
-    let same_uid = |list: &[OwnerReference], one: &OwnerReference| {
-        list.iter().find(|other| other.uid == one.uid).cloned()
-    };
+    let mut gone: Vec<&OwnerReference> = before.iter().filter(|one| !after.contains(one)).collect();
     for owner in after.iter().filter(|one| !before.contains(one)) {
-        events.push(match same_uid(before, owner) {
-            Some(from) if !after.contains(&from) => Event::OwnerChanged {
-                from,
-                to: owner.clone(),
-            },
-            Some(_) | None => Event::OwnerAdded {
-                owner: owner.clone(),
-            },
+        let to = owner.clone();
+        let same_uid = gone.iter().position(|other| other.uid == owner.uid);
+        events.push(match same_uid.map(|index| gone.remove(index).clone()) {
+            Some(from) => Event::OwnerChanged { from, to },
+            None => Event::OwnerAdded { owner: to },
         });
     }
-    for owner in before.iter().filter(|one| !after.contains(one)) {
-        if same_uid(after, owner).is_none() {
-            events.push(Event::OwnerRemoved {
-                owner: owner.clone(),
-            });
-        }
-    }
+    events.extend(gone.into_iter().map(|owner| Event::OwnerRemoved {
+        owner: owner.clone(),
+    }));
 }

@@ -3,7 +3,7 @@
 use super::{Request, decision, policy};
 use crate::command::Propagation;
 use crate::event::Event;
-use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER};
+use crate::object::Name;
 use crate::{Decision, Outcome, Rejection};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -50,17 +50,13 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
 /// `orphanDependents: false` means foreground here, and without options nothing changes.
 fn finalizers(request: &Request<'_>) -> Vec<Name> {
     let intent = request.intent;
-    let wanted = match (intent.orphan_dependents, intent.propagation) {
-        (Some(true), _) | (None, Some(Propagation::Orphan)) => Some(ORPHAN_FINALIZER),
-        (Some(false), _) | (None, Some(Propagation::Foreground)) => Some(FOREGROUND_FINALIZER),
-        (None, Some(Propagation::Background)) => None,
-        (None, None) => return request.object.meta.finalizers.to_vec(),
+    let policy = match intent.orphan_dependents {
+        Some(true) => Some(Propagation::Orphan),
+        Some(false) => Some(Propagation::Foreground),
+        None => intent.propagation,
     };
-    let old = request.object.meta.finalizers.iter();
-    let mut new: Vec<Name> = old
-        .filter(|one| !matches!(&***one, ORPHAN_FINALIZER | FOREGROUND_FINALIZER))
-        .cloned()
-        .collect();
-    new.extend(wanted.map(Name::from));
-    new
+    policy.map_or_else(
+        || request.object.meta.finalizers.to_vec(),
+        |policy| policy::finalizers(request.object, policy),
+    )
 }

@@ -1,0 +1,115 @@
+//! Which steps are due on one state, and which must wait for others.
+
+use super::due;
+use crate::testing::world;
+use hindsight_core::Intent;
+use hindsight_projector::OwnershipGraph;
+use std::collections::BTreeSet;
+
+fn told(intent: &Intent) -> String {
+    match intent {
+        Intent::Delete(delete) => format!("delete {}", delete.target.key.name),
+        Intent::DropOwners(dropped) => format!("drop owners of {}", dropped.dependent.key.name),
+        Intent::Unblock(target) => format!("unblock {}", target.key.name),
+        Intent::Release(release) => {
+            format!(
+                "release {} from {}",
+                release.owner.key.name, release.finalizer
+            )
+        }
+        Intent::Create(_)
+        | Intent::Update(_)
+        | Intent::Patch(_)
+        | Intent::FinalizeNamespace(_)
+        | Intent::Admitted(_) => format!("{intent:?}"),
+    }
+}
+
+#[track_caller]
+fn only(objects: &[(&str, &[&str])], expected: &[&str]) {
+    let state = world(objects);
+    let steps = due(&OwnershipGraph::rebuild(&state), &state);
+    let found: BTreeSet<String> = steps.iter().map(|step| told(&step.intent)).collect();
+    let found: Vec<&str> = found.iter().map(String::as_str).collect();
+    assert_eq!(found, expected, "{objects:?}");
+}
+
+#[test]
+fn in_a_circle_the_lower_uid_is_decided_first() {
+    only(
+        &[("p", &["q", "gone"]), ("q", &["p", "gone"])],
+        &["drop owners of p"],
+    );
+}
+
+#[test]
+fn nobody_waits_for_those_above_something_that_goes() {
+    only(
+        &[("a", &["gone"]), ("b!x/a", &["a"]), ("c", &["b", "gone"])],
+        &["delete a", "drop owners of c"],
+    );
+}
+
+#[test]
+fn whoever_is_below_an_owner_that_orphans_waits_for_it() {
+    // In a circle with its owner, and with the owner's owner.
+    only(
+        &[("x!orphan", &[]), ("m", &["x", "b"]), ("b", &["m", "gone"])],
+        &["drop owners of m"],
+    );
+    only(
+        &[("x!orphan", &["b"]), ("a", &["x"]), ("b", &["a", "gone"])],
+        &["drop owners of a"],
+    );
+}
+
+#[test]
+fn an_owner_that_orphans_is_let_go_after_its_owners_are_decided() {
+    only(&[("p", &["gone"]), ("x!orphan", &["p"])], &["delete p"]);
+    only(&[("x!orphan", &[])], &["release x from orphan"]);
+}
+
+#[test]
+fn a_waiting_owner_waits_for_dependents_that_do_not_block_it() {
+    const W: (&str, &[&str]) = ("w!foregroundDeletion", &[]);
+    only(&[W, ("d", &["w"])], &["delete d"]);
+    only(&[W, ("d", &["~w"])], &["delete d"]);
+    // Of an unknown owner nothing follows, until another owner has let the object go.
+    only(
+        &[W, ("d", &["w", "?u"])],
+        &["release w from foregroundDeletion"],
+    );
+    only(
+        &[W, ("x!orphan", &[]), ("d", &["w", "?x"])],
+        &["drop owners of d"],
+    );
+}
+
+#[test]
+fn a_knot_opens_where_nothing_else_holds_it_and_after_all_its_dependents() {
+    const A: (&str, &[&str]) = ("a!foregroundDeletion,x/a", &["b!"]);
+    const B: (&str, &[&str]) = ("b!foregroundDeletion", &["a!"]);
+    only(&[A, B], &["release b from foregroundDeletion"]);
+    only(&[A, B, ("d", &["b"])], &["delete d"]);
+}
+
+#[test]
+fn a_knot_that_waits_for_somebody_else_stays_closed() {
+    only(
+        &[
+            ("a!foregroundDeletion", &["b!"]),
+            ("b!foregroundDeletion", &["a!"]),
+            ("c!foregroundDeletion", &["b!"]),
+            ("d!x/a", &["c!"]),
+        ],
+        &[],
+    );
+    only(
+        &[
+            ("a!foregroundDeletion", &["b!"]),
+            ("b!foregroundDeletion", &["a!"]),
+            ("c!foregroundDeletion", &["b!"]),
+        ],
+        &["release c from foregroundDeletion"],
+    );
+}

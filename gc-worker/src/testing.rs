@@ -1,0 +1,76 @@
+//! States for tests, put together object by object, without anybody's consent.
+
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{
+    Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, Request, State, Time, Uid,
+    apply, builtin,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+pub(crate) fn empty() -> State {
+    State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+}
+
+/// Adds this document; the uid is the name.
+pub(crate) fn put(state: &mut State, resource: (&str, &str), mut document: Value) -> Arc<Object> {
+    let name = document["metadata"]["name"].as_str().expect("a name");
+    let namespace = document["metadata"]["namespace"].as_str();
+    let uid = Uid::from(name);
+    let group = GroupResource::new(resource.0, resource.1);
+    let key = ObjectKey::new(group, namespace.unwrap_or_default(), name);
+    document["metadata"]["uid"] = json!(uid.as_str());
+    let revision = state.revision.next();
+    let object = Object::from_value(key.clone(), document, revision, None).expect("readable");
+    let object = Arc::new(object);
+    let commit = Commit {
+        revision,
+        time: Time(0),
+        actor: Arc::new(Actor {
+            user: "".into(),
+            uid: "".into(),
+            groups: Vec::new(),
+        }),
+        request: Arc::new(Request::default()),
+        cause: Cause::Request,
+        key,
+        uid,
+        events: vec![Event::ObjectCreated {
+            object: Arc::clone(&object),
+        }],
+    };
+    drop(apply(state, &commit));
+    object
+}
+
+/// `NAME` is a live object, `NAME!A,B` one that goes and is held by finalizers `A` and `B`. Owners:
+/// `NAME`, `NAME!` where it blocks, `~NAME` by another name, `?NAME` by an unknown kind; who is not
+/// among the objects is nobody.
+pub(crate) fn world(objects: &[(&str, &[&str])]) -> State {
+    let mut state = empty();
+    for (object, owners) in objects {
+        let owners: Vec<Value> = owners.iter().map(|owner| reference(owner)).collect();
+        let (name, held) = object.split_once('!').unwrap_or((object, ""));
+        let mut metadata = json!({"name": name, "namespace": "n", "ownerReferences": owners});
+        if object.contains('!') {
+            let held: Vec<&str> = held.split(',').collect();
+            metadata["finalizers"] = json!(held);
+            metadata["deletionTimestamp"] = json!("2024-01-01T00:00:00Z");
+        }
+        let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        put(&mut state, ("", "configmaps"), document);
+    }
+    state
+}
+
+fn reference(owner: &str) -> Value {
+    let (blocks, owner) = (owner.ends_with('!'), owner.trim_end_matches('!'));
+    let uid = owner.trim_start_matches(['~', '?']);
+    let name = if owner.starts_with('~') { "other" } else { uid };
+    let kind = if owner.starts_with('?') {
+        "Unknown"
+    } else {
+        "ConfigMap"
+    };
+    json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid, "blockOwnerDeletion": blocks})
+}

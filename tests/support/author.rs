@@ -1,0 +1,245 @@
+//! Makes operations up, each for the world as it is: few names, so that they come again; namespaces
+//! and definitions that go and come back; requests that are sent twice.
+
+use crate::dice::Dice;
+use crate::history::{Both, Id, New, Operation, Owner, Who};
+use crate::reference::{Kind, Policy};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How much happens in a history, and among how many.
+#[derive(Debug, Clone, Copy)]
+pub struct Length {
+    /// Operations.
+    pub operations: u64,
+    /// Names of each kind in each namespace.
+    pub names: u64,
+    /// Objects at one time.
+    pub objects: usize,
+}
+
+/// Most histories: short ones meet more corners in the same time.
+pub const SHORT: Length = Length {
+    operations: 60,
+    names: 5,
+    objects: 50,
+};
+
+/// A history that goes on.
+pub const LONG: Length = Length {
+    operations: 2000,
+    names: 12,
+    objects: 50,
+};
+
+const NAMESPACES: [&str; 4] = ["n1", "n2", "n3", "n4"];
+/// Two of the collector's own, which a client may set on a live object too.
+const FINALIZERS: [&str; 5] = ["x/a", "x/b", "x/c", "orphan", "foregroundDeletion"];
+
+/// What a history begins with, so that it is not refused for lack of a place.
+const GROUND: [(Kind, &str); 4] = [
+    (Kind::Namespace, "n1"),
+    (Kind::Namespace, "n2"),
+    (Kind::Definition, "widgets.example.com"),
+    (Kind::Definition, "gadgets.example.com"),
+];
+
+#[derive(Debug)]
+struct Author {
+    dice: Dice,
+    length: Length,
+    made: Vec<(Kind, String)>,
+    last: Option<Operation>,
+}
+
+impl Author {
+    fn new(seed: u64, length: Length) -> Self {
+        Self {
+            dice: Dice(seed),
+            length,
+            made: Vec::new(),
+            last: None,
+        }
+    }
+
+    fn operation(&mut self, live: &[Id]) -> Operation {
+        let again = self.dice.roll(14) == 0;
+        let next = match self.last.take().filter(|_| again) {
+            Some(Operation::Create(_, new)) => self.create(new),
+            Some(last) => last,
+            None => self.another(live),
+        };
+        self.last = Some(next.clone());
+        next
+    }
+
+    fn another(&mut self, live: &[Id]) -> Operation {
+        if let Some((kind, name)) = GROUND.get(self.made.len()) {
+            let new = self.container(*kind, name);
+            return self.create(new);
+        }
+        let choice = self.dice.roll(10);
+        if live.is_empty() || (choice < 4 && live.len() < self.length.objects) {
+            let new = self.new_object();
+            return self.create(new);
+        }
+        let id = self.target(live);
+        let contained = !self.made[id].0.is_container();
+        match choice {
+            4..=6 => Operation::Delete(id, self.policy()),
+            7 => Operation::SetFinalizers(id, self.finalizers()),
+            8 if contained => Operation::SetOwners(id, self.owners()),
+            _ => Operation::Settle,
+        }
+    }
+
+    fn create(&mut self, new: New) -> Operation {
+        self.made.push((new.kind, new.name.clone()));
+        Operation::Create(self.made.len() - 1, new)
+    }
+
+    /// Containers more seldom: with them goes much.
+    fn target(&mut self, live: &[Id]) -> Id {
+        let id = self.dice.pick(live);
+        if self.made[id].0.is_container() && self.dice.roll(3) > 0 {
+            return self.dice.pick(live);
+        }
+        id
+    }
+
+    fn policy(&mut self) -> Option<Policy> {
+        self.dice.pick(&[
+            None,
+            Some(Policy::Background),
+            Some(Policy::Foreground),
+            Some(Policy::Orphan),
+        ])
+    }
+
+    fn new_object(&mut self) -> New {
+        let kind = match self.dice.roll(20) {
+            0 => return self.another_container(),
+            1 => Kind::Pod,
+            2..=4 => Kind::Widget,
+            5 | 6 => Kind::Gadget,
+            7..=9 => Kind::PriorityClass,
+            _ => Kind::ConfigMap,
+        };
+        let namespace = if kind.is_namespaced() {
+            let usual = if self.dice.roll(4) > 0 { 2 } else { 4 };
+            self.dice.pick(&NAMESPACES[..usual])
+        } else {
+            ""
+        };
+        New {
+            kind,
+            namespace: namespace.into(),
+            name: format!("o{}", self.dice.roll(self.length.names)),
+            finalizers: self.finalizers(),
+            owners: self.owners(),
+        }
+    }
+
+    fn another_container(&mut self) -> New {
+        if self.dice.roll(2) == 0 {
+            let (_, name) = self.dice.pick(&GROUND[2..]);
+            return self.container(Kind::Definition, name);
+        }
+        let name = self.dice.pick(&NAMESPACES);
+        self.container(Kind::Namespace, name)
+    }
+
+    fn container(&mut self, kind: Kind, name: &str) -> New {
+        New {
+            kind,
+            namespace: String::new(),
+            name: name.into(),
+            finalizers: self.finalizers(),
+            owners: Vec::new(),
+        }
+    }
+
+    fn finalizers(&mut self) -> Vec<String> {
+        match self.dice.roll(8) {
+            0 | 1 => vec![self.dice.pick(&FINALIZERS).into()],
+            2 => vec!["x/a".into(), self.dice.pick(&FINALIZERS[1..]).into()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// At times one owner twice, spelled alike or not.
+    fn owners(&mut self) -> Vec<Owner> {
+        let count = self.dice.pick(&[0, 0, 1, 1, 1, 2, 2, 3]);
+        let mut owners: Vec<Owner> = Vec::new();
+        for _ in 0..count {
+            let owner = self.owner();
+            if owners.iter().all(|one| one.who != owner.who) || self.dice.roll(3) == 0 {
+                owners.push(owner);
+            }
+        }
+        owners
+    }
+
+    /// Mostly somebody who is or was there, at times misspelt, unknown or made up.
+    fn owner(&mut self) -> Owner {
+        let blocks = self.dice.roll(2) == 0;
+        if self.dice.roll(12) == 0 {
+            return Owner {
+                who: Who::Nobody(self.dice.roll(3)),
+                kind: Kind::ConfigMap,
+                name: "o0".into(),
+                blocks,
+            };
+        }
+        let count = self.made.len() as u64;
+        // Who was made lately is more likely to be there.
+        let back = self.dice.roll(count).min(self.dice.roll(count));
+        let id = self.made.len() - 1 - usize::try_from(back).expect("a small number");
+        let (mut kind, mut name) = self.made[id].clone();
+        if self.dice.roll(25) == 0 {
+            kind = Kind::Unknown;
+        }
+        if self.dice.roll(20) == 0 {
+            name = "misspelt".into();
+        }
+        Owner {
+            who: Who::Made(id),
+            kind,
+            name,
+            blocks,
+        }
+    }
+}
+
+/// Makes a history up while it runs; the operations, and what went wrong.
+pub fn live_through(
+    seed: u64,
+    length: Length,
+    both: &mut Both,
+    each: fn(&mut Both),
+) -> (Vec<Operation>, Option<String>) {
+    let mut author = Author::new(seed, length);
+    let mut history = Vec::new();
+    for turn in 0..=length.operations {
+        let operation = if turn == length.operations {
+            Operation::Settle
+        } else {
+            author.operation(both.live())
+        };
+        history.push(operation.clone());
+        let ran = catch_unwind(AssertUnwindSafe(|| both.run(&operation)));
+        if let Err(why) = ran.unwrap_or_else(|_| Err("a panic".into())) {
+            return (history, Some(why));
+        }
+        each(both);
+    }
+    (history, None)
+}
+
+/// Steps that the collector takes at a time: one, two or many.
+pub const fn limit(seed: u64) -> usize {
+    match seed % 3 {
+        0 => 1,
+        1 => 2,
+        _ => 512,
+    }
+}

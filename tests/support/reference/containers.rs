@@ -1,0 +1,161 @@
+//! Namespaces and definitions of the naive world: what they hold goes before the owners of it are
+//! asked. Written from the rules, not from the workers.
+
+use super::{Kind, Policy, Thing, World};
+
+/// What a definition waits for its instances with.
+pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
+
+/// Why an object cannot be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Nobody serves its kind.
+    NoKind,
+    /// Its definition is going.
+    KindGoes,
+    /// There is no such namespace.
+    NoNamespace,
+    /// Its namespace is going.
+    NamespaceGoes,
+    /// The name is taken.
+    Taken,
+}
+
+impl Refusal {
+    /// A part of what a client is told.
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::NoKind => "no kind",
+            Self::KindGoes => "create not allowed",
+            Self::NoNamespace => "not found",
+            Self::NamespaceGoes => "is being terminated",
+            Self::Taken => "already exists",
+        }
+    }
+}
+
+impl World {
+    /// Whether references to this kind can be looked up.
+    pub fn is_served(&self, kind: Kind) -> bool {
+        kind != Kind::Unknown
+            && kind
+                .definition()
+                .is_none_or(|name| self.find(Kind::Definition, "", name).is_some())
+    }
+
+    /// Whether such an object may be made, apart from its name.
+    pub(super) fn admits(&self, thing: &Thing) -> Result<(), Refusal> {
+        if let Some(name) = thing.kind.definition() {
+            let definition = self.find(Kind::Definition, "", name);
+            if definition.ok_or(Refusal::NoKind)?.deleting {
+                return Err(Refusal::KindGoes);
+            }
+        }
+        if thing.kind.is_namespaced() {
+            let namespace = self.find(Kind::Namespace, "", &thing.namespace);
+            if namespace.ok_or(Refusal::NoNamespace)?.deleting {
+                return Err(Refusal::NamespaceGoes);
+            }
+        }
+        Ok(())
+    }
+
+    /// The first delete of a namespace does not remove it; until its contents are gone no other
+    /// does anything.
+    pub(super) fn begin_namespace(thing: &mut Thing, policy: Option<Policy>) {
+        if thing.deleting {
+            return;
+        }
+        if let Some(policy) = policy {
+            thing.set_policy(policy);
+        }
+        thing.deleting = true;
+    }
+
+    /// The first delete of a definition knows no policy.
+    pub(super) fn begin_definition(thing: &mut Thing) {
+        if !thing.holds(CLEANUP) {
+            thing.finalizers.push(CLEANUP.into());
+        }
+        thing.deleting = true;
+    }
+
+    /// One step of a container that is going; false where none is left.
+    pub(super) fn empty(&mut self) -> bool {
+        let mut going = self.things.iter().filter(|one| one.deleting);
+        let next = going.find_map(|one| match one.kind {
+            Kind::Namespace => self.next_in_namespace(one),
+            Kind::Definition => self.next_instance(one),
+            _ => None,
+        });
+        match next {
+            Some(Next::Delete(uid, policy)) => self.delete(&uid, policy),
+            Some(Next::Finalize(uid)) => {
+                if let Some(thing) = self.get_mut(&uid) {
+                    thing.token = false;
+                }
+                self.remove_if_free(&uid);
+            }
+            None => return false,
+        }
+        true
+    }
+
+    /// Pods, then everything; what waits for its dependents or orphans them stops doing so.
+    fn next_in_namespace(&self, namespace: &Thing) -> Option<Next> {
+        let inside = |one: &&Thing| one.namespace == namespace.name;
+        let mut contents = self.things.iter().filter(inside).peekable();
+        if contents.peek().is_none() {
+            return namespace
+                .token
+                .then(|| Next::Finalize(namespace.uid.clone()));
+        }
+        let contents: Vec<&Thing> = contents.collect();
+        let pods = contents.iter().any(|one| one.kind == Kind::Pod);
+        let turn = contents
+            .iter()
+            .filter(|one| !pods || one.kind == Kind::Pod)
+            .find(|one| !one.deleting || one.is_waiting() || one.is_orphaning())?;
+        Some(Next::Delete(turn.uid.clone(), Some(Policy::Background)))
+    }
+
+    /// Instances go as their own finalizers say.
+    fn next_instance(&self, definition: &Thing) -> Option<Next> {
+        let live =
+            |one: &&Thing| one.kind.definition() == Some(definition.name.as_str()) && !one.deleting;
+        let turn = self.things.iter().find(live)?;
+        Some(Next::Delete(turn.uid.clone(), None))
+    }
+
+    /// A definition is let go when nothing else moves, one at a time by name: its kind is no longer
+    /// known then.
+    pub(super) fn undefine(&mut self) -> bool {
+        let definitions = self
+            .things
+            .iter()
+            .filter(|one| one.kind == Kind::Definition && one.deleting);
+        let mut names: Vec<(String, String)> = definitions
+            .map(|one| (one.name.clone(), one.uid.clone()))
+            .collect();
+        names.sort();
+        names
+            .iter()
+            .any(|(name, uid)| self.let_go(uid) || self.clean_up(name, uid))
+    }
+
+    fn clean_up(&mut self, name: &str, uid: &str) -> bool {
+        let holds = |one: &Thing| one.kind.definition() == Some(name);
+        let held = self.get(uid).is_some_and(|one| one.holds(CLEANUP));
+        if !held || self.things.iter().any(holds) {
+            return false;
+        }
+        self.drop_finalizer(uid, CLEANUP);
+        self.remove_if_free(uid);
+        true
+    }
+}
+
+enum Next {
+    Delete(String, Option<Policy>),
+    Finalize(String),
+}
