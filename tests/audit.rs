@@ -46,7 +46,7 @@ fn history(policy: Policy) -> Vec<Arc<Commit>> {
 fn fault(log: &[Commit]) -> Option<String> {
     let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
     let commits = log.iter().cloned().map(Ok::<_, Infallible>);
-    let audited = audit(empty, commits, |_| {});
+    let audited = audit(empty, &[], commits, |_| {});
     audited.err().map(|fault| fault.to_string())
 }
 

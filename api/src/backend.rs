@@ -12,6 +12,10 @@ pub trait Backend: Send + Sync + 'static {
     /// The newest durable state.
     fn state(&self) -> Arc<State>;
 
+    /// The revision at which a backup was last restored; zero where none ever was. Positions of
+    /// clients from before it are of another life of the log.
+    fn restored(&self) -> Revision;
+
     /// Tells whenever [`Self::state`] has moved, with its revision.
     fn changed(&self) -> tokio::sync::watch::Receiver<Revision>;
 

@@ -41,7 +41,8 @@ impl ApiBody {
         Self(Inner::Full(Full::new(bytes.into())))
     }
 
-    pub(crate) fn stream(chunks: BoxStream<'static, Bytes>) -> Self {
+    /// A body that comes in parts.
+    pub fn stream(chunks: BoxStream<'static, Bytes>) -> Self {
         let frames = chunks.map(|chunk| Ok(Frame::data(chunk))).boxed();
         Self(Inner::Stream(StreamBody::new(frames)))
     }

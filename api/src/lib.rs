@@ -11,6 +11,7 @@ mod list;
 mod openapi;
 mod params;
 mod path;
+mod position;
 mod protobuf;
 mod respond;
 mod reviews;

@@ -7,7 +7,7 @@ use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::respond::{self, View};
 use crate::status::Failure;
-use crate::{table, wait};
+use crate::{position, table, wait};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
 use hindsight_core::{Object, ObjectKey, Revision, State};
@@ -137,6 +137,9 @@ async fn start(
             return Err(Failure::bad_request(message));
         }
         let (revision, namespace, name) = decode_token(token)?;
+        if !asked.past {
+            position::check(&*api.backend, revision)?;
+        }
         let state = api.backend.as_of(AsOf::Revision(revision)).await?;
         return Ok((state, Some((namespace, name))));
     }
@@ -146,6 +149,9 @@ async fn start(
     else {
         return Ok((Arc::clone(&asked.state), None));
     };
+    if !asked.past {
+        position::check(&*api.backend, revision)?;
+    }
     let ahead = revision > asked.state.revision;
     if ahead && (asked.past || matching == "Exact") {
         let newest = asked.state.revision.0;

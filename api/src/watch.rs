@@ -13,7 +13,7 @@ use crate::list::Selection;
 use crate::respond::{self, Accept, View};
 use crate::status::Failure;
 use crate::verbs::Form;
-use crate::{table, wait};
+use crate::{position, table, wait};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::rejection::FieldCause;
@@ -52,7 +52,7 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
         .revision()?
         .filter(|revision| *revision > Revision::ZERO);
     let ahead = revision.filter(|wanted| initial && *wanted > asked.state.revision);
-    let mut late = None;
+    let mut late = revision.and_then(|known| position::check(&*api.backend, known).err());
     if let Some(wanted) = ahead {
         match wait::not_older(&*api.backend, wanted).await {
             Ok(state) => asked.state = state,

@@ -127,6 +127,10 @@ impl Backend for Stepped {
         Arc::clone(&lock(&self.published).state)
     }
 
+    fn restored(&self) -> Revision {
+        Revision::ZERO
+    }
+
     fn changed(&self) -> watch::Receiver<Revision> {
         self.changed.clone()
     }

@@ -12,6 +12,10 @@ impl Backend for ControlPlane {
         Self::state(self)
     }
 
+    fn restored(&self) -> Revision {
+        Self::restored(self)
+    }
+
     fn changed(&self) -> tokio::sync::watch::Receiver<Revision> {
         Self::changed(self)
     }

@@ -1,9 +1,11 @@
 //! The command line: one subcommand, one file.
 
 mod ask;
+mod backup;
 mod get;
 mod log;
 mod replay;
+mod restore;
 mod serve;
 mod show;
 mod why;
@@ -46,6 +48,10 @@ enum Command {
     Verify(replay::Verify),
     /// Fold the log from its beginning and print the hash of the state
     Replay(replay::Replay),
+    /// Write the log to a file, while it is served or not
+    Backup(backup::Backup),
+    /// Make a log from a backup, in a directory that has none
+    Restore(restore::Restore),
     /// Print a completion script for a shell
     #[command(after_help = COMPLETIONS)]
     Completions {
@@ -87,6 +93,8 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Get(get) => get.run(),
         Command::Verify(verify) => verify.run(),
         Command::Replay(replay) => replay.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
         Command::Completions { shell } => {
             let name = "hindsight";
             clap_complete::generate(shell, &mut Cli::command(), name, &mut std::io::stdout());

@@ -4,7 +4,7 @@ use crate::collectors::{self, Collectors};
 use crate::history::{HistoryIndex, LogHistory};
 #[cfg(feature = "http")]
 use crate::recent::Recent;
-use crate::{Config, OpenError, bootstrap, effects, reply};
+use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
@@ -39,6 +39,7 @@ struct Shared {
     collectors: Mutex<Option<Collectors>>,
     writer: Arc<Writer>,
     reader: Reader,
+    restored: Revision,
     index: HistoryIndex,
     #[cfg(feature = "http")]
     recent: Recent,
@@ -113,6 +114,7 @@ impl ControlPlane {
             collectors: feed,
             window,
         };
+        let restored = log.restored();
         let reader = match snapshots {
             Some(snapshots) => log.reader.clone().with_snapshots(snapshots),
             None => log.reader.clone(),
@@ -128,6 +130,7 @@ impl ControlPlane {
             collectors: Mutex::new(collectors),
             writer,
             reader,
+            restored,
             index: HistoryIndex::default(),
             #[cfg(feature = "http")]
             recent: Recent::default(),
@@ -168,6 +171,11 @@ impl ControlPlane {
     #[cfg(feature = "http")]
     pub(crate) fn recent(&self) -> &Recent {
         &self.shared.recent
+    }
+
+    /// The revision at which a backup was last restored; zero where none ever was.
+    pub fn restored(&self) -> Revision {
+        self.shared.restored
     }
 
     /// The log as explanations read it.
@@ -279,6 +287,7 @@ pub(crate) fn snapshots_of(directory: &Path) -> Snapshots {
 /// The lock first: nothing is read or written before it is held.
 pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
     let lock = DirectoryLock::acquire(directory)?;
+    restoring::settle(directory)?;
     let storage = SledStorage::open(&directory.join("events"))?;
     Ok((lock, Arc::new(storage)))
 }

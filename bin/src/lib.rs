@@ -14,6 +14,7 @@ mod inspect;
 #[cfg(feature = "http")]
 mod recent;
 mod reply;
+mod restoring;
 #[cfg(feature = "http")]
 mod service;
 #[cfg(feature = "http")]

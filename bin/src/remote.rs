@@ -3,19 +3,87 @@
 use anyhow::{Context, Result, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
-use http::Request;
+use http::{Request, Response};
 use http_body_util::{BodyExt, Empty};
+use hyper::body::Incoming;
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde_json::Value;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use tokio::net::TcpStream;
+use tokio::task::JoinHandle;
 
 /// One question to the server of this directory, as the administrator.
 pub(crate) async fn ask(data_dir: &Path, path: &str) -> Result<Value> {
+    let (response, driver) = send(data_dir, path).await?;
+    let status = response.status();
+    let body = response.into_body().collect().await?.to_bytes();
+    driver.abort();
+    let document: Value =
+        serde_json::from_slice(&body).context("the server did not answer in JSON")?;
+    if !status.is_success() {
+        let message = document
+            .get("message")
+            .and_then(Value::as_str)
+            .unwrap_or("no message");
+        bail!("{message}");
+    }
+    Ok(document)
+}
+
+/// An answer that is not JSON, read as it comes.
+pub(crate) fn download(data_dir: &Path, path: &str) -> Result<Download> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let (response, driver) = runtime.block_on(send(data_dir, path))?;
+    let status = response.status();
+    let mut download = Download {
+        runtime,
+        body: response.into_body(),
+        rest: Bytes::new(),
+        _driver: driver,
+    };
+    if status.is_success() {
+        return Ok(download);
+    }
+    let mut text = String::new();
+    download.read_to_string(&mut text)?;
+    let document: Value = serde_json::from_str(&text).unwrap_or_default();
+    let message = document.get("message").and_then(Value::as_str);
+    bail!("the server refused: {}", message.unwrap_or(&text));
+}
+
+/// The connection is served while somebody reads.
+pub(crate) struct Download {
+    runtime: tokio::runtime::Runtime,
+    body: Incoming,
+    rest: Bytes,
+    _driver: Driver,
+}
+
+impl Read for Download {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.rest.is_empty() {
+            let Some(frame) = self.runtime.block_on(self.body.frame()) else {
+                return Ok(0);
+            };
+            let frame = frame.map_err(io::Error::other)?;
+            self.rest = frame.into_data().unwrap_or_default();
+        }
+        let length = buffer.len().min(self.rest.len());
+        let part = self.rest.split_to(length);
+        (&*part).read(buffer)
+    }
+}
+
+type Driver = JoinHandle<hyper::Result<()>>;
+
+async fn send(data_dir: &Path, path: &str) -> Result<(Response<Incoming>, Driver)> {
     let file = data_dir.join("admin.kubeconfig");
     let text = std::fs::read_to_string(&file).with_context(|| {
         format!(
@@ -46,7 +114,11 @@ pub(crate) async fn ask(data_dir: &Path, path: &str) -> Result<Value> {
     get(&address, path, tls).await
 }
 
-async fn get(address: &str, path: &str, tls: rustls::ClientConfig) -> Result<Value> {
+async fn get(
+    address: &str,
+    path: &str,
+    tls: rustls::ClientConfig,
+) -> Result<(Response<Incoming>, Driver)> {
     let stream = TcpStream::connect(address)
         .await
         .with_context(|| format!("the server at {address} cannot be reached"))?;
@@ -60,18 +132,5 @@ async fn get(address: &str, path: &str, tls: rustls::ClientConfig) -> Result<Val
     let request = Request::get(path)
         .header("host", address)
         .body(Empty::<Bytes>::new())?;
-    let response = sender.send_request(request).await?;
-    let status = response.status();
-    let body = response.into_body().collect().await?.to_bytes();
-    driver.abort();
-    let document: Value =
-        serde_json::from_slice(&body).context("the server did not answer in JSON")?;
-    if !status.is_success() {
-        let message = document
-            .get("message")
-            .and_then(Value::as_str)
-            .unwrap_or("no message");
-        bail!("{message}");
-    }
-    Ok(document)
+    Ok((sender.send_request(request).await?, driver))
 }

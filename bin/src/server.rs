@@ -2,6 +2,7 @@
 
 mod admin;
 mod auth;
+mod backup;
 mod connection;
 mod kubeconfig;
 mod pki;

@@ -70,6 +70,12 @@ pub enum Error {
     /// A backup cannot be read.
     #[error("the backup cannot be used: {0}; make or use another one")]
     Backup(String),
+    /// A restore was cut off before its end.
+    #[error(
+        "a restore into {} was not finished; run `hindsight restore` again, with the same directory",
+        .0.display()
+    )]
+    Unfinished(PathBuf),
     /// Written by a later release.
     #[error(
         "the log has format {found} and this release knows up to {known}; use the release that \

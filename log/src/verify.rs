@@ -18,6 +18,8 @@ pub struct Report {
     pub newest: Revision,
     /// The revision from which on every commit is kept; zero where none was dropped.
     pub floor: Revision,
+    /// The revisions at which backups were restored.
+    pub restores: Vec<Revision>,
     /// When the first commit was made.
     pub first_time: Option<Time>,
     /// When the last commit was made.
@@ -34,6 +36,9 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
         let frame = frame?;
         for commit in &frame.commits {
             report.count(commit);
+        }
+        if let Holds::Restored(_) = frame.holds {
+            report.restores.push(frame.end.previous());
         }
         report.frames += 1;
         report.newest = frame.end.previous();

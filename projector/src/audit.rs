@@ -37,6 +37,11 @@ impl Audit {
         &self.state
     }
 
+    /// A backup was restored: revisions go on after this one.
+    pub const fn restored(&mut self, revision: Revision) {
+        self.state.revision = revision;
+    }
+
     /// Takes the next commit in; refuses the first one that breaks a rule.
     pub fn take(&mut self, commit: &Arc<Commit>) -> Result<(), Violation> {
         invariants::check(&self.state, commit)?;
@@ -186,18 +191,24 @@ impl Facts {
     }
 }
 
-/// Audits a whole log; counts the commits.
+/// Audits a whole log in which backups were restored at these revisions.
 pub fn audit<E>(
     empty: State,
+    restores: &[Revision],
     log: impl Iterator<Item = Result<Commit, E>>,
     mut progress: impl FnMut(Revision),
 ) -> Result<Audit, Unsound<E>> {
     let mut audit = Audit::new(empty);
+    let mut restores = restores.iter().copied().peekable();
     for commit in log {
         let commit = Arc::new(commit.map_err(Unsound::Unreadable)?);
+        while let Some(restore) = restores.next_if(|restore| *restore < commit.revision) {
+            audit.restored(restore);
+        }
         audit.take(&commit).map_err(Unsound::Broken)?;
         progress(commit.revision);
     }
+    restores.for_each(|restore| audit.restored(restore));
     Ok(audit)
 }
 

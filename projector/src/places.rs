@@ -36,8 +36,8 @@ impl Places {
         self.held >= self.max
     }
 
-    /// Takes the commit that follows of those that are kept; an earlier one, and what there is no room
-    /// for, is left out.
+    /// Takes the commit that comes next, which after a restore is not the one that follows; one from
+    /// before, and what there is no room for, is left out.
     pub fn push(&mut self, commit: &Commit) {
         if self.is_full() || commit.revision <= self.covers {
             return;
@@ -132,9 +132,10 @@ mod tests {
     }
 
     #[test]
-    fn only_what_follows_is_taken_and_only_as_much_as_there_is_room_for() {
+    fn only_what_comes_after_is_taken_and_only_as_much_as_there_is_room_for() {
         let mut places = folded(&["a", "b"], 3);
         let before = places.clone();
+        places.push(&commit(1, "x"));
         places.push(&commit(2, "x"));
         assert_eq!(places, before);
         places.push(&commit(5, "c"));
@@ -143,5 +144,14 @@ mod tests {
         places.push(&commit(6, "d"));
         assert!(places.is_full());
         assert_eq!(places.covers(), Revision(5));
+    }
+
+    #[test]
+    fn revisions_that_a_restore_passed_over_are_no_place() {
+        let mut places = folded(&["a", "b"], 9);
+        places.push(&commit(1000, "a"));
+        assert_eq!(places.covers(), Revision(1000));
+        assert_eq!(places.after(&key("a"), Revision(2)), Some(Revision(1000)));
+        assert_eq!(places.before(&key("a"), Revision(999)), Some(Revision(1)));
     }
 }

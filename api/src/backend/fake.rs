@@ -30,6 +30,10 @@ impl Backend for Fake {
         Arc::new(self.state.lock().expect("a lock").clone())
     }
 
+    fn restored(&self) -> Revision {
+        Revision::ZERO
+    }
+
     fn changed(&self) -> watch::Receiver<Revision> {
         self.moved.subscribe()
     }

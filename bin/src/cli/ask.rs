@@ -3,7 +3,7 @@
 use super::Directory;
 use crate::control_plane::{open_directory, snapshots_of};
 use crate::inspect::{self, Filter};
-use crate::remote;
+use crate::{remote, restoring};
 use anyhow::{Result, bail};
 use hindsight_api::AsOf;
 use hindsight_core::kind::BuiltinKinds;
@@ -26,6 +26,9 @@ pub(super) enum Source {
 
 impl Directory {
     pub(super) fn source(&self) -> Result<Source> {
+        if restoring::is_unfinished(&self.data_dir) {
+            return Err(Error::Unfinished(self.data_dir.clone()).into());
+        }
         if !self.data_dir.join("events").exists() {
             bail!(
                 "{} holds no event log; name the --data-dir that `hindsight serve` was given, or set \

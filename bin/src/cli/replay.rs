@@ -36,7 +36,7 @@ impl Verify {
             |time: Option<hindsight_core::Time>| time.map(hindsight_core::Time::to_rfc3339_micros);
         let document = json!({
             "revision": report.newest, "floor": report.floor, "commits": report.commits, "frames": report.frames,
-            "events": report.events, "first": time(report.first_time),
+            "events": report.events, "restores": report.restores, "first": time(report.first_time),
             "last": time(report.last_time), "chain": report.chain, "state": audited,
         });
         if self.output == Output::Json {
@@ -56,6 +56,9 @@ impl Verify {
         for (event, count) in &report.events {
             show::line(&format!("  {count:>8}  {event}"));
         }
+        for revision in &report.restores {
+            show::line(&format!("  a backup was restored at revision {revision}"));
+        }
         if let Some(hash) = audited {
             show::line(&format!(
                 "every commit is allowed by the rules; state {hash}"
@@ -70,7 +73,9 @@ fn deep(reader: &Reader, report: &Report) -> Result<String> {
     let bar = show::progress(report.newest.0);
     let base = reader.state_at(empty_state(), report.floor)?;
     let log = reader.scan_all(report.floor.next());
-    let audited = audit(base, log, |revision| bar.set_position(revision.0));
+    let audited = audit(base, &report.restores, log, |revision| {
+        bar.set_position(revision.0);
+    });
     bar.finish_and_clear();
     Ok(audited?.state().hash())
 }

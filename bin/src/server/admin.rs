@@ -104,7 +104,7 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
+pub(super) fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
     let mut response = Response::new(ApiBody::full(document.to_string()));
     *response.status_mut() = code;
     let json = header::HeaderValue::from_static("application/json");

@@ -1,7 +1,7 @@
 //! Connections: accepted, identified, served, and drained at the end.
 
-use super::admin;
 use super::auth::{Identity, Tokens, of_certificate};
+use super::{admin, backup};
 use crate::ControlPlane;
 use hindsight_api::{Api, ApiBody};
 use http::Response;
@@ -102,6 +102,11 @@ async fn answer(
     request: http::Request<Incoming>,
 ) -> Response<ApiBody> {
     let actor = acceptor.tokens.identify(request.headers(), certificate);
+    if request.uri().path() == backup::PATH
+        && let Some(actor) = &actor
+    {
+        return backup::answer(&acceptor.plane, actor);
+    }
     if request.uri().path().starts_with("/hindsight/v1/") && actor.is_some() {
         return admin::answer(&acceptor.plane, request.uri()).await;
     }

@@ -1,0 +1,16 @@
+//! Positions that clients hold. Those of before a restore are of another life of the log: what the
+//! client has seen may not be in this one.
+
+use crate::backend::{Backend, Expired};
+use crate::status::Failure;
+use hindsight_core::Revision;
+
+/// 410, as after a compaction, where a client's position is from before a restore.
+pub(crate) fn check(backend: &dyn Backend, asked: Revision) -> Result<(), Failure> {
+    let oldest = backend.restored();
+    if asked == Revision::ZERO || asked >= oldest {
+        return Ok(());
+    }
+    let expired = Expired { asked, oldest };
+    Err(Failure::expired(expired.to_string()))
+}

@@ -1,0 +1,123 @@
+//! `hindsight backup`: the log in one file, while it is written to.
+
+use super::ask::Source;
+use super::{Directory, Output, show};
+use crate::{effects, remote};
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use hindsight_log::{Backup as Made, copy_backup};
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  hindsight backup monday.backup
+  hindsight backup - | ssh elsewhere 'cat > monday.backup'
+  hindsight backup --force latest.backup --data-dir /var/lib/hindsight
+
+A server that holds the directory goes on; the backup ends at the revision that was durable when it
+began. The file holds every Secret and is readable by its owner alone. `hindsight restore` makes a log
+of it again. Certificates (pki) and the token file are not in it.";
+
+/// Entries are small.
+const BUFFER_BYTES: usize = 1 << 20;
+const UNFINISHED: &str = "unfinished";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Backup {
+    #[command(flatten)]
+    directory: Directory,
+    /// Where to write it; - is standard output
+    file: PathBuf,
+    /// Replace the file if it is there
+    #[arg(long)]
+    force: bool,
+    /// How to print what was written
+    #[arg(long, short, default_value = "text")]
+    output: Output,
+}
+
+impl Backup {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        if self.file == Path::new("-") {
+            let out = std::io::stdout();
+            if out.is_terminal() {
+                bail!("a backup is not text; name a file, or pipe it somewhere");
+            }
+            let made = self.write(out.lock())?;
+            show::hint(&self.told(&made));
+            return Ok(ExitCode::SUCCESS);
+        }
+        if self.file.exists() && !self.force {
+            let file = self.file.display();
+            bail!("{file} is there already; name another file, or replace it with --force");
+        }
+        let made = self.write_file()?;
+        show::line(&self.told(&made));
+        Ok(ExitCode::SUCCESS)
+    }
+
+    /// Under another name, until it is whole and synced.
+    fn write_file(&self) -> Result<Made> {
+        let mut name = self.file.clone().into_os_string();
+        name.push(".");
+        name.push(UNFINISHED);
+        let unfinished = PathBuf::from(name);
+        std::fs::remove_file(&unfinished).ok();
+        let what = || format!("{} cannot be written", unfinished.display());
+        let file = private(&unfinished).with_context(what)?;
+        let made = self.write(&file);
+        if made.is_err() {
+            std::fs::remove_file(&unfinished).ok();
+        }
+        let made = made?;
+        file.sync_all().with_context(what)?;
+        std::fs::rename(&unfinished, &self.file).with_context(what)?;
+        let above = self.file.parent().filter(|path| path.is_dir());
+        File::open(above.unwrap_or_else(|| Path::new(".")))
+            .and_then(|directory| directory.sync_all())
+            .with_context(what)?;
+        Ok(made)
+    }
+
+    fn write(&self, to: impl Write) -> Result<Made> {
+        let to = BufWriter::with_capacity(BUFFER_BYTES, to);
+        let source = self.directory.source()?;
+        let bar = show::progress(0);
+        let progress = |at: hindsight_core::Revision, of: hindsight_core::Revision| {
+            bar.set_length(of.0);
+            bar.set_position(at.0);
+        };
+        let made = match source {
+            Source::Directory { reader, .. } => reader.backup(effects::now(), to, progress),
+            Source::Server => {
+                let from = remote::download(&self.directory.data_dir, "/hindsight/v1/backup")?;
+                copy_backup(from, to, progress)
+            }
+        };
+        bar.finish_and_clear();
+        Ok(made?)
+    }
+
+    fn told(&self, made: &Made) -> String {
+        let (revision, chain) = (made.tail.revision, made.chain());
+        let (frames, bytes) = (made.frames, made.bytes);
+        if self.output == Output::Json {
+            let document =
+                json!({"revision": revision, "frames": frames, "bytes": bytes, "chain": chain});
+            return document.to_string();
+        }
+        format!("revision {revision}, {frames} frames, {bytes} bytes, chain {chain}")
+    }
+}
+
+/// A new file that nobody else may read: it holds Secrets.
+fn private(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut options = File::options();
+    options.write(true).create_new(true).mode(0o600).open(path)
+}

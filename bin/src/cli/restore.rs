@@ -1,0 +1,92 @@
+//! `hindsight restore`: a log from a backup.
+
+use super::{Directory, Output, show};
+use crate::restoring;
+use anyhow::{Context, Result};
+use clap::Args;
+use hindsight_log::Restored;
+use serde_json::json;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const EXAMPLES: &str = "\
+Examples:
+  hindsight restore monday.backup --data-dir new-data
+  ssh elsewhere cat monday.backup | hindsight restore - --data-dir new-data
+
+The directory must not hold a log; its pki may stay, and clients' certificates are then good as before.
+Revisions go on far after those of the backup, so that none is given out twice. Clients are told that
+what they know has expired and list again by themselves; none needs a restart.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Restore {
+    #[command(flatten)]
+    directory: Directory,
+    /// The backup; - is standard input
+    file: PathBuf,
+    /// How many revisions to pass over: more than were written since the backup was made
+    #[arg(long, value_name = "N", default_value = "1000000000", value_parser = bump)]
+    bump_revision: NonZeroU64,
+    /// How to print what was restored
+    #[arg(long, short, default_value = "text")]
+    output: Output,
+}
+
+fn bump(text: &str) -> Result<NonZeroU64, String> {
+    let number = text.parse::<u64>().map_err(|error| error.to_string())?;
+    NonZeroU64::new(number).ok_or_else(|| {
+        "revisions that were given out since the backup would be given out again, for other changes, and \
+         clients would miss what lies between; pass over more than were written since"
+            .into()
+    })
+}
+
+impl Restore {
+    pub(super) fn run(self) -> Result<ExitCode> {
+        let restored = if self.file == Path::new("-") {
+            self.read(std::io::stdin().lock())?
+        } else {
+            let file = File::open(&self.file);
+            self.read(file.with_context(|| format!("{} cannot be read", self.file.display()))?)?
+        };
+        self.tell(&restored);
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn read(&self, from: impl Read) -> Result<Restored> {
+        let bar = show::progress(0);
+        let progress = |at: hindsight_core::Revision, of: hindsight_core::Revision| {
+            bar.set_length(of.0);
+            bar.set_position(at.0);
+        };
+        let directory = &self.directory.data_dir;
+        let from = BufReader::new(from);
+        let restored = restoring::restore(directory, from, self.bump_revision, progress);
+        bar.finish_and_clear();
+        restored
+    }
+
+    fn tell(&self, restored: &Restored) {
+        let backup = &restored.backup;
+        let (revision, chain) = (backup.tail.revision, backup.chain());
+        if self.output == Output::Json {
+            show::json(
+                &json!({"revision": restored.revision, "backup": {"revision": revision,
+                "frames": backup.frames, "bytes": backup.bytes, "chain": chain}}),
+            );
+            return;
+        }
+        show::line(&format!(
+            "restored: revision {revision}, {} frames, chain {chain}; revisions go on after {}",
+            backup.frames, restored.revision
+        ));
+        show::hint(&format!(
+            "next: hindsight serve --data-dir {}; clients list again by themselves",
+            self.directory.data_dir.display()
+        ));
+    }
+}

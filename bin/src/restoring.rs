@@ -1,0 +1,127 @@
+//! Restores into a data directory: the work is done in a directory beside the log's place and moved
+//! there when it is whole, the log itself last. See `docs/decisions/0013-backup-and-restore.md`.
+
+use hindsight_log::Error;
+use std::path::Path;
+
+const WORK: &str = "restoring";
+const EVENTS: &str = "events";
+
+/// Whether a restore was cut off before its end.
+pub(crate) fn is_unfinished(directory: &Path) -> bool {
+    directory.join(WORK).exists() && !directory.join(EVENTS).exists()
+}
+
+/// Before the directory is used: refuses what a restore has left half done, and removes what one has
+/// left that was done. The directory must be locked.
+pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
+    if is_unfinished(directory) {
+        return Err(Error::Unfinished(directory.to_owned()));
+    }
+    remove(&directory.join(WORK))
+}
+
+fn remove(path: &Path) -> Result<(), Error> {
+    let removed = match std::fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => std::fs::remove_dir_all(path),
+        Ok(_) => std::fs::remove_file(path),
+        Err(_) => return Ok(()),
+    };
+    removed.map_err(failed("removing", path))
+}
+
+fn failed(what: &str, path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    let what = format!("{what} {}", path.display());
+    move |source| Error::Io { what, source }
+}
+
+#[cfg(feature = "http")]
+pub(crate) use filling::restore;
+
+#[cfg(feature = "http")]
+mod filling {
+    use super::{EVENTS, WORK, failed, is_unfinished, remove, settle};
+    use crate::control_plane::snapshots_of;
+    use crate::effects;
+    use anyhow::{Result, bail};
+    use hindsight_core::Revision;
+    use hindsight_log::{DirectoryLock, Error, Restore, Restored, SledStorage, Storage};
+    use std::fs::File;
+    use std::io::Read;
+    use std::num::NonZeroU64;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    /// What belongs to a log, in the order in which it is moved.
+    const PARTS: [&str; 4] = ["snapshots", "events.reserve", "events.tail", EVENTS];
+
+    /// Makes a log from a backup in a directory that has none.
+    pub(crate) fn restore(
+        directory: &Path,
+        from: impl Read,
+        bump: NonZeroU64,
+        progress: impl FnMut(Revision, Revision),
+    ) -> Result<Restored> {
+        let _lock = DirectoryLock::acquire(directory)?;
+        if is_unfinished(directory) {
+            for part in PARTS {
+                remove(&directory.join(part))?;
+            }
+            remove(&directory.join(WORK))?;
+        }
+        settle(directory)?;
+        if let Some(part) = PARTS.iter().find(|part| directory.join(part).exists()) {
+            bail!(
+                "{} holds a log already ({part}); name another --data-dir, or move what begins with events, \
+                 and snapshots, away",
+                directory.display()
+            );
+        }
+        let work = directory.join(WORK);
+        let filled = fill(&work, from, bump, progress);
+        if filled.is_err() {
+            remove(&work)?;
+        }
+        let restored = filled?;
+        install(directory, &work)?;
+        Ok(restored)
+    }
+
+    fn fill(
+        work: &Path,
+        from: impl Read,
+        bump: NonZeroU64,
+        progress: impl FnMut(Revision, Revision),
+    ) -> Result<Restored, Error> {
+        std::fs::create_dir(work).map_err(failed("making", work))?;
+        let storage: Arc<dyn Storage> = Arc::new(SledStorage::open(&work.join(EVENTS))?);
+        let restore = Restore {
+            storage: &storage,
+            snapshots: &snapshots_of(work),
+            bump,
+            time: effects::now(),
+        };
+        restore.take(from, progress)
+    }
+
+    /// From here on a crash leaves either the work or the whole log.
+    fn install(directory: &Path, work: &Path) -> Result<(), Error> {
+        sync(work)?;
+        for part in PARTS {
+            let from = work.join(part);
+            if part == EVENTS {
+                sync(directory)?;
+            }
+            if from.exists() {
+                std::fs::rename(&from, directory.join(part)).map_err(failed("moving", &from))?;
+            }
+        }
+        sync(directory)?;
+        remove(work)
+    }
+
+    fn sync(directory: &Path) -> Result<(), Error> {
+        let synced = File::open(directory).and_then(|file| file.sync_all());
+        synced.map_err(failed("syncing", directory))
+    }
+}
