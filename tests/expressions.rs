@@ -305,7 +305,7 @@ fn rules_of_a_custom_kind_are_held_against_every_write() {
     let item = format!("{WIDGETS}/a");
     let refused = |method: &str, path: &str, body: &Value, said: &str| {
         let answer = scene.send(method, path, body);
-        let message = format!("Widget \"a\" is invalid: {said}");
+        let message = format!("Widget.example.com \"a\" is invalid: {said}");
         let told = answer.json()["message"].clone();
         assert_eq!(
             (answer.code, told),

@@ -60,7 +60,7 @@ pub enum Rejection {
     #[error("{0}")]
     UnsupportedMediaType(String),
     /// 422 `Invalid`.
-    #[error("{}", invalid_message(.kind, .name, .causes))]
+    #[error("{}", invalid_message(.group, .kind, .name, .causes))]
     Invalid {
         /// Group of the kind.
         group: Name,
@@ -213,7 +213,8 @@ impl FieldCause {
 }
 
 /// Upstream's aggregate text: one error plain, several in brackets, repeats said once.
-fn invalid_message(kind: &str, name: &str, causes: &[FieldCause]) -> String {
+/// Source: `NewInvalid`, and `GroupKind.String`.
+fn invalid_message(group: &str, kind: &str, name: &str, causes: &[FieldCause]) -> String {
     let mut lines: Vec<String> = Vec::new();
     for cause in causes {
         let line = format!("{}: {}", cause.field, cause.message);
@@ -225,5 +226,6 @@ fn invalid_message(kind: &str, name: &str, causes: &[FieldCause]) -> String {
         [one] => one.clone(),
         several => format!("[{}]", several.join(", ")),
     };
-    format!("{kind} \"{name}\" is invalid: {joined}")
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{kind}{dot}{group} \"{name}\" is invalid: {joined}")
 }

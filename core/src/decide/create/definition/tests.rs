@@ -32,7 +32,7 @@ fn a_definition_that_is_wrong_is_refused_and_one_that_is_not_serves_its_kind() {
     let refused = world
         .create("customresourcedefinitions", wrong)
         .expect_err("no type");
-    let message = "CustomResourceDefinition \"widgets.example.com\" is invalid: \
+    let message = "CustomResourceDefinition.apiextensions.k8s.io \"widgets.example.com\" is invalid: \
         spec.versions[0].schema.openAPIV3Schema.properties[a].type: Required value: must not be \
         empty for specified object fields";
     assert_eq!(refused.to_string(), message);
@@ -145,7 +145,7 @@ fn an_object_is_checked_again_only_where_it_changes() {
     let refused = world
         .update("widgets", "", next)
         .expect_err("n is too large");
-    let why = "Widget \"a\" is invalid: spec.n: Invalid value: 4: spec.n in body should be less than or equal to 3";
+    let why = "Widget.example.com \"a\" is invalid: spec.n: Invalid value: 4: spec.n in body should be less than or equal to 3";
     assert_eq!(refused.to_string(), why);
 }
 
