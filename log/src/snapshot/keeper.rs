@@ -31,7 +31,7 @@ pub(crate) struct Keeper {
 }
 
 impl Keeper {
-    /// A snapshot for every so many commits, or for half as many as there are objects; none for zero.
+    /// A snapshot for every so many commits, or for three quarters as many as there are objects; none for zero.
     pub(crate) fn start(
         snapshots: Snapshots,
         every: u64,
@@ -82,7 +82,7 @@ impl Keeper {
     /// A snapshot costs as much as it has objects, so that many objects ask for fewer.
     fn due_after(&self) -> u64 {
         let objects = u64::try_from(self.end.state.len()).unwrap_or(u64::MAX);
-        self.every.max(objects / 2)
+        self.every.max(objects - objects / 4)
     }
 
     /// Commits since the last.
