@@ -1,0 +1,278 @@
+//! Backups of a running server, restored: what clients see, and what is refused.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use futures_util::TryStreamExt;
+use hindsight_tests::server::{Server, binary, hindsight, serve, stdout, text};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::runtime::{WatchStreamExt, watcher};
+use kube::{Api, Client, Config, ResourceExt};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::time::Duration;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+const BUMP: u64 = 1_000_000_000;
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+struct Place {
+    _temporary: tempfile::TempDir,
+    data: PathBuf,
+    file: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        Self {
+            data: temporary.path().join("data"),
+            file: temporary.path().join("file.backup"),
+            _temporary: temporary,
+        }
+    }
+
+    fn other(&self) -> PathBuf {
+        self.data.with_file_name("other")
+    }
+
+    fn backup(&self, more: &[&str]) -> Output {
+        let file = self.file.to_str().expect("UTF-8");
+        hindsight(&self.data, &[&["backup", file], more].concat())
+    }
+
+    fn restore(&self, directory: &Path) -> Output {
+        let file = self.file.to_str().expect("UTF-8");
+        hindsight(directory, &["restore", file])
+    }
+}
+
+fn revision_of(server: &Server, name: &str) -> u64 {
+    let path = "jsonpath={.metadata.resourceVersion}";
+    let text = server.kubectl(&["get", "configmap", name, "-o", path]);
+    text.parse().expect("a revision")
+}
+
+fn refused(output: &Output, why: &str) {
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(why), "{message}");
+}
+
+fn create(server: &Server, name: &str) {
+    server.kubectl(&["create", "configmap", name]);
+}
+
+#[test]
+fn what_clients_know_of_before_a_restore_has_expired_and_the_past_is_still_there() {
+    let place = Place::new();
+    let server = Server::start_on(&place.data);
+    create(&server, "kept");
+    let kept = revision_of(&server, "kept");
+    let told = stdout(&place.backup(&["-o", "json"]));
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    let newest = told["revision"].as_u64().expect("a revision");
+    assert!(newest >= kept);
+    create(&server, "lost");
+    let lost = revision_of(&server, "lost");
+    drop(server);
+
+    let other = place.other();
+    let restored = stdout(&place.restore(&other));
+    assert!(
+        restored.contains(&(newest + 1 + BUMP).to_string()),
+        "{restored}"
+    );
+    let server = Server::start_on(&other);
+    let names = server.kubectl(&["get", "configmaps", "-o", "name"]);
+    assert_eq!(names.trim(), "configmap/kept");
+    for known in [kept, newest, lost, newest + 1000] {
+        let watch = format!("{MAPS}?watch=1&timeoutSeconds=5&resourceVersion={known}");
+        let events = server.kubectl(&["get", "--raw", &watch]);
+        assert!(
+            events.contains("\"ERROR\"") && events.contains("\"code\":410"),
+            "{events}"
+        );
+        for matching in [
+            "",
+            "&resourceVersionMatch=NotOlderThan",
+            "&resourceVersionMatch=Exact",
+            "&limit=1",
+        ] {
+            let list = format!("{MAPS}?resourceVersion={known}{matching}");
+            let message = server.kubectl_fails(&["get", "--raw", &list], "");
+            assert!(
+                message.contains("too old resource version"),
+                "{list}: {message}"
+            );
+        }
+    }
+    create(&server, "new");
+    assert!(revision_of(&server, "new") > newest + BUMP);
+    let past = |at: u64| {
+        let list = server.kubectl(&["get", "--raw", &format!("/as-of/{at}{MAPS}")]);
+        (list.contains("\"kept\""), list.contains("\"new\""))
+    };
+    assert_eq!(past(kept - 1), (false, false));
+    assert_eq!(past(kept), (true, false));
+    assert_eq!(past(newest + BUMP / 2), (true, false), "in the gap");
+    assert_eq!(past(revision_of(&server, "new")), (true, true));
+    assert!(stdout(&server.hindsight(&["why", "configmap/kept"])).contains("live"));
+    let log = stdout(&server.hindsight(&["log", "configmap/new", "-n", "default"]));
+    assert!(log.contains("created"), "{log}");
+
+    assert_eq!(server.signal("TERM"), Some(0));
+    let verified = stdout(&hindsight(&other, &["verify", "--deep"]));
+    assert!(
+        verified.contains("a backup was restored at revision"),
+        "{verified}"
+    );
+    let until = newest.to_string();
+    let replayed = |directory| stdout(&hindsight(directory, &["replay", "--until", &until]));
+    assert_eq!(replayed(&place.data), replayed(&other));
+}
+
+#[test]
+fn a_backup_is_private_and_whole_and_replaces_nothing_unasked() {
+    let place = Place::new();
+    let server = Server::start_on(&place.data);
+    stdout(&place.backup(&[]));
+    let mode = std::fs::metadata(&place.file).expect("there").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+    refused(&place.backup(&[]), "--force");
+    stdout(&place.backup(&["--force"]));
+    let online = std::fs::read(&place.file).expect("read");
+    let piped = server.hindsight(&["backup", "-"]);
+    assert!(piped.status.success());
+    drop(server);
+    stdout(&place.backup(&["--force"]));
+    let offline = std::fs::read(&place.file).expect("read");
+    // They differ in when they were made.
+    let head = 5 + 9 + 16;
+    assert_eq!(online[head..], offline[head..]);
+    assert_eq!(online[head..], piped.stdout[head..]);
+}
+
+#[test]
+fn only_an_administrator_gets_a_backup() {
+    let place = Place::new();
+    let tokens = place.file.with_file_name("tokens");
+    std::fs::write(&tokens, "secret-token,alice,1,\"people\"\n").expect("written");
+    let mut command = serve(&place.data);
+    command.arg("--token-auth-file").arg(&tokens);
+    let server = Server::start_with(command, &place.data).expect("it starts");
+    let path = "/hindsight/v1/backup";
+    let message = server.kubectl_fails(&["--token", "secret-token", "get", "--raw", path], "");
+    assert!(message.contains("system:masters"), "{message}");
+}
+
+#[test]
+fn a_directory_is_restored_into_whole_or_not_at_all() {
+    let place = Place::new();
+    drop(Server::start_on(&place.data));
+    stdout(&place.backup(&[]));
+    refused(&place.restore(&place.data), "holds a log already");
+    let other = place.other();
+    let whole = std::fs::read(&place.file).expect("read");
+    std::fs::write(&place.file, &whole[..whole.len() - 1]).expect("written");
+    refused(&place.restore(&other), "cannot be used");
+    assert!(!other.join("restoring").exists() && !other.join("events").exists());
+    std::fs::write(&place.file, &whole).expect("written");
+
+    std::fs::create_dir_all(other.join("restoring/events")).expect("made");
+    std::fs::write(other.join("events.tail"), "moved already").expect("written");
+    refused(
+        &serve(&other).output().expect("it runs"),
+        "was not finished",
+    );
+    refused(&hindsight(&other, &["verify"]), "was not finished");
+    stdout(&place.restore(&other));
+    assert!(!other.join("restoring").exists());
+
+    std::fs::create_dir(other.join("restoring")).expect("made");
+    stdout(&hindsight(&other, &["verify", "--deep"]));
+    assert!(!other.join("restoring").exists());
+
+    let third = other.with_file_name("third");
+    let file = place.file.to_str().expect("UTF-8");
+    let none = hindsight(&third, &["restore", file, "--bump-revision", "0"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(text(&none.stderr).contains("given out again"));
+}
+
+async fn client(server: &Server) -> Client {
+    let kubeconfig = Kubeconfig::read_from(server.kubeconfig()).expect("a kubeconfig");
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+    Client::try_from(config.expect("a usable kubeconfig")).expect("a client")
+}
+
+/// Reads on until a whole list has come in, and gives its names.
+async fn listed(
+    events: &mut (
+             impl futures_util::TryStream<Ok = watcher::Event<ConfigMap>, Error = watcher::Error> + Unpin
+         ),
+) -> Vec<String> {
+    let mut names = Vec::new();
+    let list = async {
+        loop {
+            match events.try_next().await {
+                Ok(Some(watcher::Event::Init)) => names.clear(),
+                Ok(Some(watcher::Event::InitApply(object))) => names.push(object.name_any()),
+                Ok(Some(watcher::Event::InitDone)) => return,
+                Ok(None) => panic!("the watch ended"),
+                // The server is away for a while.
+                Ok(Some(_)) | Err(_) => {}
+            }
+        }
+    };
+    tokio::time::timeout(PATIENCE, list)
+        .await
+        .expect("a list comes");
+    names.retain(|name| name != "kube-root-ca.crt");
+    names
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watcher_goes_on_by_itself_over_a_restore() {
+    let place = Place::new();
+    let server = Server::start_on(&place.data);
+    create(&server, "kept");
+    stdout(&place.backup(&[]));
+    create(&server, "lost");
+    let maps: Api<ConfigMap> = Api::default_namespaced(client(&server).await);
+    let events = watcher(maps, watcher::Config::default()).default_backoff();
+    let mut events = std::pin::pin!(events);
+    assert_eq!(listed(&mut events).await, ["kept", "lost"]);
+
+    let address = server.ready.split("https://").nth(1).expect("an address");
+    let address = address.split(';').next().expect("an address").to_owned();
+    drop(server);
+    for part in ["events", "events.tail", "events.reserve", "snapshots"] {
+        let aside = place.data.join(format!("old-{part}"));
+        std::fs::rename(place.data.join(part), aside).ok();
+    }
+    stdout(&place.restore(&place.data));
+    let mut command = Command::new(binary("hindsight"));
+    command.args(["serve", "--listen", &address, "--data-dir"]);
+    command.arg(&place.data);
+    let again = Server::start_with(command, &place.data).expect("it starts");
+    assert_eq!(listed(&mut events).await, ["kept"]);
+    create(&again, "new");
+    let seen = async {
+        loop {
+            if let Ok(Some(watcher::Event::Apply(object))) = events.try_next().await {
+                return object.name_any();
+            }
+        }
+    };
+    let seen = tokio::time::timeout(PATIENCE, seen)
+        .await
+        .expect("it goes on");
+    assert_eq!(seen, "new");
+}
