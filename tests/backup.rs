@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 const BUMP: u64 = 1_000_000_000;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 

@@ -124,7 +124,8 @@ impl<W: Write> Source<'_, W> {
         let Some((first, bytes)) = found.filter(|(first, _)| *first <= self.until) else {
             return Ok(None);
         };
-        let frame = self.links.follow(first, read(&bytes, first)?)?;
+        let frame = read(&bytes, first)?;
+        let frame = self.links.follow(self.storage, first, frame)?;
         self.next = frame::end(first, &bytes);
         self.output.entry(&Entry::Frame(bytes))?;
         Ok(Some(frame))

@@ -68,11 +68,10 @@ impl Chain {
         let Some((first, decoded)) = self.ready.pop_front() else {
             return Ok(None);
         };
-        let checked = decoded.and_then(|frame| self.links.follow(first, frame));
+        let checked = decoded.and_then(|frame| self.links.follow(&*self.storage, first, frame));
         if checked.is_err() {
             self.decoded = Decoded::Nowhere;
             self.ready.clear();
-            self.was_thinned()?;
         }
         checked.map(Some)
     }
@@ -90,13 +89,50 @@ impl Chain {
         };
         Ok(())
     }
+}
+
+/// Holds each frame against the one before.
+#[derive(Default)]
+pub(crate) struct Links {
+    expected: Option<(Revision, Hash)>,
+}
+
+impl Links {
+    /// Gives the frame back where it follows; says so where what comes before it was thinned meanwhile.
+    pub(crate) fn follow(
+        &mut self,
+        storage: &dyn Storage,
+        first: Revision,
+        frame: Read,
+    ) -> Result<Read, Error> {
+        let followed = self.check(first, frame);
+        if followed.is_err() {
+            self.was_thinned(storage)?;
+        }
+        followed
+    }
+
+    fn check(&mut self, first: Revision, frame: Read) -> Result<Read, Error> {
+        let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
+        let skips = matches!(frame.holds, Holds::Restored(_)) && wanted < first;
+        if wanted != first && !skips {
+            let reason = format!("the next record is {first}");
+            return Err(Error::corrupt(wanted, reason));
+        }
+        if hash != frame.previous || (first == Revision(1) && hash != Hash::default()) {
+            let reason = "it does not follow the record before it";
+            return Err(Error::corrupt(first, reason));
+        }
+        self.expected = Some((frame.end, frame.hash));
+        Ok(frame)
+    }
 
     /// What could not be followed may have been thinned while it was being read.
-    fn was_thinned(&self) -> Result<(), Error> {
-        let Some((wanted, _)) = self.links.expected else {
+    fn was_thinned(&self, storage: &dyn Storage) -> Result<(), Error> {
+        let Some((wanted, _)) = self.expected else {
             return Ok(());
         };
-        let Some((first, bytes)) = self.storage.at_or_before(wanted)? else {
+        let Some((first, bytes)) = storage.at_or_before(wanted)? else {
             return Ok(());
         };
         match read(&bytes, first)? {
@@ -110,30 +146,6 @@ impl Chain {
             }),
             _ => Ok(()),
         }
-    }
-}
-
-/// Holds each frame against the one before.
-#[derive(Default)]
-pub(crate) struct Links {
-    expected: Option<(Revision, Hash)>,
-}
-
-impl Links {
-    /// Gives the frame back where it follows.
-    pub(crate) fn follow(&mut self, first: Revision, frame: Read) -> Result<Read, Error> {
-        let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
-        let skips = matches!(frame.holds, Holds::Restored(_)) && wanted < first;
-        if wanted != first && !skips {
-            let reason = format!("the next record is {first}");
-            return Err(Error::corrupt(wanted, reason));
-        }
-        if hash != frame.previous || (first == Revision(1) && hash != Hash::default()) {
-            let reason = "it does not follow the record before it";
-            return Err(Error::corrupt(first, reason));
-        }
-        self.expected = Some((frame.end, frame.hash));
-        Ok(frame)
     }
 }
 

@@ -18,10 +18,7 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
         Some(point) => match Backend::as_of(&plane, point).await {
             Ok(state) => state,
             Err(error) => {
-                return respond(
-                    StatusCode::BAD_REQUEST,
-                    &json!({"message": error.to_string()}),
-                );
+                return failure(StatusCode::BAD_REQUEST, &error.to_string());
             }
         },
         None => plane.state(),
@@ -29,18 +26,9 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
     let work = move || ask(&plane, &question, &state, &query);
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(Some(document))) => respond(StatusCode::OK, &document),
-        Ok(Ok(None)) => respond(
-            StatusCode::NOT_FOUND,
-            &json!({"message": "no such question"}),
-        ),
-        Ok(Err(error)) => respond(
-            StatusCode::BAD_REQUEST,
-            &json!({"message": error.to_string()}),
-        ),
-        Err(_) => respond(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            &json!({"message": "the answer failed"}),
-        ),
+        Ok(Ok(None)) => failure(StatusCode::NOT_FOUND, "no such question"),
+        Ok(Err(error)) => failure(StatusCode::BAD_REQUEST, &error.to_string()),
+        Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, "the answer failed"),
     }
 }
 
@@ -104,7 +92,15 @@ fn decode(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-pub(super) fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
+/// A `Status`, so that kubectl shows the message too.
+pub(super) fn failure(code: StatusCode, message: &str) -> Response<ApiBody> {
+    let reason = code.canonical_reason().unwrap_or_default().replace(' ', "");
+    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": message, "reason": reason, "code": code.as_u16()});
+    respond(code, &status)
+}
+
+fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
     let mut response = Response::new(ApiBody::full(document.to_string()));
     *response.status_mut() = code;
     let json = header::HeaderValue::from_static("application/json");

@@ -1,7 +1,7 @@
 //! `/hindsight/v1/backup`: the log as a stream, for the administrator alone, since it holds every
 //! Secret. Writes go on meanwhile.
 
-use super::admin::respond;
+use super::admin::failure;
 use crate::ControlPlane;
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -9,7 +9,6 @@ use futures_util::stream;
 use hindsight_api::ApiBody;
 use hindsight_core::Actor;
 use http::{Response, StatusCode, header};
-use serde_json::json;
 use std::io::{self, BufWriter, Write};
 use tokio::sync::{Semaphore, mpsc};
 
@@ -25,11 +24,11 @@ const CHUNKS_MAX: usize = 4;
 pub(super) fn answer(plane: &ControlPlane, actor: &Actor) -> Response<ApiBody> {
     if !actor.groups.iter().any(|group| **group == *ADMINISTRATORS) {
         let message = format!("a backup holds every Secret: only {ADMINISTRATORS} may make one");
-        return respond(StatusCode::FORBIDDEN, &json!({"message": message}));
+        return failure(StatusCode::FORBIDDEN, &message);
     }
     let Ok(place) = FREE.try_acquire() else {
         let message = "other backups are being made; try again when they are done";
-        return respond(StatusCode::TOO_MANY_REQUESTS, &json!({"message": message}));
+        return failure(StatusCode::TOO_MANY_REQUESTS, message);
     };
     let (sender, chunks) = mpsc::channel(CHUNKS_MAX);
     let plane = plane.clone();
