@@ -16,7 +16,7 @@ use hindsight_projector::OwnershipGraph;
 use std::sync::Arc;
 
 /// Steps of one look; what is cut off comes with the next one. A batch holds up other writers.
-const STEPS_MAX: usize = 1024;
+const STEPS_MAX: usize = 768;
 
 /// One command that the collector wants carried out, and the commit that made it necessary.
 #[derive(Debug, Clone)]
