@@ -8,12 +8,12 @@
 use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use hindsight::{Config, ControlPlane};
+use hindsight_benches::command::command;
 use hindsight_benches::percentiles::Figures;
 use hindsight_benches::process;
 use hindsight_core::command::{Create, Delete, FieldValidation, Intent, Propagation, Target};
-use hindsight_core::{Actor, Cause, Command, GroupResource, ObjectKey, Request, Rule, State, Uid};
+use hindsight_core::{Command, GroupResource, ObjectKey, Rule, State, Uid};
 use serde_json::{Value, json};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -151,8 +151,8 @@ impl Case {
 impl Bench {
     fn build(&self, shape: Shape, scale: usize) -> Result<Case> {
         self.submit(vec![
-            self.command(namespace(NAMESPACE)),
-            self.command(namespace("others")),
+            command(&self.plane, namespace(NAMESPACE)),
+            command(&self.plane, namespace("others")),
         ])?;
         let owners: Vec<Option<usize>> = match shape {
             Shape::Flat => std::iter::once(None)
@@ -185,7 +185,7 @@ impl Bench {
                     members.insert("ownerReferences".into(), json!([reference]));
                 }
             }
-            let command = self.command(create(NAMESPACE, metadata));
+            let command = command(&self.plane, create(NAMESPACE, metadata));
             // The identity that it will have.
             uids.push(Uid::from_seed(command.seed, 0));
             commands.push(command);
@@ -199,10 +199,10 @@ impl Bench {
     fn namespaces(&self, count: usize, each: usize) -> Result<Case> {
         let names: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
         for name in &names {
-            let mut commands = vec![self.command(namespace(name))];
+            let mut commands = vec![command(&self.plane, namespace(name))];
             for index in 0..each {
                 let metadata = json!({"name": format!("o{index}")});
-                commands.push(self.command(create(name, metadata)));
+                commands.push(command(&self.plane, create(name, metadata)));
             }
             self.submit(commands)?;
         }
@@ -223,18 +223,21 @@ impl Bench {
             Policy::Orphan => Propagation::Orphan,
         };
         let delete = |key: &ObjectKey| {
-            self.command(Intent::Delete(Delete {
-                target: Target {
-                    key: key.clone(),
-                    uid: None,
-                    revision: None,
-                },
-                version: "v1".into(),
-                orphan_dependents: None,
-                propagation: Some(propagation),
-                grace_period_seconds: None,
-                rule: Rule::Requested,
-            }))
+            command(
+                &self.plane,
+                Intent::Delete(Delete {
+                    target: Target {
+                        key: key.clone(),
+                        uid: None,
+                        revision: None,
+                    },
+                    version: "v1".into(),
+                    orphan_dependents: None,
+                    propagation: Some(propagation),
+                    grace_period_seconds: None,
+                    rule: Rule::Requested,
+                }),
+            )
         };
         let start = Instant::now();
         for roots in case.roots.chunks(BATCH) {
@@ -253,7 +256,7 @@ impl Bench {
         while !done.load(Ordering::Relaxed) {
             let metadata = json!({"name": format!("p{}", waited.len())});
             let before = Instant::now();
-            self.submit(vec![self.command(create("others", metadata))])?;
+            self.submit(vec![command(&self.plane, create("others", metadata))])?;
             waited.push(before.elapsed());
             std::thread::sleep(PAUSE);
         }
@@ -265,21 +268,6 @@ impl Bench {
             answer?;
         }
         Ok(())
-    }
-
-    fn command(&self, intent: Intent) -> Command {
-        Command {
-            actor: Arc::new(Actor {
-                user: "bench".into(),
-                uid: "".into(),
-                groups: Vec::new(),
-            }),
-            request: Arc::new(Request::default()),
-            time: self.plane.now(),
-            seed: self.plane.seed(),
-            cause: Cause::Request,
-            intent,
-        }
     }
 }
 

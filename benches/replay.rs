@@ -9,12 +9,12 @@
 use anyhow::{Context, Result, ensure};
 use clap::Parser;
 use hindsight::{Config, ControlPlane};
+use hindsight_benches::command::command;
 use hindsight_benches::percentiles::Figures;
 use hindsight_core::command::{Create, FieldValidation, Intent, Patch, PatchObject};
-use hindsight_core::{Actor, Cause, Command, GroupResource, ObjectKey, Request};
+use hindsight_core::{GroupResource, ObjectKey};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::Instant;
 
 /// Commands that are handed in together.
@@ -87,21 +87,6 @@ fn plane(data: &Path, snapshot_every: u64) -> Result<ControlPlane> {
         snapshot_every,
         ..Config::default()
     })?)
-}
-
-fn command(plane: &ControlPlane, intent: Intent) -> Command {
-    Command {
-        actor: Arc::new(Actor {
-            user: "bench".into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        }),
-        request: Arc::new(Request::default()),
-        time: plane.now(),
-        seed: plane.seed(),
-        cause: Cause::Request,
-        intent,
-    }
 }
 
 fn key(name: &str) -> ObjectKey {

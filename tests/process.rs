@@ -86,7 +86,7 @@ fn the_past_can_be_read_while_it_runs_and_after() {
 }
 
 #[test]
-fn a_log_is_verified_and_damage_is_named() {
+fn a_log_that_a_server_left_is_sound() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
     let server = Server::start_on(&directory);

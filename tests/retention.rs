@@ -54,10 +54,14 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     ));
     let why = stdout(&hindsight(&directory, &["why", "configmap/early"]));
     assert!(why.contains("deleted: requested"), "{why}");
-    let log = stdout(&hindsight(&directory, &["log", "configmap/lasting"]));
+    let log = hindsight(&directory, &["log", "configmap/lasting"]);
+    assert!(text(&log.stderr).contains(&named), "{}", text(&log.stderr));
+    let log = stdout(&log);
     assert!((1..40).contains(&log.lines().count()), "{log}");
 
     let server = start(&directory);
+    let asked = server.hindsight(&["log", "configmap/lasting"]);
+    assert!(text(&asked.stderr).contains("everything from revision"));
     let past = server.kubectl_fails(&["get", "--raw", "/as-of/12/api/v1/configmaps"], "");
     assert!(
         past.contains(&format!("before revision {floor} was pruned")),

@@ -2,6 +2,7 @@
 //! that does one thing at a time.
 
 pub mod client;
+pub mod command;
 pub mod kubeconfig;
 pub mod percentiles;
 pub mod process;

@@ -84,7 +84,12 @@ impl<'a> LogHistory<'a> {
         }
     }
 
-    /// Every commit from `from` on, oldest first.
+    /// The revision from which on nothing is missing.
+    pub fn floor(&self) -> Result<Revision, Error> {
+        self.reader.floor()
+    }
+
+    /// Every commit from `from` on that is kept, oldest first.
     pub fn all(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         self.reader.scan(from)
     }

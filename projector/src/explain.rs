@@ -1,5 +1,6 @@
 //! Why an object was deleted: from its removal back to the request or the policy behind it.
 
+use crate::History;
 use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
 use serde::Serialize;
@@ -7,23 +8,6 @@ use std::collections::BTreeSet;
 
 /// Longer chains are cut; the root is still the last link that was reached.
 const LINKS_MAX: usize = 10_000;
-
-/// The log, as far as an explanation reads it.
-pub trait History {
-    /// What reading can fail with.
-    type Error;
-
-    /// The commit at this revision.
-    fn commit(&self, revision: Revision) -> Result<Option<Commit>, Self::Error>;
-
-    /// The newest commit that touched this object, not above `until`; of this identity, if given.
-    fn last(
-        &self,
-        key: &ObjectKey,
-        uid: Option<&Uid>,
-        until: Revision,
-    ) -> Result<Option<Commit>, Self::Error>;
-}
 
 /// The answer to "why was this deleted?".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

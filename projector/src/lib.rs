@@ -5,12 +5,14 @@
 
 mod audit;
 mod explain;
+mod history;
 mod ownership;
 mod places;
 mod window;
 
 pub use audit::{Audit, Unsound, audit};
-pub use explain::{Explanation, History, Link, Root, Subject, explain};
+pub use explain::{Explanation, Link, Root, Subject, explain};
+pub use history::History;
 pub use ownership::{Node, OwnershipGraph};
 pub use places::Places;
 pub use window::{Expired, Window};

@@ -55,6 +55,7 @@ impl Log {
         let mut out = show::List::new(self.output == Output::Json);
         match self.directory.source()? {
             Source::Directory { reader, .. } => {
+                self.tell_floor(reader.floor()?);
                 let state = state_with(&reader, filter.kind.as_deref())?;
                 let selection = Selection::of(&filter, &state)?;
                 for entry in selection.entries(&reader, Revision(self.from)) {
@@ -69,6 +70,16 @@ impl Log {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// What follows may not be all that happened.
+    fn tell_floor(&self, floor: Revision) {
+        if self.from < floor.0 {
+            show::hint(&format!(
+                "everything from revision {floor} on is kept; of what was before, deletions and what the \
+                 policy kept"
+            ));
+        }
+    }
+
     /// Page by page.
     fn ask(&self, filter: &Filter, out: &mut show::List) -> Result<()> {
         let mut next = Some(self.from);
@@ -76,6 +87,10 @@ impl Log {
             let page = self
                 .directory
                 .ask(&format!("{}from={from}", path("log", filter)))?;
+            if from == self.from {
+                let floor = page.get("floor").and_then(Value::as_u64);
+                self.tell_floor(Revision(floor.unwrap_or_default()));
+            }
             let entries = page.get("entries").and_then(Value::as_array);
             if !entries
                 .into_iter()

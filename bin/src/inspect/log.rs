@@ -72,21 +72,24 @@ impl Selection {
     }
 }
 
-/// `entries`, and `next`: where the page after this one begins, `null` after the last.
+/// `entries`; `next`, where the page after this one begins, `null` after the last; and `floor`, the
+/// revision from which on nothing is missing.
 pub(crate) fn page(
     history: &LogHistory<'_>,
     selection: &Selection,
     from: Revision,
 ) -> Result<Value, Error> {
-    let Some(key) = &selection.key else {
-        return fill(selection, history.all(from));
-    };
-    fill(selection, history.touched(key, from)?)
+    let floor = history.floor()?;
+    match &selection.key {
+        None => fill(selection, history.all(from), floor),
+        Some(key) => fill(selection, history.touched(key, from)?, floor),
+    }
 }
 
 fn fill(
     selection: &Selection,
     commits: impl Iterator<Item = Result<Commit, Error>>,
+    floor: Revision,
 ) -> Result<Value, Error> {
     let mut entries = Vec::new();
     let mut next = None;
@@ -100,7 +103,7 @@ fn fill(
             entries.push(entry(&commit));
         }
     }
-    Ok(json!({"entries": entries, "next": next}))
+    Ok(json!({"entries": entries, "next": next, "floor": floor}))
 }
 
 fn entry(commit: &Commit) -> Value {

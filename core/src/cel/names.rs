@@ -1,41 +1,26 @@
 //! Names of properties that are no names of the language. Source: upstream's `Escape`.
 
+use super::parse::RESERVED;
+
 const PARTS: [(&str, &str); 4] = [
     ("__underscores__", "__"),
     ("__dot__", "."),
     ("__dash__", "-"),
     ("__slash__", "/"),
 ];
-const WORDS: [&str; 21] = [
-    "true",
-    "false",
-    "null",
-    "in",
-    "as",
-    "break",
-    "const",
-    "continue",
-    "else",
-    "for",
-    "function",
-    "if",
-    "import",
-    "let",
-    "loop",
-    "package",
-    "namespace",
-    "return",
-    "var",
-    "void",
-    "while",
-];
+/// Reserved words that name values and an operator.
+const WORDS: [&str; 4] = ["true", "false", "null", "in"];
+
+fn is_reserved(word: &str) -> bool {
+    WORDS.contains(&word) || RESERVED.contains(&word)
+}
 
 /// The property that an expression calls so; nothing where no property is called so.
 pub(super) fn unescape(name: &str) -> Option<String> {
     let word = name
         .strip_prefix("__")
         .and_then(|one| one.strip_suffix("__"));
-    if let Some(word) = word.filter(|word| WORDS.contains(word)) {
+    if let Some(word) = word.filter(|word| is_reserved(word)) {
         return Some(word.to_owned());
     }
     let mut made = String::with_capacity(name.len());
@@ -57,7 +42,7 @@ pub(super) fn unescape(name: &str) -> Option<String> {
         rest = rest.get(taken..)?;
     }
     let starts = made.starts_with(|one: char| one.is_ascii_alphabetic() || one == '_');
-    (starts && !WORDS.contains(&made.as_str())).then_some(made)
+    (starts && !is_reserved(&made)).then_some(made)
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use super::{CompileError, DEPTH_MAX, LENGTH_MAX, library, macros};
 use std::sync::Arc;
 
 /// Words that are no names. Source: the CEL specification.
-const RESERVED: [&str; 17] = [
+pub(super) const RESERVED: [&str; 17] = [
     "as",
     "break",
     "const",

@@ -150,7 +150,7 @@ fn of_another_log(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// As `cp -r` does: file by file, and whatever vanishes meanwhile is not there.
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
     for entry in fs::read_dir(from).expect("listed") {
         let entry = entry.expect("listed");

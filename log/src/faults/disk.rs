@@ -27,6 +27,9 @@ pub(super) enum Step {
 pub(super) struct Faults {
     pub(super) append: Option<(usize, ErrorKind)>,
     pub(super) sync: Option<(usize, ErrorKind)>,
+    pub(super) replace: Option<(usize, ErrorKind)>,
+    /// What was replaced is left behind.
+    pub(super) leaves_replaced: bool,
 }
 
 #[derive(Debug, Default)]
@@ -44,6 +47,7 @@ struct Inner {
     steps: Vec<Step>,
     appends: usize,
     syncs: usize,
+    replacements: usize,
     /// Syncs do not come back.
     is_stuck: bool,
     /// Bytes that it takes altogether.
@@ -58,6 +62,7 @@ impl Disk {
         }
     }
 
+    /// With frames already there, and without faults.
     pub(super) fn holding(
         frames: impl IntoIterator<Item = (Revision, Arc<[u8]>)>,
         found: Option<Tail>,
@@ -71,6 +76,10 @@ impl Disk {
             inner: Mutex::new(inner),
             ..Self::default()
         }
+    }
+
+    pub(super) fn with(self, faults: Faults) -> Self {
+        Self { faults, ..self }
     }
 
     pub(super) fn note(&self, step: Step) {
@@ -125,7 +134,11 @@ impl Storage for Disk {
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
         let mut inner = self.inner();
-        inner.frames.retain(|at, _| *at < first || *at > last);
+        inner.replacements += 1;
+        fails(inner.replacements, self.faults.replace, "replacing")?;
+        if !self.faults.leaves_replaced {
+            inner.frames.retain(|at, _| *at < first || *at > last);
+        }
         inner.frames.insert(first, frame.into());
         Ok(())
     }

@@ -18,13 +18,25 @@ fn a_failing_disk_poisons_the_log_at_whichever_call_it_fails() {
     for at in (1..whole.syncs()).step_by(stride) {
         for kind in [ErrorKind::Other, ErrorKind::StorageFull] {
             let sync = Some((at, kind));
-            check(Faults { sync, append: None }, &expected);
+            check(
+                Faults {
+                    sync,
+                    ..Faults::default()
+                },
+                &expected,
+            );
         }
     }
     for at in (0..whole.appends()).step_by(stride) {
         for kind in [ErrorKind::Other, ErrorKind::StorageFull] {
             let append = Some((at, kind));
-            check(Faults { append, sync: None }, &expected);
+            check(
+                Faults {
+                    append,
+                    ..Faults::default()
+                },
+                &expected,
+            );
         }
     }
 }
@@ -32,7 +44,10 @@ fn a_failing_disk_poisons_the_log_at_whichever_call_it_fails() {
 #[test]
 fn a_log_that_cannot_be_synced_is_not_opened() {
     let sync = Some((0, ErrorKind::Other));
-    let disk = Disk::failing(Faults { sync, append: None });
+    let disk = Disk::failing(Faults {
+        sync,
+        ..Faults::default()
+    });
     assert!(Log::open(Arc::new(disk), empty()).is_err());
 }
 

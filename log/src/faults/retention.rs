@@ -1,15 +1,14 @@
 //! Logs that were thinned: what they still know is right, and what they do not know they refuse.
 
-use super::disk::Disk;
+use super::disk::{Disk, Faults};
 use super::script;
 use crate::retention::thin;
 use crate::{
-    Error, Log, Publish, Reader, Retention, Snapshots, Storage, Stored, Tail, Writer, verify,
+    Error, Log, MemoryStorage, Publish, Reader, Retention, Snapshots, Storage, Writer, verify,
 };
-use crate::{MemoryStorage, Purpose};
 use hindsight_core::{Change, Commit, GroupResource, Revision, State, Time};
+use std::io::ErrorKind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn logged() -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
@@ -132,54 +131,6 @@ fn kinds_that_are_kept_for_ever_are() {
     );
 }
 
-/// Dies at some replacement, and may leave what was replaced behind.
-#[derive(Debug)]
-struct Dying {
-    inner: Arc<Disk>,
-    left: AtomicUsize,
-    leaves: bool,
-}
-
-impl Storage for Dying {
-    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.inner.append(first, frame)
-    }
-
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        let left = self.left.fetch_sub(1, Ordering::Relaxed);
-        if left == 0 {
-            return Err(Error::Io {
-                what: "replacing".into(),
-                source: std::io::ErrorKind::Other.into(),
-            });
-        }
-        let last = if self.leaves { first } else { last };
-        self.inner.replace(first, last, frame)
-    }
-
-    fn sync(&self) -> Result<(), Error> {
-        self.inner.sync()
-    }
-
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.inner.at_or_after(from)
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.inner.at_or_before(until)
-    }
-
-    fn witness(&self, _: &Tail) {}
-
-    fn has_room(&self, _: usize, _: Purpose) -> bool {
-        true
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        Ok(None)
-    }
-}
-
 #[test]
 fn a_crash_at_any_replacement_leaves_a_log_that_opens_and_tells_its_floor() {
     let whole = logged();
@@ -192,17 +143,19 @@ fn a_crash_at_any_replacement_leaves_a_log_that_opens_and_tells_its_floor() {
         .step_by(4)
         .flat_map(|left| [(left, false), (left, true)])
     {
-        let dying = Arc::new(Dying {
-            inner: copy(&whole),
-            left: AtomicUsize::new(left),
-            leaves,
-        });
+        let faults = Faults {
+            replace: Some((left, ErrorKind::Other)),
+            leaves_replaced: leaves,
+            ..Faults::default()
+        };
+        let dying = Arc::new(Disk::holding(whole.frames(), None).with(faults));
         let done = thin(&*dying, &reader(&dying), &state, &kinds).is_ok();
         let wanted = if left == 0 { Revision::ZERO } else { floor };
         assert_eq!(reader(&dying).floor().expect("read"), wanted);
-        assert_thinned(&dying.inner, &reader(&whole));
-        thin(&*dying.inner, &reader(&dying.inner), &state, &kinds).expect("goes on");
-        assert_thinned(&dying.inner, &reader(&whole));
+        assert_thinned(&dying, &reader(&whole));
+        let again = copy(&dying);
+        thin(&*again, &reader(&again), &state, &kinds).expect("goes on");
+        assert_thinned(&again, &reader(&whole));
         if done && leaves {
             break;
         }

@@ -1,5 +1,6 @@
 //! Bits that turn by themselves: in the frames, and in the files that hold them.
 
+use super::copies::copy;
 use super::disk::{Disk, Step};
 use super::is_long;
 use super::script::{empty, run};
@@ -152,17 +153,4 @@ fn damage(path: &Path, at: usize, blanks: bool) {
         bytes[at] ^= 1 << (at % 8);
     }
     fs::write(path, bytes).expect("written");
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("made");
-    for entry in fs::read_dir(from).expect("listed") {
-        let entry = entry.expect("listed");
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("copied");
-        }
-    }
 }

@@ -1,0 +1,159 @@
+//! How the program is told what to do, what it says of itself, and the example that embeds it.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight::{Config, ControlPlane};
+use hindsight_tests::http::Client;
+use hindsight_tests::server::{Server, binary, serve, text};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+fn tokens(directory: &Path) -> std::path::PathBuf {
+    let path = directory.join("tokens.csv");
+    std::fs::write(&path, "the-token,alice,17,\"people,others\"\n").expect("written");
+    path
+}
+
+/// Who a server takes the bearer of the token for.
+fn whoami(server: &Server, kubeconfig: &Path) -> Value {
+    let output = Command::new("kubectl")
+        .arg("--kubeconfig")
+        .arg(kubeconfig)
+        .arg("--cache-dir")
+        .arg(server.directory().join("cache"))
+        .args(["--token", "the-token", "auth", "whoami", "-o", "json"])
+        .output()
+        .expect("kubectl runs");
+    let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    told["status"]["userInfo"].clone()
+}
+
+fn assert_told(server: &Server, kubeconfig: &Path) {
+    let user = whoami(server, kubeconfig);
+    assert_eq!(
+        (&user["username"], &user["uid"]),
+        (&"alice".into(), &"17".into())
+    );
+    let groups = user["groups"].as_array().expect("groups");
+    assert!(groups.contains(&"people".into()) && groups.contains(&"others".into()));
+}
+
+#[test]
+fn flags_say_where_it_listens_whom_it_knows_and_where_the_kubeconfig_goes() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (data, copy) = (directory.path().join("data"), directory.path().join("copy"));
+    let mut command = serve(&data);
+    command.arg("--kubeconfig").arg(&copy);
+    command
+        .arg("--token-auth-file")
+        .arg(tokens(directory.path()));
+    let server = Server::start_with(command, &data).expect("it starts");
+    assert!(server.ready.contains("https://127.0.0.1:") && server.ready.contains("kubectl"));
+    assert_told(&server, &copy);
+}
+
+#[test]
+fn every_flag_has_a_variable() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (data, copy) = (directory.path().join("data"), directory.path().join("copy"));
+    let mut command = Command::new(binary("hindsight"));
+    command
+        .arg("serve")
+        .env("HINDSIGHT_DATA_DIR", &data)
+        .env("HINDSIGHT_LISTEN", "127.0.0.1:0")
+        .env("HINDSIGHT_KUBECONFIG", &copy)
+        .env("HINDSIGHT_TOKEN_AUTH_FILE", tokens(directory.path()))
+        .env("HINDSIGHT_LOG_FORMAT", "json");
+    let server = Server::start_with(command, &data).expect("it starts");
+    assert!(data.join("events").exists());
+    assert_told(&server, &copy);
+}
+
+#[test]
+fn its_own_log_is_text_or_json() {
+    let directory = tempfile::tempdir().expect("a directory");
+    for (format, is_json) in [("text", false), ("json", true)] {
+        let data = directory.path().join(format);
+        std::fs::create_dir_all(data.join("snapshots")).expect("made");
+        // A snapshot that is none is worth a warning.
+        let snapshot = data.join("snapshots/00000000000000000001.snapshot");
+        std::fs::write(snapshot, "none").expect("written");
+        let mut command = serve(&data);
+        command
+            .args(["--log-format", format])
+            .stderr(Stdio::piped());
+        let mut process = command.stdout(Stdio::null()).spawn().expect("it starts");
+        let mut line = String::new();
+        let stderr = process.stderr.take().expect("a pipe");
+        let mut stderr = std::io::BufReader::new(stderr);
+        std::io::BufRead::read_line(&mut stderr, &mut line).expect("a line");
+        process.kill().expect("it ran");
+        process.wait().expect("it ends");
+        assert!(line.contains("a snapshot is set aside"), "{line}");
+        let read = serde_json::from_str::<Value>(&line);
+        assert_eq!(read.is_ok(), is_json, "{line}");
+    }
+}
+
+#[test]
+fn it_says_that_it_lives_and_which_version_it_is() {
+    let server = Server::start();
+    for path in ["/livez", "/readyz", "/healthz"] {
+        assert_eq!(server.kubectl(&["get", "--raw", path]), "ok", "{path}");
+    }
+    let version = server.kubectl(&["get", "--raw", "/version"]);
+    let version: Value = serde_json::from_str(&version).expect("JSON");
+    assert_eq!(version["major"], "1");
+    let told = server.kubectl(&["version"]);
+    assert!(told.contains("Server Version: v1."), "{told}");
+}
+
+#[test]
+fn discovery_is_told_whole_or_group_by_group_and_says_the_same() {
+    let plane = ControlPlane::open(Config::default()).expect("a control plane");
+    let client = Client::new(&plane);
+    let whole = |path: &str| {
+        let answer = client.send_with("GET", path, &[("accept", DISCOVERY)], "");
+        assert_eq!(answer.code, 200);
+        assert_eq!(answer.json()["kind"], "APIGroupDiscoveryList");
+        answer.json()["items"].as_array().expect("groups").clone()
+    };
+    let mut compared = 0;
+    for group in whole("/api").iter().chain(&whole("/apis")) {
+        let name = group["metadata"]["name"].as_str().unwrap_or_default();
+        for version in group["versions"].as_array().expect("versions") {
+            let number = version["version"].as_str().expect("a version");
+            let path = match name {
+                "" => format!("/api/{number}"),
+                name => format!("/apis/{name}/{number}"),
+            };
+            let told = client.send("GET", &path, "", "").json();
+            let plain = told["resources"].as_array().expect("resources");
+            for resource in version["resources"].as_array().expect("resources") {
+                let kind = &resource["responseKind"]["kind"];
+                let same = |one: &&Value| one["name"] == resource["resource"];
+                let found = plain.iter().find(same).expect("told by both");
+                assert_eq!(
+                    (&found["kind"], &found["verbs"]),
+                    (kind, &resource["verbs"])
+                );
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "{compared}");
+}
+
+#[test]
+fn the_example_that_embeds_it_runs() {
+    let output = Command::new(binary("examples/embedded")).output();
+    let output = output.expect("it starts");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!output.stdout.is_empty());
+}
