@@ -88,6 +88,11 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
         "restore a backup",
     ),
     (
+        "the database twice in one file",
+        |at| after(at, twice),
+        "its files are damaged so that it cannot read them",
+    ),
+    (
         "the last record is blank",
         |at| after(at, blank_last),
         "was acknowledged: the records after",
@@ -200,6 +205,30 @@ fn what_is_not_the_log_that_was_acknowledged_is_refused_and_told_why() {
     }
 }
 
+/// It is what a kill leaves, and no damage: the whole one beside it is used.
+#[test]
+fn an_unfinished_snapshot_is_removed_and_nothing_else_is_touched() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let at = temporary.path();
+    written(at);
+    // sled writes one when it opens a database that has grown.
+    open(at).expect("opened");
+    assert_eq!(snapshots(at).count(), 1);
+    put(at, "events/snap.FFFFFFFFFFFFFFFF.generating", b"x");
+    open(at).expect("opened");
+    let after: Vec<String> = snapshots(at).collect();
+    assert!(
+        after.iter().all(|name| !name.ends_with(".generating")),
+        "{after:?}"
+    );
+    let beside = fs::read_dir(at).expect("listed");
+    let beside = beside.map(|entry| entry.expect("listed").file_name());
+    let aside: Vec<_> = beside
+        .filter(|name| name.to_string_lossy().ends_with(".damaged"))
+        .collect();
+    assert!(aside.is_empty(), "{aside:?}");
+}
+
 pub(super) fn written(at: &Path) {
     written_frames(at, FRAMES);
 }
@@ -264,6 +293,16 @@ fn cut_in_half(at: &Path, name: &str) {
         .expect("opened");
     let length = file.metadata().expect("measured").len();
     file.set_len(length / 2).expect("cut");
+}
+
+/// Each part of it is whole, and sled panics over two that have one place.
+fn twice(at: &Path) {
+    let path = at.join("events/db");
+    let mut bytes = fs::read(&path).expect("read");
+    let whole = bytes.clone();
+    bytes.resize(bytes.len().next_multiple_of(8 << 20), 0);
+    bytes.extend(whole);
+    fs::write(path, bytes).expect("written");
 }
 
 /// The bytes of the last frame, wherever in the database they are.

@@ -77,6 +77,28 @@ fn sled_conforms_keeps_everything_and_makes_no_blobs() {
     assert_eq!(blobs, 0);
 }
 
+/// What is taken ahead of the end is taken once and not with every write.
+#[cfg(unix)]
+#[test]
+fn small_writes_take_little_room() {
+    use std::os::unix::fs::MetadataExt;
+    let directory = tempfile::tempdir().expect("a directory");
+    let storage = super::sled::SledStorage::open(&directory.path().join("events")).expect("opened");
+    for first in 1..=20 {
+        assert!(storage.has_room(100, super::Purpose::Writes));
+        storage
+            .append(Revision(first), &[1; 100])
+            .expect("appended");
+        storage.sync().expect("synced");
+    }
+    let database = std::fs::metadata(directory.path().join("events/db")).expect("there");
+    let (length, blocks) = (database.len() >> 20, database.blocks() >> 11);
+    assert!(
+        length <= 8 && blocks <= 64,
+        "{length} MiB long, {blocks} MiB of blocks"
+    );
+}
+
 #[test]
 fn a_damaged_side_file_of_sled_is_set_aside() {
     let directory = tempfile::tempdir().expect("a directory");
