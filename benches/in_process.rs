@@ -30,6 +30,9 @@ struct Arguments {
     seconds: f64,
 }
 
+/// How long each of the two writes before it is the other's turn.
+const TURN: Duration = Duration::from_millis(100);
+
 /// The server's own.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -40,35 +43,61 @@ fn main() -> Result<()> {
     for (writers, batch) in [(1, 1), (1, 64), (arguments.writers, arguments.batch)] {
         let directory = tempfile::tempdir()?;
         let budget = Duration::from_secs_f64(arguments.seconds);
-        let plain = plain_append(directory.path(), writers * batch, budget)?;
-        let durable = durable(directory.path(), (writers, batch), budget)?;
-        let ratio = 100.0 * durable / plain;
-        println!("{writers:>7} {batch:>6} {plain:>12.0}/s {durable:>12.0}/s {ratio:>5.0} %");
+        let [plain, durable] = alternate(directory.path(), (writers, batch), budget)?;
+        let ratio = median(plain.iter().zip(&durable).map(|(one, other)| other / one));
+        let (plain, durable) = (median(plain), median(durable));
+        println!(
+            "{writers:>7} {batch:>6} {plain:>12.0}/s {durable:>12.0}/s {:>5.0} %",
+            100.0 * ratio
+        );
     }
     Ok(())
 }
 
-/// Events a second of so many writers who each wait for a batch before the next.
-fn durable(directory: &Path, (writers, batch): (usize, usize), budget: Duration) -> Result<f64> {
+/// Rates of both in turn, so that a disk that others slow down is slow for both.
+fn alternate(
+    directory: &Path,
+    (writers, batch): (usize, usize),
+    budget: Duration,
+) -> Result<[Vec<f64>; 2]> {
+    let mut plain = Plain::new(directory, writers * batch)?;
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.join("data")),
         ..Config::default()
     })?;
+    let mut rates = [Vec::new(), Vec::new()];
+    let mut names = 0;
     let start = Instant::now();
-    let written: u32 = std::thread::scope(|scope| {
-        let one = |writer| {
-            let plane = &plane;
-            scope.spawn(move || write(plane, writer, batch, budget))
-        };
+    while start.elapsed() < budget * 2 {
+        let turn = Instant::now();
+        let written = plain.append_for(TURN)?;
+        rates[0].push(f64::from(written) / turn.elapsed().as_secs_f64());
+        let turn = Instant::now();
+        let written = durable(&plane, (writers, batch), names)?;
+        rates[1].push(f64::from(written) / turn.elapsed().as_secs_f64());
+        names += 1;
+    }
+    Ok(rates)
+}
+
+fn median(rates: impl IntoIterator<Item = f64>) -> f64 {
+    let mut rates: Vec<f64> = rates.into_iter().collect();
+    rates.sort_by(f64::total_cmp);
+    rates.get(rates.len() / 2).copied().unwrap_or_default()
+}
+
+/// What so many writers write in a turn, who each wait for a batch before the next.
+fn durable(plane: &ControlPlane, (writers, batch): (usize, usize), names: u32) -> Result<u32> {
+    std::thread::scope(|scope| {
+        let one = |writer| scope.spawn(move || write(plane, &format!("{names}-{writer}"), batch));
         let threads: Vec<_> = (0..writers).map(one).collect();
         let each = threads.into_iter().map(|thread| thread.join().ok());
         each.sum::<Option<u32>>()
     })
-    .context("a writer failed")?;
-    Ok(f64::from(written) / start.elapsed().as_secs_f64())
+    .context("a writer failed")
 }
 
-fn write(plane: &ControlPlane, writer: usize, batch: usize, budget: Duration) -> u32 {
+fn write(plane: &ControlPlane, name: &str, batch: usize) -> u32 {
     let actor = Arc::new(Actor {
         user: "bench".into(),
         uid: "".into(),
@@ -76,7 +105,7 @@ fn write(plane: &ControlPlane, writer: usize, batch: usize, budget: Duration) ->
     });
     let request = Arc::new(Request::default());
     let (start, mut written) = (Instant::now(), 0);
-    while start.elapsed() < budget {
+    while start.elapsed() < TURN {
         let commands: Vec<Command> = (0..batch)
             .map(|_| {
                 written += 1;
@@ -86,7 +115,7 @@ fn write(plane: &ControlPlane, writer: usize, batch: usize, budget: Duration) ->
                     time: plane.now(),
                     seed: plane.seed(),
                     cause: Cause::Request,
-                    intent: create(writer, written),
+                    intent: create(name, written),
                 }
             })
             .collect();
@@ -98,26 +127,40 @@ fn write(plane: &ControlPlane, writer: usize, batch: usize, budget: Duration) ->
     written
 }
 
-fn create(writer: usize, index: u32) -> Intent {
+fn create(name: &str, index: u32) -> Intent {
     Intent::Create(Create {
         key: ObjectKey::new(GroupResource::new("", "configmaps"), "default", ""),
         version: "v1".into(),
         object: json!({"apiVersion": "v1", "kind": "ConfigMap",
-            "metadata": {"name": format!("c{writer}-{index}")}, "data": {"key": "value"}}),
+            "metadata": {"name": format!("c{name}-{index}")}, "data": {"key": "value"}}),
         validation: FieldValidation::Ignore,
     })
 }
 
-/// 400-byte events in a file of their own, synced every `batch`.
-fn plain_append(directory: &Path, batch: usize, budget: Duration) -> Result<f64> {
-    let mut file = std::fs::File::create(directory.join("plain"))?;
-    let bytes = vec![7_u8; 400 * batch];
-    let start = Instant::now();
-    let mut events = 0_u32;
-    while start.elapsed() < budget {
-        file.write_all(&bytes)?;
-        file.sync_data()?;
-        events = events.saturating_add(u32::try_from(batch)?);
+/// 400-byte events in a file of their own, synced every batch.
+struct Plain {
+    file: std::fs::File,
+    bytes: Vec<u8>,
+    batch: u32,
+}
+
+impl Plain {
+    fn new(directory: &Path, batch: usize) -> Result<Self> {
+        Ok(Self {
+            file: std::fs::File::create(directory.join("plain"))?,
+            bytes: vec![7; 400 * batch],
+            batch: u32::try_from(batch)?,
+        })
     }
-    Ok(f64::from(events) / start.elapsed().as_secs_f64())
+
+    /// Events written in a turn.
+    fn append_for(&mut self, turn: Duration) -> Result<u32> {
+        let (start, mut events) = (Instant::now(), 0_u32);
+        while start.elapsed() < turn {
+            self.file.write_all(&self.bytes)?;
+            self.file.sync_data()?;
+            events = events.saturating_add(self.batch);
+        }
+        Ok(events)
+    }
 }

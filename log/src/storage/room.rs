@@ -3,6 +3,7 @@
 //! is let go while the database is opened. See `docs/decisions/0008-a-full-disk.md`.
 
 use super::Purpose;
+use super::sled::SEGMENT_BYTES;
 use crate::Error;
 use std::fs::File;
 use std::io::ErrorKind;
@@ -77,10 +78,16 @@ impl Room {
             .unwrap_or(u64::MAX)
             .saturating_mul(ENGINE_TIMES);
         let wanted = length.saturating_add(bytes).saturating_add(spare);
-        let allocated = self.allocated.load(Ordering::Relaxed).max(length);
-        if wanted <= allocated {
-            return Ok(true);
+        let is_taken = wanted <= self.allocated.load(Ordering::Relaxed) || self.extend(wanted)?;
+        if is_taken {
+            self.lengthen(length)?;
         }
+        Ok(is_taken)
+    }
+
+    /// Allocates blocks as far as is wanted, if there are any, and some more, if there are many.
+    fn extend(&self, wanted: u64) -> std::io::Result<bool> {
+        let allocated = self.allocated.load(Ordering::Relaxed);
         let available = system::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let ample = wanted.saturating_add(STEP_BYTES);
         let until = if ample - allocated <= available {
@@ -95,6 +102,17 @@ impl Room {
         self.allocated.store(until, Ordering::Relaxed);
         self.keep_reserve();
         Ok(true)
+    }
+
+    /// Makes the file end where the segment does that the engine writes: a sync that has a new length to
+    /// record takes half as long again. The next segment begins with one such sync, for a file that
+    /// is longer than its segments makes the engine blank what is behind them when it is opened.
+    fn lengthen(&self, length: u64) -> std::io::Result<()> {
+        let until = length.next_multiple_of(SEGMENT_BYTES as u64);
+        if until == length {
+            return Ok(());
+        }
+        system::lengthen(&self.file, length, until)
     }
 
     /// Makes the reserve for the next start, if there is none and there is room: the half of what there
@@ -155,6 +173,12 @@ mod system {
         let length = until.saturating_sub(from);
         Ok(fallocate(file, FallocateFlags::KEEP_SIZE, from, length)?)
     }
+
+    /// Never shorter, whatever is written meanwhile.
+    pub(super) fn lengthen(file: &File, from: u64, until: u64) -> Result<()> {
+        let length = until.saturating_sub(from);
+        Ok(fallocate(file, FallocateFlags::empty(), from, length)?)
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -171,6 +195,10 @@ mod system {
     }
 
     pub(super) fn allocate(_: &File, _: u64, _: u64) -> Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(super) fn lengthen(_: &File, _: u64, _: u64) -> Result<()> {
         Err(ErrorKind::Unsupported.into())
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// Fixed for ever: it is part of the database's own configuration. Large segments and small pieces
 /// keep frames out of sled's blob files, which it never syncs.
-const SEGMENT_BYTES: usize = 8 << 20;
+pub(super) const SEGMENT_BYTES: usize = 8 << 20;
 const CACHE_BYTES: u64 = 8 << 20;
 const OPEN_ATTEMPTS_MAX: u32 = 500;
 const OPEN_PAUSE: Duration = Duration::from_millis(10);
