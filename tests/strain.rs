@@ -12,6 +12,8 @@ mod calls;
 mod clients;
 #[path = "strain/clock.rs"]
 mod clock;
+#[path = "strain/crowd.rs"]
+mod crowd;
 #[path = "strain/limits.rs"]
 mod limits;
 #[path = "strain/slow.rs"]

@@ -26,6 +26,7 @@ pub mod shrink;
 pub mod sim;
 pub mod stage;
 pub mod strace;
+pub mod streams;
 pub mod tree;
 pub mod vitals;
 pub mod webhook;

@@ -9,6 +9,8 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 /// How long an answer may take: a bound for a run that fails, not a measurement.
 const PATIENCE: Duration = Duration::from_mins(2);
@@ -52,6 +54,16 @@ impl Caller {
     /// Where it listens.
     pub fn address(&self) -> &str {
         &self.address
+    }
+
+    /// Connects and shakes hands, for a client of this protocol that waits in tasks.
+    pub async fn dial(&self, protocol: &[u8]) -> Result<TlsStream<tokio::net::TcpStream>> {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = vec![protocol.to_vec()];
+        let name = ServerName::try_from("localhost").expect("a name");
+        let stream = tokio::net::TcpStream::connect(&self.address).await?;
+        let connector = TlsConnector::from(Arc::new(config));
+        connector.connect(name, stream).await
     }
 
     /// Connects, and shakes hands with the first request.

@@ -1,0 +1,101 @@
+//! More writes at once than the server has places for.
+
+use super::{MAPS, create, map};
+use hindsight_tests::recorder::stored;
+use hindsight_tests::server::Server;
+use hindsight_tests::strace::Strace;
+use hindsight_tests::streams::{STREAMS_MAX, Streams};
+use hindsight_tests::wire::Caller;
+use http::Response;
+use std::collections::BTreeSet;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// Longer than this test leaves it on.
+const STUCK: &str = "delay_enter=600000000";
+/// Places in the queue of the log. Beside those that wait there: three batches of as many.
+const PLACES: usize = 4096;
+const CONNECTIONS_MAX: usize = 4 * PLACES / STREAMS_MAX + 2;
+const READS: usize = 5;
+
+type Answer = (String, Response<String>);
+
+/// Writes until the first of them is answered; that answer, those that follow, and how many were sent.
+async fn crowd(caller: &Caller) -> (Answer, UnboundedReceiver<Answer>, usize) {
+    let (sender, mut answers) = unbounded_channel();
+    for connection in 1..=CONNECTIONS_MAX {
+        let mut streams = Streams::connect(caller).await.expect("connected");
+        for stream in 0..STREAMS_MAX {
+            let name = format!("c{connection}-{stream}");
+            let sent = streams.send("POST", MAPS, map(&name, 1)).await;
+            let (answer, sender) = (sent.expect("sent"), sender.clone());
+            tokio::spawn(async move {
+                let answer = answer.await.expect("an answer");
+                sender.send((name, answer)).expect("somebody waits");
+            });
+        }
+        if let Ok(first) = answers.try_recv() {
+            return (first, answers, connection * STREAMS_MAX);
+        }
+    }
+    let first = answers.recv().await.expect("an answer");
+    (first, answers, CONNECTIONS_MAX * STREAMS_MAX)
+}
+
+/// As a Kubernetes API server refuses who may come again.
+fn is_told_to_come_again(answer: &Response<String>) {
+    assert_eq!(answer.status(), 429, "{}", answer.body());
+    assert_eq!(answer.headers()["retry-after"], "1");
+    assert_eq!(answer.headers()["content-type"], "application/json");
+    let status: serde_json::Value = serde_json::from_str(answer.body()).expect("JSON");
+    let wanted = serde_json::json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": "too many writes are waiting; try again in a second",
+        "reason": "TooManyRequests", "details": {"retryAfterSeconds": 1}, "code": 429,
+    });
+    assert_eq!(status, wanted);
+}
+
+#[test]
+fn behind_a_stuck_disk_one_write_too_many_is_told_to_come_again_and_the_others_wait() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    let caller = Caller::of(&server);
+    let mut wire = caller.connect().expect("connected");
+    create(&mut wire, "before", 1);
+    let Some(stuck) = Strace::attach(server.pid(), "fdatasync", STUCK) else {
+        return;
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let ((name, answer), mut answers, sent) = runtime.block_on(crowd(&caller));
+    is_told_to_come_again(&answer);
+    for _ in 0..READS {
+        let reply = wire.ask("GET", MAPS, "").expect("an answer");
+        assert_eq!(reply.code, 200);
+        assert!(reply.body.contains("before") && !reply.body.contains("c1-0"));
+    }
+    let (mut written, mut refused) = (BTreeSet::new(), BTreeSet::from([name]));
+    while let Ok((name, answer)) = answers.try_recv() {
+        is_told_to_come_again(&answer);
+        refused.insert(name);
+    }
+    drop(stuck);
+    while let Some((name, answer)) = runtime.block_on(answers.recv()) {
+        if answer.status() == 201 {
+            written.insert(name);
+        } else {
+            is_told_to_come_again(&answer);
+            refused.insert(name);
+        }
+    }
+    println!("of {sent} writes at once {} waited", written.len());
+    assert_eq!(written.len() + refused.len(), sent);
+    assert!(written.len() >= PLACES, "{}", written.len());
+    create(&mut wire, "after", 1);
+    server.signal("KILL");
+    let stored: BTreeSet<String> = stored(&Server::start_on(&directory)).into_keys().collect();
+    let lost: Vec<_> = written.difference(&stored).collect();
+    assert!(lost.is_empty(), "{lost:?} were answered");
+    let unasked: Vec<_> = refused.intersection(&stored).collect();
+    assert!(unasked.is_empty(), "{unasked:?} were refused");
+}
