@@ -1,8 +1,9 @@
 //! Turns the collector's crank: durable changes in, batches of commands out.
 
 use crate::effects;
+use crate::published::News;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use hindsight_core::{Actor, Change, Command, Decision, Rejection, Request, State};
+use hindsight_core::{Actor, Command, Decision, Rejection, Request, State};
 use hindsight_gc::{Collector, Step, Worker};
 use hindsight_log::{Error, Submitted, Writer};
 use std::sync::{Arc, Weak};
@@ -14,9 +15,6 @@ const BATCH_STEPS_MAX: usize = 1024;
 /// How long it sleeps at most when only the clock can make something due.
 const IDLE: Duration = Duration::from_secs(1);
 
-/// A durable batch: the state after it, and what changed.
-pub(crate) type Batch = (Arc<State>, Vec<Arc<Change>>);
-
 /// The thread; dropping it stops it.
 #[derive(Debug)]
 pub(crate) struct Collectors {
@@ -25,16 +23,12 @@ pub(crate) struct Collectors {
 }
 
 impl Collectors {
-    pub(crate) fn start(
-        state: State,
-        changes: Receiver<Batch>,
-        writer: Weak<Writer>,
-    ) -> Result<Self, Error> {
+    pub(crate) fn start(state: State, news: News, writer: Weak<Writer>) -> Result<Self, Error> {
         let (stop, stopped) = bounded(0);
         let driver = Driver {
             collector: Collector::new(&state),
             state: Arc::new(state),
-            changes,
+            news,
             writer,
         };
         let thread = std::thread::Builder::new()
@@ -65,14 +59,14 @@ impl Drop for Collectors {
 struct Driver {
     collector: Collector,
     state: Arc<State>,
-    changes: Receiver<Batch>,
+    news: News,
     writer: Weak<Writer>,
 }
 
 impl Driver {
     fn run(mut self, stopped: &Receiver<()>) {
         while !is_stopped(stopped) {
-            self.observe_waiting();
+            self.observe();
             let steps = self
                 .collector
                 .next_batch(&self.state, effects::now(), BATCH_STEPS_MAX);
@@ -111,29 +105,26 @@ impl Driver {
         answers.iter().any(wrote)
     }
 
-    fn observe_waiting(&mut self) {
-        while let Ok(batch) = self.changes.try_recv() {
-            self.observe(batch);
+    /// Everything that was published since it looked last. After more than the window holds it begins
+    /// anew, as after a restart.
+    fn observe(&mut self) {
+        let published = self.news.published.load();
+        let after = self.state.revision;
+        if let Ok(changes) = published.window.after(after, usize::MAX) {
+            for change in &changes {
+                self.collector.observe(change);
+            }
+        } else {
+            tracing::warn!(%after, "the collectors fell behind and look at everything again");
+            self.collector = Collector::new(&published.state);
         }
-    }
-
-    fn observe(&mut self, (state, changes): Batch) {
-        for change in changes {
-            self.collector.observe(&change);
-        }
-        self.state = state;
+        self.state = Arc::clone(&published.state);
     }
 
     /// Until something changes or the clock may have made something due; false at the end.
     fn wait(&mut self) -> bool {
-        match self.changes.recv_timeout(IDLE) {
-            Ok(batch) => {
-                self.observe(batch);
-                true
-            }
-            Err(RecvTimeoutError::Timeout) => true,
-            Err(RecvTimeoutError::Disconnected) => false,
-        }
+        let moved = self.news.moved.recv_timeout(IDLE);
+        !matches!(moved, Err(RecvTimeoutError::Disconnected))
     }
 }
 
@@ -166,5 +157,69 @@ fn command(worker: Worker, step: Step) -> Command {
         seed: effects::seed(),
         cause: step.cause,
         intent: step.intent,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, ControlPlane, published};
+    use hindsight_core::command::{Create, FieldValidation};
+    use hindsight_core::{Cause, Change, GroupResource, Intent, ObjectKey};
+    use hindsight_log::Publish;
+    use hindsight_projector::Window;
+    use serde_json::json;
+
+    fn write(plane: &ControlPlane, object: serde_json::Value) -> Arc<Change> {
+        let create = Create {
+            key: ObjectKey::new(GroupResource::new("", "configmaps"), "default", ""),
+            version: "v1".into(),
+            object,
+            validation: FieldValidation::Ignore,
+        };
+        let before = plane.state().revision;
+        let step = Step {
+            cause: Cause::Request,
+            intent: Intent::Create(create),
+        };
+        let command = command(Worker::GarbageCollector, step);
+        let answers = plane.submit_blocking(vec![command]).expect("it is open");
+        assert!(answers.iter().all(Result::is_ok));
+        let mut changes = plane.changes_after(before, 1).expect("in the window");
+        changes.remove(0)
+    }
+
+    /// With room for that many changes, how many steps follow from a dependent of nobody and what came
+    /// after it.
+    fn steps_with_a_window_of(changes_max: usize) -> usize {
+        let config = Config {
+            without_collectors: true,
+            ..Config::default()
+        };
+        let plane = ControlPlane::open(config).expect("it opens");
+        let state = plane.state();
+        let window = Window::new(state.revision, changes_max, usize::MAX);
+        let (mut publisher, news) = published::channel(State::clone(&state), window);
+        let mut driver = Driver {
+            collector: Collector::new(&state),
+            state,
+            news,
+            writer: Weak::new(),
+        };
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"});
+        let dependent = json!({"metadata": {"name": "d", "ownerReferences": [owner]}});
+        for object in [dependent, json!({"metadata": {"name": "other"}})] {
+            let change = write(&plane, object);
+            publisher.publish(State::clone(&plane.state()), vec![change]);
+        }
+        driver.observe();
+        let now = effects::now();
+        driver.collector.next_batch(&driver.state, now, 10).len()
+    }
+
+    #[test]
+    fn collectors_that_fell_behind_miss_nothing() {
+        assert_eq!(steps_with_a_window_of(100), 1);
+        assert_eq!(steps_with_a_window_of(1), 1);
     }
 }

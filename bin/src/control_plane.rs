@@ -1,7 +1,8 @@
 //! The control plane: log, state, projections and collectors, opened and wired together.
 
-use crate::collectors::{self, Collectors};
+use crate::collectors::Collectors;
 use crate::history::{HistoryIndex, LogHistory};
+use crate::published::{self, Published};
 #[cfg(feature = "http")]
 use crate::recent::Recent;
 use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
@@ -9,8 +10,8 @@ use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
 use hindsight_log::{
-    Base, DirectoryLock, Error, Log, MemoryStorage, Publish, Reader, SledStorage, Snapshots,
-    Storage, Submitted, WriteError, Writer,
+    Base, DirectoryLock, Error, Log, MemoryStorage, Reader, SledStorage, Snapshots, Storage,
+    Submitted, WriteError, Writer,
 };
 use hindsight_projector::{Expired, Window};
 use std::path::Path;
@@ -24,13 +25,6 @@ const WINDOW_BYTES_MAX: usize = 16 << 20;
 #[derive(Debug, Clone)]
 pub struct ControlPlane {
     shared: Arc<Shared>,
-}
-
-/// What readers see: swapped as one value after every durable batch.
-#[derive(Debug)]
-struct Published {
-    state: Arc<State>,
-    window: Window,
 }
 
 #[derive(Debug)]
@@ -49,32 +43,6 @@ struct Shared {
     #[cfg(feature = "http")]
     admission: Arc<hindsight_api::Admission>,
     lock: Mutex<Option<DirectoryLock>>,
-}
-
-/// Tells readers, watchers and collectors, in that order.
-struct Publisher {
-    published: Arc<ArcSwap<Published>>,
-    changed: watch::Sender<Revision>,
-    collectors: crossbeam_channel::Sender<collectors::Batch>,
-    window: Window,
-}
-
-impl Publish for Publisher {
-    fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
-        for change in &changes {
-            self.window.push(Arc::clone(change));
-        }
-        let state = Arc::new(state);
-        let revision = state.revision;
-        let published = Published {
-            state: Arc::clone(&state),
-            window: self.window.clone(),
-        };
-        self.published.store(Arc::new(published));
-        self.changed.send_replace(revision);
-        // Without collectors nobody listens, which is fine.
-        self.collectors.send((state, changes)).ok();
-    }
 }
 
 impl ControlPlane {
@@ -101,19 +69,9 @@ impl ControlPlane {
             }
         }
         let window = Window::new(state.revision, WINDOW_CHANGES_MAX, WINDOW_BYTES_MAX);
-        let first = Published {
-            state: Arc::new(state.clone()),
-            window: window.clone(),
-        };
-        let published = Arc::new(ArcSwap::from_pointee(first));
-        let (moved, changed) = watch::channel(state.revision);
-        let (feed, batches) = crossbeam_channel::unbounded();
-        let publisher = Publisher {
-            published: Arc::clone(&published),
-            changed: moved,
-            collectors: feed,
-            window,
-        };
+        let (publisher, news) = published::channel(state.clone(), window);
+        let published = Arc::clone(&news.published);
+        let changed = publisher.changed();
         let restored = log.restored();
         let reader = match snapshots {
             Some(snapshots) => log.reader.clone().with_snapshots(snapshots),
@@ -121,10 +79,9 @@ impl ControlPlane {
         };
         let writer = Arc::new(log.start(state.clone(), Box::new(publisher))?);
         let collectors = if config.without_collectors {
-            drop(batches);
             None
         } else {
-            Some(Collectors::start(state, batches, Arc::downgrade(&writer))?)
+            Some(Collectors::start(state, news, Arc::downgrade(&writer))?)
         };
         let shared = Shared {
             collectors: Mutex::new(collectors),

@@ -1,6 +1,8 @@
 //! The one writer: a thread that decides and a thread that syncs. While one batch is being synced
-//! the next is being decided against the state that is not published yet.
+//! the next is being decided against the state that is not published yet. Where nobody else waits, the
+//! thread that decided syncs too.
 
+mod crew;
 mod decider;
 mod frames;
 mod room;
@@ -34,10 +36,13 @@ pub type Submitted = Result<Vec<Result<Decision, Rejection>>, WriteError>;
 /// Called once with the outcome, after it is durable.
 pub type Reply = Box<dyn FnOnce(Submitted) + Send>;
 
-/// Is told of every batch once it is durable, before anybody is answered.
+/// Is told of every batch once it is durable.
 pub trait Publish: Send {
-    /// The state after the batch, and what changed.
+    /// The state after the batch, and what changed. Nobody is answered before this returns.
     fn publish(&mut self, state: State, changes: Vec<Arc<Change>>);
+
+    /// Everybody who waited for the batch is answered: others may be woken now.
+    fn answered(&mut self) {}
 }
 
 /// Why nothing was written.
@@ -94,17 +99,7 @@ pub(crate) struct End {
 impl Writer {
     pub(crate) fn start(end: End, publish: Box<dyn Publish>) -> Result<Self, Error> {
         let (mut writer, steps) = Self::by_steps(end, publish);
-        let (batches, decided) = bounded(BATCHES_AHEAD);
-        let Steps {
-            waiting,
-            decider,
-            syncer,
-            ..
-        } = steps;
-        writer.threads = vec![
-            spawn("decider", move || decider.run(&waiting, &batches))?,
-            spawn("syncer", move || syncer.run(&decided))?,
-        ];
+        writer.threads = crew::start(steps)?;
         Ok(writer)
     }
 
@@ -160,11 +155,4 @@ impl Drop for Writer {
             }
         }
     }
-}
-
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
-    std::thread::Builder::new()
-        .name(name.into())
-        .spawn(run)
-        .map_err(Error::io(format!("starting the {name} thread")))
 }

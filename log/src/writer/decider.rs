@@ -2,7 +2,7 @@
 
 use super::room::{Room, are_deletions};
 use super::{Batch, Poison, Submission, Submitted, WriteError};
-use crossbeam_channel::{Receiver, Sender};
+use crossbeam_channel::Receiver;
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, apply, decide};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,16 +29,6 @@ impl Decider {
             state,
             poison,
             room,
-        }
-    }
-
-    /// Until nobody can submit any more.
-    pub(super) fn run(mut self, waiting: &Receiver<Submission>, batches: &Sender<Batch>) {
-        while let Ok(first) = waiting.recv() {
-            let batch = self.batch(first, waiting);
-            if batches.send(batch).is_err() {
-                return;
-            }
         }
     }
 

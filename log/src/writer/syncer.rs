@@ -3,7 +3,6 @@
 use super::frames::Frames;
 use super::{Batch, Poison, Publish, WriteError};
 use crate::snapshot::Keeper;
-use crossbeam_channel::Receiver;
 
 pub(super) struct Syncer {
     pub(super) frames: Frames,
@@ -13,13 +12,6 @@ pub(super) struct Syncer {
 }
 
 impl Syncer {
-    /// Until the decider is gone.
-    pub(super) fn run(mut self, decided: &Receiver<Batch>) {
-        while let Ok(batch) = decided.recv() {
-            self.settle(batch);
-        }
-    }
-
     pub(super) fn settle(&mut self, batch: Batch) {
         if let Some(reason) = self.poison.get() {
             let reason = reason.clone();
@@ -31,7 +23,8 @@ impl Syncer {
             self.poison.get_or_init(|| reason.clone());
             return refuse(batch, &reason);
         }
-        if !batch.changes.is_empty() {
+        let has_moved = !batch.changes.is_empty();
+        if has_moved {
             if let Some(keeper) = &mut self.keeper {
                 let tail = self.frames.tail(batch.state.revision);
                 keeper.note(&batch.state, tail, &batch.changes);
@@ -40,6 +33,9 @@ impl Syncer {
         }
         for (reply, answer) in batch.answers {
             reply(answer);
+        }
+        if has_moved {
+            self.publish.answered();
         }
     }
 }

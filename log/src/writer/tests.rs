@@ -161,6 +161,29 @@ fn what_waits_together_is_synced_together() {
     assert!(storage.syncs.load(Ordering::SeqCst) < 1000);
 }
 
+/// Alone the deciding thread syncs by itself; among others it hands over.
+#[test]
+fn whichever_thread_syncs_the_order_is_that_of_the_revisions() {
+    let storage = Arc::new(Recording::default());
+    let (writer, seen) = start(&storage);
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let writer = &writer;
+            scope.spawn(move || {
+                for round in 0..3000 {
+                    let name = format!("n{thread}-{round}");
+                    assert!(submit(writer, &[&name]).expect("written")[0].is_ok());
+                }
+            });
+        }
+    });
+    let expected: Vec<Revision> = (1..=24_000).map(Revision).collect();
+    assert_eq!(*seen.0.lock().expect("unpoisoned"), expected);
+    drop(writer);
+    let (_, state) = Log::open(storage, empty()).expect("reopened");
+    assert_eq!(state.revision, Revision(24_000));
+}
+
 #[test]
 fn after_a_failed_sync_nothing_is_accepted_or_shown() {
     let storage = Arc::new(Recording {

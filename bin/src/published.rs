@@ -1,0 +1,80 @@
+//! What is durable, as everybody in the process sees it: swapped as one value after every batch.
+
+use arc_swap::ArcSwap;
+use crossbeam_channel::{Receiver, Sender, bounded};
+use hindsight_core::{Change, Revision, State};
+use hindsight_log::Publish;
+use hindsight_projector::Window;
+use std::sync::Arc;
+use tokio::sync::watch;
+
+/// The newest durable state, and the changes that led to it.
+#[derive(Debug)]
+pub(crate) struct Published {
+    pub(crate) state: Arc<State>,
+    pub(crate) window: Window,
+}
+
+/// Tells readers and watchers before anybody is answered, and collectors after.
+pub(crate) struct Publisher {
+    published: Arc<ArcSwap<Published>>,
+    changed: watch::Sender<Revision>,
+    collectors: Sender<()>,
+    window: Window,
+}
+
+/// What a collector has of it: a word that there is something new, and where to look. However far it
+/// falls behind, nothing piles up for it.
+#[derive(Debug)]
+pub(crate) struct News {
+    pub(crate) published: Arc<ArcSwap<Published>>,
+    pub(crate) moved: Receiver<()>,
+}
+
+pub(crate) fn channel(state: State, window: Window) -> (Publisher, News) {
+    let (changed, _) = watch::channel(state.revision);
+    let (collectors, moved) = bounded(1);
+    let first = Published {
+        state: Arc::new(state),
+        window: window.clone(),
+    };
+    let published = Arc::new(ArcSwap::from_pointee(first));
+    let news = News {
+        published: Arc::clone(&published),
+        moved,
+    };
+    let publisher = Publisher {
+        published,
+        changed,
+        collectors,
+        window,
+    };
+    (publisher, news)
+}
+
+impl Publisher {
+    /// Tells whenever the state has moved.
+    pub(crate) fn changed(&self) -> watch::Receiver<Revision> {
+        self.changed.subscribe()
+    }
+}
+
+impl Publish for Publisher {
+    fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
+        for change in changes {
+            self.window.push(change);
+        }
+        let revision = state.revision;
+        let published = Published {
+            state: Arc::new(state),
+            window: self.window.clone(),
+        };
+        self.published.store(Arc::new(published));
+        self.changed.send_replace(revision);
+    }
+
+    fn answered(&mut self) {
+        // Full: they have not looked since the last time. Closed: there are none.
+        self.collectors.try_send(()).ok();
+    }
+}
