@@ -22,6 +22,7 @@ pub mod recorder;
 pub mod reference;
 pub mod scenario;
 pub mod server;
+pub mod shape;
 pub mod shrink;
 pub mod sim;
 pub mod stage;
