@@ -29,6 +29,10 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::thread;
 
+/// A third of the time is memory otherwise.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const NAMESPACE: &str = "n1";
 const POLICIES: [Policy; 3] = [Policy::Background, Policy::Foreground, Policy::Orphan];
 /// Of somebody else.
