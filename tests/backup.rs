@@ -65,6 +65,33 @@ fn refused(output: &Output, why: &str) {
     assert!(message.contains(why), "{message}");
 }
 
+/// The revisions at which the log says that a backup was restored.
+fn restores_told(directory: &Path) -> Vec<u64> {
+    let log = |more: &[&str]| stdout(&hindsight(directory, &[&["log"], more].concat()));
+    let entries: Value = serde_json::from_str(&log(&["-o", "json"])).expect("JSON");
+    let entries = entries.as_array().expect("a list").iter();
+    let restores = entries.filter(|entry| entry["verb"] == "restore");
+    let revisions: Vec<u64> = restores
+        .filter_map(|one| one["revision"].as_u64())
+        .collect();
+    let text = log(&[]);
+    let lines = text
+        .lines()
+        .filter(|line| line.contains("a backup was restored"));
+    let first = |line: &str| line.split_whitespace().next()?.parse().ok();
+    assert_eq!(lines.filter_map(first).collect::<Vec<u64>>(), revisions);
+    let later = revisions.iter().map(|at| at + 1).max().unwrap_or_default();
+    let after = log(&["--from", &later.to_string()]);
+    let of_one = log(&["configmap/kept", "-n", "default"]);
+    for without in [after, of_one] {
+        assert!(
+            without.contains("configmaps") && !without.contains("restored"),
+            "{without}"
+        );
+    }
+    revisions
+}
+
 fn create(server: &Server, name: &str) {
     server.kubectl(&["create", "configmap", name]);
 }
@@ -127,7 +154,10 @@ fn what_clients_know_of_before_a_restore_has_expired_and_the_past_is_still_there
     let log = stdout(&server.hindsight(&["log", "configmap/new", "-n", "default"]));
     assert!(log.contains("created"), "{log}");
 
+    let online = restores_told(&other);
     assert_eq!(server.signal("TERM"), Some(0));
+    assert_eq!(online, [newest + 1 + BUMP]);
+    assert_eq!(restores_told(&other), online);
     let verified = stdout(&hindsight(&other, &["verify", "--deep"]));
     assert!(
         verified.contains("a backup was restored at revision"),

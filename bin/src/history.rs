@@ -5,7 +5,7 @@
 mod tests;
 
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
-use hindsight_log::{Error, Reader};
+use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::{History, Places};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -89,12 +89,12 @@ impl<'a> LogHistory<'a> {
         self.reader.floor()
     }
 
-    /// Every commit from `from` on that is kept, oldest first.
-    pub fn all(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
-        self.reader.scan(from)
+    /// Every commit from `from` on that is kept, oldest first, and the restores between them.
+    pub fn all(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> {
+        self.reader.entries(from)
     }
 
-    /// Those of them that touched this object.
+    /// The commits among them that touched this object.
     pub fn touched(
         &self,
         key: &ObjectKey,

@@ -27,7 +27,7 @@ pub use error::Error;
 pub use frame::FRAME_FORMAT;
 pub use lock::DirectoryLock;
 pub use log::Log;
-pub use reader::Reader;
+pub use reader::{Entry, Reader};
 pub use retention::{Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;

@@ -39,6 +39,41 @@ pub(crate) enum Holds {
     Restored(Time),
 }
 
+/// What a log tells of.
+#[derive(Debug, Clone)]
+pub enum Entry {
+    /// A change of an object.
+    Commit(Commit),
+    /// A backup was restored: what was known of before has expired.
+    Restored {
+        /// From here on revisions go on.
+        revision: Revision,
+        /// When.
+        time: Time,
+    },
+}
+
+impl Entry {
+    /// Its place.
+    pub const fn revision(&self) -> Revision {
+        match self {
+            Self::Commit(commit) => commit.revision,
+            Self::Restored { revision, .. } => *revision,
+        }
+    }
+}
+
+impl Read {
+    fn entries(self) -> Vec<Entry> {
+        let revision = self.end.previous();
+        let mut entries: Vec<Entry> = self.commits.into_iter().map(Entry::Commit).collect();
+        if let Holds::Restored(time) = self.holds {
+            entries.push(Entry::Restored { revision, time });
+        }
+        entries
+    }
+}
+
 impl Reader {
     /// Reads this storage.
     pub const fn new(storage: Arc<dyn Storage>) -> Self {
@@ -87,6 +122,11 @@ impl Reader {
     /// The commits from this revision on that are kept, oldest first.
     pub fn scan(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         commits(self.frames(from), from)
+    }
+
+    /// Those commits, and the restores between them.
+    pub fn entries(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> {
+        entries(self.frames(from), from)
     }
 
     /// Commits up to this revision, newest first.
@@ -232,12 +272,23 @@ fn commits(
     frames: impl Iterator<Item = Result<Read, Error>>,
     from: Revision,
 ) -> impl Iterator<Item = Result<Commit, Error>> {
+    entries(frames, from).filter_map(|entry| match entry {
+        Ok(Entry::Commit(commit)) => Some(Ok(commit)),
+        Ok(Entry::Restored { .. }) => None,
+        Err(error) => Some(Err(error)),
+    })
+}
+
+fn entries(
+    frames: impl Iterator<Item = Result<Read, Error>>,
+    from: Revision,
+) -> impl Iterator<Item = Result<Entry, Error>> {
     frames
         .flat_map(|frame| match frame {
-            Ok(frame) => frame.commits.into_iter().map(Ok).collect::<Vec<_>>(),
+            Ok(frame) => frame.entries().into_iter().map(Ok).collect::<Vec<_>>(),
             Err(error) => vec![Err(error)],
         })
-        .skip_while(move |commit| commit.as_ref().is_ok_and(|commit| commit.revision < from))
+        .skip_while(move |entry| entry.as_ref().is_ok_and(|entry| entry.revision() < from))
 }
 
 /// Reads what is stored under a revision.

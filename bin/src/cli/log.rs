@@ -16,7 +16,7 @@ Examples:
   hindsight log configmap/settings          what happened to one object, whoever had the name
   hindsight log --from 1200 -o json | jq    from a revision on, as JSON
 
-Each line: revision, time, who, what, and what was done to it. `hindsight why KIND/NAME` follows a
+Each line: revision, time, who, what, and what was done to it; or that a backup was restored. `hindsight why KIND/NAME` follows a
 deletion back to its cause; `hindsight get KIND/NAME --as-of REVISION` shows what was there.";
 
 #[derive(Debug, Args)]
@@ -119,12 +119,14 @@ fn line(entry: &Value) -> String {
         .filter_map(Value::as_str)
         .collect();
     let revision = entry.get("revision").and_then(Value::as_u64);
-    format!(
-        "{:>8}  {}  {}  {}: {}",
+    let (revision, time, events) = (
         revision.unwrap_or_default(),
         text("time"),
-        text("user"),
-        text("object"),
-        events.join(", ")
-    )
+        events.join(", "),
+    );
+    if text("object").is_empty() {
+        return format!("{revision:>8}  {time}  {events}");
+    }
+    let (user, object) = (text("user"), text("object"));
+    format!("{revision:>8}  {time}  {user}  {object}: {events}")
 }

@@ -2,8 +2,8 @@
 
 use super::{Filter, Unanswered, named};
 use crate::history::LogHistory;
-use hindsight_core::{Commit, Event, GroupResource, ObjectKey, Revision, State};
-use hindsight_log::{Error, Reader};
+use hindsight_core::{Commit, Event, GroupResource, ObjectKey, Revision, State, Time};
+use hindsight_log::{Entry, Error, Reader};
 use serde_json::{Value, json};
 
 /// Entries of one page.
@@ -48,6 +48,17 @@ impl Selection {
         Ok(selection)
     }
 
+    /// A restore is of no object: it is told where nothing names one.
+    fn told(&self, entry: &Entry) -> Option<Value> {
+        let names_one = self.resource.is_some() || self.name.is_some() || self.uid.is_some();
+        match entry {
+            Entry::Commit(commit) => self.matches(commit).then(|| of_commit(commit)),
+            Entry::Restored { revision, time } => {
+                (!names_one).then(|| of_restore(*revision, *time))
+            }
+        }
+    }
+
     fn matches(&self, commit: &Commit) -> bool {
         let key = &commit.key;
         let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
@@ -58,17 +69,14 @@ impl Selection {
             && is(self.uid.as_deref(), commit.uid.as_str())
     }
 
-    /// The selected commits from this one on, oldest first, each as a document.
+    /// What is selected from this revision on, oldest first, each as a document.
     pub(crate) fn entries(
         &self,
         reader: &Reader,
         from: Revision,
     ) -> impl Iterator<Item = Result<Value, Error>> {
-        let told = |commit: Result<Commit, Error>| match commit {
-            Ok(commit) => self.matches(&commit).then(|| Ok(entry(&commit))),
-            Err(error) => Some(Err(error)),
-        };
-        reader.scan(from).filter_map(told)
+        let entries = reader.entries(from);
+        entries.filter_map(|entry| entry.map(|entry| self.told(&entry)).transpose())
     }
 }
 
@@ -82,31 +90,45 @@ pub(crate) fn page(
     let floor = history.floor()?;
     match &selection.key {
         None => fill(selection, history.all(from), floor),
-        Some(key) => fill(selection, history.touched(key, from)?, floor),
+        Some(key) => {
+            let touched = history.touched(key, from)?;
+            let entries = touched.map(|commit| commit.map(Entry::Commit));
+            fill(selection, entries, floor)
+        }
     }
 }
 
 fn fill(
     selection: &Selection,
-    commits: impl Iterator<Item = Result<Commit, Error>>,
+    found: impl Iterator<Item = Result<Entry, Error>>,
     floor: Revision,
 ) -> Result<Value, Error> {
     let mut entries = Vec::new();
     let mut next = None;
-    for (looked_at, commit) in commits.enumerate() {
-        let commit = commit?;
+    for (looked_at, entry) in found.enumerate() {
+        let entry = entry?;
         if looked_at == PAGE_COMMITS_MAX || entries.len() == PAGE_ENTRIES_MAX {
-            next = Some(commit.revision);
+            next = Some(entry.revision());
             break;
         }
-        if selection.matches(&commit) {
-            entries.push(entry(&commit));
-        }
+        entries.extend(selection.told(&entry));
     }
     Ok(json!({"entries": entries, "next": next, "floor": floor}))
 }
 
-fn entry(commit: &Commit) -> Value {
+fn of_restore(revision: Revision, time: Time) -> Value {
+    json!({
+        "revision": revision,
+        "time": time.to_rfc3339_micros(),
+        "user": "",
+        "verb": "restore",
+        "object": "",
+        "uid": "",
+        "events": ["a backup was restored; revisions before have expired"],
+    })
+}
+
+fn of_commit(commit: &Commit) -> Value {
     let events: Vec<String> = commit.events.iter().map(describe).collect();
     json!({
         "revision": commit.revision,

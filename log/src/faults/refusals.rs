@@ -90,7 +90,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "the database twice in one file",
         |at| after(at, twice),
-        "its files are damaged so that it cannot read them",
+        "its files are damaged so that it cannot read them; if it stays so, restore a backup",
     ),
     (
         "the last record is blank",

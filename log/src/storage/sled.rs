@@ -138,8 +138,9 @@ fn open_database(directory: &Path) -> ::sled::Result<::sled::Db> {
 /// Over damaged files sled may panic instead of refusing.
 fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
     catch_unwind(AssertUnwindSafe(|| config.open())).unwrap_or_else(|_| {
-        let reason = "its files are damaged so that it cannot read them".into();
-        Err(::sled::Error::ReportableBug(reason))
+        let reason = "its files are damaged so that it cannot read them";
+        let error = std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
+        Err(::sled::Error::Io(error))
     })
 }
 
