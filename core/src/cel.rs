@@ -35,7 +35,9 @@ pub use types::{Member, Record, Type};
 pub use value::{Text, Value};
 
 use check::Checker;
+use std::cell::Cell;
 use std::fmt;
+use std::rc::Rc;
 
 /// An expression may not be longer than this.
 pub const LENGTH_MAX: usize = 32 * 1024;
@@ -50,13 +52,46 @@ pub const PATTERNS_MAX: usize = 16;
 pub struct Env<'s> {
     /// Each with its type.
     pub variables: Vec<(&'static str, Type<'s>)>,
+    /// For all expressions that are compiled with it.
+    pub patterns: Allowance,
+}
+
+/// How many regular expressions may still be written out. What was compiled counts even where its
+/// expression is refused in the end. A clone takes from the same.
+#[derive(Debug, Clone, Default)]
+pub struct Allowance {
+    most: usize,
+    taken: Rc<Cell<usize>>,
+}
+
+impl Allowance {
+    /// So many.
+    pub fn new(most: usize) -> Self {
+        let taken = Rc::default();
+        Self { most, taken }
+    }
+
+    fn take(&self) -> Result<(), String> {
+        self.taken.set(self.taken.get().saturating_add(1));
+        if self.is_over() {
+            let most = self.most;
+            return Err(format!(
+                "all expressions together have more than {most} regular expressions"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether there were more.
+    pub fn is_over(&self) -> bool {
+        self.taken.get() > self.most
+    }
 }
 
 /// An expression that can be evaluated.
 #[derive(Debug)]
 pub struct Program {
     root: ast::Node,
-    patterns: usize,
 }
 
 /// Why a text is no expression of this environment, as `cel-go` shows it.
@@ -94,8 +129,7 @@ impl Program {
             patterns: 0,
         };
         let found = checker.check(&mut root)?;
-        let patterns = checker.patterns;
-        Ok((Self { root, patterns }, found))
+        Ok((Self { root }, found))
     }
 
     /// The same, of an expression that says yes or no; the text is what upstream answers where it
@@ -112,11 +146,6 @@ impl Program {
     /// Whether the expression speaks of this variable.
     pub fn names(&self, variable: &str) -> bool {
         self.root.names(variable)
-    }
-
-    /// How many regular expressions it holds.
-    pub const fn patterns(&self) -> usize {
-        self.patterns
     }
 
     /// The value of the expression, where there is one.

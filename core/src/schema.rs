@@ -24,7 +24,9 @@ pub use format::Format;
 pub(crate) use metadata::{any_object, metadata_causes, object_meta};
 pub use parse::parse;
 pub(crate) use path::Path;
-pub(crate) use pattern::{PATTERNS_MAX, compile as compile_pattern};
+pub(crate) use pattern::{
+    PATTERNS_MAX, compile as compile_pattern, compile_within as compile_pattern_within,
+};
 
 const UNCHECKED: &str = "some validation rules were not checked because the object was invalid; \
                          correct the existing errors to complete validation";

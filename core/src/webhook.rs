@@ -148,5 +148,7 @@ fn webhooks(configuration: &Object) -> Arc<[Webhook]> {
         .get("webhooks")
         .and_then(serde_json::Value::as_array);
     let webhooks = webhooks.map_or(&[][..], Vec::as_slice);
-    webhooks.iter().map(read::webhook).collect()
+    let env = condition::env();
+    let read = |document| read::webhook(document, &env);
+    webhooks.iter().map(read).collect()
 }

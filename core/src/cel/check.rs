@@ -5,7 +5,7 @@ use super::ast::{Call, Entry, Expr, Loop, Loops, Node, Optional, Select};
 use super::signature::{self, Signature};
 use super::types::{Bindings, Type};
 use super::value::Value;
-use super::{CompileError, Env, PATTERNS_MAX, library};
+use super::{CompileError, DEPTH_MAX, Env, PATTERNS_MAX, library};
 use crate::schema::compile_pattern;
 use std::sync::Arc;
 
@@ -22,6 +22,10 @@ pub(super) const TYPES: [&str; 10] = [
     "type",
     "uint",
 ];
+
+/// Types of keys. Source: the language definition. That none of them has parts also keeps types from
+/// growing faster than the expression.
+const KEYS: [&str; 4] = ["bool", "int", "string", "uint"];
 
 pub(super) struct Checker<'a, 's> {
     pub(super) source: &'a str,
@@ -199,6 +203,10 @@ impl<'s> Checker<'_, 's> {
             let why = format!("expression has more than {PATTERNS_MAX} regular expressions");
             return Err(self.error(node.at, why));
         }
+        self.env
+            .patterns
+            .take()
+            .map_err(|why| self.error(node.at, why))?;
         let compiled = compile_pattern(text.as_str()).map_err(|why| self.error(node.at, why))?;
         node.expr = Expr::Literal(Value::Pattern(Arc::new(compiled)));
         Ok(())
@@ -270,6 +278,9 @@ impl<'s> Checker<'_, 's> {
         let (mut keys, mut values) = (None, None);
         for (key, entry) in entries {
             let found = self.check(key)?;
+            if !found.is_dyn() && !KEYS.iter().any(|one| found.is(one)) {
+                return Err(self.error(key.at, format!("unsupported key type: {found}")));
+            }
             keys = Some(self.joined(key.at, keys, found)?);
             let found = self.entry(entry)?;
             values = Some(self.joined(entry.value.at, values, found)?);
@@ -292,8 +303,7 @@ impl<'s> Checker<'_, 's> {
                 return Err(self.error(found.range.at, why));
             }
         };
-        self.scope
-            .push((Arc::clone(&found.variable), items.clone()));
+        self.declare(at, &found.variable, &items)?;
         let condition = found.condition.as_mut().map(|node| self.check(node));
         let condition = condition.transpose()?;
         let body = self.check(&mut found.body)?;
@@ -314,6 +324,21 @@ impl<'s> Checker<'_, 's> {
         })
     }
 
+    /// A variable may stand for a type that is deep already: types are walked recursively, too.
+    fn declare(
+        &mut self,
+        at: usize,
+        name: &Arc<str>,
+        found: &Type<'s>,
+    ) -> Result<(), CompileError> {
+        if found.is_deeper_than(DEPTH_MAX) {
+            let why = format!("expression type recursion limit exceeded: {DEPTH_MAX}");
+            return Err(self.error(at, why));
+        }
+        self.scope.push((Arc::clone(name), found.clone()));
+        Ok(())
+    }
+
     fn optional(&mut self, at: usize, found: &mut Optional) -> Checked<'s> {
         let target = match self.check(&mut found.target)? {
             Type::Optional(inner) => (*inner).clone(),
@@ -323,7 +348,7 @@ impl<'s> Checker<'_, 's> {
                 return Err(self.error(at, why));
             }
         };
-        self.scope.push((Arc::clone(&found.variable), target));
+        self.declare(at, &found.variable, &target)?;
         let body = self.check(&mut found.body)?;
         self.scope.pop();
         Ok(match (found.flat, body) {

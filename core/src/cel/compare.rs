@@ -1,7 +1,7 @@
 //! What is the same, what is less, and what is in what.
 
 use super::meter::{Fault, Meter};
-use super::value::Value;
+use super::value::{Text, Value};
 use crate::schema::Identity;
 use std::cmp::Ordering;
 
@@ -15,67 +15,63 @@ pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Re
     Ok(match (one, other) {
         (Value::Null, Value::Null) | (Value::Optional(None), Value::Optional(None)) => true,
         (Value::Type(one), Value::Type(other)) => one == other,
-        (Value::Text(one), Value::Text(other)) => {
-            meter.text(one.as_str().len())?;
-            one.as_str() == other.as_str()
-        }
         (Value::Optional(Some(one)), Value::Optional(Some(other))) => {
             return equal(meter, one, other);
         }
-        (one, other) => order(one, other) == Some(Ordering::Equal),
+        (one, other) => order(meter, one, other)? == Some(Ordering::Equal),
     })
 }
 
+/// Item by item, up to the first that differs.
 fn all_equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<bool, Fault> {
-    if one.type_name() == "map" {
-        for (key, value) in entries(one) {
-            let Some(same) = find(meter, other, &key)? else {
-                return Ok(false);
+    match one {
+        Value::Map(entries) => every(entries.iter(), |(key, value)| {
+            same_entry(meter, key, value, other)
+        }),
+        Value::Object(members, _) => every(members.keys(), |name| {
+            let value = one.member(meter, name)?.unwrap_or(Value::Null);
+            same_entry(meter, &Value::Text(Text::Borrowed(name)), &value, other)
+        }),
+        _ => {
+            let unordered = |value: &Value<'_>| {
+                let schema = value.schema();
+                schema.is_some_and(|schema| schema.identity != Identity::Atomic)
             };
-            if !equal(meter, &value, &same)? {
-                return Ok(false);
-            }
+            let unordered = unordered(one) && unordered(other);
+            every(0..one.length().unwrap_or_default(), |index| {
+                let item = one.item(meter, index)?.unwrap_or(Value::Null);
+                if unordered {
+                    return contains(meter, other, &item);
+                }
+                let same = other.item(meter, index)?.unwrap_or(Value::Null);
+                equal(meter, &item, &same)
+            })
         }
-        return Ok(true);
     }
-    let unordered = |value: &Value<'_>| {
-        let schema = value.schema();
-        schema.is_some_and(|schema| schema.identity != Identity::Atomic)
-    };
-    if unordered(one) && unordered(other) {
-        return within(meter, one, other);
-    }
-    let items = one.items().unwrap_or_default();
-    for (item, same) in items.iter().zip(other.items().unwrap_or_default()) {
-        if !equal(meter, item, &same)? {
+}
+
+fn every<T>(
+    items: impl Iterator<Item = T>,
+    mut holds: impl FnMut(T) -> Result<bool, Fault>,
+) -> Result<bool, Fault> {
+    for item in items {
+        if !holds(item)? {
             return Ok(false);
         }
     }
     Ok(true)
 }
 
-/// Whether every item of the one list is one of the other.
-fn within(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<bool, Fault> {
-    for item in one.items().unwrap_or_default() {
-        if !contains(meter, other, &item)? {
-            return Ok(false);
-        }
+fn same_entry(
+    meter: &mut Meter,
+    key: &Value<'_>,
+    value: &Value<'_>,
+    map: &Value<'_>,
+) -> Result<bool, Fault> {
+    match find(meter, map, key)? {
+        Some(same) => equal(meter, value, &same),
+        None => Ok(false),
     }
-    Ok(true)
-}
-
-/// Keys with their values.
-pub(super) fn entries<'a>(map: &Value<'a>) -> Vec<(Value<'a>, Value<'a>)> {
-    if let Value::Map(entries) = map {
-        return entries.to_vec();
-    }
-    let pair = |key: Value<'a>| {
-        let Value::Text(name) = &key else { return None };
-        let value = map.member(name.as_str())?;
-        Some((key, value))
-    };
-    let keys = map.items().unwrap_or_default();
-    keys.into_iter().filter_map(pair).collect()
 }
 
 /// The value of a key.
@@ -84,9 +80,12 @@ pub(super) fn find<'a>(
     map: &Value<'a>,
     key: &Value<'_>,
 ) -> Result<Option<Value<'a>>, Fault> {
-    meter.spend(1)?;
+    match key {
+        Value::Text(name) => meter.text(name.as_str().len())?,
+        _ => meter.spend(1)?,
+    }
     match (map, key) {
-        (Value::Object(..), Value::Text(name)) => Ok(map.member(name.as_str())),
+        (Value::Object(..), Value::Text(name)) => map.member(meter, name.as_str()),
         (Value::Map(entries), _) => {
             for (known, value) in entries.iter() {
                 if equal(meter, known, key)? {
@@ -107,7 +106,8 @@ pub(super) fn contains(
     wanted: &Value<'_>,
 ) -> Result<bool, Fault> {
     let length = list.length().unwrap_or_default();
-    for item in (0..length).filter_map(|index| list.item(index)) {
+    for index in 0..length {
+        let item = list.item(meter, index)?.unwrap_or(Value::Null);
         if equal(meter, &item, wanted)? {
             return Ok(true);
         }
@@ -115,8 +115,23 @@ pub(super) fn contains(
     Ok(false)
 }
 
-/// The order of two values; nothing where they have none.
-pub(super) fn order(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
+/// The order of two values; nothing where they have none. Texts and bytes pay by what is looked at.
+pub(super) fn order(
+    meter: &mut Meter,
+    one: &Value<'_>,
+    other: &Value<'_>,
+) -> Result<Option<Ordering>, Fault> {
+    match (one, other) {
+        (Value::Text(one), Value::Text(other)) => {
+            meter.text(one.as_str().len().min(other.as_str().len()))?;
+        }
+        (Value::Bytes(one), Value::Bytes(other)) => meter.text(one.len().min(other.len()))?,
+        _ => {}
+    }
+    Ok(ordered(one, other))
+}
+
+fn ordered(one: &Value<'_>, other: &Value<'_>) -> Option<Ordering> {
     match (one, other) {
         (Value::Bool(one), Value::Bool(other)) => Some(one.cmp(other)),
         (Value::Text(one), Value::Text(other)) => Some(one.as_str().cmp(other.as_str())),

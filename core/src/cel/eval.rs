@@ -103,7 +103,7 @@ impl<'a> Evaluation<'a, '_> {
 
     fn member(&mut self, of: &Value<'a>, name: &str) -> Result<Option<Value<'a>>, Fault> {
         match of {
-            Value::Object(..) => Ok(of.member(name)),
+            Value::Object(..) => of.member(self.meter, name),
             Value::Map(_) => compare::find(self.meter, of, &Value::text(name)),
             _ => Err(Fault::no_overload()),
         }
@@ -131,6 +131,10 @@ impl<'a> Evaluation<'a, '_> {
         let mut made: Vec<(Value<'a>, Value<'a>)> = Vec::with_capacity(entries.len());
         for (key, entry) in entries {
             let key = self.value(key)?;
+            if !key.is_key() {
+                let why = format!("unsupported key type: {}", key.type_name());
+                return Err(Fault::failed(why));
+            }
             for (known, _) in &made {
                 if compare::equal(self.meter, known, &key)? {
                     return Err(Fault::failed("Failed with repeated key"));

@@ -48,13 +48,19 @@ impl Meter {
     }
 
     /// Another evaluation begins.
-    pub(super) fn begin(&mut self) {
+    pub(crate) fn begin(&mut self) {
         self.call = CALL_MAX.min(self.budget);
     }
 
     /// Whether nothing is left for any evaluation.
     pub const fn is_empty(&self) -> bool {
         self.budget == 0
+    }
+
+    /// What all evaluations have left.
+    #[cfg(test)]
+    pub(super) const fn left(&self) -> u64 {
+        self.budget
     }
 
     pub(super) fn spend(&mut self, cost: u64) -> Result<(), Fault> {

@@ -116,11 +116,8 @@ fn compared<'a>(
     let [one, other] = given else {
         return Err(Fault::no_overload());
     };
-    if let (Value::Text(one), Value::Text(other)) = (one, other) {
-        meter.text(one.as_str().len().min(other.as_str().len()))?;
-    }
     let not_a_number = |one: &Value<'_>| matches!(one, Value::Double(one) if one.is_nan());
-    match compare::order(one, other) {
+    match compare::order(meter, one, other)? {
         Some(order) => Ok(Value::Bool(is(order))),
         None if not_a_number(one) || not_a_number(other) => Ok(Value::Bool(false)),
         None => Err(Fault::no_overload()),
@@ -247,8 +244,10 @@ fn found<'a>(
     match (holder.type_name(), index) {
         ("map", key) => compare::find(meter, holder, key),
         ("list", Value::Int(number)) => {
-            let number = usize::try_from(*number).ok();
-            Ok(number.and_then(|number| holder.item(number)))
+            let Ok(number) = usize::try_from(*number) else {
+                return Ok(None);
+            };
+            holder.item(meter, number)
         }
         _ => Err(Fault::no_overload()),
     }

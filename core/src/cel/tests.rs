@@ -61,6 +61,7 @@ fn env() -> Env<'static> {
             ("oldObject", Type::Dyn),
             ("number", Type::INT),
         ],
+        patterns: Allowance::new(PATTERNS_MAX),
     }
 }
 
@@ -71,6 +72,13 @@ fn object() -> serde_json::Value {
     })
 }
 
+/// A document as its schema says.
+fn read<'a>(document: &'a serde_json::Value, schema: &'a schema::Schema) -> Value<'a> {
+    let mut meter = Meter::new(1_000_000);
+    meter.begin();
+    Value::read(&mut meter, document, Some(schema)).expect("a value")
+}
+
 /// What an expression comes to, as a text.
 fn told(source: &str) -> String {
     let (program, _) = match Program::compile(source, &env()) {
@@ -79,7 +87,7 @@ fn told(source: &str) -> String {
     };
     let object = object();
     let variables = [
-        ("object", Value::of(&object, None)),
+        ("object", Value::of(&object)),
         ("oldObject", Value::Null),
         ("number", Value::Int(7)),
     ];
@@ -276,6 +284,7 @@ fn objects_of_a_schema_have_the_types_of_the_schema() {
     let self_type = Type::of(&schema, true).expect("an object");
     let env = Env {
         variables: vec![("self", self_type.clone()), ("other", self_type)],
+        patterns: Allowance::new(0),
     };
     for source in [
         "self.size == 3 && self.ratio == 2.0 && self.max__dash__size == 5",
@@ -288,8 +297,8 @@ fn objects_of_a_schema_have_the_types_of_the_schema() {
         let (program, _) =
             Program::compile(source, &env).unwrap_or_else(|error| panic!("{source}: {error}"));
         let variables = [
-            ("self", Value::of(&document, Some(&schema))),
-            ("other", Value::of(&other, Some(&schema))),
+            ("self", read(&document, &schema)),
+            ("other", read(&other, &schema)),
         ];
         let value = program.evaluate(&variables, &mut Meter::new(1_000_000));
         assert!(
@@ -325,6 +334,7 @@ fn permissions_are_asked_for_and_the_answer_may_be_looked_at() {
     }
     let env = Env {
         variables: vec![("authorizer", Type::Plain("authorizer"))],
+        patterns: Allowance::new(0),
     };
     for (source, expected) in [
         (

@@ -118,6 +118,19 @@ impl<'s> Type<'s> {
         }
     }
 
+    /// Whether so many types stand one inside of the other. Keys of maps have no parts.
+    pub(super) fn is_deeper_than(&self, levels: usize) -> bool {
+        let mut inner = self;
+        for _ in 0..levels {
+            inner = match inner {
+                Self::List(items) | Self::Optional(items) => items,
+                Self::Map(_, value) => value,
+                _ => return false,
+            };
+        }
+        true
+    }
+
     pub(super) fn is_dyn(&self) -> bool {
         matches!(self, Self::Dyn)
     }

@@ -2,6 +2,7 @@
 //! the schema that says what its texts and numbers are.
 
 use super::authority::Check;
+use super::meter::{Fault, Meter};
 use super::quantity::Quantity;
 use crate::schema::Schema;
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -91,9 +92,29 @@ impl<'a> Value<'a> {
         Self::Optional(Some(Arc::new(value)))
     }
 
-    /// A part of a document; without a schema, as it is written.
-    pub fn of(json: &'a Json, schema: Option<&'a Schema>) -> Self {
+    /// A part of a document, as it is written.
+    pub fn of(json: &'a Json) -> Self {
+        Self::plain(json, None)
+    }
+
+    /// A part of a document, as its schema says. A text that stands for something else is paid for.
+    pub(crate) fn read(
+        meter: &mut Meter,
+        json: &'a Json,
+        schema: Option<&'a Schema>,
+    ) -> Result<Self, Fault> {
         let schema = schema.filter(|schema| !schema.int_or_string);
+        match (json, schema.and_then(|schema| schema.format)) {
+            (Json::String(text), Some(format)) => {
+                meter.text(text.len())?;
+                let value = formatted(text, format.name());
+                Ok(value.unwrap_or(Self::Text(Text::Borrowed(text))))
+            }
+            _ => Ok(Self::plain(json, schema)),
+        }
+    }
+
+    fn plain(json: &'a Json, schema: Option<&'a Schema>) -> Self {
         let type_name = schema.map_or("", |schema| &*schema.type_name);
         match json {
             Json::Null => Self::Null,
@@ -103,10 +124,7 @@ impl<'a> Value<'a> {
                 (_, Some(number)) if type_name == "integer" => Self::Int(whole(number)),
                 (_, number) => Self::Double(number.unwrap_or_default()),
             },
-            Json::String(text) => schema
-                .filter(|_| type_name == "string")
-                .and_then(|schema| formatted(text, schema.format?.name()))
-                .unwrap_or(Self::Text(Text::Borrowed(text))),
+            Json::String(text) => Self::Text(Text::Borrowed(text)),
             Json::Array(items) => Self::Array(items, schema),
             Json::Object(members) => Self::Object(members, schema),
         }
@@ -152,43 +170,56 @@ impl<'a> Value<'a> {
         }
     }
 
+    /// Whether a map may have such a key.
+    pub(super) const fn is_key(&self) -> bool {
+        matches!(
+            self,
+            Self::Bool(_) | Self::Int(_) | Self::Uint(_) | Self::Text(_)
+        )
+    }
+
     /// One item of a list.
-    pub(super) fn item(&self, index: usize) -> Option<Self> {
+    pub(super) fn item(&self, meter: &mut Meter, index: usize) -> Result<Option<Self>, Fault> {
         match self {
-            Self::List(items) => items.get(index).cloned(),
+            Self::List(items) => Ok(items.get(index).cloned()),
             Self::Array(items, schema) => {
                 let schema = schema.and_then(|schema| schema.items.as_deref());
-                items.get(index).map(|item| Self::of(item, schema))
+                let item = items.get(index);
+                item.map(|item| Self::read(meter, item, schema)).transpose()
             }
-            _ => None,
+            _ => Ok(None),
         }
     }
 
-    /// Every item of a list, or every key of a map; nothing where there are none to have.
-    pub(super) fn items(&self) -> Option<Vec<Self>> {
+    /// Every item of a list, or every key of a map.
+    pub(super) fn items(&self, meter: &mut Meter) -> Result<Vec<Self>, Fault> {
         match self {
-            Self::Map(entries) => Some(entries.iter().map(|(key, _)| key.clone()).collect()),
+            Self::Map(entries) => Ok(entries.iter().map(|(key, _)| key.clone()).collect()),
             Self::Object(members, _) => {
                 let keys = members.keys();
-                Some(keys.map(|key| Self::Text(Text::Borrowed(key))).collect())
+                Ok(keys.map(|key| Self::Text(Text::Borrowed(key))).collect())
             }
             _ => {
-                let length = self.length()?;
-                (0..length).map(|index| self.item(index)).collect()
+                let length = self.length().unwrap_or_default();
+                let items = (0..length).map(|index| self.item(meter, index).transpose());
+                items.flatten().collect()
             }
         }
     }
 
     /// A member of an object of a document.
-    pub(super) fn member(&self, name: &str) -> Option<Self> {
+    pub(super) fn member(&self, meter: &mut Meter, name: &str) -> Result<Option<Self>, Fault> {
         let Self::Object(members, schema) = self else {
-            return None;
+            return Ok(None);
         };
         let schema = schema.and_then(|schema| schema.member(name).map(|one| &**one));
-        members.get(name).map(|member| Self::of(member, schema))
+        let member = members.get(name);
+        member
+            .map(|member| Self::read(meter, member, schema))
+            .transpose()
     }
 
-    /// Whether the order of a list, or of its items, means nothing.
+    /// The schema of a part of a document.
     pub(super) fn schema(&self) -> Option<&'a Schema> {
         match self {
             Self::Array(_, schema) | Self::Object(_, schema) => *schema,

@@ -9,6 +9,7 @@ mod expressions;
 mod listed;
 mod names;
 mod openapi;
+mod patterns;
 mod rules;
 mod schema;
 mod selectable;

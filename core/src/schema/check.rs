@@ -3,7 +3,8 @@
 mod junctors;
 mod scalar;
 
-use super::{Path, Schema, lists};
+use super::lists::Counterparts;
+use super::{Path, Schema};
 use crate::rejection::FieldCause;
 use serde_json::{Map, Value};
 
@@ -132,9 +133,15 @@ fn array(
     report: &mut Report,
 ) {
     if let Some(of_items) = &schema.items {
+        let counterparts = Counterparts::new(&schema.identity, old);
         for (index, item) in items.iter().enumerate() {
-            let old = old.and_then(|old| lists::counterpart(&schema.identity, item, old));
-            check(of_items, item, old, &at.item(index), report);
+            check(
+                of_items,
+                item,
+                counterparts.of(item),
+                &at.item(index),
+                report,
+            );
         }
     }
     let count = items.len();

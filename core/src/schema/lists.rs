@@ -70,18 +70,37 @@ fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-/// The item of the old list that has the same keys; only the items of maps can be told apart.
-pub(super) fn counterpart<'a>(
-    identity: &Identity,
-    item: &Value,
-    old: &'a Value,
-) -> Option<&'a Value> {
-    let Identity::Map(keys) = identity else {
-        return None;
-    };
-    let agrees = |other: &&Value| {
-        let same = |key: &Arc<str>| item.get(&**key) == other.get(&**key);
-        keys.iter().all(same)
-    };
-    old.as_array()?.iter().find(agrees)
+/// The items of an old list by their keys; only those of maps can be told apart.
+pub(super) struct Counterparts<'a> {
+    keys: &'a [Arc<str>],
+    old: BTreeMap<Vec<Option<String>>, &'a Value>,
+}
+
+impl<'a> Counterparts<'a> {
+    pub(super) fn new(identity: &'a Identity, old: Option<&'a Value>) -> Self {
+        let Identity::Map(keys) = identity else {
+            return Self {
+                keys: &[],
+                old: BTreeMap::new(),
+            };
+        };
+        // Of two that have the same keys, the first counts.
+        let items = old.and_then(Value::as_array).into_iter().flatten().rev();
+        let old = items.map(|item| (held(keys, item), item)).collect();
+        Self { keys, old }
+    }
+
+    /// The old item that has the keys of this one.
+    pub(super) fn of(&self, item: &Value) -> Option<&'a Value> {
+        if self.old.is_empty() {
+            return None;
+        }
+        self.old.get(&held(self.keys, item)).copied()
+    }
+}
+
+/// What an item has for the keys of its list.
+fn held(keys: &[Arc<str>], item: &Value) -> Vec<Option<String>> {
+    let written = |key: &Arc<str>| item.get(&**key).map(Value::to_string);
+    keys.iter().map(written).collect()
 }

@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 
 /// A compiled pattern may not take more than this.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
+/// A pattern may not be longer: before its size is known, each of its letters may have become a
+/// class of several kilobytes.
+const PATTERN_LENGTH_MAX: usize = 16 << 10;
 /// One schema may not have more patterns that differ.
 pub(crate) const PATTERNS_MAX: usize = 256;
 
@@ -31,9 +34,17 @@ impl Patterns {
 
 /// Compiles a pattern; says what is wrong with it.
 pub(crate) fn compile(text: &str) -> Result<Regex, String> {
-    let built = RegexBuilder::new(&from_go(text))
-        .size_limit(PATTERN_BYTES_MAX)
-        .build();
+    compile_within(text, PATTERN_BYTES_MAX)
+}
+
+/// The same, into no more than so many bytes.
+pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> {
+    if text.len() > PATTERN_LENGTH_MAX {
+        return Err(format!(
+            "error parsing regexp: it is longer than {PATTERN_LENGTH_MAX} bytes"
+        ));
+    }
+    let built = RegexBuilder::new(&from_go(text)).size_limit(bytes).build();
     built.map_err(|error| {
         let text = error.to_string();
         let last = text.lines().last().unwrap_or_default();
@@ -162,6 +173,7 @@ mod tests {
             ("[b-a]", "invalid character class range"),
             ("a{1000}{1000}{1000}", "size limit"),
             ("\\", "incomplete escape sequence"),
+            (&r"\pL".repeat(10_000), "longer than 16384 bytes"),
         ] {
             let error = compile(pattern).expect_err(pattern);
             assert!(error.contains(why), "{pattern}: {error}");

@@ -9,7 +9,7 @@ mod tests;
 pub(crate) use evaluate::causes;
 
 use super::Schema;
-use crate::cel::{Env, Program, Type};
+use crate::cel::{Allowance, Env, Program, Type};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
@@ -81,11 +81,14 @@ impl Rules {
         &'a self,
         schema: &Schema,
         resource: bool,
+        patterns: &Allowance,
     ) -> impl Iterator<Item = (&'a Rule, &'a Result<Compiled, Wrong>)> + use<'a> {
         let pairs = self.own.as_ref().map(|own| {
             let compiled = own.compiled.get_or_init(|| {
                 let rules = own.listed.iter();
-                rules.map(|rule| rule.compile(schema, resource)).collect()
+                rules
+                    .map(|rule| rule.compile(schema, resource, patterns))
+                    .collect()
             });
             own.listed.iter().zip(compiled)
         });
@@ -95,33 +98,27 @@ impl Rules {
 
 impl Schema {
     /// What there is to say of the rules of this schema, those below aside, before they are evaluated.
-    pub(crate) fn rules_checked(&self, resource: bool) -> Vec<Result<Checked, Wrong>> {
+    pub(crate) fn rules_checked(
+        &self,
+        resource: bool,
+        patterns: &Allowance,
+    ) -> Vec<Result<Checked, Wrong>> {
         let told = |one: &Result<Compiled, Wrong>| match one {
             Ok(compiled) => Ok(Checked {
                 transition: compiled.transition,
-                patterns: compiled.patterns(),
             }),
             Err(wrong) => Err(wrong.clone()),
         };
-        let compiled = self.rules.compiled(self, resource);
+        let compiled = self.rules.compiled(self, resource, patterns);
         compiled.map(|(_, one)| told(one)).collect()
     }
 }
 
-/// A rule that can be evaluated.
+/// What is known of a rule that can be evaluated.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checked {
     /// Whether it looks at what was there before.
     pub(crate) transition: bool,
-    /// How many regular expressions it holds.
-    pub(crate) patterns: usize,
-}
-
-impl Compiled {
-    fn patterns(&self) -> usize {
-        let message = self.message.as_ref().map_or(0, Program::patterns);
-        self.program.patterns() + message
-    }
 }
 
 impl Rule {
@@ -140,7 +137,12 @@ impl Rule {
         }
     }
 
-    fn compile(&self, schema: &Schema, resource: bool) -> Result<Compiled, Wrong> {
+    fn compile(
+        &self,
+        schema: &Schema,
+        resource: bool,
+        patterns: &Allowance,
+    ) -> Result<Compiled, Wrong> {
         let wrong = |member| move |why| Wrong { member, why };
         let found = Type::of(schema, resource).ok_or_else(|| {
             wrong("rule")(format!(
@@ -156,6 +158,7 @@ impl Rule {
         };
         let env = Env {
             variables: vec![(SELF, found), (OLD_SELF, old)],
+            patterns: patterns.clone(),
         };
         let otherwise = "cel expression must evaluate to a bool";
         let program = Program::condition(&self.rule, &env, otherwise).map_err(wrong("rule"))?;

@@ -2,7 +2,9 @@
 //! `plugin/webhook/matchconditions` and `plugin/cel`.
 
 use super::Webhook;
-use crate::cel::{Access, Authority, Env, Fault, Member, Meter, Program, Record, Type, Value};
+use crate::cel::{
+    Access, Allowance, Authority, Env, Fault, Member, Meter, Program, Record, Type, Value,
+};
 use crate::object::Name;
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -10,6 +12,8 @@ use std::sync::Arc;
 /// What all conditions of one webhook may cost together. Source: upstream's
 /// `RuntimeCELCostBudgetMatchConditions`.
 const BUDGET: u64 = 2_500_000;
+/// All conditions of one configuration may not write out more regular expressions than this.
+const PATTERNS_MAX: usize = 64;
 const SPENT: &str = "validation failed due to running out of cost budget, no further validation \
                      rules will be run";
 
@@ -91,8 +95,10 @@ static REQUEST: Record = Record {
 
 const REQUEST_RESOURCE: &str = "authorizer.requestResource";
 
-fn env() -> Env<'static> {
+/// What the conditions of one configuration are compiled with.
+pub(crate) fn env() -> Env<'static> {
     Env {
+        patterns: Allowance::new(PATTERNS_MAX),
         variables: vec![
             ("object", Type::Dyn),
             ("oldObject", Type::Dyn),
@@ -104,12 +110,12 @@ fn env() -> Env<'static> {
 }
 
 /// The condition, or why it is none.
-pub(crate) fn compile(expression: &str) -> Result<Program, String> {
-    Program::condition(expression.trim(), &env(), "must evaluate to bool")
+pub(crate) fn compile(expression: &str, env: &Env<'_>) -> Result<Program, String> {
+    Program::condition(expression.trim(), env, "must evaluate to bool")
 }
 
 impl Condition {
-    pub(super) fn read(document: &Json) -> Self {
+    pub(super) fn read(document: &Json, env: &Env<'_>) -> Self {
         let text = |member: &str| {
             let text = document.get(member).and_then(Json::as_str);
             Name::from(text.unwrap_or_default())
@@ -117,7 +123,7 @@ impl Condition {
         let expression = text("expression");
         Self {
             name: text("name"),
-            program: Arc::new(compile(&expression)),
+            program: Arc::new(compile(&expression, env)),
             expression,
         }
     }
@@ -143,7 +149,7 @@ impl Condition {
 
 /// An object, or `null` where there is none.
 fn seen(json: Option<&Json>) -> Value<'_> {
-    json.map_or(Value::Null, |json| Value::of(json, None))
+    json.map_or(Value::Null, Value::of)
 }
 
 impl Webhook {
@@ -154,7 +160,7 @@ impl Webhook {
         let variables = [
             ("object", seen(asked.object)),
             ("oldObject", seen(asked.old)),
-            ("request", Value::of(asked.request, None)),
+            ("request", Value::of(asked.request)),
             ("authorizer", Value::authorizer(asked.authority)),
             (REQUEST_RESOURCE, resource),
         ];

@@ -2,6 +2,7 @@
 //! is none that is known, the strictest reading holds.
 
 use super::{Client, Condition, Rule, Service, Webhook};
+use crate::cel::Env;
 use crate::object::Name;
 use crate::selector::LabelSelector;
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -10,7 +11,7 @@ use serde_json::Value;
 const TIMEOUT_SECONDS: u64 = 10;
 const PORT: u64 = 443;
 
-pub(super) fn webhook(document: &Value) -> Webhook {
+pub(super) fn webhook(document: &Value, env: &Env<'_>) -> Webhook {
     let is = |member: &str, value: &str| text(document, member) == value;
     let selector = |member: &str| {
         let selector = document.get(member).unwrap_or(&Value::Null);
@@ -31,7 +32,7 @@ pub(super) fn webhook(document: &Value) -> Webhook {
         reinvoked: is("reinvocationPolicy", "IfNeeded"),
         conditions: list(document, "matchConditions")
             .iter()
-            .map(Condition::read)
+            .map(|one| Condition::read(one, env))
             .collect(),
     }
 }

@@ -1,6 +1,6 @@
 //! Which writes a webhook wants to see.
 
-use super::{Wanted, read};
+use super::{Wanted, Webhook, condition, read};
 use crate::Kind;
 use crate::testing::World;
 use serde_json::{Value, json};
@@ -16,6 +16,10 @@ fn rule(text: &str) -> Value {
         .collect();
     json!({"operations": column[0], "apiGroups": group, "apiVersions": column[2],
         "resources": column[3], "scope": column[4][0]})
+}
+
+fn webhook(document: &Value) -> Webhook {
+    read::webhook(document, &condition::env())
 }
 
 fn kind(world: &World, resource: &str) -> Kind {
@@ -55,7 +59,7 @@ fn rules_match_as_kubernetes_does() {
     for line in CASES.lines().filter(|line| !line.is_empty()) {
         let columns: Vec<&str> = line.split('|').map(str::trim).collect();
         let write: Vec<&str> = columns[1].split_whitespace().collect();
-        let webhook = read::webhook(&json!({"name": "a.b.c", "rules": [rule(columns[0])]}));
+        let webhook = webhook(&json!({"name": "a.b.c", "rules": [rule(columns[0])]}));
         let kind = kind(&world, write[1]);
         let wanted = Wanted {
             operation: write[0],
@@ -85,7 +89,7 @@ fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
     for (policy, version, shown) in cases {
         let rules = [rule(&format!("* core {version} configmaps *"))];
         let document = json!({"name": "a.b.c", "matchPolicy": policy, "rules": rules});
-        let webhook = read::webhook(&document);
+        let webhook = webhook(&document);
         let wanted = Wanted {
             operation: "CREATE",
             kind: &kind,
@@ -99,7 +103,7 @@ fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
 
 #[test]
 fn what_is_not_said_is_read_strictly() {
-    let webhook = read::webhook(&json!({"name": "a.b.c"}));
+    let webhook = webhook(&json!({"name": "a.b.c"}));
     assert!(!webhook.ignores_failure && !webhook.dry_runs && webhook.equivalent);
     assert_eq!(webhook.timeout_seconds, 10);
     assert!(

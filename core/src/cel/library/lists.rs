@@ -93,7 +93,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
 pub(in crate::cel) fn items<'a>(meter: &mut Meter, value: &Value<'a>) -> Result<Vec<Value<'a>>> {
     let length = value.length().ok_or_else(Fault::no_overload)?;
     meter.spend(length as u64)?;
-    Ok(value.items().unwrap_or_default())
+    value.items(meter)
 }
 
 /// One list behind the other; sets and maps of a schema take the items of the other in.
@@ -131,7 +131,7 @@ fn place(
     for (at, known) in made.iter().enumerate() {
         let mut same = !keys.is_empty() || compare::equal(meter, known, item)?;
         for key in keys {
-            let pair = known.member(key).zip(item.member(key));
+            let pair = known.member(meter, key)?.zip(item.member(meter, key)?);
             let agrees = pair.map(|(one, other)| compare::equal(meter, &one, &other));
             same = same && agrees.transpose()?.unwrap_or(true);
         }
@@ -150,8 +150,8 @@ fn held(meter: &mut Meter, items: &Value<'_>, holder: &Value<'_>) -> Result<Vec<
     Ok(held)
 }
 
-fn order(one: &Value<'_>, other: &Value<'_>) -> Result<Ordering> {
-    compare::order(one, other).ok_or_else(Fault::no_overload)
+fn order(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<Ordering> {
+    compare::order(meter, one, other)?.ok_or_else(Fault::no_overload)
 }
 
 fn is_sorted<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
@@ -160,7 +160,7 @@ fn is_sorted<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     };
     let items = items(meter, list)?;
     for (one, next) in items.iter().zip(items.iter().skip(1)) {
-        if order(one, next)?.is_gt() {
+        if order(meter, one, next)?.is_gt() {
             return Ok(Value::Bool(false));
         }
     }
@@ -194,7 +194,7 @@ fn extreme<'a>(
     let empty = || Fault::failed(format!("{name} called on empty list"));
     let mut best = items.next().ok_or_else(empty)?;
     for item in items {
-        if better(order(&item, &best)?) {
+        if better(order(meter, &item, &best)?) {
             best = item;
         }
     }

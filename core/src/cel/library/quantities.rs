@@ -1,6 +1,6 @@
 //! Quantities. Source: `k8s.io/apiserver/pkg/cel/library/quantity.go`.
 
-use super::super::meter::Fault;
+use super::super::meter::{Fault, Meter};
 use super::super::quantity::Quantity;
 use super::super::value::Value;
 use super::Native;
@@ -11,20 +11,16 @@ type Result<T> = std::result::Result<T, Fault>;
 
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
     vec![
-        ("quantity(string) quantity", |_, given| match given {
-            [Value::Text(text)] => {
-                let wrong = || {
-                    let why = "quantities must match the regular expression \
-                               '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
-                    Fault::failed(why)
-                };
-                Quantity::parse(text.as_str()).map(made).ok_or_else(wrong)
-            }
-            _ => Err(Fault::no_overload()),
+        ("quantity(string) quantity", |meter, given| {
+            let wrong = || {
+                let why = "quantities must match the regular expression \
+                           '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+                Fault::failed(why)
+            };
+            read(meter, given)?.map(made).ok_or_else(wrong)
         }),
-        ("isQuantity(string) bool", |_, given| match given {
-            [Value::Text(text)] => Ok(Value::Bool(Quantity::parse(text.as_str()).is_some())),
-            _ => Err(Fault::no_overload()),
+        ("isQuantity(string) bool", |meter, given| {
+            read(meter, given).map(|found| Value::Bool(found.is_some()))
         }),
         ("quantity.isInteger() bool", |_, given| {
             one(given).map(|quantity| Value::Bool(quantity.integer().is_some()))
@@ -57,6 +53,14 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             |_, given| combined(given, Quantity::minus),
         ),
     ]
+}
+
+fn read(meter: &mut Meter, given: &[Value<'_>]) -> Result<Option<Quantity>> {
+    let [Value::Text(text)] = given else {
+        return Err(Fault::no_overload());
+    };
+    meter.text(text.as_str().len())?;
+    Ok(Quantity::parse(text.as_str()))
 }
 
 fn made<'a>(quantity: Quantity) -> Value<'a> {

@@ -3,12 +3,14 @@
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
 use super::Native;
-use crate::schema::compile_pattern;
+use crate::schema::compile_pattern_within;
 use regex::Regex;
 use std::sync::Arc;
 
 /// What it costs to read a pattern that the expression made.
 const READING: u64 = 20_000;
+/// Such a pattern may not take more than this: it is compiled again each time.
+const MADE_BYTES_MAX: usize = 128 << 10;
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -37,8 +39,9 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
                 let (text, pattern) = both(meter, given)?;
                 let mut found = Vec::new();
                 for one in pattern.find_iter(text).take(limit) {
-                    meter.spend(1)?;
                     found.push(Value::text(one.as_str()));
+                    // What follows may be looked at to its end, whatever is found in it.
+                    search(meter, text.len() - one.end(), &pattern)?;
                 }
                 Ok(Value::list(found))
             },
@@ -55,13 +58,17 @@ fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<R
         Value::Pattern(pattern) => Arc::clone(pattern),
         Value::Text(pattern) => {
             meter.spend(READING)?;
-            Arc::new(compile_pattern(pattern.as_str()).map_err(Fault::Failed)?)
+            meter.text(pattern.as_str().len())?;
+            let made = compile_pattern_within(pattern.as_str(), MADE_BYTES_MAX);
+            Arc::new(made.map_err(Fault::Failed)?)
         }
         _ => return Err(Fault::no_overload()),
     };
-    meter.text(
-        text.len()
-            .saturating_mul(pattern.as_str().len().div_ceil(8)),
-    )?;
+    search(meter, text.len(), &pattern)?;
     Ok((text, pattern))
+}
+
+/// Pays for a search in so many bytes.
+fn search(meter: &mut Meter, length: usize, pattern: &Regex) -> Result<()> {
+    meter.text(length.saturating_mul(pattern.as_str().len().div_ceil(8)))
 }

@@ -84,8 +84,9 @@ fn one<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<&'b str> {
 }
 
 fn two<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, &'b str)> {
-    let value = given.get(1).ok_or_else(Fault::no_overload)?;
-    Ok((one(meter, given)?, text(value)?))
+    let part = text(given.get(1).ok_or_else(Fault::no_overload)?)?;
+    meter.text(part.len())?;
+    Ok((one(meter, given)?, part))
 }
 
 /// The number at this place, if there is one.

@@ -90,10 +90,13 @@ fn clock<'a>(given: &[Value<'a>], unit: i64, part: fn(&DateTime<Utc>) -> i64) ->
     }
 }
 
-fn timestamp<'a>(_: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+fn timestamp<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     let moment = match given {
         [Value::Timestamp(moment)] => Some(*moment),
-        [Value::Text(text)] => time::timestamp(text.as_str()),
+        [Value::Text(text)] => {
+            meter.text(text.as_str().len())?;
+            time::timestamp(text.as_str())
+        }
         [Value::Int(seconds)] => DateTime::from_timestamp(*seconds, 0),
         _ => return Err(Fault::no_overload()),
     };
@@ -101,10 +104,13 @@ fn timestamp<'a>(_: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     moment.map(Value::Timestamp).ok_or_else(wrong)
 }
 
-fn duration<'a>(_: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+fn duration<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     let span = match given {
         [Value::Duration(span)] => Some(*span),
-        [Value::Text(text)] => time::duration(text.as_str()),
+        [Value::Text(text)] => {
+            meter.text(text.as_str().len())?;
+            time::duration(text.as_str())
+        }
         _ => return Err(Fault::no_overload()),
     };
     let wrong = || Fault::failed("type conversion error to 'google.protobuf.Duration'");

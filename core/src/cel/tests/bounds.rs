@@ -1,7 +1,9 @@
 //! Expressions that would take the server down, or keep it busy.
 
 use super::super::*;
-use super::{env, told};
+use super::{env, read, told};
+use crate::schema;
+use serde_json::json;
 
 /// Less than any thread of the server has.
 const STACK: usize = 1 << 20;
@@ -86,6 +88,157 @@ fn an_expression_that_nests_too_deep_or_is_too_long_is_refused() {
     }
     let flat = nested("true && ", "true", "", 1000);
     assert_eq!(told(&flat), "Bool(true)");
+}
+
+#[test]
+fn a_type_does_not_grow_faster_than_its_expression() {
+    let loops = |range: &dyn Fn(usize) -> String, body: &str| {
+        let heads = (1..60).map(|one| format!("{}.all(v{one}, ", range(one)));
+        let heads: String = heads.collect();
+        format!("[1].all(v0, {heads}{body}{}", ")".repeat(60))
+    };
+    let doubled = loops(&|one| format!("[{{v{0}: v{0}}}]", one - 1), "v59 == v59");
+    let deep = |loops: usize, body: &str| {
+        let range = |one: usize| nested("[", &format!("v{}", one - 1), "]", 60 - one);
+        let heads = (1..loops).map(|one| format!("{}.all(v{one}, ", range(one)));
+        let heads: String = heads.collect();
+        format!("[1].all(v0, {heads}{body}{}", ")".repeat(loops))
+    };
+    let deep = [
+        deep(2, "v1 == v1"),
+        deep(2, "v1 + 1 == 2"),
+        deep(55, "true"),
+    ];
+    on_a_small_stack(move || {
+        let error = told(&doubled);
+        assert!(
+            error.contains("unsupported key type: map(int, int)"),
+            "{error}"
+        );
+        let [right, wrong, deeper] = deep.map(|source| told(&source));
+        assert_eq!(right, "Bool(true)");
+        assert!(wrong.contains("found no matching overload"), "{wrong}");
+        assert!(
+            deeper.contains("expression type recursion limit exceeded: 64"),
+            "{deeper}"
+        );
+    });
+}
+
+#[test]
+fn a_key_is_a_bool_a_number_that_is_whole_or_a_text() {
+    for (source, said) in [
+        (
+            "{true: 1, 1: 2}.size() == 2",
+            "expected type 'bool' but found 'int'",
+        ),
+        (
+            "{1: 1}[1] == 1 && {1u: 1}[1u] == 1 && {true: 1}[true] == 1",
+            "Bool(true)",
+        ),
+        ("{[1]: 2}.size() == 1", "unsupported key type: list(int)"),
+        ("{1.5: 2}.size() == 1", "unsupported key type: double"),
+        ("{null: 2}.size() == 1", "unsupported key type: null"),
+        ("{dyn([1]): 2}.size() == 1", "unsupported key type: list"),
+        ("{dyn(1.5): 2}.size() == 1", "unsupported key type: double"),
+    ] {
+        let told = told(source);
+        assert!(told.contains(said), "{source}: {told}");
+    }
+}
+
+#[test]
+fn patterns_are_counted_over_all_expressions_and_not_compiled_beyond_their_number() {
+    let mut env = env();
+    env.patterns = Allowance::new(3);
+    let compile = |source: &str| {
+        let compiled = Program::compile(source, &env);
+        compiled.map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert!(compile("'a'.matches('a') && 'a'.matches('b')").is_ok());
+    // What is refused has cost as much.
+    assert!(compile("'a'.matches('a') && nobody").is_err());
+    assert!(!env.patterns.is_over());
+    let error = compile("'a'.matches('(')").expect_err("too many");
+    assert!(error.contains("more than 3 regular expressions"), "{error}");
+    assert!(env.patterns.is_over());
+    assert!(compile("true").is_ok());
+}
+
+/// Expressions about `document`, and what they may cost: at least, and at most.
+const COSTS: &[(&str, u64, u64)] = &[
+    ("self.raws != self.others", 1, 100),
+    ("self.map != self.odd", 1, 100),
+    ("self.map == self.map", 1000, 10_000),
+    ("self.raws == self.raws", 20_000, 40_000),
+    ("self.raws.all(r, r != b'')", 10_000, 20_000),
+    ("self.raw == self.raw", 25_000, 40_000),
+    ("self.raw <= self.raw", 25_000, 40_000),
+    ("[self.raw, self.raw].isSorted()", 25_000, 40_000),
+    ("[self.raw, self.raw].max() == b'' || true", 25_000, 60_000),
+    ("[self.text, self.text].isSorted()", 10_000, 20_000),
+    ("[self.text, self.text].min() != ''", 10_000, 20_000),
+    ("!(self.text in self.map)", 10_000, 20_000),
+    ("!self.?map[?self.text].hasValue()", 10_000, 20_000),
+    ("!'a'.contains(self.text)", 10_000, 20_000),
+    ("'a'.indexOf(self.text) == -1", 10_000, 20_000),
+    ("!isQuantity(self.text)", 10_000, 20_000),
+    (
+        "duration(self.text) == duration('1s') || true",
+        10_000,
+        20_000,
+    ),
+    (
+        "timestamp(self.text) == timestamp(0) || true",
+        10_000,
+        20_000,
+    ),
+    ("self.text.matches('A')", 10_000, 20_000),
+    ("!'a'.matches(self.map.k1)", 20_000, 21_000),
+    ("self.text.findAll('A', 10).size() == 10", 100_000, 200_000),
+    (
+        "self.text.findAll('.*[^A-Z]|[A-Z]').size() > 0 || true",
+        1_000_000,
+        1_100_000,
+    ),
+];
+
+#[test]
+fn what_is_looked_at_is_paid_for_and_what_is_not_is_not() {
+    let text = json!({"type": "string"});
+    let raw = json!({"type": "string", "format": "byte"});
+    let list = json!({"type": "array", "items": raw});
+    let map = json!({"type": "object", "additionalProperties": text});
+    let schema = schema::parse(&json!({"type": "object", "properties": {
+        "text": text, "raw": raw, "raws": list, "others": list, "map": map, "odd": map}}));
+    let raws = vec!["QUFB".repeat(25); 1000];
+    let mut others = raws.clone();
+    others[0] = "QUFC".to_owned();
+    let keys: serde_json::Map<_, _> = (0..1000)
+        .map(|one| (format!("k{one}"), json!("x")))
+        .collect();
+    let mut odd = keys.clone();
+    odd["k0"] = json!("y");
+    let document = json!({"text": "A".repeat(100_000), "raw": "QUFB".repeat(25_000), "raws": raws,
+        "others": others, "map": keys, "odd": odd});
+    let env = Env {
+        variables: vec![("self", Type::of(&schema, false).expect("an object"))],
+        patterns: Allowance::new(PATTERNS_MAX),
+    };
+    for (source, least, most) in COSTS {
+        let (program, _) = Program::compile(source, &env).expect(source);
+        let mut meter = Meter::new(10_000_000);
+        let value = program.evaluate(&[("self", read(&document, &schema))], &mut meter);
+        let spent = 10_000_000 - meter.left();
+        assert!((*least..=*most).contains(&spent), "{source}: {spent}");
+        let exhausted = *least >= 1_000_000;
+        let expected = if exhausted {
+            "Err(Exhausted)"
+        } else {
+            "Ok(Bool(true))"
+        };
+        assert_eq!(format!("{value:?}"), expected, "{source}");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Source: `ValidateCustomResourceDefinitionOpenAPISchema`.
 
 use super::schema::{Place, each_child, is_true};
+use crate::cel::Allowance;
 use crate::custom::text;
 use crate::rejection::FieldCause;
 use crate::schema::rules::Checked;
@@ -16,21 +17,23 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
         resource: true,
         uncorrelatable: None,
     };
+    let patterns = Allowance::new(PATTERNS_MAX);
     let mut found = Found {
         causes,
-        patterns: 0,
+        patterns: &patterns,
     };
     walk(root, &schema::parse(root), &place, at, &mut found);
-    let count = found.patterns;
-    if count > PATTERNS_MAX {
+    if patterns.is_over() {
+        let count = PATTERNS_MAX + 1;
         causes.push(FieldCause::too_many(at.to_string(), count, PATTERNS_MAX));
     }
 }
 
-/// What is wrong, and how many regular expressions there are.
+/// What is wrong, and what is left of the regular expressions: nothing is said of rules behind the
+/// one that has too many.
 struct Found<'a> {
     causes: &'a mut Vec<FieldCause>,
-    patterns: usize,
+    patterns: &'a Allowance,
 }
 
 /// What the place of a schema means for its rules.
@@ -43,6 +46,9 @@ struct Inside {
 
 fn walk(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found: &mut Found<'_>) {
     own(document, schema, inside, at, found);
+    if found.patterns.is_over() {
+        return;
+    }
     let list = text(document, "/x-kubernetes-list-type");
     let correlates = match text(document, "/type") {
         "array" => list == "map",
@@ -68,20 +74,17 @@ fn walk(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found
 
 fn own(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found: &mut Found<'_>) {
     let rules = document.get(RULES).and_then(Value::as_array);
-    let checked = schema.rules_checked(inside.resource);
+    let checked = schema.rules_checked(inside.resource, found.patterns);
+    if found.patterns.is_over() {
+        return;
+    }
     let at = at.member(RULES);
     for (index, (rule, checked)) in rules.into_iter().flatten().zip(checked).enumerate() {
         let at = at.item(index);
         let field = |member: &str| at.member(member).to_string();
         let causes = &mut *found.causes;
-        found.patterns += checked.as_ref().map_or(0, |one| one.patterns);
         match (checked, &inside.uncorrelatable) {
-            (
-                Ok(Checked {
-                    transition: true, ..
-                }),
-                Some(within),
-            ) => {
+            (Ok(Checked { transition: true }), Some(within)) => {
                 let why = format!(
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within \
                      {within}"

@@ -1,9 +1,9 @@
 //! `schema.openAPIV3Schema`: structural, with defaults that fit, and nothing that is unsupported.
 
-use super::{complete, defaults, expressions, openapi, structural};
+use super::{complete, defaults, expressions, openapi, patterns, structural};
 use crate::custom::text;
 use crate::rejection::FieldCause;
-use crate::schema::{Format, PATTERNS_MAX, Path};
+use crate::schema::{Format, Path};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -60,6 +60,7 @@ fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>)
         let mut found = Vec::new();
         structural::check(root, at, &mut found);
         complete::check(root, at, &mut found);
+        patterns::check(root, at, &mut found);
         found.sort_by_cached_key(|cause| format!("{}: {}", cause.field, cause.message));
         if found.is_empty() {
             defaults::check(root, at, &mut found);
@@ -67,17 +68,6 @@ fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>)
         causes.extend(found);
     }
     openapi::check(root, at, causes);
-    let mut patterns = BTreeSet::new();
-    visit(root, &mut |schema| {
-        patterns.insert(text(schema, "/pattern"));
-    });
-    if patterns.len() > PATTERNS_MAX {
-        causes.push(FieldCause::too_many(
-            at.to_string(),
-            patterns.len(),
-            PATTERNS_MAX,
-        ));
-    }
 }
 
 fn beside_status(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {

@@ -4,7 +4,7 @@
 use super::schema::{Place, each_child, is_true, is_zero, visit};
 use crate::custom::text;
 use crate::rejection::FieldCause;
-use crate::schema::{Path, compile_pattern};
+use crate::schema::Path;
 use serde_json::{Value, json};
 
 const UNSUPPORTED: [&str; 7] = [
@@ -176,12 +176,6 @@ fn nested_values(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
         }
         Place::Only(_) | Place::Entry(..) => {}
     });
-    let pattern = text(schema, "/pattern");
-    if let Err(why) = compile_pattern(pattern) {
-        let why = format!("must be a valid regular expression, but isn't: {why}");
-        let field = at.member("pattern").to_string();
-        causes.push(FieldCause::invalid(field, &json!(pattern), &why));
-    }
 }
 
 const FORBIDDEN: [(&str, &str); 13] = [
@@ -225,11 +219,5 @@ fn without_structure(
         let why = "must not be specified in a nested context";
         let field = at.member("properties").entry("metadata").to_string();
         causes.push(FieldCause::forbidden(field, why));
-    }
-    let pattern = text(schema, "/pattern");
-    if let Err(why) = compile_pattern(pattern) {
-        let why = format!("must be a valid regular expression, but isn't: {why}");
-        let field = at.member("pattern").to_string();
-        causes.push(FieldCause::invalid(field, &json!(pattern), &why));
     }
 }

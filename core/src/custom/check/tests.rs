@@ -313,6 +313,30 @@ fn the_rules_of_a_schema_share_a_bound_of_regular_expressions() {
 }
 
 #[test]
+fn nothing_is_compiled_behind_what_are_too_many() {
+    let wrong = |count: usize| {
+        let patterns = (0..count).map(|one| {
+            (
+                format!("a{one}"),
+                json!({"type": "string", "pattern": format!("({one}")}),
+            )
+        });
+        let rule = json!({"rule": "self.matches('(')", "message": "m"});
+        let rules = json!({"type": "string", "x-kubernetes-validations": vec![rule; count]});
+        let patterns = json!(patterns.collect::<serde_json::Map<_, _>>());
+        [patterns, json!({"a": rules})]
+    };
+    for properties in wrong(257) {
+        let mut document = good();
+        let at = "/spec/versions/0/schema/openAPIV3Schema/properties";
+        put(&mut document, at, &properties.to_string());
+        let found = told(&check(&document, None));
+        assert!(found.contains("must have at most 256 items"), "{found}");
+        assert!(!found.contains("error parsing regexp"), "{found}");
+    }
+}
+
+#[test]
 fn formats_that_nothing_checks_are_warned_of() {
     let mut document = good();
     let properties = r#"{"a": {"type": "string", "format": "phone"}, "b": {"type": "integer", "format": "int32"}, "c": {"type": "string", "format": "uri"}}"#;

@@ -1,9 +1,10 @@
 //! Rules, held against an object and what it was before.
 
 use super::{Compiled, OLD_SELF, Rule, SELF, Wrong};
-use crate::cel::{self, Fault, Meter};
+use crate::cel::{self, Allowance, Fault, Meter};
 use crate::rejection::FieldCause;
-use crate::schema::{Path, Schema, lists};
+use crate::schema::lists::Counterparts;
+use crate::schema::{PATTERNS_MAX, Path, Schema};
 use serde_json::Value;
 
 /// What all rules of one object may cost together. Source: upstream's `RuntimeCELCostBudget`.
@@ -24,6 +25,7 @@ pub(crate) fn causes(
         return Vec::new();
     }
     let mut run = Run {
+        patterns: Allowance::new(PATTERNS_MAX),
         causes: Vec::new(),
         meter: Meter::new(OBJECT_MAX),
         stopped: false,
@@ -38,6 +40,8 @@ pub(crate) fn causes(
 }
 
 struct Run {
+    /// For rules that nobody compiled yet.
+    patterns: Allowance,
     causes: Vec<FieldCause>,
     meter: Meter,
     stopped: bool,
@@ -92,12 +96,14 @@ impl Run {
                 }
             }
             Value::Array(items) => {
-                let Some(child) = &schema.items else { return };
+                let child = schema.items.as_ref();
+                let Some(child) = child.filter(|child| child.rules.any) else {
+                    return;
+                };
+                let counterparts = Counterparts::new(&schema.identity, place.old);
                 for (index, item) in items.iter().enumerate() {
-                    let old = place.old;
-                    let old = old.and_then(|old| lists::counterpart(&schema.identity, item, old));
                     let inside = Place {
-                        old,
+                        old: counterparts.of(item),
                         unchanged,
                         resource: child.embedded,
                     };
@@ -110,7 +116,10 @@ impl Run {
 
     /// The rules of the schema itself.
     fn own(&mut self, schema: &Schema, value: &Value, place: Place<'_>, at: &Path<'_>) {
-        for (rule, compiled) in schema.rules.compiled(schema, place.resource) {
+        for (rule, compiled) in schema
+            .rules
+            .compiled(schema, place.resource, &self.patterns)
+        {
             if self.stopped {
                 return;
             }
@@ -146,14 +155,16 @@ impl Run {
             self.stopped = true;
             return self.invalid(schema, at, SPENT);
         }
-        let variables = subject.variables();
-        let answer = subject
-            .compiled
-            .program
-            .evaluate(&variables, &mut self.meter);
+        let program = &subject.compiled.program;
+        self.meter.begin();
+        let read = subject.variables(&mut self.meter);
+        let answer = read.and_then(|variables| {
+            let answer = program.evaluate(&variables, &mut self.meter)?;
+            Ok((answer, variables))
+        });
         match answer {
-            Ok(cel::Value::Bool(true)) => {}
-            Ok(_) => self.refuse(subject, &variables, at),
+            Ok((cel::Value::Bool(true), _)) => {}
+            Ok((_, variables)) => self.refuse(subject, &variables, at),
             Err(Fault::Exhausted) if self.meter.is_empty() => {
                 self.stopped = true;
                 self.invalid(schema, at, SPENT);
@@ -204,15 +215,15 @@ impl Run {
 }
 
 impl<'a> Subject<'a> {
-    fn variables(&self) -> [(&'static str, cel::Value<'a>); 2] {
-        let of = |value: &'a Value| cel::Value::of(value, Some(self.schema));
-        let old = self.place.old.map(of);
+    fn variables(&self, meter: &mut Meter) -> Result<[(&'static str, cel::Value<'a>); 2], Fault> {
+        let mut read = |value: &'a Value| cel::Value::read(meter, value, Some(self.schema));
+        let old = self.place.old.map(&mut read).transpose()?;
         let old = if self.rule.optional_old {
             cel::Value::optional(old)
         } else {
             old.unwrap_or(cel::Value::Null)
         };
-        [(SELF, of(self.value)), (OLD_SELF, old)]
+        Ok([(SELF, read(self.value)?), (OLD_SELF, old)])
     }
 }
 

@@ -201,3 +201,24 @@ fn the_rules_of_one_object_share_a_budget() {
          self.all(a, self.all(b, a == b || a != b))"
     );
 }
+
+#[test]
+fn the_items_of_long_lists_are_told_apart_by_their_keys() {
+    let schema = root(json!({"type": "object", "properties": {
+        "items": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "l"],
+            "items": {"type": "object", "properties": {"k": {"type": "string"}, "l": {"type": "integer"}, "v": {"type": "integer"}},
+                "x-kubernetes-validations": [{"rule": "self.v >= oldSelf.v", "message": "goes down"}]}}}}));
+    let item = |one: i32, v: i32| json!({"k": format!("k{one}"), "l": one % 7, "v": v});
+    let old: Vec<Value> = (0..20_000).map(|one| item(one, one)).collect();
+    let mut new: Vec<Value> = (0..20_000).rev().map(|one| item(one, one)).collect();
+    new[3] = json!({"k": "k19996", "l": 19_996 % 7, "v": 0});
+    // Others keys: nothing to compare with.
+    new[4] = json!({"k": "k19995", "v": 0});
+    new[5] = json!({"k": "k19994", "l": -1, "v": 0});
+    let old = json!({"spec": {"items": old}});
+    let found = told(&schema, &json!({"spec": {"items": new}}), Some(&old));
+    assert_eq!(
+        found.trim_end(),
+        "Invalid spec.items[3]: Invalid value: \"object\": goes down"
+    );
+}

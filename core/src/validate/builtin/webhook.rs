@@ -3,9 +3,10 @@
 //! are taken as they are said: a webhook that has some is refused dry runs, and only those.
 
 use super::{Field, Subject, workload};
+use crate::cel::Env;
 use crate::rejection::FieldCause;
 use crate::validate::names;
-use crate::webhook::condition::compile;
+use crate::webhook::condition::{self, compile};
 use std::collections::BTreeSet;
 
 const FORM: &str = "; desired format: https://host[/path]";
@@ -15,6 +16,7 @@ const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 const CONDITIONS_MAX: usize = 64;
 
 pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    let env = condition::env();
     for webhook in subject.new.child("webhooks").items() {
         name(&webhook.child("name"), causes);
         for entry in webhook.child("rules").items() {
@@ -35,7 +37,7 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
             causes,
         );
         client(&webhook.child("clientConfig"), causes);
-        conditions(&webhook.child("matchConditions"), causes);
+        conditions(&webhook.child("matchConditions"), &env, causes);
         reviews(&webhook.child("admissionReviewVersions"), causes);
     }
 }
@@ -176,7 +178,7 @@ fn service(service: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn conditions(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn conditions(list: &Field<'_>, env: &Env<'_>, causes: &mut Vec<FieldCause>) {
     let count = list.items().count();
     if count > CONDITIONS_MAX {
         let cause = FieldCause::too_many(list.path.as_str(), count, CONDITIONS_MAX);
@@ -184,7 +186,7 @@ fn conditions(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
     let mut names = BTreeSet::new();
     for item in list.items() {
-        condition(&item, causes);
+        condition(&item, env, causes);
         let name = item.child("name");
         if !name.is_empty() && !names.insert(name.text()) {
             causes.push(FieldCause::duplicate(name.path.as_str(), name.value));
@@ -192,11 +194,11 @@ fn conditions(list: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn condition(condition: &Field<'_>, causes: &mut Vec<FieldCause>) {
+fn condition(condition: &Field<'_>, env: &Env<'_>, causes: &mut Vec<FieldCause>) {
     let (name, expression) = (condition.child("name"), condition.child("expression"));
     if expression.text().trim().is_empty() {
         causes.push(expression.required(""));
-    } else if let Err(why) = compile(expression.text()) {
+    } else if let Err(why) = compile(expression.text(), env) {
         causes.push(expression.invalid(&why));
     }
     if name.is_empty() {
@@ -277,5 +279,32 @@ mod tests {
             let found = found.collect::<Vec<_>>().join("; ").replace("\n | ", "~");
             assert_eq!(found, said.trim(), "{line}");
         }
+    }
+
+    #[test]
+    fn the_conditions_of_a_configuration_share_their_regular_expressions() {
+        let many = vec!["'a'.matches('a')"; 16].join(" && ");
+        let condition = |name: usize, expression: &str| json!({"name": format!("c{name}"), "expression": expression});
+        let conditions: Vec<Value> = (0..2).map(|one| condition(one, &many)).collect();
+        let webhook = |conditions: Vec<Value>| {
+            json!({"name": "a.b.c", "admissionReviewVersions": ["v1"], "matchConditions": conditions,
+                "clientConfig": {"url": "https://x/"}})
+        };
+        let mut last = conditions.clone();
+        last.push(condition(2, "'a'.matches('(')"));
+        let document = json!({"webhooks": [webhook(conditions), webhook(last)]});
+        let subject = Subject {
+            resource: "mutatingwebhookconfigurations",
+            new: Field::root(&document),
+            old: None,
+        };
+        let mut causes = Vec::new();
+        check(&subject, &mut causes);
+        let [cause] = causes.as_slice() else {
+            panic!("{causes:?}");
+        };
+        assert_eq!(cause.field, "webhooks[1].matchConditions[2].expression");
+        let why = "all expressions together have more than 64 regular expressions";
+        assert!(cause.message.contains(why), "{cause:?}");
     }
 }
