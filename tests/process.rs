@@ -1,9 +1,17 @@
 //! The process: one server per directory, clean stops, and nothing acknowledged is lost by a kill.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
 
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Stdio;
 
-fn state_hash(directory: &std::path::Path) -> String {
+fn state_hash(directory: &Path) -> String {
     stdout(&hindsight(directory, &["replay", "-o", "json"]))
 }
 
@@ -14,6 +22,81 @@ fn a_second_server_on_the_same_directory_is_refused_and_told_who_holds_it() {
     assert_eq!(second.status.code(), Some(1));
     let message = text(&second.stderr);
     assert!(message.contains(&server.pid().to_string()), "{message}");
+}
+
+/// The directory, made as the name says.
+type Prepare = fn(&Path);
+
+/// A data directory that no stop leaves, and what is to be done about it.
+const DIRECTORIES: &[(&str, Prepare, &str)] = &[
+    (
+        "a file",
+        |at| fs::write(at, "x").expect("written"),
+        "name another --data-dir",
+    ),
+    (
+        "files of somebody else",
+        |at| {
+            fs::create_dir_all(at.join("events")).expect("made");
+            fs::write(at.join("events/thesis.odt"), "chapter 1").expect("written");
+        },
+        "name another --data-dir",
+    ),
+    (
+        "a restore that did not end",
+        |at| fs::create_dir_all(at.join("restoring")).expect("made"),
+        "run `hindsight restore` again",
+    ),
+    (
+        "no database any more",
+        |at| {
+            used(at);
+            fs::remove_dir_all(at.join("events")).expect("removed");
+        },
+        "restore a backup of the whole data directory",
+    ),
+    (
+        "the beginning of a database",
+        |at| {
+            used(at);
+            let bytes = fs::read(at.join("events/db")).expect("read");
+            fs::write(at.join("events/db"), &bytes[..300]).expect("written");
+        },
+        "restore a backup",
+    ),
+    (
+        "a database twice in one file",
+        |at| {
+            used(at);
+            let mut bytes = fs::read(at.join("events/db")).expect("read");
+            let whole = bytes.clone();
+            bytes.resize(bytes.len().next_multiple_of(8 << 20), 0);
+            bytes.extend(whole);
+            fs::write(at.join("events/db"), bytes).expect("written");
+        },
+        "restore a backup of the whole data directory",
+    ),
+];
+
+fn used(directory: &Path) {
+    let server = Server::start_on(directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+}
+
+#[test]
+fn a_directory_that_is_no_whole_log_is_refused_and_told_what_to_do() {
+    for (name, prepare, message) in DIRECTORIES {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        prepare(&directory);
+        let mut command = serve(&directory);
+        command.stderr(Stdio::piped());
+        let refused = Server::start_with(command, &directory).expect_err(name);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{name}: {said}");
+        assert!(said.contains(message), "{name}: {said}");
+    }
 }
 
 #[test]
@@ -99,13 +182,7 @@ fn a_log_that_a_server_left_is_sound() {
 #[test]
 fn secrets_on_disk_are_for_their_owner_only() {
     let server = Server::start();
-    let mode = |path: &std::path::Path| {
-        std::fs::metadata(path)
-            .expect("it exists")
-            .permissions()
-            .mode()
-            & 0o777
-    };
+    let mode = |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
     assert_eq!(mode(server.directory()), 0o700);
     assert_eq!(mode(&server.kubeconfig()), 0o600);
 }

@@ -32,6 +32,60 @@ fn history(directory: &Path) {
     assert_eq!(server.signal("TERM"), Some(0));
 }
 
+/// What nobody can mean, and a part of what is said.
+const ABSURD: &[(&str, &str)] = &[
+    (
+        "--keep-history=0s",
+        "leave the option out to keep everything",
+    ),
+    ("--keep-history=-1d", "such as 90d"),
+    ("--keep-history=", "such as 90d"),
+    ("--keep-history=5parsecs", "such as 90d"),
+    ("--keep-history=99999999999999999999d", "such as 90d"),
+    (
+        "--keep-history-bytes=0",
+        "leave the option out to keep everything",
+    ),
+    ("--keep-history-bytes=-1", "such as 10GiB"),
+    ("--keep-history-bytes=1XB", "such as 10GiB"),
+    ("--keep-kind=pod", "such as pods"),
+    ("--keep-kind=deployments", "such as deployments.apps"),
+    ("--keep-kind=nonsense", "name it PLURAL or PLURAL.GROUP"),
+    ("--keep-kind=.example.com", "name it PLURAL or PLURAL.GROUP"),
+    ("--snapshot-every=-1", "--snapshot-every"),
+];
+
+/// Much, and of what may be defined some day.
+const AMPLE: &[&str] = &[
+    "--keep-history=500000000000y",
+    "--keep-history-bytes=18446744073709551615",
+    "--keep-kind=widgets.example.com,events.events.k8s.io",
+    "--snapshot-every=18446744073709551615",
+];
+
+#[test]
+fn a_retention_that_nobody_can_mean_is_refused_before_anything_is_dropped() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    for (option, message) in ABSURD {
+        let mut command = serve(&directory);
+        command.arg(option).stderr(std::process::Stdio::piped());
+        let refused = Server::start_with(command, &directory).expect_err(option);
+        let said = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(2), "{option}: {said}");
+        assert!(said.contains(message), "{option}: {said}");
+        assert!(!directory.exists(), "{option}");
+    }
+    let mut command = serve(&directory);
+    command.args(AMPLE);
+    let server = Server::start_with(command, &directory).expect("it starts");
+    server.kubectl(&["create", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    let verified = stdout(&hindsight(&directory, &["verify", "-o", "json"]));
+    let verified: serde_json::Value = serde_json::from_str(&verified).expect("JSON");
+    assert_eq!(verified["floor"], 0, "{verified}");
+}
+
 #[test]
 fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let temporary = tempfile::tempdir().expect("a directory");

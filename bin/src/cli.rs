@@ -3,6 +3,7 @@
 mod ask;
 mod backup;
 mod get;
+mod keep;
 mod log;
 mod replay;
 mod restore;

@@ -88,7 +88,7 @@ pub enum Error {
         known: u8,
     },
     /// The directory holds something that is not a log.
-    #[error("{} holds files that are not an event log; name another --data-dir", .0.display())]
+    #[error("{} is or holds something that is not an event log; name another --data-dir", .0.display())]
     Foreign(PathBuf),
     /// The operating system refused.
     #[error("{what}: {source}")]

@@ -14,6 +14,9 @@ pub struct DirectoryLock {
 impl DirectoryLock {
     /// Takes the directory, which is made if it is not there, for its owner alone.
     pub fn acquire(directory: &Path) -> Result<Self, Error> {
+        if directory.exists() && !directory.is_dir() {
+            return Err(Error::Foreign(directory.to_owned()));
+        }
         make_private(directory)?;
         let mut file = OpenOptions::new()
             .read(true)

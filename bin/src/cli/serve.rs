@@ -1,6 +1,6 @@
 //! `hindsight serve`.
 
-use super::{Directory, show};
+use super::{Directory, keep, show};
 use crate::config::SNAPSHOT_EVERY;
 use crate::server::{self, Options};
 use anyhow::Result;
@@ -38,19 +38,20 @@ pub(super) struct Serve {
     #[arg(long, env = "HINDSIGHT_SNAPSHOT_EVERY", default_value_t = SNAPSHOT_EVERY, value_name = "COMMITS")]
     snapshot_every: u64,
     /// Drop history that is older, such as 90d; deletions are always kept
-    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY", value_name = "AGE", value_parser = humantime::parse_duration)]
+    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY", value_name = "AGE", value_parser = keep::age)]
     keep_history: Option<Duration>,
     /// Drop the oldest history while the log has more bytes, such as 10GiB; deletions are always kept
-    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE")]
+    #[arg(long, env = "HINDSIGHT_KEEP_HISTORY_BYTES", value_name = "SIZE", value_parser = keep::size)]
     keep_history_bytes: Option<ByteSize>,
     /// Keep all history of a resource, PLURAL or PLURAL.GROUP; may be repeated
     #[arg(
         long,
         env = "HINDSIGHT_KEEP_KIND",
         value_name = "RESOURCE",
-        value_delimiter = ','
+        value_delimiter = ',',
+        value_parser = keep::resource
     )]
-    keep_kind: Vec<String>,
+    keep_kind: Vec<GroupResource>,
     /// How the process's own log is written
     #[arg(long, env = "HINDSIGHT_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
@@ -101,15 +102,11 @@ impl Serve {
         if self.keep_history.is_none() && self.keep_history_bytes.is_none() {
             return None;
         }
-        let kinds = self.keep_kind.iter().map(|text| {
-            let (plural, group) = text.split_once('.').unwrap_or((text, ""));
-            GroupResource::new(group, plural)
-        });
         let age = self.keep_history.map(|age| age.as_micros());
         Some(Retention {
             age_micros: age.map(|age| i64::try_from(age).unwrap_or(i64::MAX)),
             bytes: self.keep_history_bytes.map(|size| size.0),
-            kinds: kinds.collect(),
+            kinds: self.keep_kind.clone(),
             clock: crate::effects::now,
         })
     }

@@ -161,7 +161,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "a file of somebody else",
         |at| put(at, "events/thesis.odt", b"chapter 1"),
-        "holds files that are not an event log; name another",
+        "is or holds something that is not an event log; name another --data-dir",
     ),
     (
         "a damaged configuration",

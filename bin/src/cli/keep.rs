@@ -1,0 +1,57 @@
+//! What is to be kept, as it is said: checked before the server starts, for what was dropped does not
+//! come back.
+
+use bytesize::ByteSize;
+use hindsight_core::GroupResource;
+use hindsight_core::builtin;
+use hindsight_core::kind::Kind;
+use std::time::Duration;
+
+const NOTHING: &str = "it would drop all history; leave the option out to keep everything";
+
+pub(super) fn age(text: &str) -> Result<Duration, String> {
+    let age = humantime::parse_duration(text);
+    let age = age.map_err(|error| format!("{error}; name an age such as 90d or 12h"))?;
+    if age.is_zero() {
+        return Err(NOTHING.into());
+    }
+    Ok(age)
+}
+
+pub(super) fn size(text: &str) -> Result<ByteSize, String> {
+    let size = text.parse();
+    let size: ByteSize =
+        size.map_err(|error: String| format!("{error}; name a size such as 10GiB"))?;
+    if size.0 == 0 {
+        return Err(NOTHING.into());
+    }
+    Ok(size)
+}
+
+/// A built-in resource, or one that somebody may define: such a group has a dot in it.
+pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
+    let (plural, group) = text.split_once('.').unwrap_or((text, ""));
+    let named = GroupResource::new(group, plural);
+    let kinds = builtin::kinds();
+    if let Some(kind) = kinds.iter().find(|kind| kind.resource == named) {
+        return Ok(kind.stored_under());
+    }
+    if group.contains('.') && !plural.is_empty() {
+        return Ok(named);
+    }
+    let meant = kinds.iter().find(|kind| is_called(kind, plural));
+    let meant = meant.map_or_else(
+        || "configmaps or deployments.apps".to_owned(),
+        |kind| kind.resource.to_string(),
+    );
+    Err(format!(
+        "there is no such resource; name it PLURAL or PLURAL.GROUP, such as {meant}"
+    ))
+}
+
+fn is_called(kind: &Kind, name: &str) -> bool {
+    let name = name.to_lowercase();
+    *kind.resource.resource == *name
+        || *kind.singular == *name
+        || kind.short_names.iter().any(|short| **short == *name)
+}
