@@ -10,7 +10,7 @@ use hindsight_tests::dice::{Dice, number};
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::recorder::{Answers, Recorder, check, stored};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
-use hindsight_tests::strace::with_fault;
+use hindsight_tests::strace::{Strace, with_fault};
 use hindsight_tests::wire::Caller;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -128,26 +128,8 @@ fn cut_while_starting(disk: &Disk, directory: &Path, dice: &mut Dice) {
     disk.mount_again();
 }
 
-/// What was answered before; reads go on after.
-fn write_until_poisoned(server: Server) -> Answers {
-    let recorder = Recorder::start(&server, "n");
-    let mut attempts = (0..1000).map(|index| {
-        std::thread::sleep(Duration::from_millis(5));
-        server.try_kubectl(&["create", "configmap", &format!("c{index}")], "")
-    });
-    let refusal = attempts.find(|output| !output.status.success());
-    let message = text(&refusal.expect("a refusal at last").stderr);
-    assert!(message.contains("takes no more writes"), "{message}");
-    let again = server.kubectl_fails(&["create", "configmap", "later"], "");
-    assert!(again.contains("takes no more writes"), "{again}");
-    server.kubectl(&["get", "configmaps"]);
-    let (answered, _) = recorder.stop();
-    server.signal("KILL");
-    answered
-}
-
 #[test]
-fn after_a_failed_sync_nothing_is_answered_until_a_restart_and_then_all_is_there() {
+fn a_sync_that_fails_while_the_server_starts_ends_it() {
     for at in 1..=number("HINDSIGHT_FAILED_SYNCS", 6) {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
@@ -156,20 +138,38 @@ fn after_a_failed_sync_nothing_is_answered_until_a_restart_and_then_all_is_there
             return;
         };
         command.stderr(Stdio::piped());
-        let answered = match Server::start_with(command, &directory) {
-            Ok(server) => write_until_poisoned(server),
-            Err(ended) => {
-                assert_eq!(ended.status.code(), Some(1), "call {at}");
-                let message = text(&ended.stderr);
-                assert!(message.contains("Input/output error"), "{message}");
-                Answers::new()
-            }
-        };
-        let stored = stored(&Server::start_on(&directory));
-        for (name, revision) in &answered {
-            assert_eq!(stored.get(name), Some(revision), "call {at}: {name}");
+        if let Err(ended) = Server::start_with(command, &directory) {
+            assert_eq!(ended.status.code(), Some(1), "call {at}");
+            let message = text(&ended.stderr);
+            assert!(message.contains("Input/output error"), "{message}");
         }
-        assert!(!stored.contains_key("later"), "a refused write came back");
+        let server = Server::start_on(&directory);
+        server.kubectl(&["create", "configmap", "a"]);
+    }
+}
+
+/// Once it has failed, whatever comes is refused until the process has ended.
+#[test]
+fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all_that_was() {
+    for at in 1..=number("HINDSIGHT_FAILED_SYNCS", 6) {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let mut command = serve(&directory);
+        command.stderr(Stdio::piped());
+        let server = Server::start_with(command, &directory).expect("it starts");
+        let fault = format!("error=EIO:when={at}+");
+        let Some(tracer) = Strace::attach(server.pid(), "fdatasync", &fault) else {
+            return;
+        };
+        let recorder = Recorder::start(&server, "n");
+        let (code, said) = server.ended();
+        drop(tracer);
+        assert_eq!(code, Some(1), "call {at}: {said}");
+        assert!(said.contains("the event log failed"), "{said}");
+        let (answered, sent) = recorder.stop();
+        let server = Server::start_on(&directory);
+        check(&server, &answered, &sent);
+        server.kubectl(&["create", "configmap", "a"]);
     }
 }
 

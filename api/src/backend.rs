@@ -38,6 +38,9 @@ pub trait Backend: Send + Sync + 'static {
         commands: Vec<Command>,
     ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>>;
 
+    /// Why no write would be answered now, if none would be.
+    fn unready(&self) -> Option<String>;
+
     /// The wall clock.
     fn now(&self) -> Time;
 

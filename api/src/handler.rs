@@ -89,7 +89,7 @@ impl Api {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let uri = parts.uri.clone();
-        if let Some(response) = health::respond(uri.path()) {
+        if let Some(response) = health::respond(uri.path(), &*self.backend) {
             return Ok(response);
         }
         let actor = actor.ok_or_else(Failure::unauthorized)?;

@@ -1,13 +1,18 @@
 //! What is answered without asking who is there.
 
+use crate::Backend;
 use crate::body::{ApiBody, Syntax};
 use crate::respond;
 use http::Response;
 use serde_json::json;
 
-pub(crate) fn respond(path: &str) -> Option<Response<ApiBody>> {
+pub(crate) fn respond(path: &str, backend: &dyn Backend) -> Option<Response<ApiBody>> {
     match path.trim_end_matches('/') {
-        "/livez" | "/readyz" | "/healthz" => Some(respond::text(200, "ok")),
+        "/livez" => Some(respond::text(200, "ok")),
+        "/readyz" | "/healthz" => Some(match backend.unready() {
+            None => respond::text(200, "ok"),
+            Some(reason) => respond::text(500, &format!("[-]{reason}\nreadyz check failed\n")),
+        }),
         "/version" => Some(respond::json(200, &version(), Syntax::Json)),
         _ => None,
     }

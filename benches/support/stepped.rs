@@ -127,6 +127,10 @@ impl Backend for Stepped {
         Arc::clone(&lock(&self.published).state)
     }
 
+    fn unready(&self) -> Option<String> {
+        None
+    }
+
     fn restored(&self) -> Revision {
         Revision::ZERO
     }

@@ -12,6 +12,10 @@ impl Backend for ControlPlane {
         Self::state(self)
     }
 
+    fn unready(&self) -> Option<String> {
+        Self::unready(self)
+    }
+
     fn restored(&self) -> Revision {
         Self::restored(self)
     }

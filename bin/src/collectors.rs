@@ -6,6 +6,7 @@ use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use hindsight_core::{Actor, Command, Decision, Rejection, Request, State};
 use hindsight_gc::{Collector, Step, Worker};
 use hindsight_log::{Error, Submitted, Writer};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -33,7 +34,7 @@ impl Collectors {
         };
         let thread = std::thread::Builder::new()
             .name("collectors".into())
-            .spawn(move || driver.run(&stopped))
+            .spawn(move || driver.run_guarded(&stopped))
             .map_err(|source| Error::Io {
                 what: "starting the collectors".into(),
                 source,
@@ -48,10 +49,8 @@ impl Collectors {
 impl Drop for Collectors {
     fn drop(&mut self) {
         self.stop = None;
-        if let Some(thread) = self.thread.take()
-            && thread.join().is_err()
-        {
-            tracing::error!("the collectors ended in a panic");
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
         }
     }
 }
@@ -64,6 +63,15 @@ struct Driver {
 }
 
 impl Driver {
+    /// A panic is a defect; whoever reads the log should hear of it when it happens.
+    fn run_guarded(self, stopped: &Receiver<()>) {
+        if catch_unwind(AssertUnwindSafe(|| self.run(stopped))).is_err() {
+            tracing::error!(
+                "the collectors ended in a panic; nothing is collected until a restart"
+            );
+        }
+    }
+
     fn run(mut self, stopped: &Receiver<()>) {
         while !is_stopped(stopped) {
             self.observe();

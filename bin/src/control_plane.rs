@@ -2,6 +2,7 @@
 
 use crate::collectors::Collectors;
 use crate::history::{HistoryIndex, LogHistory};
+use crate::pending::Pending;
 use crate::published::{self, Published};
 #[cfg(feature = "http")]
 use crate::recent::Recent;
@@ -10,16 +11,19 @@ use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
 use hindsight_log::{
-    Base, DirectoryLock, Error, Log, MemoryStorage, Reader, SledStorage, Snapshots, Storage,
-    Submitted, WriteError, Writer,
+    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, Reply, SledStorage, Snapshots,
+    Storage, Submitted, WriteError, Writer,
 };
 use hindsight_projector::{Expired, Window};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tokio::sync::{oneshot, watch};
 
 const WINDOW_CHANGES_MAX: usize = 100_000;
 const WINDOW_BYTES_MAX: usize = 16 << 20;
+/// How long a disk may stand still before the server calls itself unready.
+const STUCK: Duration = Duration::from_secs(10);
 
 /// An open control plane. Cheap to clone; the last clone closes it.
 #[derive(Debug, Clone)]
@@ -43,6 +47,7 @@ struct Shared {
     #[cfg(feature = "http")]
     admission: Arc<hindsight_api::Admission>,
     lock: Mutex<Option<DirectoryLock>>,
+    pending: Pending,
 }
 
 impl ControlPlane {
@@ -97,6 +102,7 @@ impl ControlPlane {
             #[cfg(feature = "http")]
             admission: admission(&config),
             lock: Mutex::new(lock),
+            pending: Pending::new(),
         };
         let plane = Self {
             shared: Arc::new(shared),
@@ -162,7 +168,7 @@ impl ControlPlane {
         let (sender, receiver) = oneshot::channel();
         // A client that is gone does not hear the answer; the write stands.
         let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
-        self.shared.writer.submit(commands, reply);
+        self.hand_in(commands, reply);
         receiver.await.unwrap_or(Err(WriteError::Closed))
     }
 
@@ -172,8 +178,36 @@ impl ControlPlane {
         commands: Vec<Command>,
     ) -> Result<Vec<Result<Decision, Rejection>>, WriteError> {
         let (answer, waiter) = reply::channel();
-        self.shared.writer.submit(commands, answer);
+        self.hand_in(commands, answer);
         waiter.wait()
+    }
+
+    fn hand_in(&self, commands: Vec<Command>, reply: Reply) {
+        let waiting = self.shared.pending.begin();
+        let answered = move |outcome: Submitted| {
+            drop(waiting);
+            reply(outcome);
+        };
+        self.shared.writer.submit(commands, Box::new(answered));
+    }
+
+    /// Whether the log has failed: no write is accepted from then on, and it must be opened again.
+    pub fn poison(&self) -> &Poison {
+        self.shared.writer.poison()
+    }
+
+    /// Why no write would be answered now: the log has failed, or the disk stands still.
+    pub fn unready(&self) -> Option<String> {
+        if let Some(reason) = self.poison().reason() {
+            return Some(format!("the event log failed: {reason}"));
+        }
+        let stuck = self.shared.pending.stuck(Instant::now());
+        (stuck >= STUCK).then(|| {
+            format!(
+                "writes wait, and none was answered for {} s",
+                stuck.as_secs()
+            )
+        })
     }
 
     /// What a command would come to; nothing is written.

@@ -11,6 +11,7 @@ mod effects;
 mod history;
 #[cfg(feature = "http")]
 mod inspect;
+mod pending;
 mod published;
 #[cfg(feature = "http")]
 mod recent;

@@ -10,10 +10,10 @@ mod pki;
 pub(crate) use admin::point;
 
 use crate::{Config, ControlPlane};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::Acceptor;
-use hindsight_log::Retention;
+use hindsight_log::{Poison, Retention};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,15 +67,44 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         plane: plane.clone(),
         tokens: Arc::new(tokens),
     };
-    let shutdown = shutdown()?;
+    let (signalled, failed) = (signals()?, failure(plane.poison().clone())?);
+    let poison = plane.poison().clone();
+    let end = async {
+        tokio::select! {
+            () = signalled => {}
+            () = failed => {}
+        }
+    };
     ready(address, &kubeconfig);
-    connection::accept(listener, acceptor, shutdown).await;
+    connection::accept(listener, acceptor, end).await;
     tokio::task::spawn_blocking(move || drop(plane)).await?;
-    Ok(())
+    match poison.reason() {
+        None => Ok(()),
+        Some(reason) => bail!(
+            "the event log failed: {reason}\neverything that was answered is in it; look after the disk, \
+             then start the server again"
+        ),
+    }
+}
+
+/// Resolves when the log fails. The thread that waits for it ends with the process.
+fn failure(poison: Poison) -> Result<impl Future<Output = ()>> {
+    let (sender, receiver) = tokio::sync::oneshot::channel();
+    std::thread::Builder::new()
+        .name("failure".into())
+        .spawn(move || {
+            poison.wait();
+            sender.send(()).ok();
+        })?;
+    Ok(async move {
+        if receiver.await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    })
 }
 
 /// Resolves at the first SIGINT or SIGTERM after this call: from here on neither ends the process.
-fn shutdown() -> Result<impl Future<Output = ()>> {
+fn signals() -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;

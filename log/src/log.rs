@@ -3,8 +3,10 @@
 use crate::retention::Pruner;
 use crate::snapshot::Keeper;
 use crate::storage::synced::Synced;
-use crate::writer::{End, Poison};
-use crate::{Base, Error, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer};
+use crate::writer::End;
+use crate::{
+    Base, Error, Poison, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer,
+};
 use hindsight_core::{Revision, State};
 use std::sync::Arc;
 
@@ -83,7 +85,7 @@ impl Log {
         empty: State,
     ) -> Result<(), Error> {
         let storage = Arc::clone(&self.storage);
-        let poison = Poison::clone(&self.poison);
+        let poison = self.poison.clone();
         let pruner = Pruner::new(storage, snapshots.clone(), empty, policy, poison);
         let keeper = Keeper::start(snapshots, every, self.end.clone(), Some(pruner))?;
         self.keeper = Some(keeper);

@@ -5,8 +5,7 @@ mod thin;
 pub use thin::thin;
 
 use crate::reader::Holds;
-use crate::writer::Poison;
-use crate::{Error, Reader, Snapshots, Storage};
+use crate::{Error, Poison, Reader, Snapshots, Storage};
 use hindsight_core::{GroupResource, Revision, State, Time};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -81,7 +80,7 @@ impl Pruner {
         };
         tracing::warn!(%error, "the log was not thinned");
         if matches!(error, Error::Io { .. } | Error::Engine { .. }) {
-            self.poison.get_or_init(|| error.to_string());
+            self.poison.set(error.to_string());
         }
     }
 

@@ -13,14 +13,14 @@ mod tests;
 
 use crate::frame::Hash;
 use crate::snapshot::Keeper;
-use crate::{Error, Storage};
+use crate::{Error, Poison, Storage};
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Frames;
 use hindsight_core::{Change, Command, Decision, Rejection, State};
 use room::Room;
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use syncer::Syncer;
 
@@ -70,6 +70,7 @@ pub enum WriteError {
 pub struct Writer {
     submissions: Option<Sender<Submission>>,
     threads: Vec<JoinHandle<()>>,
+    poison: Poison,
 }
 
 pub(crate) struct Submission {
@@ -84,9 +85,6 @@ pub(crate) struct Batch {
     pub(crate) answers: Vec<(Reply, Submitted)>,
 }
 
-/// Set once, by whichever thread fails first.
-pub(crate) type Poison = Arc<OnceLock<String>>;
-
 /// Where a log ends and the writer goes on.
 pub(crate) struct End {
     pub(crate) storage: Arc<dyn Storage>,
@@ -99,7 +97,7 @@ pub(crate) struct End {
 impl Writer {
     pub(crate) fn start(end: End, publish: Box<dyn Publish>) -> Result<Self, Error> {
         let (mut writer, steps) = Self::by_steps(end, publish);
-        writer.threads = crew::start(steps)?;
+        writer.threads = crew::start(steps, &writer.poison)?;
         Ok(writer)
     }
 
@@ -112,10 +110,11 @@ impl Writer {
             poison,
         } = end;
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
+        let failure = poison.clone();
         let room = Room::new(Arc::clone(&storage));
         let steps = Steps {
             waiting,
-            decider: Decider::new(state, Arc::clone(&poison), room),
+            decider: Decider::new(state, poison.clone(), room),
             decided: VecDeque::new(),
             syncer: Syncer {
                 frames: Frames::new(storage, hash),
@@ -127,8 +126,14 @@ impl Writer {
         let writer = Self {
             submissions: Some(submissions),
             threads: Vec::new(),
+            poison: failure,
         };
         (writer, steps)
+    }
+
+    /// Whether it has failed.
+    pub const fn poison(&self) -> &Poison {
+        &self.poison
     }
 
     /// Hands in commands; all of them go into one batch. `reply` is called on the writer's thread

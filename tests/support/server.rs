@@ -96,6 +96,16 @@ impl Server {
         self.process.wait().expect("the server ends").code()
     }
 
+    /// Waits until it ends by itself: its exit code, and what it said, if somebody listens.
+    pub fn ended(mut self) -> (Option<i32>, String) {
+        let mut said = Vec::new();
+        if let Some(mut stderr) = self.process.stderr.take() {
+            stderr.read_to_end(&mut said).expect("readable");
+        }
+        let status = self.process.wait().expect("the server ends");
+        (status.code(), text(&said))
+    }
+
     /// Runs kubectl as the administrator; panics with its output where it fails.
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         self.kubectl_with(arguments, "")

@@ -30,6 +30,10 @@ impl Backend for Fake {
         Arc::new(self.state.lock().expect("a lock").clone())
     }
 
+    fn unready(&self) -> Option<String> {
+        None
+    }
+
     fn restored(&self) -> Revision {
         Revision::ZERO
     }

@@ -144,7 +144,9 @@ pub(super) fn write_private(path: &Path, text: &str) -> Result<()> {
             .open(&beside)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        std::fs::rename(&beside, path)
+        std::fs::rename(&beside, path)?;
+        let directory = path.parent().filter(|one| !one.as_os_str().is_empty());
+        std::fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
     };
     write().with_context(|| format!("{} cannot be written", path.display()))
 }

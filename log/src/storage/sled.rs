@@ -10,6 +10,7 @@ use crate::{Error, Tail};
 use frames::Frames;
 use hindsight_core::Revision;
 use std::fs::File;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -139,7 +140,7 @@ fn open_database(directory: &Path) -> ::sled::Result<::sled::Db> {
 fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
     catch_unwind(AssertUnwindSafe(|| config.open())).unwrap_or_else(|_| {
         let reason = "its files are damaged so that it cannot read them";
-        let error = std::io::Error::new(std::io::ErrorKind::InvalidData, reason);
+        let error = std::io::Error::new(ErrorKind::InvalidData, reason);
         Err(::sled::Error::Io(error))
     })
 }
@@ -173,8 +174,7 @@ fn refuse_newer(database: &::sled::Db) -> Result<(), Error> {
 
 /// sled wraps the refusal in a text of its own.
 fn is_locked(error: &std::io::Error) -> bool {
-    error.kind() == std::io::ErrorKind::WouldBlock
-        || error.to_string().contains("could not acquire lock")
+    error.kind() == ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
 }
 
 fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
@@ -231,14 +231,24 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         .map_err(Error::io("reading the data directory"))
 }
 
-/// A new file is only there after a crash if its directory was synced. Whether the process that made
-/// it came so far is not known, so this is done every time.
+/// A new file is only there after a crash if its directory was synced, and so is a new directory.
+/// Which of them are new, and whether the process that made them came so far, is not known, so this
+/// is done every time and for all.
 fn sync_directories(directory: &Path) -> Result<(), Error> {
-    let above = directory.ancestors().skip(1).take(2);
-    let own = ["conf", "blobs", ""].map(|name| directory.join(name));
-    let synced = own.into_iter().chain(above.map(Path::to_owned));
-    for path in synced.filter(|path| path.exists()) {
-        let file = File::open(&path).map_err(Error::io("opening the data directory"))?;
+    let directory = directory
+        .canonicalize()
+        .map_err(Error::io("finding the data directory"))?;
+    let own = ["conf", "blobs"].map(|name| directory.join(name));
+    let own = own
+        .iter()
+        .map(PathBuf::as_path)
+        .filter(|path| path.exists());
+    for path in own.chain(directory.ancestors()) {
+        let file = match File::open(path) {
+            // What may not be read was not made by this user.
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
+            other => other.map_err(Error::io("opening the data directory"))?,
+        };
         file.sync_all()
             .map_err(Error::io("syncing the data directory"))?;
     }

@@ -1,11 +1,11 @@
 //! A storage whose readers see what is synced and nothing else: what was only appended may never
-//! have been.
+//! have been. And once a sync has failed, each one after it fails too.
 
 use super::{Purpose, Storage, Stored};
 use crate::{Error, Tail};
 use hindsight_core::Revision;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Wraps the storage of an open log.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Synced {
     appended: AtomicU64,
     /// As `appended` was at the last sync.
     synced: AtomicU64,
+    /// Why a sync failed. A disk says so once, to whoever syncs first, though others' writes are lost.
+    failed: Mutex<Option<String>>,
 }
 
 impl Synced {
@@ -24,6 +26,7 @@ impl Synced {
             inner,
             appended: AtomicU64::new(newest.0),
             synced: AtomicU64::new(newest.0),
+            failed: Mutex::new(None),
         }
     }
 
@@ -44,9 +47,19 @@ impl Storage for Synced {
     }
 
     fn sync(&self) -> Result<(), Error> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reason) = &*failed {
+            return Err(Error::Engine {
+                what: "syncing after a sync that failed",
+                reason: reason.clone(),
+            });
+        }
         // Before, for somebody may append while somebody else syncs.
         let appended = self.appended.load(Ordering::Acquire);
-        self.inner.sync()?;
+        if let Err(error) = self.inner.sync() {
+            *failed = Some(error.to_string());
+            return Err(error);
+        }
         self.synced.fetch_max(appended, Ordering::AcqRel);
         Ok(())
     }
@@ -81,6 +94,59 @@ impl Storage for Synced {
 mod tests {
     use super::*;
     use crate::MemoryStorage;
+
+    /// As a kernel does: the error goes to whoever asks first.
+    #[derive(Debug, Default)]
+    struct FailsOnce(MemoryStorage, AtomicU64);
+
+    impl Storage for FailsOnce {
+        fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+            self.0.append(first, frame)
+        }
+
+        fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+            self.0.replace(first, last, frame)
+        }
+
+        fn sync(&self) -> Result<(), Error> {
+            if self.1.fetch_add(1, Ordering::Relaxed) > 0 {
+                return Ok(());
+            }
+            Err(Error::io("syncing")(std::io::Error::other("gone")))
+        }
+
+        fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+            self.0.at_or_after(from)
+        }
+
+        fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+            self.0.at_or_before(until)
+        }
+
+        fn has_room(&self, _: usize, _: Purpose) -> bool {
+            true
+        }
+
+        fn witness(&self, _: &Tail) {}
+
+        fn witnessed(&self) -> Result<Option<Tail>, Error> {
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn after_a_sync_that_failed_for_one_thread_none_succeeds_for_another() {
+        let storage = Synced::new(Arc::new(FailsOnce::default()), Revision::ZERO);
+        storage.append(Revision(1), b"a").expect("appended");
+        let thinning = std::thread::scope(|scope| {
+            let other = scope.spawn(|| storage.sync().is_err());
+            other.join().expect("it ends")
+        });
+        assert!(thinning);
+        let error = storage.sync().expect_err("what was appended may be lost");
+        assert!(error.to_string().contains("gone"), "{error}");
+        assert!(storage.at_or_after(Revision(1)).expect("read").is_none());
+    }
 
     #[test]
     fn what_is_appended_is_read_once_it_is_synced() {

@@ -5,8 +5,9 @@ use super::decider::Decider;
 use super::steps::Steps;
 use super::syncer::Syncer;
 use super::{BATCHES_AHEAD, Batch, Submission};
-use crate::Error;
+use crate::{Error, Poison};
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -18,7 +19,7 @@ struct Shared {
     handed_over: AtomicUsize,
 }
 
-pub(super) fn start(steps: Steps) -> Result<Vec<JoinHandle<()>>, Error> {
+pub(super) fn start(steps: Steps, poison: &Poison) -> Result<Vec<JoinHandle<()>>, Error> {
     let (batches, decided) = bounded(BATCHES_AHEAD);
     let shared = Arc::new(Shared {
         syncer: Mutex::new(steps.syncer),
@@ -27,10 +28,10 @@ pub(super) fn start(steps: Steps) -> Result<Vec<JoinHandle<()>>, Error> {
     let (decider, waiting) = (steps.decider, steps.waiting);
     let other = Arc::clone(&shared);
     Ok(vec![
-        spawn("decider", move || {
+        spawn("decider", poison, move || {
             shared.decide(decider, &waiting, &batches);
         })?,
-        spawn("syncer", move || other.sync(&decided))?,
+        spawn("syncer", poison, move || other.sync(&decided))?,
     ])
 }
 
@@ -70,9 +71,20 @@ impl Shared {
     }
 }
 
-fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
+/// A thread that ends in a panic takes the log with it.
+fn spawn(
+    name: &'static str,
+    poison: &Poison,
+    run: impl FnOnce() + Send + 'static,
+) -> Result<JoinHandle<()>, Error> {
+    let poison = poison.clone();
+    let guarded = move || {
+        if catch_unwind(AssertUnwindSafe(run)).is_err() {
+            poison.set(format!("its {name} ended in a panic"));
+        }
+    };
     std::thread::Builder::new()
         .name(name.into())
-        .spawn(run)
+        .spawn(guarded)
         .map_err(Error::io(format!("starting the {name} thread")))
 }

@@ -1,7 +1,8 @@
 //! Decides everything that waits, against the newest state, durable or not.
 
 use super::room::{Room, are_deletions};
-use super::{Batch, Poison, Submission, Submitted, WriteError};
+use super::{Batch, Submission, Submitted, WriteError};
+use crate::Poison;
 use crossbeam_channel::Receiver;
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, apply, decide};
@@ -67,8 +68,8 @@ impl Decider {
     fn decide_all(&mut self, commands: Vec<Command>, changes: &mut Vec<Arc<Change>>) -> Submitted {
         let mut answers = Vec::with_capacity(commands.len());
         for command in commands {
-            if let Some(reason) = self.poison.get() {
-                return Err(WriteError::Poisoned(reason.clone()));
+            if let Some(reason) = self.poison.reason() {
+                return Err(WriteError::Poisoned(reason.to_owned()));
             }
             answers.push(self.decide_one(command, changes)?);
         }
@@ -84,7 +85,7 @@ impl Decider {
         let state = &self.state;
         let Ok(decided) = catch_unwind(AssertUnwindSafe(|| decide(state, command))) else {
             let reason = "a decision ended in a panic";
-            self.fail(reason);
+            self.poison.set(reason.into());
             return Err(WriteError::Poisoned(reason.into()));
         };
         Ok(
@@ -116,10 +117,5 @@ impl Decider {
             changes.push(Arc::new(Change { commit, previous }));
         }
         Ok(())
-    }
-
-    fn fail(&self, reason: &str) {
-        tracing::error!(reason, "the event log is poisoned; it takes no more writes");
-        self.poison.get_or_init(|| reason.to_owned());
     }
 }

@@ -1,7 +1,8 @@
 //! Makes batches durable, then visible, then answers.
 
 use super::frames::Frames;
-use super::{Batch, Poison, Publish, WriteError};
+use super::{Batch, Publish, WriteError};
+use crate::Poison;
 use crate::snapshot::Keeper;
 
 pub(super) struct Syncer {
@@ -13,14 +14,12 @@ pub(super) struct Syncer {
 
 impl Syncer {
     pub(super) fn settle(&mut self, batch: Batch) {
-        if let Some(reason) = self.poison.get() {
-            let reason = reason.clone();
-            return refuse(batch, &reason);
+        if let Some(reason) = self.poison.reason() {
+            return refuse(batch, reason);
         }
         if let Err(error) = self.frames.store(&batch.changes) {
             let reason = error.to_string();
-            tracing::error!(reason, "the event log is poisoned; it takes no more writes");
-            self.poison.get_or_init(|| reason.clone());
+            self.poison.set(reason.clone());
             return refuse(batch, &reason);
         }
         let has_moved = !batch.changes.is_empty();

@@ -208,6 +208,31 @@ fn after_a_failed_sync_nothing_is_accepted_or_shown() {
     );
 }
 
+/// A projection with a defect.
+struct Broken;
+
+impl Publish for Broken {
+    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {
+        panic!("a defect");
+    }
+}
+
+#[test]
+fn a_thread_that_ends_in_a_panic_poisons_the_log() {
+    let storage: Arc<dyn Storage> = Arc::new(Recording::default());
+    let (log, state) = Log::open(storage, empty()).expect("opened");
+    let writer = log.start(state, Box::new(Broken)).expect("started");
+    assert_eq!(writer.poison().reason(), None);
+    let (answer, answered) = mpsc::channel();
+    let reply = move |outcome| answer.send(outcome).expect("somebody waits");
+    writer.submit(vec![create("a")], Box::new(reply));
+    assert!(
+        answered.recv().is_err(),
+        "nobody knows whether it was written"
+    );
+    assert!(writer.poison().wait().contains("panic"));
+}
+
 #[test]
 fn a_reopened_log_gives_the_same_state() {
     let storage = Arc::new(Recording::default());
