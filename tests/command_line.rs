@@ -252,3 +252,37 @@ fn shells_complete_subcommands_and_options() {
     assert!(checked.expect("bash runs").success());
     assert_eq!(run(&["completions", "cobol"]).status.code(), Some(2));
 }
+
+/// The storage engine writes where it opens: over what it takes for torn, among others.
+#[test]
+fn verify_leaves_a_damaged_directory_as_it_was() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    for index in 0..20 {
+        server.kubectl(&["create", "configmap", &format!("c{index}")]);
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+    let database = directory.join("events/db");
+    let whole = std::fs::read(&database).expect("read");
+    let wanted = b"HSLF";
+    let mut frames = whole.windows(4).enumerate();
+    let frame = frames.rfind(|(_, bytes)| bytes == wanted);
+    let mut damaged = whole.clone();
+    damaged[frame.expect("a frame").0 + 20] ^= 1;
+    std::fs::write(&database, &damaged).expect("written");
+    let verified = hindsight(&directory, &["verify"]);
+    assert_eq!(
+        verified.status.code(),
+        Some(1),
+        "{}",
+        text(&verified.stdout)
+    );
+    assert!(
+        std::fs::read(&database).expect("read") == damaged,
+        "it was changed"
+    );
+    assert!(!directory.join("verifying").exists());
+    std::fs::write(&database, &whole).expect("written");
+    assert!(stdout(&hindsight(&directory, &["verify"])).contains("intact"));
+}

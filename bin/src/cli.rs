@@ -9,6 +9,7 @@ mod replay;
 mod restore;
 mod serve;
 mod show;
+mod verify;
 mod why;
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
@@ -46,7 +47,7 @@ enum Command {
     /// Show objects as they were
     Get(get::Get),
     /// Check every record of a log that no server holds
-    Verify(replay::Verify),
+    Verify(verify::Verify),
     /// Fold the log from its beginning and print the hash of the state
     Replay(replay::Replay),
     /// Write the log to a file, while it is served or not

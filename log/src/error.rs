@@ -17,8 +17,8 @@ pub enum Error {
     },
     /// A record does not read back as it was written.
     #[error(
-        "the record at revision {revision} is damaged: {reason}; nothing was changed; restore a \
-         backup, or run `hindsight verify` to see how far the log is intact"
+        "the record at revision {revision} is damaged: {reason}; nothing was dropped; keep a copy of the \
+         data directory, then restore a backup, or run `hindsight verify` to see how far the log is intact"
     )]
     Corrupt {
         /// The first revision of the record.
@@ -41,7 +41,7 @@ pub enum Error {
     /// The log is whole, and it is not the one that was acknowledged.
     #[error(
         "the record at revision {revision} is not the one that was acknowledged: the files of the data \
-         directory are of different times; nothing was changed; restore all of them from one backup, \
+         directory are of different times; nothing was dropped; restore all of them from one backup, \
          or, to take the log as it is, move the file events.tail and the directory snapshots aside"
     )]
     Diverged {
