@@ -171,7 +171,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "a file in place of the directory",
         |at| put(at, "events", b"x"),
-        "making",
+        "is or holds something that is not an event log; name another --data-dir",
     ),
 ];
 

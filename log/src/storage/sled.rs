@@ -44,6 +44,9 @@ impl SledStorage {
     /// Opens or makes the database in `directory`.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let io = |what: &str| Error::io(format!("{what} {}", directory.display()));
+        if directory.exists() && !directory.is_dir() {
+            return Err(Error::Foreign(directory.to_owned()));
+        }
         std::fs::create_dir_all(directory).map_err(io("making"))?;
         refuse_foreign(directory)?;
         let reserve = directory.with_extension("reserve");
