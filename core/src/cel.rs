@@ -47,6 +47,15 @@ pub const DEPTH_MAX: usize = 64;
 /// An expression may not write out more regular expressions than this: each may take a megabyte.
 pub const PATTERNS_MAX: usize = 16;
 
+/// Why nothing is evaluated any more, behind what it was for.
+pub(crate) const SPENT: &str =
+    "running out of cost budget, no further validation rules will be run";
+
+/// What is said where all that may be spent was.
+pub(crate) fn spent() -> String {
+    format!("validation failed due to {SPENT}")
+}
+
 /// Names that an expression may use, with their types.
 #[derive(Debug, Clone, Default)]
 pub struct Env<'s> {

@@ -10,6 +10,7 @@ pub mod convert;
 pub mod custom;
 mod decide;
 mod defaults;
+pub mod duration;
 pub mod event;
 pub mod invariants;
 pub mod kind;

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub use format::Format;
+pub(crate) use format::duration as parse_duration;
 pub(crate) use metadata::{any_object, metadata_causes, object_meta};
 pub use parse::parse;
 pub(crate) use path::Path;

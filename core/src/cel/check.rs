@@ -6,6 +6,7 @@ use super::signature::{self, Signature};
 use super::types::{Bindings, Type};
 use super::value::Value;
 use super::{CompileError, DEPTH_MAX, Env, PATTERNS_MAX, library};
+use crate::duration::parse as parse_go_duration;
 use crate::schema::compile_pattern;
 use std::sync::Arc;
 
@@ -178,13 +179,30 @@ impl<'s> Checker<'_, 's> {
         }
         match results.as_slice() {
             [] => Err(self.error(at, mismatch(call, &given))),
-            [one] => self.compile_patterns(call).map(|()| one.clone()),
             [first, rest @ ..] => {
                 let same = rest.iter().all(|one| one.to_string() == first.to_string());
+                self.literal_times(call)?;
                 self.compile_patterns(call)?;
                 Ok(if same { first.clone() } else { Type::Dyn })
             }
         }
+    }
+
+    /// Moments and spans that are written out and are none are refused here.
+    fn literal_times(&self, call: &Call) -> Result<(), CompileError> {
+        let [node] = call.arguments.as_slice() else {
+            return Ok(());
+        };
+        let Expr::Literal(Value::Text(text)) = &node.expr else {
+            return Ok(());
+        };
+        let known = match &*call.name {
+            "duration" => parse_go_duration(text.as_str()).is_some(),
+            "timestamp" => super::time::timestamp(text.as_str()).is_some(),
+            _ => true,
+        };
+        let wrong = || self.error(node.at, format!("invalid {} argument", call.name));
+        known.then_some(()).ok_or_else(wrong)
     }
 
     /// Patterns that are written out are compiled once, and refused here where they cannot be.

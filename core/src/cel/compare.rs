@@ -33,18 +33,16 @@ fn all_equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<bo
             same_entry(meter, &Value::Text(Text::Borrowed(name)), &value, other)
         }),
         _ => {
-            let unordered = |value: &Value<'_>| {
-                let schema = value.schema();
-                schema.is_some_and(|schema| schema.identity != Identity::Atomic)
-            };
-            let unordered = unordered(one) && unordered(other);
-            every(0..one.length().unwrap_or_default(), |index| {
-                let item = one.item(meter, index)?.unwrap_or(Value::Null);
+            // What stands on the left decides whether the order means something.
+            let schema = one.schema();
+            let unordered = schema.is_some_and(|schema| schema.identity != Identity::Atomic);
+            every(0..other.length().unwrap_or_default(), |index| {
+                let item = other.item(meter, index)?.unwrap_or(Value::Null);
                 if unordered {
-                    return contains(meter, other, &item);
+                    return contains(meter, one, &item);
                 }
-                let same = other.item(meter, index)?.unwrap_or(Value::Null);
-                equal(meter, &item, &same)
+                let same = one.item(meter, index)?.unwrap_or(Value::Null);
+                equal(meter, &same, &item)
             })
         }
     }

@@ -1,8 +1,8 @@
 //! Evaluation: one walk over the tree, each step paid for.
 
-use super::ast::{Entry, Expr, Loop, Loops, Node, Optional, Select};
+use super::ast::{Call, Entry, Expr, Loop, Loops, Node, Optional, Select};
 use super::compare;
-use super::library::lists;
+use super::library::{lists, optionals};
 use super::meter::{Fault, Meter};
 use super::value::Value;
 use std::sync::Arc;
@@ -23,6 +23,9 @@ impl<'a> Evaluation<'a, '_> {
             Expr::Literal(value) => Ok(value.borrowed()),
             Expr::Variable(name) => self.variable(name),
             Expr::Select(select) => self.select(select),
+            Expr::Call(call) if optionals::is_alternative(&call.name, call.member) => {
+                self.alternative(call)
+            }
             Expr::Call(call) => {
                 let mut arguments = Vec::with_capacity(call.arguments.len());
                 for argument in &call.arguments {
@@ -44,6 +47,24 @@ impl<'a> Evaluation<'a, '_> {
             Expr::Map(entries) => self.map(entries),
             Expr::Loop(found) => self.looped(found),
             Expr::Optional(found) => self.optional(found),
+        }
+    }
+
+    /// `a.orValue(b)` and `a.or(b)`: `b` is asked only where `a` has nothing.
+    fn alternative(&mut self, call: &'a Call) -> Evaluated<'a> {
+        let [target, otherwise] = call.arguments.as_slice() else {
+            return Err(Fault::no_overload());
+        };
+        let value = &*call.name == "orValue";
+        match self.value(target)? {
+            Value::Optional(Some(inner)) if value => Ok((*inner).clone()),
+            Value::Optional(None) if value => self.value(otherwise),
+            found @ Value::Optional(Some(_)) => Ok(found),
+            Value::Optional(None) => match self.value(otherwise)? {
+                found @ Value::Optional(_) => Ok(found),
+                _ => Err(Fault::no_overload()),
+            },
+            _ => Err(Fault::no_overload()),
         }
     }
 
@@ -90,14 +111,22 @@ impl<'a> Evaluation<'a, '_> {
             Value::Optional(Some(inner)) => ((*inner).clone(), true),
             other => (other, select.optional),
         };
-        let found = self.member(&operand, &select.field)?;
         if select.test {
-            return Ok(Value::Bool(found.is_some()));
+            return self.has(&operand, &select.field).map(Value::Bool);
         }
+        let found = self.member(&operand, &select.field)?;
         match (found, wrapped) {
             (found, true) => Ok(Value::Optional(found.map(Arc::new))),
             (Some(found), false) => Ok(found),
             (None, false) => Err(Fault::failed(format!("no such key: {}", select.field))),
+        }
+    }
+
+    /// What is there is not looked at.
+    fn has(&mut self, of: &Value<'a>, name: &str) -> Result<bool, Fault> {
+        match of {
+            Value::Object(members, _) => Ok(members.contains_key(name)),
+            _ => self.member(of, name).map(|found| found.is_some()),
         }
     }
 

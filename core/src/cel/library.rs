@@ -1,9 +1,9 @@
 //! The functions that expressions may call: CEL's own, and those of Kubernetes. A table of signatures
 //! is all that the checker knows of them; each takes what it is given by what it is.
 
-mod convert;
+pub(super) mod convert;
 pub(super) mod lists;
-mod optionals;
+pub(super) mod optionals;
 mod quantities;
 mod regexes;
 mod strings;
@@ -17,7 +17,7 @@ use super::{authority, operators};
 pub(super) type Native = for<'a> fn(&mut Meter, &[Value<'a>]) -> Result<Value<'a>, Fault>;
 
 /// What may stand in front of a function's name without being a value.
-pub(super) const NAMESPACES: [&str; 4] = ["optional", "sets", "math", "base64"];
+pub(super) const NAMESPACES: [&str; 2] = ["optional", "sets"];
 /// Functions whose second argument is a regular expression.
 pub(super) const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
@@ -26,7 +26,6 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
     let libraries = [
         operators::functions(),
         convert::functions(),
-        convert::encoders(),
         strings::functions(),
         lists::functions(),
         regexes::functions(),

@@ -23,9 +23,8 @@ pub(super) fn number(rest: &str) -> Found {
     length += exponent(tail(length));
     let text = rest.get(..length).unwrap_or_default();
     if length > whole {
-        let value = text
-            .parse()
-            .map_err(|_| format!("invalid double literal: {text}"))?;
+        let value: Option<f64> = text.parse().ok().filter(|value: &f64| value.is_finite());
+        let value = value.ok_or_else(|| "invalid double literal".to_owned())?;
         return Ok(Some((Kind::Double(value), length)));
     }
     let value = text.parse::<u64>();
@@ -70,7 +69,7 @@ pub(super) fn text(rest: &str) -> Found {
     for one in rest.chars().take(2) {
         match one {
             'r' | 'R' if !raw => raw = true,
-            'b' | 'B' if !bytes => bytes = true,
+            'b' | 'B' if !bytes && !raw => bytes = true,
             _ => break,
         }
         prefix += 1;
@@ -174,6 +173,9 @@ impl Builder {
     ) -> Result<&'a str, String> {
         let digits = rest.get(..length).unwrap_or_default();
         let wrong = || format!("unable to unescape string: {digits}");
+        if !digits.starts_with(|one: char| one.is_digit(radix)) {
+            return Err(wrong());
+        }
         let number = u32::from_str_radix(digits, radix).map_err(|_| wrong())?;
         if octet && self.bytes {
             self.made.push(u8::try_from(number).map_err(|_| wrong())?);

@@ -1,4 +1,4 @@
-//! Names of properties that are no names of the language. Source: upstream's `Escape`.
+//! Names of properties that are no names of the language. What is read here, upstream's `Escape` writes.
 
 use super::parse::RESERVED;
 
@@ -41,13 +41,46 @@ pub(super) fn unescape(name: &str) -> Option<String> {
         };
         rest = rest.get(taken..)?;
     }
-    let starts = made.starts_with(|one: char| one.is_ascii_alphabetic() || one == '_');
-    (starts && !is_reserved(&made)).then_some(made)
+    (!is_reserved(&made)).then_some(made)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// As an expression writes a property. Source: upstream's `Escape`.
+    fn escape(property: &str) -> String {
+        if is_reserved(property) {
+            return format!("__{property}__");
+        }
+        PARTS
+            .iter()
+            .fold(property.to_owned(), |made, (escaped, plain)| {
+                made.replace(plain, escaped)
+            })
+    }
+
+    #[test]
+    fn what_is_escaped_is_found_again() {
+        for property in [
+            "a",
+            "a_b",
+            "a-b",
+            ".a",
+            "-",
+            "/a/",
+            "a.b/c-d",
+            "in",
+            "namespace",
+            "true",
+            "a__b",
+            "_",
+            "__dot__",
+        ] {
+            let escaped = escape(property);
+            assert_eq!(unescape(&escaped).as_deref(), Some(property), "{escaped}");
+        }
+    }
 
     #[test]
     fn names_are_escaped_as_kubernetes_escapes_them() {
@@ -61,7 +94,9 @@ mod tests {
             ("__underscores__a", Some("__a")),
             ("a__b", None),
             ("__odd__", None),
-            ("__dot__a", None),
+            ("__dot__a", Some(".a")),
+            ("__dash__", Some("-")),
+            ("__slash__a", Some("/a")),
             ("__underscores__dot__underscores__", Some("__dot__")),
         ] {
             assert_eq!(unescape(written).as_deref(), meant, "{written}");

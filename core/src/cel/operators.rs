@@ -1,8 +1,7 @@
 //! Operators. Whatever would leave the range of a number is an error.
 
 use super::compare;
-use super::library::Native;
-use super::library::lists;
+use super::library::{Native, convert, lists};
 use super::meter::{Fault, Meter};
 use super::value::Value;
 use std::cmp::Ordering;
@@ -35,10 +34,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             equal(meter, given).map(|same| Value::Bool(!same))
         }),
         ("!_(bool) bool", not),
-        (
-            "-_(int) int\n-_(double) double\n-_(duration) duration",
-            negate,
-        ),
+        ("-_(int) int\n-_(double) double", negate),
         (
             "_+_(int, int) int
             _+_(uint, uint) uint
@@ -70,7 +66,13 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         ),
         ("_%_(int, int) int\n_%_(uint, uint) uint", remainder),
         ("@in(A, list(A)) bool\n@in(A, map(A, B)) bool", is_in),
-        ("_[_](list(A), int) A\n_[_](map(A, B), A) B", index),
+        (
+            "_[_](list(A), int) A
+            _[_](map(A, B), A) B
+            _[_](optional(list(A)), int) optional(A)
+            _[_](optional(map(A, B)), A) optional(B)",
+            index,
+        ),
         (
             "_[?_](list(A), int) optional(A)
             _[?_](map(A, B), A) optional(B)
@@ -79,7 +81,12 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             optional_index,
         ),
     ];
-    all.extend([
+    all.extend(comparisons());
+    all
+}
+
+fn comparisons() -> [(&'static str, Native); 4] {
+    [
         (
             ordered!("_<_"),
             (|meter, given| compared(meter, given, Ordering::is_lt)) as Native,
@@ -93,8 +100,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         (ordered!("_>=_"), |meter, given| {
             compared(meter, given, Ordering::is_ge)
         }),
-    ]);
-    all
+    ]
 }
 
 fn overflow() -> Fault {
@@ -135,7 +141,6 @@ fn negate<'a>(_: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     match given {
         [Value::Int(number)] => number.checked_neg().map(Value::Int).ok_or_else(overflow),
         [Value::Double(number)] => Ok(Value::Double(-number)),
-        [Value::Duration(span)] => span.checked_neg().map(Value::Duration).ok_or_else(overflow),
         _ => Err(Fault::no_overload()),
     }
 }
@@ -151,7 +156,7 @@ pub(super) fn add<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a
         [Value::Timestamp(moment), Value::Duration(span)]
         | [Value::Duration(span), Value::Timestamp(moment)] => {
             let span = chrono::TimeDelta::nanoseconds(*span);
-            moment.checked_add_signed(span).map(Value::Timestamp)
+            moment.checked_add_signed(span).and_then(Value::moment)
         }
         [Value::Text(one), Value::Text(other)] => {
             let (one, other) = (one.as_str(), other.as_str());
@@ -182,7 +187,7 @@ fn subtract<'a>(_: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
         }
         [Value::Timestamp(moment), Value::Duration(span)] => {
             let span = chrono::TimeDelta::nanoseconds(*span);
-            moment.checked_sub_signed(span).map(Value::Timestamp)
+            moment.checked_sub_signed(span).and_then(Value::moment)
         }
         _ => return Err(Fault::no_overload()),
     };
@@ -236,6 +241,17 @@ fn is_in<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::Bool(found))
 }
 
+/// Numbers of all kinds are places, as long as they are whole; no list has a negative one.
+fn place(index: &Value<'_>) -> Result<Option<usize>> {
+    let number = match index {
+        Value::Int(number) => *number,
+        Value::Uint(number) => i64::try_from(*number).unwrap_or(i64::MAX),
+        Value::Double(number) => convert::whole(*number).ok_or_else(Fault::no_overload)?,
+        _ => return Err(Fault::no_overload()),
+    };
+    Ok(usize::try_from(number).ok())
+}
+
 fn found<'a>(
     meter: &mut Meter,
     holder: &Value<'a>,
@@ -243,12 +259,10 @@ fn found<'a>(
 ) -> Result<Option<Value<'a>>> {
     match (holder.type_name(), index) {
         ("map", key) => compare::find(meter, holder, key),
-        ("list", Value::Int(number)) => {
-            let Ok(number) = usize::try_from(*number) else {
-                return Ok(None);
-            };
-            holder.item(meter, number)
-        }
+        ("list", number) => match place(number)? {
+            Some(place) => holder.item(meter, place),
+            None => Ok(None),
+        },
         _ => Err(Fault::no_overload()),
     }
 }

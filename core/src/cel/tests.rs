@@ -33,7 +33,7 @@ int('7') == 7 && int(7.9) == 7 && uint(7) == 7u && double('1.5') == 1.5 && strin
 'hello'.indexOf('l') == 2 && 'hello'.lastIndexOf('l') == 3 && 'hello'.indexOf('x') == -1 && 'hello'.indexOf('l', 3) == 3
 'hello'.replace('l', 'L') == 'heLLo' && 'hello'.replace('l', 'L', 1) == 'heLlo'
 'a,b,c'.split(',') == ['a', 'b', 'c'] && 'a,b,c'.split(',', 2) == ['a', 'b,c'] && 'abc'.split('') == ['a', 'b', 'c']
-['a', 'b'].join() == 'ab' && ['a', 'b'].join('-') == 'a-b' && ' a '.trim() == 'a' && 'aB'.lowerAscii() == 'ab' && 'aB'.upperAscii() == 'AB' && 'ab'.reverse() == 'ba'
+['a', 'b'].join() == 'ab' && ['a', 'b'].join('-') == 'a-b' && ' a '.trim() == 'a' && 'aB'.lowerAscii() == 'ab' && 'aB'.upperAscii() == 'AB'
 '%s is %d, %.2f'.format(['x', 3, 1.5]) == 'x is 3, 1.50' && '%s %x%%'.format([[1, 2], 255]) == '[1, 2] ff%'
 'abc'.matches('^a.c$') && matches('abc', 'b') && 'abc 123'.find('[0-9]+') == '123' && 'a1b2'.findAll('[0-9]') == ['1', '2'] && 'a1b2'.findAll('[0-9]', 1) == ['1']
 [1, 2, 3].sum() == 6 && [3, 1].min() == 1 && [3, 1].max() == 3 && [1, 2].isSorted() && !['b', 'a'].isSorted()
@@ -47,7 +47,13 @@ timestamp('2023-01-02T03:04:05Z').getFullYear() == 2023 && timestamp('2023-01-02
 timestamp('2023-01-02T00:00:00Z') - timestamp('2023-01-01T00:00:00Z') == duration('24h') && duration('90m').getHours() == 1 && string(duration('1.5s')) == '1.5s'
 timestamp('2023-01-01T00:00:00Z') + duration('1h') < timestamp('2023-01-01T02:00:00Z') && string(timestamp('2023-01-01T01:00:00+01:00')) == '2023-01-01T00:00:00Z'
 quantity('1500m').isGreaterThan(quantity('1')) && quantity('1Ki').asInteger() == 1024 && isQuantity('5Gi') && !isQuantity('x') && quantity('1').add(quantity('500m')).compareTo(quantity('1.5')) == 0
-base64.decode('aGk=') == b'hi' && base64.encode(b'hi') == 'aGk='
+optional.of(1).orValue(1 / 0) == 1 && optional.of(1).or(optional.of(1 / 0)).value() == 1 && optional.none().or(optional.of(2)).orValue(1 / 0) == 2
+{'m': {'a': 1}}.?m['a'].value() == 1 && {'l': [1]}.?l[0].value() == 1 && !{'l': [1]}.?l[1].hasValue() && !{'l': [1]}.?x[1].hasValue()
+[1u].filter(x, x > 1u).sum() == 0u && [1.5].filter(x, x > 2.0).sum() == 0.0 && [duration('1s')].filter(x, false).sum() == duration('0s') && [1].filter(x, false).sum() == 0
+duration('61.5s').getMilliseconds() == 61500 && int(duration('1us')) == 1000
+'\u00e9\u00e9a'.lastIndexOf('a', 0) == -1 && '\u00e9\u00e9a'.lastIndexOf('a', 2) == 2 && '\u00e9\u00e9a'.lastIndexOf('\u00e9', 0) == 0 && 'hello'.lastIndexOf('l', 2) == 2
+'hello'.lastIndexOf('l', 5) == -1 && 'hello'.indexOf('l', 5) == -1 && 'hello'.indexOf('l', 99) == -1 && 'hello'.indexOf('', 3) == 3 && 'hello'.lastIndexOf('', 3) == 3 && 'hello'.lastIndexOf('') == 5
+''.split('') == [] && ''.split(',') == [''] && [1, 2][dyn(1u)] == 2 && [1, 2][dyn(1.0)] == 2
 object.spec.replicas == 3 && object.metadata.labels['a.b/c'] == 'x' && 'a.b/c' in object.metadata.labels
 !has(object.spec.missing) && object.spec.items.exists(i, i.name == 'two') && object.spec.half == 0.5
 dyn(1) == dyn('1') ? false : true
@@ -125,6 +131,21 @@ fn what_goes_wrong_is_said_as_upstream_says_it() {
             "type conversion error from 'string' to 'int'",
         ),
         ("int(1e99) == 1", "integer overflow"),
+        (
+            "uint('+7') == 7u",
+            "type conversion error from 'string' to 'uint'",
+        ),
+        (
+            "double('1e400') > 1.0",
+            "type conversion error from 'string' to 'double'",
+        ),
+        ("[1, 2][dyn(1.5)] == 1", "no such overload"),
+        ("'a'.indexOf('a', -1) == 0", "index out of range: -1"),
+        (
+            "timestamp('9999-12-31T23:59:59Z') + duration('1s') > timestamp(0)",
+            "integer overflow",
+        ),
+        ("optional.none().orValue(1 / 0) == 1", "division by zero"),
         (
             "optional.none().value() == 1",
             "optional.none() dereference",
@@ -206,6 +227,32 @@ const REFUSED: &[(&str, &str)] = &[
         "'a'.matches('(')",
         "1:13: error parsing regexp: unclosed group",
     ),
+    (
+        "duration('nope') == duration('1s')",
+        "1:10: invalid duration argument",
+    ),
+    (
+        "timestamp('nope') == timestamp(0)",
+        "1:11: invalid timestamp argument",
+    ),
+    ("1e400 == 1.0", "1:1: invalid double literal"),
+    ("'\\x+1' == ''", "1:1: unable to unescape string: +1"),
+    (
+        "rb'a' == b'a'",
+        "1:3: Syntax error: mismatched input ''a'' expecting <EOF>",
+    ),
+    (
+        "-duration('1s') == duration('1s')",
+        "1:1: found no matching overload for '-_' applied to '(google.protobuf.Duration)'",
+    ),
+    (
+        "base64.decode('aGk=') == b'hi'",
+        "1:1: undeclared reference to 'base64' (in container '')",
+    ),
+    (
+        "'ab'.reverse() == 'ba'",
+        "1:13: undeclared reference to 'reverse' (in container '')",
+    ),
     ("namespace == 1", "1:1: reserved identifier: namespace"),
     ("99999999999999999999 == 1", "1:1: invalid int literal"),
     ("9223372036854775808 == 1", "1:1: invalid int literal"),
@@ -244,10 +291,7 @@ fn the_type_of_an_expression_is_known_before_it_is_evaluated() {
         ("true ? object : 2", "dyn"),
         ("optional.of('a')", "optional_type(string)"),
         ("optional.of('a').orValue('b')", "string"),
-        (
-            "timestamp('a') - timestamp('b')",
-            "google.protobuf.Duration",
-        ),
+        ("timestamp(1) - timestamp(0)", "google.protobuf.Duration"),
         ("object + 1", "int"),
         ("object + object", "dyn"),
         ("'a'.split(',')", "list(string)"),
@@ -259,15 +303,19 @@ fn the_type_of_an_expression_is_known_before_it_is_evaluated() {
     }
 }
 
-#[test]
-fn objects_of_a_schema_have_the_types_of_the_schema() {
-    let schema = schema::parse(&json!({
+/// A schema with a member of each type.
+fn typed() -> schema::Schema {
+    schema::parse(&json!({
         "type": "object", "properties": {
             "size": {"type": "integer"}, "ratio": {"type": "number"},
             "max-size": {"type": "integer"}, "namespace": {"type": "string"},
             "any": {"x-kubernetes-int-or-string": true},
             "when": {"type": "string", "format": "date-time"},
             "span": {"type": "string", "format": "duration"},
+            "days": {"type": "string", "format": "duration"},
+            "text": {"type": "string", "format": "datetime"},
+            "wrong": {"type": "string", "format": "date-time"},
+            ".dot": {"type": "integer"},
             "raw": {"type": "string", "format": "byte"},
             "unknown": {"x-kubernetes-preserve-unknown-fields": true},
             "labels": {"type": "object", "additionalProperties": {"type": "string"}},
@@ -275,9 +323,15 @@ fn objects_of_a_schema_have_the_types_of_the_schema() {
             "map": {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
                 "items": {"type": "object", "properties": {"k": {"type": "string"}, "v": {"type": "integer"}}}},
         },
-    }));
+    }))
+}
+
+#[test]
+fn objects_of_a_schema_have_the_types_of_the_schema() {
+    let schema = typed();
     let document = json!({"size": 3, "ratio": 2, "max-size": 5, "namespace": "n", "any": "80",
-        "when": "2023-01-01T00:00:00Z", "span": "90m", "raw": "aGk=", "labels": {"a-b": "c"},
+        "when": "2023-01-01T00:00:00Z", "span": "90m", "days": "3 days",
+        "text": "2023-01-01T00:00:00Z", "wrong": "2023-01-01T00:00:00+25:99", ".dot": 1, "raw": "aGk=", "labels": {"a-b": "c"},
         "set": ["a", "b"], "map": [{"k": "x", "v": 1}, {"k": "y", "v": 2}],
         "apiVersion": "a/v1", "kind": "K", "metadata": {"name": "m", "labels": {}}});
     let other = json!({"set": ["b", "a"], "map": [{"k": "y", "v": 2}, {"k": "x", "v": 1}]});
@@ -292,6 +346,10 @@ fn objects_of_a_schema_have_the_types_of_the_schema() {
         "self.any == '80' && self.when.getFullYear() == 2023 && self.span == duration('1h30m')",
         "self.raw == b'hi' && self.labels['a-b'] == 'c' && self.labels.all(k, k == 'a-b')",
         "self.set == other.set && self.map == other.map && self.set + ['a', 'c'] == ['a', 'b', 'c']",
+        "self.days == duration('72h') && self.text == '2023-01-01T00:00:00Z' && has(self.__dot__dot)",
+        "self.set == ['b', 'a'] && !(['b', 'a'] == self.set) && self.set + ['c'] == ['c', 'b', 'a']",
+        "(self.set + ['a'] + ['b']).size() == 2 && self.map == [other.map[0], other.map[1]]",
+        "(self.wrong == timestamp(0) || true) && has(self.wrong)",
         "(self.map + other.map).size() == 2 && (other.map + self.map)[0].k == 'y'",
     ] {
         let (program, _) =

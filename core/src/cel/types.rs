@@ -160,7 +160,7 @@ fn of_format(schema: &Schema) -> &'static str {
     match schema.format.map_or("", |format| format.name()) {
         "byte" => "bytes",
         "duration" => "duration",
-        "date" | "date-time" | "datetime" => "timestamp",
+        "date" | "date-time" => "timestamp",
         _ => "string",
     }
 }

@@ -4,9 +4,9 @@
 use super::authority::Check;
 use super::meter::{Fault, Meter};
 use super::quantity::Quantity;
-use crate::schema::Schema;
+use crate::schema::{Schema, parse_duration};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Datelike, Utc};
 use regex::Regex;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
@@ -34,8 +34,8 @@ pub enum Value<'a> {
     Duration(i64),
     /// A moment.
     Timestamp(DateTime<Utc>),
-    /// A list that an expression made.
-    List(Arc<Vec<Self>>),
+    /// A list that an expression made; it stays the set or map that it was made of.
+    List(Arc<Vec<Self>>, Option<&'a Schema>),
     /// A map that an expression made.
     Map(Arc<Vec<(Self, Self)>>),
     /// A list of a document.
@@ -79,7 +79,7 @@ impl<'a> Value<'a> {
 
     /// A list of one's own.
     pub(super) fn list(items: Vec<Self>) -> Self {
-        Self::List(Arc::new(items))
+        Self::List(Arc::new(items), None)
     }
 
     /// Something, where there is something.
@@ -107,8 +107,7 @@ impl<'a> Value<'a> {
         match (json, schema.and_then(|schema| schema.format)) {
             (Json::String(text), Some(format)) => {
                 meter.text(text.len())?;
-                let value = formatted(text, format.name());
-                Ok(value.unwrap_or(Self::Text(Text::Borrowed(text))))
+                formatted(text, format.name())
             }
             _ => Ok(Self::plain(json, schema)),
         }
@@ -128,6 +127,13 @@ impl<'a> Value<'a> {
             Json::Array(items) => Self::Array(items, schema),
             Json::Object(members) => Self::Object(members, schema),
         }
+    }
+
+    /// A moment, from the first year to the last that CEL knows.
+    pub(super) fn moment(moment: DateTime<Utc>) -> Option<Self> {
+        (1..=9999)
+            .contains(&moment.year())
+            .then_some(Self::Timestamp(moment))
     }
 
     /// What the program holds, as long as the program is there.
@@ -150,7 +156,7 @@ impl<'a> Value<'a> {
             Self::Bytes(_) => "bytes",
             Self::Duration(_) => "google.protobuf.Duration",
             Self::Timestamp(_) => "google.protobuf.Timestamp",
-            Self::List(_) | Self::Array(..) => "list",
+            Self::List(..) | Self::Array(..) => "list",
             Self::Map(_) | Self::Object(..) => "map",
             Self::Optional(_) => "optional_type",
             Self::Type(_) => "type",
@@ -162,7 +168,7 @@ impl<'a> Value<'a> {
     /// How many items it has, if it has items.
     pub(super) fn length(&self) -> Option<usize> {
         match self {
-            Self::List(items) => Some(items.len()),
+            Self::List(items, _) => Some(items.len()),
             Self::Array(items, _) => Some(items.len()),
             Self::Map(entries) => Some(entries.len()),
             Self::Object(members, _) => Some(members.len()),
@@ -181,7 +187,7 @@ impl<'a> Value<'a> {
     /// One item of a list.
     pub(super) fn item(&self, meter: &mut Meter, index: usize) -> Result<Option<Self>, Fault> {
         match self {
-            Self::List(items) => Ok(items.get(index).cloned()),
+            Self::List(items, _) => Ok(items.get(index).cloned()),
             Self::Array(items, schema) => {
                 let schema = schema.and_then(|schema| schema.items.as_deref());
                 let item = items.get(index);
@@ -222,7 +228,7 @@ impl<'a> Value<'a> {
     /// The schema of a part of a document.
     pub(super) fn schema(&self) -> Option<&'a Schema> {
         match self {
-            Self::Array(_, schema) | Self::Object(_, schema) => *schema,
+            Self::List(_, schema) | Self::Array(_, schema) | Self::Object(_, schema) => *schema,
             _ => None,
         }
     }
@@ -236,15 +242,18 @@ const fn whole(number: f64) -> i64 {
     number as i64
 }
 
-fn formatted(text: &str, format: &str) -> Option<Value<'static>> {
-    match format {
+/// Some formats that texts fit stand for something else; a text that was stored before its schema may
+/// fit none.
+fn formatted<'a>(text: &'a str, format: &str) -> Result<Value<'a>, Fault> {
+    let found = match format {
         "byte" => BASE64_STANDARD
             .decode(text)
             .ok()
             .map(|bytes| Value::Bytes(bytes.into())),
-        "duration" => super::time::duration(text).map(Value::Duration),
+        "duration" => parse_duration(text).map(Value::Duration),
         "date" => super::time::timestamp(&format!("{text}T00:00:00Z")).map(Value::Timestamp),
-        "date-time" | "datetime" => super::time::timestamp(text).map(Value::Timestamp),
-        _ => None,
-    }
+        "date-time" => super::time::timestamp(text).map(Value::Timestamp),
+        _ => Some(Value::Text(Text::Borrowed(text))),
+    };
+    found.ok_or_else(|| Fault::failed(format!("Invalid {format} formatted string {text}")))
 }

@@ -5,6 +5,8 @@ mod network;
 mod numeric;
 mod time;
 
+pub(crate) use time::duration;
+
 use crate::validate;
 use regex::Regex;
 use std::fmt;
@@ -209,8 +211,24 @@ mod tests {
         ),
         (
             "duration",
-            &["22 ns", "1h30m", "-1.5s", "3 days", "0"],
-            &["", "1", "1 fortnight", "h"],
+            &[
+                "22 ns",
+                "1h30m",
+                "-1.5s",
+                "3 days",
+                "0",
+                "1w 2 Mins",
+                "- 1 hour",
+                "1 fortnight, 1d",
+            ],
+            &[
+                "",
+                "1",
+                "1 fortnight",
+                "h",
+                "1 hrs",
+                "99999999999999999999d",
+            ],
         ),
         ("byte", &["YQ==", "YWJj"], &["", "YQ", "Y Q="]),
         ("hexcolor", &["#FFFFFF", "abc"], &["#ab", "red"]),

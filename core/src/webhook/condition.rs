@@ -3,7 +3,7 @@
 
 use super::Webhook;
 use crate::cel::{
-    Access, Allowance, Authority, Env, Fault, Member, Meter, Program, Record, Type, Value,
+    self, Access, Allowance, Authority, Env, Fault, Member, Meter, Program, Record, Type, Value,
 };
 use crate::object::Name;
 use serde_json::Value as Json;
@@ -14,8 +14,6 @@ use std::sync::Arc;
 const BUDGET: u64 = 2_500_000;
 /// All conditions of one configuration may not write out more regular expressions than this.
 const PATTERNS_MAX: usize = 64;
-const SPENT: &str = "validation failed due to running out of cost budget, no further validation \
-                     rules will be run";
 
 /// One condition, compiled when its configuration is stored.
 #[derive(Debug, Clone)]
@@ -171,7 +169,7 @@ impl Webhook {
                 Ok(true) => {}
                 Ok(false) => return Ok(false),
                 Err(Fault::Exhausted) => {
-                    wrong = vec![SPENT.to_owned()];
+                    wrong = vec![cel::spent()];
                     break;
                 }
                 Err(Fault::Failed(why)) => wrong.push(why),

@@ -4,7 +4,6 @@ use super::super::meter::{Fault, Meter};
 use super::super::time;
 use super::super::value::Value;
 use super::Native;
-use base64::prelude::{BASE64_STANDARD, Engine};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -34,7 +33,8 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             int(uint) int
             int(double) int
             int(string) int
-            int(timestamp) int",
+            int(timestamp) int
+            int(duration) int",
             int,
         ),
         (
@@ -67,28 +67,6 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
     ]
 }
 
-/// Bytes as texts.
-pub(super) fn encoders() -> Vec<(&'static str, Native)> {
-    vec![
-        ("base64.encode(bytes) string", |meter, given| match given {
-            [Value::Bytes(bytes)] => {
-                meter.text(bytes.len())?;
-                Ok(Value::text(BASE64_STANDARD.encode(bytes)))
-            }
-            _ => Err(Fault::no_overload()),
-        }),
-        ("base64.decode(string) bytes", |meter, given| match given {
-            [Value::Text(text)] => {
-                meter.text(text.as_str().len())?;
-                let bytes = BASE64_STANDARD.decode(text.as_str());
-                let bytes = bytes.map_err(|why| Fault::failed(why.to_string()))?;
-                Ok(Value::Bytes(bytes.into()))
-            }
-            _ => Err(Fault::no_overload()),
-        }),
-    ]
-}
-
 fn size<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     let [value] = given else {
         return Err(Fault::no_overload());
@@ -117,6 +95,11 @@ fn truncated(number: f64) -> Option<i64> {
     (number > -BOUND && number < BOUND).then_some(number as i64)
 }
 
+/// The number, if nothing is behind its point.
+pub(in crate::cel) fn whole(number: f64) -> Option<i64> {
+    truncated(number).filter(|_| number.fract() == 0.0)
+}
+
 fn int<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     let number = match given {
         [Value::Int(number)] => *number,
@@ -128,6 +111,7 @@ fn int<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
             number.map_err(|_| Fault::failed("type conversion error from 'string' to 'int'"))?
         }
         [Value::Timestamp(moment)] => moment.timestamp(),
+        [Value::Duration(span)] => *span,
         _ => return Err(Fault::no_overload()),
     };
     Ok(Value::Int(number))
@@ -147,12 +131,18 @@ fn uint<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
         [Value::Double(_)] => return Err(range()),
         [Value::Text(text)] => {
             meter.text(text.as_str().len())?;
-            let number = text.as_str().parse();
-            number.map_err(|_| Fault::failed("type conversion error from 'string' to 'uint'"))?
+            let digits = Some(text.as_str()).filter(|text| !text.starts_with('+'));
+            let number = digits.and_then(|digits| digits.parse().ok());
+            let wrong = || Fault::failed("type conversion error from 'string' to 'uint'");
+            number.ok_or_else(wrong)?
         }
         _ => return Err(Fault::no_overload()),
     };
     Ok(Value::Uint(number))
+}
+
+const fn is_digit(one: char) -> bool {
+    one.is_ascii_digit()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "as CEL converts")]
@@ -163,8 +153,11 @@ fn double<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
         [Value::Uint(number)] => *number as f64,
         [Value::Text(text)] => {
             meter.text(text.as_str().len())?;
-            let number = text.as_str().parse();
-            number.map_err(|_| Fault::failed("type conversion error from 'string' to 'double'"))?
+            let wrong = || Fault::failed("type conversion error from 'string' to 'double'");
+            let number: Option<f64> = text.as_str().parse().ok();
+            // Infinity is a value only where it is written.
+            let written = |number: &f64| number.is_finite() || !text.as_str().contains(is_digit);
+            number.filter(written).ok_or_else(wrong)?
         }
         _ => return Err(Fault::no_overload()),
     };

@@ -42,13 +42,19 @@ list(timestamp).max() timestamp";
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
     vec![
         (SORTED, is_sorted),
-        (
-            "list(int).sum() int
-            list(uint).sum() uint
-            list(double).sum() double
-            list(duration).sum() duration",
-            sum,
-        ),
+        // Each with what nothing comes to; where the type is not known, the last counts.
+        ("list(uint).sum() uint", |meter, given| {
+            sum(meter, given, Value::Uint(0))
+        }),
+        ("list(double).sum() double", |meter, given| {
+            sum(meter, given, Value::Double(0.0))
+        }),
+        ("list(duration).sum() duration", |meter, given| {
+            sum(meter, given, Value::Duration(0))
+        }),
+        ("list(int).sum() int", |meter, given| {
+            sum(meter, given, Value::Int(0))
+        }),
         (LEAST, |meter, given| {
             extreme(meter, given, "min", Ordering::is_lt)
         }),
@@ -106,7 +112,8 @@ pub(in crate::cel) fn joined<'a>(
         return Err(Fault::no_overload());
     }
     let mut made = items(meter, one)?;
-    let identity = one.schema().map(|schema| &schema.identity);
+    let schema = one.schema();
+    let identity = schema.map(|schema| &schema.identity);
     for item in items(meter, other)? {
         let at = match identity {
             None | Some(Identity::Atomic) => None,
@@ -118,7 +125,7 @@ pub(in crate::cel) fn joined<'a>(
             None => made.push(item),
         }
     }
-    Ok(Value::list(made))
+    Ok(Value::List(Arc::new(made), schema))
 }
 
 /// Where the same item stands: one with the same keys, or an equal one.
@@ -167,13 +174,13 @@ fn is_sorted<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::Bool(true))
 }
 
-fn sum<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
+fn sum<'a>(meter: &mut Meter, given: &[Value<'a>], zero: Value<'a>) -> Result<Value<'a>> {
     let [list] = given else {
         return Err(Fault::no_overload());
     };
     let mut items = items(meter, list)?.into_iter();
     let Some(mut sum) = items.next() else {
-        return Ok(Value::Int(0));
+        return Ok(zero);
     };
     for item in items {
         sum = operators::add(meter, &[sum, item])?;

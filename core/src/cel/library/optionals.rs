@@ -30,20 +30,15 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             [Value::Optional(None)] => Err(Fault::failed("optional.none() dereference")),
             _ => Err(Fault::no_overload()),
         }),
-        ("optional(A).orValue(A) A", |_, given| match given {
-            [Value::Optional(Some(value)), _] => Ok((**value).clone()),
-            [Value::Optional(None), otherwise] => Ok(otherwise.clone()),
-            _ => Err(Fault::no_overload()),
-        }),
-        (
-            "optional(A).or(optional(A)) optional(A)",
-            |_, given| match given {
-                [Value::Optional(None), otherwise @ Value::Optional(_)] => Ok(otherwise.clone()),
-                [value @ Value::Optional(Some(_)), _] => Ok(value.clone()),
-                _ => Err(Fault::no_overload()),
-            },
-        ),
+        // The evaluator's own.
+        ("optional(A).orValue(A) A", super::undeclared),
+        ("optional(A).or(optional(A)) optional(A)", super::undeclared),
     ]
+}
+
+/// Whether a call evaluates its argument only where its target has nothing.
+pub(in crate::cel) fn is_alternative(name: &str, member: bool) -> bool {
+    member && matches!(name, "or" | "orValue")
 }
 
 fn is_zero(value: &Value<'_>) -> bool {

@@ -31,10 +31,6 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
         ("string.trim() string", |meter, given| {
             one(meter, given).map(|text| Value::text(text.trim()))
         }),
-        ("string.reverse() string", |meter, given| {
-            let text = one(meter, given)?;
-            Ok(Value::text(text.chars().rev().collect::<String>()))
-        }),
         ("string.charAt(int) string", char_at),
         (
             "string.substring(int) string\nstring.substring(int, int) string",
@@ -139,23 +135,29 @@ fn index_of<'a>(meter: &mut Meter, given: &[Value<'a>], last: bool) -> Result<Va
         return lists::index_of(meter, list, wanted, last);
     }
     let (text, part) = two(meter, given)?;
-    let offset = number(given, 2)?
-        .map(|index| byte(text, index))
-        .transpose()?;
-    let found = if last {
-        let end = offset.map_or(text.len(), |offset| offset + part.len());
-        let end = end.min(text.len());
-        let head = text.get(..end).unwrap_or(text);
-        head.rfind(part)
-    } else {
-        let start = offset.unwrap_or_default();
-        let rest = text.get(start..).unwrap_or_default();
-        rest.find(part).map(|at| at + start)
+    let found = match number(given, 2)? {
+        Some(offset) if part.is_empty() => return Ok(Value::Int(offset)),
+        Some(offset) if offset < 0 => return Err(outside(offset)),
+        Some(offset) => found_from(text, part, offset, last),
+        None if last => text.rfind(part),
+        None => text.find(part),
     };
     let before = found.and_then(|at| text.get(..at));
     let index = before.map(|before| before.chars().count());
     let index = index.map_or(-1, |index| i64::try_from(index).unwrap_or(i64::MAX));
     Ok(Value::Int(index))
+}
+
+/// Behind the end there is nothing.
+fn found_from(text: &str, part: &str, offset: i64, last: bool) -> Option<usize> {
+    let start = byte(text, offset).ok().filter(|at| *at < text.len())?;
+    if !last {
+        let found = text.get(start..)?.find(part);
+        return found.map(|at| at + start);
+    }
+    let end = text.len().min(start + part.len());
+    let end = (0..=end).rev().find(|at| text.is_char_boundary(*at))?;
+    text.get(..end)?.rfind(part)
 }
 
 /// A limit of a negative number is none.
@@ -178,7 +180,7 @@ fn replace<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
 fn split<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     let (text, separator) = two(meter, given)?;
     let limit = limit(given, 2)?;
-    if limit == 0 {
+    if limit == 0 || text.is_empty() && separator.is_empty() {
         return Ok(Value::list(Vec::new()));
     }
     let mut parts = Vec::new();

@@ -4,6 +4,7 @@ use super::super::meter::{Fault, Meter};
 use super::super::time;
 use super::super::value::Value;
 use super::Native;
+use crate::duration;
 use chrono::{DateTime, Datelike, Timelike, Utc};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -69,7 +70,7 @@ fn clocks() -> [(&'static str, Native); 4] {
         (
             "timestamp.getMilliseconds() int\nduration.getMilliseconds() int",
             |_, given| match given {
-                [Value::Duration(span)] => Ok(Value::Int(span % SECOND / MILLISECOND)),
+                [Value::Duration(span)] => Ok(Value::Int(span / MILLISECOND)),
                 _ => date(given, |moment| i64::from(moment.timestamp_subsec_millis())),
             },
         ),
@@ -97,7 +98,9 @@ fn timestamp<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
             meter.text(text.as_str().len())?;
             time::timestamp(text.as_str())
         }
-        [Value::Int(seconds)] => DateTime::from_timestamp(*seconds, 0),
+        [Value::Int(seconds)] => {
+            DateTime::from_timestamp(*seconds, 0).filter(|moment| Value::moment(*moment).is_some())
+        }
         _ => return Err(Fault::no_overload()),
     };
     let wrong = || Fault::failed("type conversion error to 'google.protobuf.Timestamp'");
@@ -109,7 +112,7 @@ fn duration<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
         [Value::Duration(span)] => Some(*span),
         [Value::Text(text)] => {
             meter.text(text.as_str().len())?;
-            time::duration(text.as_str())
+            duration::parse(text.as_str())
         }
         _ => return Err(Fault::no_overload()),
     };

@@ -92,6 +92,11 @@ fn own(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found:
                 let value = text(rule, "/rule").into();
                 causes.push(FieldCause::invalid(field("rule"), &value, &why));
             }
+            (Ok(Checked { transition: false }), _) if is_true(rule, "optionalOldSelf") => {
+                let why = "may not be set if oldSelf is not used in rule";
+                let value = Value::Bool(true);
+                causes.push(FieldCause::invalid(field("optionalOldSelf"), &value, why));
+            }
             (Ok(_), _) => {}
             (Err(wrong), _) => {
                 let value = match wrong.member {

@@ -313,6 +313,25 @@ fn the_rules_of_a_schema_share_a_bound_of_regular_expressions() {
 }
 
 #[test]
+fn an_optional_old_value_is_for_rules_that_speak_of_it() {
+    for (rule, said) in [
+        ("self == oldSelf.orValue('')", ""),
+        (
+            "self == ''",
+            "Invalid spec.versions[0].schema.openAPIV3Schema.properties[a].x-kubernetes-validations[0].optionalOldSelf: \
+             Invalid value: true: may not be set if oldSelf is not used in rule",
+        ),
+    ] {
+        let rule = json!({"rule": rule, "message": "m", "optionalOldSelf": true});
+        let property = json!({"type": "string", "x-kubernetes-validations": [rule]});
+        let mut document = good();
+        let properties = "/spec/versions/0/schema/openAPIV3Schema/properties/a";
+        put(&mut document, properties, &property.to_string());
+        assert_eq!(told(&check(&document, None)), said);
+    }
+}
+
+#[test]
 fn nothing_is_compiled_behind_what_are_too_many() {
     let wrong = |count: usize| {
         let patterns = (0..count).map(|one| {

@@ -53,64 +53,53 @@ fn is_zone(text: &str) -> bool {
     }
 }
 
-const UNITS: [&str; 25] = [
-    "ns",
-    "us",
-    "ms",
-    "s",
-    "m",
-    "h",
-    "d",
-    "w",
-    "nanosecond",
-    "nanoseconds",
-    "nano",
-    "nanos",
-    "micro",
-    "micros",
-    "microsecond",
-    "microseconds",
-    "milli",
-    "millis",
-    "second",
-    "seconds",
-    "minute",
-    "minutes",
-    "hour",
-    "hours",
-    "day",
+/// Units with what they come to; a longer word that begins with the last of a row is one of it.
+const UNITS: [(&[&str], i64); 8] = [
+    (&["ns", "nano"], 1),
+    (&["us", "\u{b5}s", "micro"], 1_000),
+    (&["ms", "milli"], 1_000_000),
+    (&["s", "sec"], SECOND),
+    (&["m", "min"], 60 * SECOND),
+    (&["h", "hr", "hour"], 3600 * SECOND),
+    (&["d", "day"], 86_400 * SECOND),
+    (&["w", "wk", "week"], 604_800 * SECOND),
 ];
-const LONG_UNITS: [&str; 10] = [
-    "millisecond",
-    "milliseconds",
-    "min",
-    "mins",
-    "hr",
-    "hrs",
-    "days",
-    "wk",
-    "week",
-    "weeks",
-];
+const SECOND: i64 = 1_000_000_000;
 
-/// Numbers with units, one after the other; zero needs none.
 pub(super) fn is_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if rest == "0" {
-        return true;
+    duration(text).is_some()
+}
+
+/// Nanoseconds, as Go reads them, or else of all numbers with units that are anywhere in the text.
+/// Source: `kube-openapi/pkg/validation/strfmt`, `ParseDuration`.
+pub(crate) fn duration(text: &str) -> Option<i64> {
+    if let Some(found) = crate::duration::parse(text) {
+        return Some(found);
     }
-    while !rest.is_empty() {
-        let end = rest.find(|one: char| !one.is_ascii_digit() && one != '.');
-        let (number, after) = rest.split_at(end.unwrap_or(rest.len()));
-        let after = after.trim_start();
-        let end = after.find(|one: char| !one.is_alphabetic());
-        let (unit, after) = after.split_at(end.unwrap_or(after.len()));
-        let counted = number.matches('.').count() < 2 && number.contains(|one: char| one != '.');
-        let micro = matches!(unit, "\u{b5}s" | "\u{3bc}s");
-        if !counted || !(micro || UNITS.contains(&unit) || LONG_UNITS.contains(&unit)) {
-            return false;
+    let mut sum = None;
+    let mut rest = text;
+    while let Some(start) = rest.find(|one: char| one.is_ascii_digit()) {
+        let digits = rest.get(start..)?;
+        let after = digits.trim_start_matches(|one: char| one.is_ascii_digit());
+        let number = digits.strip_suffix(after)?;
+        let word = after.trim_start_matches(['\t', '\n', '\u{c}', '\r', ' ']);
+        let tail =
+            word.trim_start_matches(|one: char| one.is_ascii_alphabetic() || one == '\u{b5}');
+        let unit = word.strip_suffix(tail)?.to_lowercase();
+        rest = tail;
+        if unit.is_empty() {
+            rest = after;
+            continue;
         }
-        rest = after.trim_start();
+        let number: i64 = number.parse().ok()?;
+        if let Some((_, size)) = UNITS.iter().find(|(names, _)| names_unit(names, &unit)) {
+            let span = number.checked_mul(*size)?;
+            sum = Some(sum.unwrap_or(0_i64).checked_add(span)?);
+        }
     }
-    !text.is_empty()
+    sum
+}
+
+fn names_unit(names: &[&str], unit: &str) -> bool {
+    names.contains(&unit) || names.last().is_some_and(|last| unit.starts_with(last))
 }

@@ -10,8 +10,6 @@ use serde_json::Value;
 /// What all rules of one object may cost together. Source: upstream's `RuntimeCELCostBudget`.
 const OBJECT_MAX: u64 = 10_000_000;
 const MESSAGE_BYTES_MAX: usize = 5 * 1024;
-const SPENT: &str = "validation failed due to running out of cost budget, no further validation \
-                     rules will be run";
 
 /// What the rules of an object say. `old` is the object as it was; `resource`, whether it has a name
 /// and a kind of its own.
@@ -153,7 +151,7 @@ impl Run {
         }
         if self.meter.is_empty() {
             self.stopped = true;
-            return self.invalid(schema, at, SPENT);
+            return self.invalid(schema, at, &cel::spent());
         }
         let program = &subject.compiled.program;
         self.meter.begin();
@@ -167,7 +165,7 @@ impl Run {
             Ok((_, variables)) => self.refuse(subject, &variables, at),
             Err(Fault::Exhausted) if self.meter.is_empty() => {
                 self.stopped = true;
-                self.invalid(schema, at, SPENT);
+                self.invalid(schema, at, &cel::spent());
             }
             Err(fault) => {
                 self.stopped = fault == Fault::Exhausted;
@@ -186,9 +184,16 @@ impl Run {
             return;
         }
         let rule = subject.rule;
-        let message = subject.compiled.message.as_ref();
-        let message = message.and_then(|message| self.message(message, variables));
-        let detail = message.unwrap_or_else(|| rule.detail());
+        let detail = match subject.compiled.message.as_ref() {
+            None => Ok(None),
+            Some(message) => self.message(message, variables),
+        };
+        let Ok(detail) = detail else {
+            self.stopped = true;
+            let why = self.without_message(rule);
+            return self.invalid(subject.schema, at, &why);
+        };
+        let detail = detail.unwrap_or_else(|| rule.detail());
         let field = written(at, &subject.compiled.below);
         let value = subject.schema.shown_type();
         self.causes.push(match &*rule.reason {
@@ -199,18 +204,33 @@ impl Run {
         });
     }
 
-    /// What the rule's own expression says; nothing where it cannot be said on one line.
+    /// Why nothing is said any more. Source: upstream's `evalMessageExpression`.
+    fn without_message(&self, rule: &Rule) -> String {
+        if self.meter.is_empty() {
+            return format!("messageExpression evaluation failed due to {}", cel::SPENT);
+        }
+        let written = &rule.message_expression;
+        format!(
+            "no further validation rules will be run due to call cost exceeds limit for \
+             messageExpression: {written:?}"
+        )
+    }
+
+    /// What the rule's own expression says; nothing where it cannot be said on one line, and an error
+    /// where it is too dear.
     fn message<'a>(
         &mut self,
         message: &'a cel::Program,
         variables: &[(&'static str, cel::Value<'a>)],
-    ) -> Option<String> {
-        let Ok(cel::Value::Text(text)) = message.evaluate(variables, &mut self.meter) else {
-            return None;
+    ) -> Result<Option<String>, ()> {
+        let text = match message.evaluate(variables, &mut self.meter) {
+            Ok(cel::Value::Text(text)) => text,
+            Err(Fault::Exhausted) => return Err(()),
+            Ok(_) | Err(Fault::Failed(_)) => return Ok(None),
         };
         let text = text.as_str().trim();
         let fits = !text.is_empty() && text.len() <= MESSAGE_BYTES_MAX && !text.contains('\n');
-        fits.then(|| text.to_owned())
+        Ok(fits.then(|| text.to_owned()))
     }
 }
 

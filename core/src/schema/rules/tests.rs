@@ -222,3 +222,20 @@ fn the_items_of_long_lists_are_told_apart_by_their_keys() {
         "Invalid spec.items[3]: Invalid value: \"object\": goes down"
     );
 }
+
+#[test]
+fn a_message_that_is_too_dear_is_said_to_be() {
+    let schema = root(json!({"type": "object", "properties": {
+        "list": {"type": "array", "items": {"type": "integer"}, "x-kubernetes-validations": [
+            {"rule": "self.size() == 0", "messageExpression":
+                "self.all(a, self.all(b, self.all(c, a + b + c >= 0))) ? 'a' : 'b'"},
+            {"rule": "self.size() == 1", "message": "never said"}]}}}));
+    let list: Vec<usize> = (0..200).collect();
+    let found = told(&schema, &json!({"spec": {"list": list}}), None);
+    assert_eq!(
+        found.trim_end(),
+        "Invalid spec.list: Invalid value: \"array\": no further validation rules will be run due to \
+         call cost exceeds limit for messageExpression: \
+         \"self.all(a, self.all(b, self.all(c, a + b + c >= 0))) ? 'a' : 'b'\""
+    );
+}
