@@ -10,6 +10,10 @@ use hindsight_tests::histories::Run;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+/// A third of the time is memory otherwise.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Histories between two lines of the report.
 const PART: u64 = 1000;
 

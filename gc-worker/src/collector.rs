@@ -196,8 +196,11 @@ impl Collector {
         if !plan.first.is_empty() {
             self.deferred.insert(uid.clone());
         }
+        // Who waits for others waits in this state whoever asks: nobody is looked at twice.
         for first in plan.first {
-            self.queue.push(first);
+            if !self.deferred.contains(&first) {
+                self.queue.push(first);
+            }
         }
         for step in plan.steps {
             if let Some(definition) = released_definition(&step) {

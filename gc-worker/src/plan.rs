@@ -98,6 +98,10 @@ impl View<'_> {
     /// Every dependent loses the reference; then, with none left, the owner is let go.
     fn orphan(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
+        let first = self.undecided_around(owner);
+        if !first.is_empty() {
+            return Plan::after(first, Vec::new);
+        }
         let cause = cause_of_mark(owner);
         let mut steps: Vec<Step> = Vec::new();
         for (dependent, node) in self.graph.dependents(uid).take(STEPS_MAX) {
@@ -123,7 +127,7 @@ impl View<'_> {
                 ..Plan::default()
             };
         }
-        Plan::after(self.undecided_owners(uid), || {
+        Plan::after(self.undecided_above(uid), || {
             vec![self.release(owner, ORPHAN_FINALIZER)]
         })
     }
@@ -160,7 +164,7 @@ impl View<'_> {
         let undecided =
             dependents.filter(|(uid, _)| *uid != owner && self.is_undecided(uid, owner));
         let mut first: Vec<Uid> = undecided.map(|(uid, _)| uid.clone()).collect();
-        first.extend(self.undecided_owners(owner));
+        first.extend(self.undecided_above(owner));
         first
     }
 
@@ -205,7 +209,7 @@ impl View<'_> {
         if gone.is_empty() {
             return Plan::default();
         }
-        Plan::after(self.undecided_owners(&object.meta.uid), || {
+        Plan::after(self.undecided_above(&object.meta.uid), || {
             if any(OwnerClass::Solid) {
                 vec![self.prune(object, gone)]
             } else {

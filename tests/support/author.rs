@@ -74,7 +74,8 @@ impl Author {
 
     fn another(&mut self, live: &[Id]) -> Operation {
         if let Some((kind, name)) = GROUND.get(self.made.len()) {
-            let new = self.container(*kind, name);
+            let mut new = self.container(*kind, name);
+            new.owners.clear();
             return self.create(new);
         }
         let choice = self.dice.roll(10);
@@ -83,11 +84,10 @@ impl Author {
             return self.create(new);
         }
         let id = self.target(live);
-        let contained = !self.made[id].0.is_container();
         match choice {
             4..=6 => Operation::Delete(id, self.policy()),
             7 => Operation::SetFinalizers(id, self.finalizers()),
-            8 if contained => Operation::SetOwners(id, self.owners()),
+            8 => Operation::SetOwners(id, self.owners(self.made[id].0)),
             _ => Operation::Settle,
         }
     }
@@ -135,7 +135,7 @@ impl Author {
             namespace: namespace.into(),
             name: format!("o{}", self.dice.roll(self.length.names)),
             finalizers: self.finalizers(),
-            owners: self.owners(),
+            owners: self.owners(kind),
         }
     }
 
@@ -154,7 +154,7 @@ impl Author {
             namespace: String::new(),
             name: name.into(),
             finalizers: self.finalizers(),
-            owners: Vec::new(),
+            owners: self.owners(kind),
         }
     }
 
@@ -167,11 +167,11 @@ impl Author {
     }
 
     /// At times one owner twice, spelled alike or not.
-    fn owners(&mut self) -> Vec<Owner> {
+    fn owners(&mut self, dependent: Kind) -> Vec<Owner> {
         let count = self.dice.pick(&[0, 0, 1, 1, 1, 2, 2, 3]);
         let mut owners: Vec<Owner> = Vec::new();
-        for _ in 0..count {
-            let owner = self.owner();
+        for _ in 0..count.min(self.made.len()) {
+            let owner = self.owner(dependent);
             if owners.iter().all(|one| one.who != owner.who) || self.dice.roll(3) == 0 {
                 owners.push(owner);
             }
@@ -180,7 +180,7 @@ impl Author {
     }
 
     /// Mostly somebody who is or was there, at times misspelt, unknown or made up.
-    fn owner(&mut self) -> Owner {
+    fn owner(&mut self, dependent: Kind) -> Owner {
         let blocks = self.dice.roll(2) == 0;
         if self.dice.roll(12) == 0 {
             return Owner {
@@ -190,10 +190,7 @@ impl Author {
                 blocks,
             };
         }
-        let count = self.made.len() as u64;
-        // Who was made lately is more likely to be there.
-        let back = self.dice.roll(count).min(self.dice.roll(count));
-        let id = self.made.len() - 1 - usize::try_from(back).expect("a small number");
+        let id = self.somebody(dependent);
         let (mut kind, mut name) = self.made[id].clone();
         if self.dice.roll(25) == 0 {
             kind = Kind::Unknown;
@@ -207,6 +204,21 @@ impl Author {
             name,
             blocks,
         }
+    }
+
+    /// Who was made lately is more likely to be there. What has no namespace names mostly others that
+    /// have none: all else is unresolvable.
+    fn somebody(&mut self, dependent: Kind) -> Id {
+        let count = self.made.len() as u64;
+        let mut id = 0;
+        for _ in 0..3 {
+            let back = self.dice.roll(count).min(self.dice.roll(count));
+            id = self.made.len() - 1 - usize::try_from(back).expect("a small number");
+            if dependent.is_namespaced() || !self.made[id].0.is_namespaced() {
+                break;
+            }
+        }
+        id
     }
 }
 

@@ -242,8 +242,7 @@ impl World {
             return true;
         }
         let uids: Vec<String> = self.things.iter().map(|one| one.uid.clone()).collect();
-        uids.iter().any(|uid| self.orphan(uid))
-            || self.collect_one(&uids)
+        self.decide_one(&uids)
             || uids
                 .iter()
                 .any(|uid| !self.is_definition(uid) && self.let_go(uid))
@@ -270,17 +269,21 @@ impl World {
         any
     }
 
-    /// Owners are decided before their dependents; in a circle, the lower uid first.
-    fn collect_one(&mut self, uids: &[String]) -> bool {
-        let due: Vec<&String> = uids.iter().filter(|uid| self.is_due(uid)).collect();
+    /// Owners are decided before their dependents, and what contains an object before it; in a
+    /// circle those that orphan, then the lower uid.
+    fn decide_one(&mut self, uids: &[String]) -> bool {
+        let orphans = |uid: &str| self.get(uid).is_some_and(Thing::is_orphaning);
+        let moves =
+            |uid: &&String| self.is_due(uid) || (orphans(uid) && !self.dependents(uid).is_empty());
+        let due: Vec<&String> = uids.iter().filter(moves).collect();
         let comes_later = |one: &str| {
             due.iter().any(|other| {
-                self.above(one).contains(*other)
-                    && (!self.above(other).contains(one) || other.as_str() < one)
+                let before = (!orphans(other), other.as_str()) < (!orphans(one), one);
+                self.above(one).contains(*other) && (!self.above(other).contains(one) || before)
             })
         };
         let first = due.iter().find(|uid| !comes_later(uid));
-        first.is_some_and(|uid| self.collect(uid))
+        first.is_some_and(|uid| self.orphan(uid) || self.collect(uid))
     }
 
     fn is_due(&self, uid: &str) -> bool {
@@ -292,16 +295,26 @@ impl World {
         !classes.contains(&Class::Unresolvable) && classes.iter().any(|one| *one != Class::Solid)
     }
 
-    /// The owners of an object and theirs, up to those that are going.
+    /// The owners of an object, what contains it, and theirs, up to those that are going. Of one that
+    /// goes itself only what contains it still matters.
     fn above(&self, uid: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         loop {
             let before = found.len();
             for thing in &self.things {
-                let open = thing.uid == uid || (found.contains(&thing.uid) && !thing.deleting);
-                let owners = thing.owners.iter().filter(|_| open);
-                let there = owners.filter(|one| self.get(&one.uid).is_some());
-                found.extend(there.map(|one| one.uid.clone()));
+                if thing.uid != uid && (!found.contains(&thing.uid) || thing.deleting) {
+                    continue;
+                }
+                let owners = thing.owners.iter().filter(|_| !thing.deleting);
+                let owners = owners.filter_map(|one| self.get(&one.uid));
+                let over = owners.chain(self.containers(thing));
+                found.extend(over.map(|one| one.uid.clone()));
+                // Under a waiting owner it matters who its dependents are, and what may take them.
+                if !thing.deleting && self.sees_waiting(thing) {
+                    let below = self.dependents(&thing.uid);
+                    let around = below.iter().flat_map(|one| self.containers(one));
+                    found.extend(around.map(|one| one.uid.clone()));
+                }
             }
             if found.len() == before {
                 return found;
@@ -420,6 +433,11 @@ impl World {
             Some(_) => Class::Solid,
             None => Class::Dangling,
         }
+    }
+
+    fn sees_waiting(&self, thing: &Thing) -> bool {
+        let class = |one| self.class(thing, one);
+        thing.owners.iter().any(|one| class(one) == Class::Waiting)
     }
 
     fn dependents(&self, uid: &str) -> Vec<&Thing> {

@@ -175,6 +175,7 @@ impl Request<'_> {
     }
 
     fn mark_definition(&self) -> Result<Decision, Rejection> {
+        let owners = self.verified_owners()?;
         let mut document = self.object.document();
         let now = self.context.command.time.to_rfc3339();
         if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
@@ -195,7 +196,7 @@ impl Request<'_> {
                 list.push(condition);
             }
         }
-        let extra = self.request_event(Propagation::Background, Grace::None, &[]);
+        let extra = self.request_event(Propagation::Background, Grace::None, &owners);
         let (object, commit) = self.write(document, extra)?;
         Ok(decision(vec![commit], Outcome::Deleting(object)))
     }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 /// A shared, immutable string.
 pub type Name = Arc<str>;
 
+const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
+
 /// Coordinates of an object. Orders as lists do: by resource, then namespace, then name, bytewise.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
@@ -28,6 +30,11 @@ impl ObjectKey {
             namespace: namespace.into(),
             name: name.into(),
         }
+    }
+
+    /// A namespace that nobody can delete.
+    pub fn is_immortal(&self) -> bool {
+        crate::state::is_namespace(self) && IMMORTAL.contains(&&*self.name)
     }
 }
 

@@ -2,43 +2,95 @@
 //! first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
 use super::View;
-use hindsight_core::Uid;
 use hindsight_core::event::OwnerClass;
+use hindsight_core::kind::Origin;
+use hindsight_core::{Object, ObjectKey, Uid};
+use hindsight_projector::Node;
 use std::collections::BTreeSet;
 
 impl View<'_> {
-    /// Owners of an object, and theirs, that the collector has yet to act on. In a circle the
-    /// lower uid comes first.
-    pub(super) fn undecided_owners(&self, uid: &Uid) -> Vec<Uid> {
+    /// Whoever is above an object and the collector has yet to act on. In a circle the lower uid
+    /// comes first, but whoever orphans before all others.
+    pub(super) fn undecided_above(&self, uid: &Uid) -> Vec<Uid> {
+        let is_orphaning = |other: &Uid| self.graph.node(other).is_some_and(Node::is_orphaning);
         let undecided = self
-            .owners_of(uid)
+            .above(uid)
             .into_iter()
-            .filter(|owner| self.is_pending(owner));
+            .filter(|one| self.is_pending(one));
         undecided
-            .filter(|owner| owner < uid || !self.owners_of(owner).contains(uid))
+            .filter(|one| one < uid || is_orphaning(one) || !self.above(one).contains(uid))
             .collect()
     }
 
-    /// Everything above an object that exists, by uid. What is going already hides its own owners:
-    /// they decide nothing about it any more.
-    fn owners_of(&self, uid: &Uid) -> BTreeSet<Uid> {
+    /// What may yet take an owner with it that orphans its dependents, so that it orphans none. Its
+    /// own owners decide nothing about it any more.
+    pub(super) fn undecided_around(&self, owner: &Object) -> Vec<Uid> {
+        let uid = &owner.meta.uid;
+        let around = self.climb(self.containers(&owner.key).cloned().collect());
+        let undecided = around.into_iter().filter(|one| self.is_pending(one));
+        undecided
+            .filter(|one| one != uid && !self.above(one).contains(uid))
+            .collect()
+    }
+
+    /// Owners of an object, what contains it, and theirs, as far as they exist.
+    fn above(&self, uid: &Uid) -> BTreeSet<Uid> {
+        let mut found = self.climb(self.over(uid));
+        found.remove(uid);
+        found
+    }
+
+    /// These and all above them. What is going already hides what is above it: that decides nothing
+    /// about anybody below any more.
+    fn climb(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
-        let mut open = vec![uid.clone()];
         while let Some(at) = open.pop() {
             let Some(node) = self.graph.node(&at) else {
                 continue;
             };
-            if node.is_deleting() && at != *uid {
+            if found.contains(&at) {
                 continue;
             }
-            for owner in node.owners() {
-                if self.graph.node(&owner.uid).is_some() && found.insert(owner.uid.clone()) {
-                    open.push(owner.uid.clone());
-                }
+            if !node.is_deleting() {
+                open.append(&mut self.over(&at));
             }
+            found.insert(at);
         }
-        found.remove(uid);
         found
+    }
+
+    /// The first step up. Whoever is about to go under a waiting owner asks whether it has dependents
+    /// of its own, and what contains those may take them.
+    fn over(&self, uid: &Uid) -> Vec<Uid> {
+        let Some(node) = self.graph.node(uid) else {
+            return Vec::new();
+        };
+        let owners = node.owners().iter().map(|owner| &owner.uid);
+        let mut over: BTreeSet<&Uid> = owners.chain(self.containers(node.key())).collect();
+        if self.goes_under_a_waiting_owner(uid) {
+            let dependents = self.graph.dependents(uid);
+            over.extend(dependents.flat_map(|(_, one)| self.containers(one.key())));
+        }
+        over.into_iter().cloned().collect()
+    }
+
+    fn goes_under_a_waiting_owner(&self, uid: &Uid) -> bool {
+        let live = self.object(uid).filter(|object| !object.is_deleting());
+        live.is_some_and(|object| self.classes(object).contains(&OwnerClass::Waiting))
+    }
+
+    /// What an object goes with: its namespace, and the definition of its kind.
+    fn containers(&self, key: &ObjectKey) -> impl Iterator<Item = &Uid> {
+        let namespace = self.state.namespace(&key.namespace);
+        let kind = self.state.kinds.by_resource(&key.resource);
+        let definition = kind.and_then(|kind| match &kind.origin {
+            Origin::Custom { definition, .. } => Some(definition),
+            Origin::Builtin => None,
+        });
+        namespace
+            .map(|namespace| &namespace.meta.uid)
+            .into_iter()
+            .chain(definition)
     }
 
     /// Whether a look at it, in its turn, would change it or its dependents.
@@ -55,5 +107,6 @@ impl View<'_> {
         let classes = self.classes(object);
         !classes.contains(&OwnerClass::Unresolvable)
             && classes.iter().any(|class| *class != OwnerClass::Solid)
+            && (classes.contains(&OwnerClass::Solid) || !object.key.is_immortal())
     }
 }

@@ -43,6 +43,15 @@ impl World {
                 .is_none_or(|name| self.find(Kind::Definition, "", name).is_some())
     }
 
+    /// What an object goes with: its namespace, and the definition of its kind.
+    pub(super) fn containers(&self, thing: &Thing) -> impl Iterator<Item = &Thing> {
+        let namespace = self.find(Kind::Namespace, "", &thing.namespace);
+        let definition = thing.kind.definition();
+        namespace
+            .into_iter()
+            .chain(definition.and_then(|name| self.find(Kind::Definition, "", name)))
+    }
+
     /// Whether such an object may be made, apart from its name.
     pub(super) fn admits(&self, thing: &Thing) -> Result<(), Refusal> {
         if let Some(name) = thing.kind.definition() {

@@ -8,11 +8,9 @@ use crate::{Decision, Outcome, Rejection};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
-
 pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
     let object = request.object;
-    if IMMORTAL.contains(&&*object.key.name) {
+    if object.key.is_immortal() {
         return Err(Rejection::Forbidden {
             resource: object.key.resource.clone(),
             name: Arc::clone(&object.key.name),
@@ -23,6 +21,7 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
     if object.is_deleting() {
         return Ok(request.unchanged());
     }
+    let owners = request.verified_owners()?;
     let mut document = object.document();
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
         let now = request.context.command.time.to_rfc3339();
@@ -40,7 +39,7 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
         rule: request.rule(propagation),
         propagation,
         grace_period_seconds: None,
-        owners: Vec::new(),
+        owners,
         decided_at: request.context.state.revision,
     }];
     let (object, commit) = request.write(document, extra)?;
