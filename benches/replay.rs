@@ -27,6 +27,9 @@ struct Arguments {
     /// Events in the log
     #[arg(long, default_value_t = 1_000_000)]
     events: usize,
+    /// Events that are handed in together, and share a sync
+    #[arg(long, default_value_t = BATCH)]
+    batch: usize,
     /// Objects that they are about
     #[arg(long, default_value_t = 100_000)]
     objects: usize,
@@ -67,7 +70,7 @@ fn fill(data: &Path, arguments: &Arguments) -> Result<u64> {
     let mut bodies = 0;
     let indices: Vec<usize> = (0..arguments.events).collect();
     let start = Instant::now();
-    for chunk in indices.chunks(BATCH) {
+    for chunk in indices.chunks(arguments.batch.max(1)) {
         let commands = chunk
             .iter()
             .map(|index| command(&plane, intent(*index, arguments.objects)));
@@ -96,7 +99,7 @@ fn key(name: &str) -> ObjectKey {
 /// Every object is made, then changed in turn.
 fn intent(index: usize, objects: usize) -> Intent {
     let name = format!("c{}", index % objects);
-    let data = json!({"value": format!("{index:0200}")});
+    let data = json!({"value": noise(index)});
     if index < objects {
         let object: Value = json!({"apiVersion": "v1", "kind": "ConfigMap",
             "metadata": {"name": name}, "data": data});
@@ -114,6 +117,22 @@ fn intent(index: usize, objects: usize) -> Intent {
         patch: Patch::Merge(json!({"data": data})),
         validation: FieldValidation::Ignore,
     })
+}
+
+/// 200 characters that no compression makes much shorter, others for each number.
+fn noise(index: usize) -> String {
+    const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut state = (index as u64)
+        .wrapping_add(1)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let letter = |_| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        let place = usize::try_from(state >> 58).unwrap_or_default();
+        LETTERS.get(place).copied().map_or('=', char::from)
+    };
+    (0..200).map(letter).collect()
 }
 
 fn again(what: &str, data: &Path) -> Result<()> {
