@@ -8,13 +8,13 @@
 
 use hindsight_tests::dice::{Dice, number};
 use hindsight_tests::disk::{Disk, skipped};
-use hindsight_tests::recorder::{Answers, Recorder, check, stored};
+use hindsight_tests::recorder::{Ledger, Recorder, stored};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use hindsight_tests::strace::{Strace, with_fault};
 use hindsight_tests::wire::Caller;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -23,89 +23,121 @@ const CYCLES_PER_DIRECTORY: u64 = 20;
 /// Long enough for some hundred writes.
 const WORK_MILLIS_MAX: u64 = 700;
 
-/// What one directory went through.
-#[derive(Default)]
+/// What one directory goes through.
 struct History {
-    answered: Answers,
-    sent: BTreeSet<String>,
+    directory: PathBuf,
+    ledger: Ledger,
+    /// Flags of its server: every other one thins its log as soon as it can.
+    flags: &'static [&'static str],
 }
+
+const THINNING: &[&str] = &["--snapshot-every", "400", "--keep-history-bytes", "300KB"];
 
 impl History {
-    /// Lets clients write for a while, ends the server with `end` while they do, and remembers what
-    /// had been answered before.
-    fn work(&mut self, server: Server, cycle: u64, dice: &mut Dice, end: impl FnOnce(Server)) {
-        let recorder = Recorder::start(&server, &format!("n{cycle}"));
-        std::thread::sleep(Duration::from_millis(dice.roll(WORK_MILLIS_MAX)));
-        let answered = recorder.answers();
-        end(server);
-        let (_, sent) = recorder.stop();
-        self.answered.extend(answered);
-        self.sent.extend(sent);
-        self.sent.insert("kube-root-ca.crt".into());
+    fn new(directory: PathBuf, number: u64) -> Self {
+        Self {
+            directory,
+            ledger: Ledger::default(),
+            flags: if number.is_multiple_of(2) {
+                THINNING
+            } else {
+                &[]
+            },
+        }
     }
 
-    fn check(&self, server: &Server) {
-        check(server, &self.answered, &self.sent);
+    fn command(&self) -> Command {
+        let mut command = serve(&self.directory);
+        command.args(self.flags);
+        command
+    }
+
+    fn start(&self) -> Server {
+        let mut command = self.command();
+        command.stderr(Stdio::inherit());
+        Server::start_with(command, &self.directory)
+            .unwrap_or_else(|ended| panic!("the server did not start: {:?}", ended.status))
+    }
+
+    /// Lets clients write for a while, ends the server with `end` while they do, and remembers what
+    /// they were told.
+    fn work(&mut self, cycle: u64, dice: &mut Dice, end: impl FnOnce(Server)) {
+        let server = self.start();
+        self.ledger.check(&server);
+        let recorder = Recorder::start(&server, &format!("n{cycle}"), dice.roll(u64::MAX));
+        std::thread::sleep(Duration::from_millis(dice.roll(WORK_MILLIS_MAX)));
+        end(server);
+        self.ledger.extend(recorder.stop());
+    }
+
+    /// The writes that were answered, all of which are there; and whether the log was thinned.
+    fn end(mut self) -> (u64, bool) {
+        let server = self.start();
+        self.ledger.check(&server);
+        assert_eq!(server.signal("TERM"), Some(0));
+        let is_thinned = verify(&self.directory).contains("on is kept");
+        (self.ledger.answered, is_thinned)
     }
 }
 
-fn verify(directory: &Path) {
-    let report = stdout(&hindsight(directory, &["verify"]));
+fn verify(directory: &Path) -> String {
+    let report = stdout(&hindsight(directory, &["verify", "--deep"]));
     assert!(report.contains("intact"), "{report}");
+    report
 }
 
 #[test]
 fn kills_at_any_time_lose_nothing_that_was_answered() {
     let cycles = number("HINDSIGHT_KILLS", 4);
     let mut dice = Dice(number("HINDSIGHT_SEED", 1));
-    let mut answered = 0;
-    let mut cycle = 0;
+    let (mut answered, mut cycle, mut directories, mut thinned) = (0, 0, 0, 0);
+    let cycles_of_one = CYCLES_PER_DIRECTORY.min(cycles.div_ceil(2));
     while cycle < cycles {
         let temporary = tempfile::tempdir().expect("a temporary directory");
-        let directory = temporary.path().join("data");
-        let mut history = History::default();
-        for _ in 0..CYCLES_PER_DIRECTORY.min(cycles - cycle) {
-            let server = Server::start_on(&directory);
-            history.check(&server);
-            history.work(server, cycle, &mut dice, |server| {
+        let mut history = History::new(temporary.path().join("data"), directories);
+        directories += 1;
+        for _ in 0..cycles_of_one.min(cycles - cycle) {
+            history.work(cycle, &mut dice, |server| {
                 server.signal("KILL");
             });
             cycle += 1;
         }
-        verify(&directory);
-        history.check(&Server::start_on(&directory));
-        answered += history.answered.len();
+        let (more, is_thinned) = history.end();
+        answered += more;
+        thinned += u64::from(is_thinned);
     }
-    println!("{cycle} kills, {answered} answered writes, all there");
+    println!(
+        "{cycle} kills, {answered} answered writes, all there; {thinned} of {directories} logs were thinned"
+    );
 }
 
 #[test]
 fn power_cuts_lose_nothing_that_was_answered() {
     let cycles = number("HINDSIGHT_CUTS", 2);
     let mut dice = Dice(number("HINDSIGHT_SEED", 1));
-    let mut answered = 0;
-    let mut cycle = 0;
+    let (mut answered, mut cycle, mut directories, mut thinned) = (0, 0, 0, 0);
+    let cycles_of_one = CYCLES_PER_DIRECTORY.min(cycles.div_ceil(2));
     while cycle < cycles {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let Some(disk) = Disk::on_a_file(&temporary.path().join("disk"), 256) else {
             return skipped("power cuts", "a file cannot be mounted as a disk here");
         };
-        let directory = temporary.path().join("disk/data");
-        let mut history = History::default();
-        for _ in 0..CYCLES_PER_DIRECTORY.min(cycles - cycle) {
-            history.work(Server::start_on(&directory), cycle, &mut dice, |server| {
-                cut(&disk, server);
-            });
+        let mut history = History::new(temporary.path().join("disk/data"), directories);
+        directories += 1;
+        for _ in 0..cycles_of_one.min(cycles - cycle) {
+            history.work(cycle, &mut dice, |server| cut(&disk, server));
             if dice.roll(4) == 0 {
-                cut_while_starting(&disk, &directory, &mut dice);
+                cut_while_starting(&disk, history.command(), &mut dice);
             }
-            history.check(&Server::start_on(&directory));
             cycle += 1;
         }
-        verify(&directory);
-        answered += history.answered.len();
+        let (more, is_thinned) = history.end();
+        answered += more;
+        thinned += u64::from(is_thinned);
     }
-    println!("{cycle} power cuts, {answered} answered writes, all there");
+    println!(
+        "{cycle} power cuts, {answered} answered writes, all there; {thinned} of {directories} logs were thinned"
+    );
 }
 
 fn cut(disk: &Disk, server: Server) {
@@ -115,8 +147,8 @@ fn cut(disk: &Disk, server: Server) {
 }
 
 /// A second cut, before the first is recovered from.
-fn cut_while_starting(disk: &Disk, directory: &Path, dice: &mut Dice) {
-    let mut starting = serve(directory)
+fn cut_while_starting(disk: &Disk, mut command: Command, dice: &mut Dice) {
+    let mut starting = command
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
@@ -161,14 +193,14 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         let Some(tracer) = Strace::attach(server.pid(), "fdatasync", &fault) else {
             return;
         };
-        let recorder = Recorder::start(&server, "n");
+        let recorder = Recorder::start(&server, "n", at);
         let (code, said) = server.ended();
         drop(tracer);
         assert_eq!(code, Some(1), "call {at}: {said}");
         assert!(said.contains("the event log failed"), "{said}");
-        let (answered, sent) = recorder.stop();
+        let mut ledger = recorder.stop();
         let server = Server::start_on(&directory);
-        check(&server, &answered, &sent);
+        ledger.check(&server);
         server.kubectl(&["create", "configmap", "a"]);
     }
 }

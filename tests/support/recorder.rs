@@ -1,20 +1,100 @@
 //! Clients that write without pause and remember every answer.
 
+use crate::dice::Dice;
 use crate::server::Server;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, ListParams, ObjectMeta, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 const CLIENTS: usize = 8;
+/// Objects that a client has at once; it changes and deletes them too.
+const NAMES: u64 = 12;
+/// Bytes of a body: mostly few, and now and then more than a frame holds beside others.
+const BYTES_MAX: u64 = 1000;
+const BYTES_MANY: u64 = 54_000;
 
-/// Answers by name of the object: its revision.
-pub type Answers = BTreeMap<String, String>;
+/// Objects by name: their revisions.
+pub type Stored = BTreeMap<String, String>;
+
+/// What must be there of each name that was written.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    names: BTreeMap<String, Known>,
+    /// Writes that were answered.
+    pub answered: u64,
+}
+
+#[derive(Debug, Clone)]
+enum Known {
+    /// At this revision, or not there: somebody was told so.
+    Told(Option<String>),
+    /// Nobody was told what became of this.
+    Unanswered(Asked, Option<String>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Write,
+    Delete,
+}
+
+impl Ledger {
+    /// Everything answered is there as it was answered, and nothing is there that nobody sent. What was
+    /// not answered happened or did not; whichever it was stays so.
+    pub fn check(&mut self, server: &Server) {
+        let stored = stored(server);
+        for (name, known) in &mut self.names {
+            let found = stored.get(name);
+            match known {
+                Known::Told(told) => assert_eq!(found, told.as_ref(), "{name} was answered"),
+                Known::Unanswered(asked, before) => {
+                    let happened = match asked {
+                        Asked::Write => found.is_some() && found != before.as_ref(),
+                        Asked::Delete => found.is_none(),
+                    };
+                    assert!(
+                        happened || found == before.as_ref(),
+                        "{name}: {asked:?}, {found:?}"
+                    );
+                }
+            }
+            *known = Known::Told(found.cloned());
+        }
+        let is_own = |name: &&String| name.as_str() == "kube-root-ca.crt";
+        let mut others = stored.keys().filter(|name| !self.names.contains_key(*name));
+        assert_eq!(others.find(|name| !is_own(name)), None, "nobody wrote it");
+    }
+
+    /// What others wrote.
+    pub fn extend(&mut self, other: Self) {
+        self.names.extend(other.names);
+        self.answered += other.answered;
+    }
+
+    fn there(&self, name: &str) -> Option<String> {
+        match self.names.get(name) {
+            Some(Known::Told(told)) => told.clone(),
+            Some(Known::Unanswered(..)) | None => None,
+        }
+    }
+
+    fn ask(&mut self, name: &str, asked: Asked) {
+        let before = self.there(name);
+        self.names
+            .insert(name.into(), Known::Unanswered(asked, before));
+    }
+
+    fn tell(&mut self, name: &str, told: Option<String>) {
+        self.names.insert(name.into(), Known::Told(told));
+        self.answered += 1;
+    }
+}
 
 /// Clients at work on one server.
 #[derive(Debug)]
@@ -26,20 +106,20 @@ pub struct Recorder {
 
 #[derive(Debug, Default)]
 struct Shared {
-    answers: Mutex<Answers>,
-    sent: Mutex<BTreeSet<String>>,
+    ledger: Mutex<Ledger>,
     is_over: AtomicBool,
 }
 
 impl Recorder {
     /// Starts; every name begins with the prefix.
-    pub fn start(server: &Server, prefix: &str) -> Self {
+    pub fn start(server: &Server, prefix: &str, seed: u64) -> Self {
         let runtime = runtime();
         let shared = Arc::new(Shared::default());
         let mut tasks = JoinSet::new();
         for client in 0..CLIENTS {
             let prefix = format!("{prefix}-{client}");
-            let work = work(maps(server), prefix, Arc::clone(&shared));
+            let dice = Dice(seed.wrapping_mul(31).wrapping_add(client as u64));
+            let work = work(maps(server), prefix, dice, Arc::clone(&shared));
             tasks.spawn_on(work, runtime.handle());
         }
         Self {
@@ -49,23 +129,17 @@ impl Recorder {
         }
     }
 
-    /// The answers that have arrived by now.
-    pub fn answers(&self) -> Answers {
-        self.shared.answers.lock().expect("unpoisoned").clone()
-    }
-
-    /// Stops; all that was answered, and all that was sent.
-    pub fn stop(mut self) -> (Answers, BTreeSet<String>) {
+    /// Stops; all that was sent, and what was answered.
+    pub fn stop(mut self) -> Ledger {
         self.shared.is_over.store(true, Ordering::SeqCst);
         self.runtime
             .block_on(async { while self.tasks.join_next().await.is_some() {} });
-        let sent = self.shared.sent.lock().expect("unpoisoned").clone();
-        (self.answers(), sent)
+        std::mem::take(&mut *self.shared.ledger.lock().expect("unpoisoned"))
     }
 }
 
 /// What a server holds.
-pub fn stored(server: &Server) -> Answers {
+pub fn stored(server: &Server) -> Stored {
     let listed = async {
         let maps = maps(server).await;
         maps.list(&ListParams::default()).await.expect("listed")
@@ -80,16 +154,6 @@ pub fn stored(server: &Server) -> Answers {
         .into_iter()
         .map(one)
         .collect()
-}
-
-/// Everything answered is there as it was answered, and nothing is there that nobody sent.
-pub fn check(server: &Server, answered: &Answers, sent: &BTreeSet<String>) {
-    let stored = stored(server);
-    for (name, revision) in answered {
-        assert_eq!(stored.get(name), Some(revision), "{name} was answered");
-    }
-    let unknown: Vec<_> = stored.keys().filter(|name| !sent.contains(*name)).collect();
-    assert!(unknown.is_empty(), "nobody wrote {unknown:?}");
 }
 
 fn runtime() -> Runtime {
@@ -107,26 +171,52 @@ fn maps(server: &Server) -> impl Future<Output = Api<ConfigMap>> + use<> {
 }
 
 /// Until it is over or the server refuses.
-async fn work(maps: impl Future<Output = Api<ConfigMap>>, prefix: String, shared: Arc<Shared>) {
+async fn work(
+    maps: impl Future<Output = Api<ConfigMap>>,
+    prefix: String,
+    mut dice: Dice,
+    shared: Arc<Shared>,
+) {
     let maps = maps.await;
-    let mut made = 0;
+    let ledger = || shared.ledger.lock().expect("unpoisoned");
     while !shared.is_over.load(Ordering::SeqCst) {
-        let name = format!("{prefix}-{made}");
-        made += 1;
-        shared.sent.lock().expect("unpoisoned").insert(name.clone());
-        let map = ConfigMap {
-            metadata: ObjectMeta {
-                name: Some(name.clone()),
-                ..ObjectMeta::default()
-            },
-            data: Some([("k".to_owned(), "v".repeat(made % 3000))].into()),
-            ..ConfigMap::default()
+        let name = format!("{prefix}-{}", dice.roll(NAMES));
+        let there = ledger().there(&name);
+        let told = if there.is_some() && dice.roll(3) == 0 {
+            ledger().ask(&name, Asked::Delete);
+            let deleted = maps.delete(&name, &DeleteParams::default()).await;
+            deleted.map(|_| None)
+        } else {
+            ledger().ask(&name, Asked::Write);
+            let map = map(&name, there.as_deref(), &mut dice);
+            let params = PostParams::default();
+            let written = match there {
+                Some(_) => maps.replace(&name, &params, &map).await,
+                None => maps.create(&params, &map).await,
+            };
+            written.map(|map| map.metadata.resource_version)
         };
-        let Ok(answer) = maps.create(&PostParams::default(), &map).await else {
-            return;
-        };
-        let revision = answer.metadata.resource_version.unwrap_or_default();
-        let mut answers = shared.answers.lock().expect("unpoisoned");
-        answers.insert(name, revision);
+        let Ok(told) = told else { return };
+        ledger().tell(&name, told);
+    }
+}
+
+/// An object of letters that no compression makes much shorter.
+fn map(name: &str, revision: Option<&str>, dice: &mut Dice) -> ConfigMap {
+    let most = if dice.roll(20) == 0 {
+        BYTES_MANY
+    } else {
+        BYTES_MAX
+    };
+    let letter = |dice: &mut Dice| char::from(b'!' + u8::try_from(dice.roll(90)).expect("small"));
+    let text: String = (0..dice.roll(most)).map(|_| letter(dice)).collect();
+    ConfigMap {
+        metadata: ObjectMeta {
+            name: Some(name.into()),
+            resource_version: revision.map(Into::into),
+            ..ObjectMeta::default()
+        },
+        data: Some([("k".to_owned(), text)].into()),
+        ..ConfigMap::default()
     }
 }
