@@ -127,7 +127,7 @@ impl View<'_> {
                 ..Plan::default()
             };
         }
-        Plan::after(self.undecided_above(uid), || {
+        Plan::after(self.undecided_above(uid).collect(), || {
             vec![self.release(owner, ORPHAN_FINALIZER)]
         })
     }
@@ -160,21 +160,22 @@ impl View<'_> {
 
     /// Whom the release of a waiting owner could change the decision of.
     fn before_release(&self, owner: &Uid) -> Vec<Uid> {
-        let dependents = self.graph.dependents(owner);
-        let undecided =
-            dependents.filter(|(uid, _)| *uid != owner && self.is_undecided(uid, owner));
-        let mut first: Vec<Uid> = undecided.map(|(uid, _)| uid.clone()).collect();
-        first.extend(self.undecided_above(owner));
+        let mut first: Vec<Uid> = self.undecided_above(owner).collect();
+        for (dependent, _) in self.graph.dependents(owner) {
+            if dependent != owner {
+                self.add_undecided(dependent, owner, &mut first);
+            }
+        }
         first
     }
 
     /// A live dependent that sees the owner waiting and could still be acted on.
-    fn is_undecided(&self, dependent: &Uid, owner: &Uid) -> bool {
+    fn add_undecided(&self, dependent: &Uid, owner: &Uid, first: &mut Vec<Uid>) {
         let Some(object) = self
             .object(dependent)
             .filter(|object| !object.is_deleting())
         else {
-            return false;
+            return;
         };
         let classes = self.classes(object);
         let unresolvable = classes.contains(&OwnerClass::Unresolvable);
@@ -182,8 +183,15 @@ impl View<'_> {
         let waits = sees
             .filter(|(reference, _)| reference.uid == *owner)
             .any(|(_, class)| matches!(class, OwnerClass::Waiting | OwnerClass::Dangling));
-        // Once the other owner has let it go, it may be decided after all.
-        waits && (!unresolvable || self.will_be_orphaned(object))
+        if !waits {
+            return;
+        }
+        if !unresolvable || self.will_be_orphaned(object) {
+            first.push(dependent.clone());
+        } else {
+            // One of these may come to orphan it, and with the reference to it what is unresolvable goes.
+            first.extend(self.undecided_above(dependent));
+        }
     }
 
     fn collect(&self, object: &Object) -> Plan {
@@ -209,7 +217,7 @@ impl View<'_> {
         if gone.is_empty() {
             return Plan::default();
         }
-        Plan::after(self.undecided_above(&object.meta.uid), || {
+        Plan::after(self.undecided_before(&object.meta.uid), || {
             if any(OwnerClass::Solid) {
                 vec![self.prune(object, gone)]
             } else {

@@ -9,15 +9,17 @@ use hindsight_projector::Node;
 use std::collections::BTreeSet;
 
 impl View<'_> {
-    /// Whoever is above an object and the collector has yet to act on. In a circle the lower uid
-    /// comes first, but whoever orphans before all others.
-    pub(super) fn undecided_above(&self, uid: &Uid) -> Vec<Uid> {
+    /// Whoever is above an object and the collector has yet to act on.
+    pub(super) fn undecided_above(&self, uid: &Uid) -> impl Iterator<Item = Uid> {
+        let above = self.above(uid).into_iter();
+        above.filter(|one| self.is_pending(one))
+    }
+
+    /// Those of them that come before it. In a circle the lower uid comes first, but whoever orphans
+    /// before all others.
+    pub(super) fn undecided_before(&self, uid: &Uid) -> Vec<Uid> {
         let is_orphaning = |other: &Uid| self.graph.node(other).is_some_and(Node::is_orphaning);
-        let undecided = self
-            .above(uid)
-            .into_iter()
-            .filter(|one| self.is_pending(one));
-        undecided
+        self.undecided_above(uid)
             .filter(|one| one < uid || is_orphaning(one) || !self.above(one).contains(uid))
             .collect()
     }
