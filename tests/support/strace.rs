@@ -4,6 +4,7 @@ use crate::disk::skipped;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 /// A tracer that was attached to a running process. Detached when dropped.
 #[derive(Debug)]
@@ -98,9 +99,16 @@ impl Strace {
 
 impl Drop for Strace {
     fn drop(&mut self) {
-        // Asked to, it lets go of what it traces.
+        // Asked to, it lets go of what it traces; of what it has killed itself it may never hear again.
         let process = self.0.id().to_string();
         Command::new("kill").args(["-INT", &process]).status().ok();
+        for _ in 0..100 {
+            if self.0.try_wait().is_ok_and(|ended| ended.is_some()) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        self.0.kill().ok();
         self.0.wait().ok();
     }
 }
