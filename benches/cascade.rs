@@ -11,7 +11,9 @@ use hindsight::{Config, ControlPlane};
 use hindsight_benches::command::command;
 use hindsight_benches::percentiles::Figures;
 use hindsight_benches::process;
-use hindsight_core::command::{Create, Delete, FieldValidation, Intent, Propagation, Target};
+use hindsight_core::command::{
+    Create, Delete, FieldValidation, Intent, Preconditions, Propagation, Target,
+};
 use hindsight_core::{Command, GroupResource, ObjectKey, Rule, State, Uid};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -232,6 +234,7 @@ impl Bench {
                         revision: None,
                     },
                     version: "v1".into(),
+                    preconditions: Preconditions::default(),
                     orphan_dependents: None,
                     propagation: Some(propagation),
                     grace_period_seconds: None,

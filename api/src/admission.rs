@@ -23,7 +23,7 @@ use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::{Backend, Unavailable};
 use crate::status::Failure;
 use hindsight_core::command::{Admitted, Intent};
-use hindsight_core::{Command, Decision, Rejection, State, decide, draft};
+use hindsight_core::{Command, Decision, Rejection, State, decide, draft, preview};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,7 +139,7 @@ impl Write<'_> {
             warnings.splice(0..0, first.warnings);
         }
         let admitted = self.admitted(&subject, object.clone().filter(|_| mutated.changed));
-        let last = decide(state, admitted.clone())?;
+        let last = preview(state, admitted.clone())?;
         if checks_owners {
             owners::check(&*self.admission.authorizer, state, &subject, &last)?;
         }
@@ -168,7 +168,7 @@ impl Write<'_> {
         if mutates && subject.operation != Operation::Delete {
             draft(state, self.command.clone())
         } else {
-            decide(state, self.command.clone())
+            preview(state, self.command.clone())
         }
     }
 

@@ -217,7 +217,9 @@ fn verbs(kind: &Kind) -> Vec<&'static str> {
     if kind.strategy.review {
         vec!["create"]
     } else {
-        VERBS.to_vec()
+        let mut verbs = VERBS.to_vec();
+        verbs.retain(|verb| *verb != "deletecollection" || kind.strategy.collection_deletes);
+        verbs
     }
 }
 

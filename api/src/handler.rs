@@ -9,7 +9,7 @@ use crate::respond::{self, Accept, accept};
 use crate::status::Failure;
 use crate::{discovery, health, list, openapi, reviews, table, verbs, watch};
 use bytes::Bytes;
-use hindsight_core::kind::{KindRef, Version};
+use hindsight_core::kind::{Kind, KindRef, Version};
 use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::{
     Actor, Cause, Command, GroupResource, Intent, Request as Origin, State, Time,
@@ -115,6 +115,9 @@ impl Api {
         let params = Params::parse(uri.query())?;
         params.check_timeout()?;
         let (kind, version) = resolve(&state, &place)?;
+        if parts.method != Method::GET && kind.is_namespaced() && place.namespace.is_none() {
+            return across_namespaces(&kind);
+        }
         let asked = Asked {
             parts,
             params,
@@ -166,7 +169,7 @@ impl Api {
             (Method::PUT, true) => verbs::update(self, &asked, body::read(body).await?).await,
             (Method::PATCH, true) => verbs::patch(self, &asked, body::read(body).await?).await,
             (Method::DELETE, true) => verbs::delete(self, &asked, body::read(body).await?).await,
-            (Method::DELETE, false) => {
+            (Method::DELETE, false) if asked.kind.strategy.collection_deletes => {
                 verbs::delete_collection(self, &asked, body::read(body).await?).await
             }
             _ => Err(Failure::method_not_allowed()),
@@ -228,6 +231,15 @@ impl Asked {
         }
         self.kind.api_version(&self.version.name).into()
     }
+}
+
+/// All namespaces at once can only be read. Source: upstream's `APIInstaller`, which has no such
+/// method, and for custom kinds `crdHandler`, which has no such path.
+fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
+    if kind.is_custom() {
+        return Ok(respond::text(404, "404 page not found\n"));
+    }
+    Err(Failure::method_not_allowed())
 }
 
 fn resolve(state: &State, place: &Place) -> Result<(KindRef, Version), Failure> {

@@ -31,6 +31,12 @@ impl Params {
             .map(|(_, value)| value.as_str())
     }
 
+    /// Every value of a name that may be repeated.
+    pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
+        let named = self.0.iter().filter(move |(key, _)| key == name);
+        named.map(|(_, value)| value.as_str())
+    }
+
     pub(crate) fn text(&self, name: &str) -> &str {
         self.get(name).unwrap_or_default()
     }
@@ -100,10 +106,9 @@ impl Params {
     pub(crate) fn revision(&self) -> Result<Option<Revision>, Failure> {
         match self.text("resourceVersion") {
             "" => Ok(None),
-            text => text
-                .parse()
-                .map(|number| Some(Revision(number)))
-                .map_err(|_| Failure::bad_request(format!("invalid resource version: {text:?}"))),
+            text => Revision::parse(text)
+                .map(Some)
+                .ok_or_else(|| Failure::bad_request(format!("invalid resource version: {text:?}"))),
         }
     }
 }

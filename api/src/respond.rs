@@ -70,6 +70,7 @@ pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {
         _ => Err(Failure::unsupported(&[
             "application/json",
             "application/yaml",
+            "application/vnd.kubernetes.protobuf",
         ])),
     }
 }

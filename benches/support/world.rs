@@ -4,7 +4,9 @@ use crate::stepped::Stepped;
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use hindsight_api::{Admission, Api, ApiBody, Backend};
-use hindsight_core::command::{Create, Delete, FieldValidation, Propagation, Target, Update};
+use hindsight_core::command::{
+    Create, Delete, FieldValidation, Preconditions, Propagation, Target, Update,
+};
 use hindsight_core::{
     Actor, Cause, Command, GroupResource, Intent, ObjectKey, Request, Rule, State,
 };
@@ -199,6 +201,7 @@ pub fn delete(index: usize) -> Intent {
             revision: None,
         },
         version: "v1".into(),
+        preconditions: Preconditions::default(),
         orphan_dependents: None,
         propagation: Some(Propagation::Background),
         grace_period_seconds: None,

@@ -16,7 +16,7 @@ use table::GROUPS;
 /// Flags: `c` cluster-scoped, `g` generation, `o` a finished deletion answers with the object,
 /// `p` PUT creates, `r` needs a revision to update, `l` label names, `5` DNS-1035 names, `s` any
 /// path segment as name, `f` any finalizer, `O` orphans by default, `G` graceful, `U` takes no
-/// part in collection, `R` a review that is never stored.
+/// part in collection, `R` a review that is never stored, `n` not deleted by the collection.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -105,6 +105,7 @@ fn strategy(flags: &str, status_apart: bool) -> Strategy {
         generation: has('g'),
         status_apart,
         strict_finalizers: !has('f'),
+        collection_deletes: !has('n'),
         review: has('R'),
     }
 }

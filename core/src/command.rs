@@ -163,8 +163,10 @@ pub enum FieldValidation {
 /// Asks for a deletion.
 #[derive(Debug, Clone)]
 pub struct Delete {
-    /// Where, with the preconditions.
+    /// Where, and which identity and version the server itself has seen.
     pub target: Target,
+    /// What the client wants to hold.
+    pub preconditions: Preconditions,
     /// Version of the API that was used; type defaults depend on it.
     pub version: Name,
     /// Deprecated; excludes `propagation`.
@@ -175,6 +177,15 @@ pub struct Delete {
     pub grace_period_seconds: Option<i64>,
     /// Why. Rules of the collector are checked again against the state.
     pub rule: Rule,
+}
+
+/// `preconditions` of `DeleteOptions`: compared as texts, exactly as they were sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// The identity.
+    pub uid: Option<Uid>,
+    /// The version.
+    pub resource_version: Option<Name>,
 }
 
 /// `propagationPolicy`.

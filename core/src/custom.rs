@@ -121,6 +121,7 @@ const fn strategy(status_apart: bool) -> Strategy {
         generation: true,
         status_apart,
         strict_finalizers: false,
+        collection_deletes: true,
         review: false,
     }
 }

@@ -26,14 +26,24 @@ use std::sync::Arc;
 pub(crate) struct Context<'a> {
     pub(crate) state: &'a State,
     pub(crate) command: &'a Asked,
-    /// What is invalid is not refused: a draft.
-    pub(crate) lenient: bool,
+    pub(crate) strictness: Strictness,
+}
+
+/// How far a decision goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Strictness {
+    /// What is invalid is not refused: admission may still mend it.
+    Draft,
+    /// It must be valid, and need not be what storage takes: others are asked first.
+    Valid,
+    /// It is to be stored.
+    Storage,
 }
 
 impl Context<'_> {
     /// 422 with every cause, or nothing. A draft has no causes: admission may still mend it.
     fn refuse(&self, kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result<(), Rejection> {
-        if self.lenient {
+        if self.strictness == Strictness::Draft {
             return Ok(());
         }
         prepare::refuse(kind, name, causes)

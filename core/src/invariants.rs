@@ -8,7 +8,7 @@ mod tests;
 use crate::classify::classify;
 use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
-use crate::state::is_namespace;
+use crate::state::{defined_by, is_definition, is_namespace};
 use crate::{Revision, State};
 
 /// A commit that may not be.
@@ -28,6 +28,7 @@ const ONE_OBJECT: &str = "a commit is one step of one object";
 const FINALIZERS: &str = "nothing is removed while a finalizer holds it";
 const MARKS: &str = "a deletion is never taken back";
 const SAFETY: &str = "the collector takes only what every owner has left";
+const KINDS: &str = "a kind goes after its instances";
 const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing outlives it";
 
 /// Asks whether a commit may follow this state. Costs a few lookups.
@@ -200,6 +201,9 @@ impl Asked<'_> {
 
     fn leaves_nothing_behind(&self, previous: &Object) -> Result<(), Violation> {
         let key = &previous.key;
+        if is_definition(key) && self.state.list(&defined_by(key), None).next().is_some() {
+            return Err(self.violation(KINDS, "instances outlive the removal"));
+        }
         if !is_namespace(key) {
             return Ok(());
         }

@@ -130,6 +130,8 @@ pub struct Strategy {
     pub status_apart: bool,
     /// Finalizers without a `/` must be standard ones.
     pub strict_finalizers: bool,
+    /// All of them may be deleted with one request.
+    pub collection_deletes: bool,
     /// Never stored: a review that is answered at once (`SubjectAccessReview`).
     pub review: bool,
 }

@@ -32,7 +32,7 @@ pub mod webhook;
 pub use command::{Actor, Command, Intent, Request};
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
 pub use kind::{GroupResource, GroupVersionKind, Kind};
-pub use machine::{apply, decide, draft};
+pub use machine::{apply, decide, draft, preview};
 pub use object::{Object, ObjectKey, OwnerReference, Uid};
 pub use rejection::Rejection;
 pub use revision::Revision;

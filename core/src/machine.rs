@@ -1,27 +1,37 @@
 //! The machine: `decide` may refuse, `apply` may not.
 
 use crate::command::Intent;
-use crate::decide::{self, Asked, Context};
+use crate::decide::{self, Asked, Context, Strictness};
 use crate::{Command, Commit, Decision, Object, Rejection, State};
 use std::sync::Arc;
 
 /// What a command comes to in this state. Pure: the same arguments give the same answer.
 pub fn decide(state: &State, command: Command) -> Result<Decision, Rejection> {
-    carry_out(state, command, false)
+    carry_out(state, command, Strictness::Storage)
 }
 
 /// As [`decide`], but what is invalid is let through: what mutating admission is shown, because it
 /// may mend it. Nothing of it may be written.
 pub fn draft(state: &State, command: Command) -> Result<Decision, Rejection> {
-    carry_out(state, command, true)
+    carry_out(state, command, Strictness::Draft)
 }
 
-fn carry_out(state: &State, command: Command, lenient: bool) -> Result<Decision, Rejection> {
+/// As [`decide`], but a name that is taken is let through: what validating admission is shown,
+/// which upstream asks before its storage looks. Nothing of it may be written.
+pub fn preview(state: &State, command: Command) -> Result<Decision, Rejection> {
+    carry_out(state, command, Strictness::Valid)
+}
+
+fn carry_out(
+    state: &State,
+    command: Command,
+    strictness: Strictness,
+) -> Result<Decision, Rejection> {
     let (command, intent) = Asked::of(command);
     let context = Context {
         state,
         command: &command,
-        lenient,
+        strictness,
     };
     match decide::admitted(context, intent)? {
         Intent::Create(intent) => decide::create(context, intent),

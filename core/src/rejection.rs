@@ -122,6 +122,15 @@ impl FieldCause {
         }
     }
 
+    /// `Invalid value`, of a list of texts.
+    pub fn invalid_list(field: impl Into<String>, values: &[&str], why: &str) -> Self {
+        Self {
+            reason: "FieldValueInvalid",
+            message: format!("Invalid value: {}: {why}", go_strings(values)),
+            field: field.into(),
+        }
+    }
+
     /// A value of the wrong type; reads like an invalid one.
     pub fn type_invalid(field: impl Into<String>, value: &serde_json::Value, why: &str) -> Self {
         Self {
@@ -183,13 +192,22 @@ impl FieldCause {
         value: &serde_json::Value,
         supported: &[&str],
     ) -> Self {
+        Self::unsupported_as(field, &value.to_string(), supported)
+    }
+
+    fn unsupported_as(field: impl Into<String>, shown: &str, supported: &[&str]) -> Self {
         let supported: Vec<String> = supported.iter().map(|one| format!("\"{one}\"")).collect();
         let supported = supported.join(", ");
         Self {
             reason: "FieldValueNotSupported",
-            message: format!("Unsupported value: {value}: supported values: {supported}"),
+            message: format!("Unsupported value: {shown}: supported values: {supported}"),
             field: field.into(),
         }
+    }
+
+    /// `Unsupported value`, of a list as Go prints one.
+    pub fn unsupported_list(field: impl Into<String>, values: &[&str], supported: &[&str]) -> Self {
+        Self::unsupported_as(field, &go_strings(values), supported)
     }
 
     /// `Not found`.
@@ -210,6 +228,12 @@ impl FieldCause {
             field: field.into(),
         }
     }
+}
+
+/// A list of texts as Go's `%#v` prints it.
+pub(crate) fn go_strings(values: &[&str]) -> String {
+    let quoted: Vec<String> = values.iter().map(|one| format!("{one:?}")).collect();
+    format!("[]string{{{}}}", quoted.join(", "))
 }
 
 /// Upstream's aggregate text: one error plain, several in brackets, repeats said once.

@@ -14,6 +14,13 @@ impl Revision {
     /// Before the first commit: an empty world.
     pub const ZERO: Self = Self(0);
 
+    /// Reads digits, and nothing else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+        let number = digits.then(|| text.parse().ok()).flatten();
+        number.map(Self)
+    }
+
     /// The position after this one.
     #[must_use]
     pub const fn next(self) -> Self {

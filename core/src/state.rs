@@ -15,6 +15,9 @@ use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+/// Orders after every name that a namespace may have.
+const BEHIND_EVERY_NAMESPACE: &str = "\u{10ffff}";
+
 /// The world at one revision. Persistent maps: a clone shares everything with its origin.
 #[derive(Debug, Clone)]
 pub struct State {
@@ -38,6 +41,12 @@ pub struct State {
 /// An object, found by its key: a node of the set is copied with one pointer an object.
 #[derive(Debug, Clone)]
 struct Stored(Arc<Object>);
+
+impl Stored {
+    fn resource(&self) -> &GroupResource {
+        &self.0.key.resource
+    }
+}
 
 impl Borrow<ObjectKey> for Stored {
     fn borrow(&self) -> &ObjectKey {
@@ -129,6 +138,30 @@ impl State {
                 object.key.resource == *resource
                     && namespace.is_none_or(|wanted| &*object.key.namespace == wanted)
             })
+    }
+
+    /// Every object in a namespace, also of kinds that nobody serves any more.
+    pub fn contents<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<Object>> {
+        self.resources()
+            .flat_map(move |resource| self.list(resource, Some(namespace)))
+    }
+
+    /// Of which resources a namespace holds objects.
+    pub fn resources_in<'a>(
+        &'a self,
+        namespace: &'a str,
+    ) -> impl Iterator<Item = &'a GroupResource> {
+        self.resources()
+            .filter(move |resource| self.list(resource, Some(namespace)).next().is_some())
+    }
+
+    /// Every resource of which there is an object.
+    fn resources(&self) -> impl Iterator<Item = &GroupResource> {
+        let first = self.stored.get_min().map(Stored::resource);
+        std::iter::successors(first, |last| {
+            let behind = ObjectKey::new((*last).clone(), BEHIND_EVERY_NAMESPACE, "");
+            self.stored.range(behind..).next().map(Stored::resource)
+        })
     }
 
     /// How many objects live in this namespace.
@@ -262,6 +295,12 @@ impl State {
 /// Whether an object there stands for a namespace.
 pub(crate) fn is_namespace(key: &ObjectKey) -> bool {
     (&*key.resource.resource, &*key.resource.group) == ("namespaces", "")
+}
+
+/// Whether an object there defines a kind.
+pub(crate) fn is_definition(key: &ObjectKey) -> bool {
+    let resource = (&*key.resource.resource, &*key.resource.group);
+    resource == ("customresourcedefinitions", "apiextensions.k8s.io")
 }
 
 /// A definition is named `<plural>.<group>`.

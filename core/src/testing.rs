@@ -1,7 +1,7 @@
 //! A world for tests: a state with the built-in kinds, driven by short commands.
 
 use crate::command::{
-    Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target, Update,
+    Create, Delete, FieldValidation, Patch, PatchObject, Preconditions, Propagation, Target, Update,
 };
 use crate::kind::BuiltinKinds;
 use crate::object::{Object, ObjectKey};
@@ -179,6 +179,7 @@ impl World {
                 revision: None,
             },
             version,
+            preconditions: Preconditions::default(),
             orphan_dependents: None,
             propagation: None,
             grace_period_seconds: None,

@@ -11,6 +11,11 @@ use serde::{Deserialize, Serialize};
 pub struct Time(pub i64);
 
 impl Time {
+    /// The end of the year 9999, behind which RFC 3339 has no time: what lies later reads as this.
+    pub const MAX: Self = Self(253_402_300_799_000_000);
+    /// The beginning of the year 1, before which Kubernetes has none.
+    pub const MIN: Self = Self(-62_135_596_800_000_000);
+
     /// The form that Kubernetes writes in `metav1.Time`: RFC 3339, UTC, whole seconds.
     pub fn to_rfc3339(self) -> String {
         self.format(SecondsFormat::Secs)
@@ -27,10 +32,10 @@ impl Time {
         Some(Self(parsed.timestamp_micros()))
     }
 
-    /// This time moved by whole seconds, saturating.
+    /// This time moved by whole seconds, and no further than to [`Self::MIN`] or [`Self::MAX`].
     #[must_use]
-    pub const fn plus_seconds(self, seconds: i64) -> Self {
-        Self(self.0.saturating_add(seconds.saturating_mul(1_000_000)))
+    pub fn plus_seconds(self, seconds: i64) -> Self {
+        Self(self.0.saturating_add(seconds.saturating_mul(1_000_000))).clamp(Self::MIN, Self::MAX)
     }
 
     /// This time cut to whole seconds, as it reads once it has been through an object.
@@ -40,8 +45,42 @@ impl Time {
     }
 
     fn format(self, precision: SecondsFormat) -> String {
-        DateTime::<Utc>::from_timestamp_micros(self.0)
+        DateTime::<Utc>::from_timestamp_micros(self.clamp(Self::MIN, Self::MAX).0)
             .unwrap_or_default()
             .to_rfc3339_opts(precision, true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Time;
+
+    #[test]
+    fn every_time_that_is_written_can_be_read_again() {
+        for seconds in [
+            i64::MIN,
+            -300_000_000_000,
+            -1,
+            0,
+            1,
+            300_000_000_000,
+            i64::MAX,
+        ] {
+            let moved = Time::default().plus_seconds(seconds);
+            for time in [moved, Time(seconds)] {
+                let text = time.to_rfc3339();
+                let read = Time::parse(&text).unwrap_or_default();
+                assert_eq!(read.to_rfc3339(), text, "{seconds}");
+            }
+            assert_eq!(Time::parse(&moved.to_rfc3339()), Some(moved), "{seconds}");
+        }
+    }
+
+    #[test]
+    fn what_is_too_late_is_the_last_second_of_the_year_9999() {
+        let late = Time::default().plus_seconds(i64::MAX);
+        assert_eq!(late.to_rfc3339(), "9999-12-31T23:59:59Z");
+        assert_eq!(Time(i64::MAX).to_rfc3339(), "9999-12-31T23:59:59Z");
+        assert_eq!(Time(i64::MIN).to_rfc3339(), "0001-01-01T00:00:00Z");
     }
 }

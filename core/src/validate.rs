@@ -165,18 +165,9 @@ fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
 fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
     let listed: Vec<&str> = strings(metadata, "finalizers").collect();
     for (index, finalizer) in listed.iter().enumerate() {
-        if !is_qualified_name(finalizer) {
-            let field = "metadata.finalizers";
-            causes.push(FieldCause::invalid(field, &json!(finalizer), QUALIFIED));
-        }
-        let standard = finalizer.contains('/') || STANDARD_FINALIZERS.contains(finalizer);
-        if strict && !standard {
-            causes.push(FieldCause::invalid(
-                format!("metadata.finalizers[{index}]"),
-                &json!(finalizer),
-                "name is neither a standard finalizer name nor is it fully qualified",
-            ));
-        }
+        causes.extend(unqualified("metadata.finalizers", finalizer));
+        let field = format!("metadata.finalizers[{index}]");
+        causes.extend(nonstandard(&field, finalizer).filter(|_| strict));
     }
     if listed.contains(&ORPHAN_FINALIZER) && listed.contains(&FOREGROUND_FINALIZER) {
         causes.push(FieldCause::invalid(
@@ -185,6 +176,24 @@ fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<Fiel
             "finalizer orphan and foregroundDeletion cannot be both set",
         ));
     }
+}
+
+/// What is wrong with a name in the list that a namespace's contents hold it with. Source:
+/// upstream's `validateFinalizerName`.
+pub(crate) fn namespace_finalizer(field: &str, finalizer: &str) -> Vec<FieldCause> {
+    let causes = [unqualified(field, finalizer), nonstandard(field, finalizer)];
+    causes.into_iter().flatten().collect()
+}
+
+fn unqualified(field: &str, finalizer: &str) -> Option<FieldCause> {
+    let cause = || FieldCause::invalid(field, &json!(finalizer), QUALIFIED);
+    (!is_qualified_name(finalizer)).then(cause)
+}
+
+fn nonstandard(field: &str, finalizer: &str) -> Option<FieldCause> {
+    let standard = finalizer.contains('/') || STANDARD_FINALIZERS.contains(&finalizer);
+    let why = "name is neither a standard finalizer name nor is it fully qualified";
+    (!standard).then(|| FieldCause::invalid(field, &json!(finalizer), why))
 }
 
 fn strings<'a>(metadata: &'a Map<String, Value>, field: &str) -> impl Iterator<Item = &'a str> {

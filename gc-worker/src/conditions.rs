@@ -5,7 +5,7 @@
 mod tests;
 
 use hindsight_core::object::Object;
-use hindsight_core::{State, Time};
+use hindsight_core::{GroupResource, State, Time};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -82,14 +82,12 @@ pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Va
 fn remaining(state: &State, namespace: &Object) -> BTreeMap<&'static str, String> {
     let mut resources: BTreeMap<String, usize> = BTreeMap::new();
     let mut finalizers: BTreeMap<String, usize> = BTreeMap::new();
-    for kind in state.kinds.iter().filter(|kind| kind.is_namespaced()) {
-        for object in state.list(&kind.resource, Some(&namespace.key.name)) {
-            // The trailing dot of the core group is upstream's.
-            let resource = format!("{}.{}", kind.resource.resource, kind.resource.group);
-            *resources.entry(resource).or_default() += 1;
-            for finalizer in object.meta.finalizers.iter() {
-                *finalizers.entry(finalizer.to_string()).or_default() += 1;
-            }
+    for object in state.contents(&namespace.key.name) {
+        // The trailing dot of the core group is upstream's.
+        let GroupResource { group, resource } = &object.key.resource;
+        *resources.entry(format!("{resource}.{group}")).or_default() += 1;
+        for finalizer in object.meta.finalizers.iter() {
+            *finalizers.entry(finalizer.to_string()).or_default() += 1;
         }
     }
     let line =

@@ -3,7 +3,8 @@
 use crate::conditions;
 use crate::plan::{Step, cause_of_mark, target};
 use hindsight_core::command::{
-    Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Propagation, Release,
+    Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Preconditions,
+    Propagation, Release,
 };
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use hindsight_core::{Cause, GroupResource, Rule, State, Time};
@@ -63,8 +64,7 @@ pub(crate) fn of_namespace(
 
 fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> Vec<Step> {
     let name = &namespace.key.name;
-    let is_empty = state.population(name) == 0;
-    if is_empty && holds_token(namespace) {
+    if state.population(name) == 0 && waits_for_contents(namespace) {
         let intent = Intent::FinalizeNamespace(FinalizeNamespace {
             target: target(&namespace.key, &namespace.meta.uid, None),
             token: NAMESPACE_TOKEN.into(),
@@ -81,9 +81,10 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
         let pods = state.list(&pods, Some(name)).filter(|pod| is_held(pod));
         return deletions(state, pods, why, BACKGROUND, limit);
     }
-    let kinds = state.kinds.iter().filter(|kind| kind.is_namespaced());
-    let contents = kinds.flat_map(|kind| state.list(&kind.resource, Some(name)));
-    let contents = contents.filter(|object| is_held(object));
+    // What nobody serves any more nobody can delete; it stands in the conditions.
+    let is_served = |object: &Object| state.kinds.by_resource(&object.key.resource).is_some();
+    let contents = state.contents(name);
+    let contents = contents.filter(|object| is_held(object) && is_served(object));
     deletions(state, contents, why, BACKGROUND, limit)
 }
 
@@ -96,16 +97,16 @@ fn is_held(object: &Object) -> bool {
     !object.is_deleting() || (waits && !stops)
 }
 
-fn holds_token(namespace: &Object) -> bool {
+/// Whether it goes on once it is empty: it holds the token, or nothing at all.
+fn waits_for_contents(namespace: &Object) -> bool {
     let document = namespace.document();
     let tokens = document
         .pointer("/spec/finalizers")
-        .and_then(Value::as_array);
-    tokens.is_some_and(|tokens| {
-        tokens
-            .iter()
-            .any(|token| token.as_str() == Some(NAMESPACE_TOKEN))
-    })
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    let is_ours = |token: &Value| token.as_str() == Some(NAMESPACE_TOKEN);
+    let is_free = tokens.is_empty() && namespace.meta.finalizers.is_empty();
+    is_free || tokens.iter().any(is_ours)
 }
 
 /// Every instance, deleted without a policy, so that its own finalizers say what becomes of its
@@ -153,6 +154,7 @@ fn deletions<'a>(
         let intent = Intent::Delete(Delete {
             target: target(&object.key, &object.meta.uid, None),
             version: version.map_or_else(|| "".into(), |version| version.name.clone()),
+            preconditions: Preconditions::default(),
             orphan_dependents: None,
             propagation,
             grace_period_seconds: None,

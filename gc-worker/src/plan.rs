@@ -7,7 +7,7 @@ mod tests;
 
 use hindsight_core::classify::classify;
 use hindsight_core::command::{
-    Delete, DropOwners, DropReason, Intent, Propagation, Release, Target,
+    Delete, DropOwners, DropReason, Intent, Preconditions, Propagation, Release, Target,
 };
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
@@ -277,6 +277,7 @@ impl View<'_> {
         let intent = Intent::Delete(Delete {
             target: target(&object.key, uid, Some(object.revision)),
             version: version.map_or_else(|| "".into(), |version| version.name.clone()),
+            preconditions: Preconditions::default(),
             orphan_dependents: None,
             propagation: Some(policy),
             grace_period_seconds: None,

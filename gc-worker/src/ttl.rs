@@ -1,7 +1,7 @@
 //! Finished jobs whose time to live is over. Source: upstream's `ttlafterfinished` controller.
 
 use crate::plan::{Step, target};
-use hindsight_core::command::{Delete, Intent, Propagation};
+use hindsight_core::command::{Delete, Intent, Preconditions, Propagation};
 use hindsight_core::object::Object;
 use hindsight_core::{Cause, ObjectKey, Rule, State, Time};
 use serde_json::Value;
@@ -49,6 +49,7 @@ impl Deadlines {
             intent: Intent::Delete(Delete {
                 target: target(&job.key, &job.meta.uid, Some(job.revision)),
                 version: "v1".into(),
+                preconditions: Preconditions::default(),
                 orphan_dependents: None,
                 propagation: Some(Propagation::Foreground),
                 grace_period_seconds: None,

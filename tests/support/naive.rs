@@ -2,7 +2,7 @@
 
 use crate::reference::{Kind, Policy, Reference, Thing, World};
 use hindsight_core::command::{
-    Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
+    Create, Delete, FieldValidation, Intent, Patch, PatchObject, Preconditions, Propagation, Target,
 };
 use hindsight_core::{GroupResource, Object, ObjectKey, Rule, State};
 use serde_json::{Value, json};
@@ -106,6 +106,7 @@ pub fn delete(key: ObjectKey, policy: Option<Policy>) -> Intent {
             revision: None,
         },
         version: "v1".into(),
+        preconditions: Preconditions::default(),
         orphan_dependents: None,
         propagation: policy.map(propagation),
         grace_period_seconds: None,

@@ -1,14 +1,21 @@
-//! An engine that does nothing by itself, for tests of the surface alone.
+//! An engine that does nothing by itself, for tests of the surface alone. What is submitted is
+//! decided and applied.
 
 use super::{AsOf, AsOfError, Backend, Expired, Unavailable};
 use futures_util::future::BoxFuture;
-use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
+use hindsight_core::{
+    Change, Command, Commit, Decision, Rejection, Revision, State, Time, apply, decide,
+};
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
 
 /// A state that moves when the test says so.
 pub(crate) struct Fake {
     state: Mutex<State>,
+    /// What others write just before the next submission.
+    pub(crate) meanwhile: Mutex<Vec<Command>>,
+    /// How many commands came in each submission.
+    pub(crate) submitted: Mutex<Vec<usize>>,
     moved: watch::Sender<Revision>,
 }
 
@@ -16,7 +23,21 @@ impl Fake {
     pub(crate) fn new() -> Self {
         let state = Mutex::new(State::new(crate::builtin_kinds()));
         let moved = watch::Sender::new(Revision(0));
-        Self { state, moved }
+        Self {
+            state,
+            meanwhile: Mutex::default(),
+            submitted: Mutex::default(),
+            moved,
+        }
+    }
+
+    pub(crate) fn carry_out(&self, command: Command) -> Result<Decision, Rejection> {
+        let mut state = self.state.lock().expect("a lock");
+        let decision = decide(&state, command)?;
+        for commit in &decision.commits {
+            drop(apply(&mut state, commit));
+        }
+        Ok(decision)
     }
 
     pub(crate) fn move_to(&self, revision: Revision) {
@@ -60,9 +81,15 @@ impl Backend for Fake {
 
     fn submit(
         &self,
-        _: Vec<Command>,
+        commands: Vec<Command>,
     ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>> {
-        Box::pin(async { Err(Unavailable::Stopping) })
+        for command in std::mem::take(&mut *self.meanwhile.lock().expect("a lock")) {
+            self.carry_out(command).expect("accepted");
+        }
+        self.submitted.lock().expect("a lock").push(commands.len());
+        let commands = commands.into_iter();
+        let answers = commands.map(|command| self.carry_out(command)).collect();
+        Box::pin(async { Ok(answers) })
     }
 
     fn now(&self) -> Time {

@@ -80,8 +80,10 @@ pub(super) fn of_kind(served: &Served<'_>, version: &str) -> Vec<Operation> {
             ("delete", "deletecollection"),
         ]
     };
+    let is_served = |action: &str| action != "deletecollection" || kind.strategy.collection_deletes;
     let mut all: Vec<Operation> = actions
         .iter()
+        .filter(|(_, action)| is_served(action))
         .map(|(method, action)| operation(served, version, &collection, (method, action)))
         .collect();
     if kind.strategy.review {

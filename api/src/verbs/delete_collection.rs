@@ -1,5 +1,8 @@
 //! `deletecollection`: the list as it was, and each item deleted with its uid pinned.
 
+#[cfg(test)]
+mod tests;
+
 use super::delete::Options;
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
@@ -7,8 +10,13 @@ use crate::list;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
-use hindsight_core::{Command, Rejection, Rule};
+use hindsight_core::{Command, Decision, Object, Rejection, Rule};
 use http::Response;
+use std::sync::Arc;
+
+/// Items that are decided in one go. Others' writes are decided between two batches, so this is how
+/// long they wait: as long as for the collector's own.
+const BATCH_ITEMS_MAX: usize = 768;
 
 pub(crate) async fn delete_collection(
     api: &Api,
@@ -26,35 +34,42 @@ async fn carry_out(
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
     let page = list::select(api, asked).await?;
-    let command = |object: &std::sync::Arc<hindsight_core::Object>| {
-        let pinned = Some(object.meta.uid.clone());
-        let intent = options.intent(asked, object.key.clone(), pinned, Rule::RequestedCollection);
+    let command = |object: &Arc<Object>| {
+        let listed = Some(object.meta.uid.clone());
+        let intent = options.intent(asked, object.key.clone(), listed, Rule::RequestedCollection);
         api.command(asked, "deletecollection", intent)
     };
-    let commands: Vec<_> = page.items.iter().map(command).collect();
-    if !api.admission.is_idle(&api.backend.state()) {
-        let mut response = list::render(asked, page);
-        respond::warn(
-            &mut response,
-            &one_by_one(api, commands, options.dry_run).await?,
-        );
-        return Ok(response);
+    let (mut warnings, mut failed) = (Vec::new(), None);
+    for items in page.items.chunks(BATCH_ITEMS_MAX) {
+        let commands = items.iter().map(command).collect();
+        if api.admission.is_idle(&api.backend.state()) {
+            let answers = in_one_go(api, commands, options.dry_run).await?;
+            let mut refusals = answers.into_iter().filter_map(Result::err);
+            let refusal = refusals.find(|error| !matches!(error, Rejection::NotFound { .. }));
+            failed = failed.or(refusal);
+        } else {
+            warnings.extend(one_by_one(api, commands, options.dry_run).await?);
+        }
     }
-    let answers = if options.dry_run {
-        let state = api.backend.state();
-        commands
-            .into_iter()
-            .map(|command| hindsight_core::decide(&state, command))
-            .collect()
-    } else {
-        api.backend.submit(commands).await?
-    };
-    let failed = answers.into_iter().filter_map(Result::err);
-    let mut failed = failed.filter(|error| !matches!(error, Rejection::NotFound { .. }));
-    match failed.next() {
-        Some(rejection) => Err(rejection.into()),
-        None => Ok(list::render(asked, page)),
+    if let Some(rejection) = failed {
+        return Err(rejection.into());
     }
+    let mut response = list::render(asked, page);
+    respond::warn(&mut response, &warnings);
+    Ok(response)
+}
+
+async fn in_one_go(
+    api: &Api,
+    commands: Vec<Command>,
+    dry_run: bool,
+) -> Result<Vec<Result<Decision, Rejection>>, Failure> {
+    if !dry_run {
+        return Ok(api.backend.submit(commands).await?);
+    }
+    let state = api.backend.state();
+    let decide = |command| hindsight_core::decide(&state, command);
+    Ok(commands.into_iter().map(decide).collect())
 }
 
 /// Each item is admitted for itself; gives back what was warned of.

@@ -3,7 +3,7 @@
 use super::{HistoryIndex, LogHistory};
 use crate::inspect::{Filter, Selection, page};
 use crate::{Config, ControlPlane};
-use hindsight_core::command::{Create, Delete, FieldValidation, Target};
+use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
 use hindsight_core::{
     Actor, Cause, Command, Commit, GroupResource, Intent, ObjectKey, Request, Revision, Rule, Uid,
 };
@@ -41,6 +41,7 @@ fn delete(name: &str) -> Intent {
             revision: None,
         },
         version: "v1".into(),
+        preconditions: Preconditions::default(),
         orphan_dependents: None,
         propagation: None,
         grace_period_seconds: None,

@@ -12,7 +12,7 @@ configmaps             ConfigMap             cm     -   -                       
 endpoints              Endpoints             ep     -   -                         p
 events                 Event                 ev     -   -                         pfU
 limitranges            LimitRange            limits -   -                         p
-namespaces             Namespace             ns     -   status,finalize           clo
+namespaces             Namespace             ns     -   status,finalize           clon
 nodes                  Node                  no     -   status                    c
 persistentvolumeclaims PersistentVolumeClaim pvc    -   status                    o
 persistentvolumes      PersistentVolume      pv     -   status                    co

@@ -51,12 +51,22 @@ fn same_version(
     })
 }
 
+/// Admission sees no version of what is not there yet, and storage refuses one that was sent.
+fn with_revision_of(sent: &Value, mut object: Value) -> Value {
+    let revision = sent.pointer("/metadata/resourceVersion").cloned();
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some((metadata, revision)) = metadata.zip(revision) {
+        metadata.insert("resourceVersion".into(), revision);
+    }
+    object
+}
+
 /// The client's own findings were made on what it sent; what admission added is only pruned.
 fn with(intent: Intent, object: Value) -> Intent {
     let validation = FieldValidation::Ignore;
     match intent {
         Intent::Create(create) => Intent::Create(Create {
-            object,
+            object: with_revision_of(&create.object, object),
             validation,
             ..create
         }),

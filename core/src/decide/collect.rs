@@ -6,7 +6,7 @@ mod tests;
 
 use super::Context;
 use super::commit::Written;
-use super::delete::{decision, findings, removal};
+use super::delete::{DEFINITION_FINALIZER, decision, findings, removal};
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
 use crate::event::OwnerClass;
 use crate::object::{Object, OwnerReference};
@@ -111,6 +111,10 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
     if held.is_some_and(|held| held.since > intent.decided_at) {
         return Err(stale(object, "a dependent was added since"));
     }
+    let is_cleanup = &*intent.finalizer == DEFINITION_FINALIZER;
+    if is_cleanup && removal::content(context.state, object).is_some() {
+        return Err(stale(object, "an instance is left"));
+    }
     let mut document = object.document();
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
         let rest: Vec<_> = object
@@ -130,22 +134,31 @@ pub(crate) fn finalize_namespace(
     intent: &FinalizeNamespace,
 ) -> Result<Decision, Rejection> {
     let object = find(context, &intent.target)?;
-    let mut document = object.document();
-    let list = document
-        .pointer_mut("/spec/finalizers")
-        .and_then(Value::as_array_mut);
-    let Some(list) = list.filter(|_| object.is_deleting()) else {
-        return Ok(nothing(object));
-    };
-    let before = list.len();
-    list.retain(|token| token.as_str() != Some(&*intent.token));
-    if list.len() == before {
+    if !object.is_deleting() {
         return Ok(nothing(object));
     }
     if context.state.population(&object.key.name) > 0 {
         return Err(stale(object, "the namespace is not empty"));
     }
+    let stored = object.document();
+    let mut document = stored.clone();
+    drop_token(&mut document, &intent.token);
+    if document == stored && !removal::follows(context.state, object, &document) {
+        return Ok(nothing(object));
+    }
     write(context, object, document)
+}
+
+/// An empty list is an absent field.
+fn drop_token(namespace: &mut Value, token: &str) {
+    let spec = namespace.get_mut("spec").and_then(Value::as_object_mut);
+    let Some(spec) = spec else { return };
+    let list = spec.get_mut("finalizers").and_then(Value::as_array_mut);
+    let Some(list) = list else { return };
+    list.retain(|held| held.as_str() != Some(token));
+    if list.is_empty() {
+        spec.remove("finalizers");
+    }
 }
 
 fn find<'a>(context: Context<'a>, target: &Target) -> Result<&'a Arc<Object>, Rejection> {
@@ -175,7 +188,7 @@ fn write(
     object: &Arc<Object>,
     document: Value,
 ) -> Result<Decision, Rejection> {
-    if removal::follows(object, &document) {
+    if removal::follows(context.state, object, &document) {
         return removal::remove(context, object, document);
     }
     let revision = context.state.revision.next();

@@ -7,13 +7,13 @@ mod tests;
 
 use super::commit::Written;
 use super::delete::{decision, is};
-use super::update::Precondition;
-use super::{Context, prepare};
+use super::update::{Precondition, namespace};
+use super::{Context, Strictness, prepare};
 use crate::command::Create;
 use crate::kind::{GroupResource, Kind, Origin, Version};
 use crate::object::{Name, ObjectKey, Uid};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, convert, validate};
+use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -33,16 +33,29 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
     // What does not decode is refused before anything is looked up.
     let mut warnings = prepare::prune(&context, kind, version, intent.validation, &mut document)?;
     let metadata = prepare::metadata(&mut document)?;
-    refuse_revision(metadata)?;
+    let numbered = has_revision(metadata);
+    let mut causes = negative_generation(kind, metadata);
     let collection = admit(&context, kind, &intent.key, prepare::text(metadata, "name"))?;
     own(&context, kind, &collection, metadata);
     prepare::dedup_owners(metadata, Precondition::Put, &mut warnings);
     warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
-    let key = name::choose(&context, kind, &collection, metadata)?;
+    let name::Chosen { key, taken } = name::choose(&context, kind, &collection, metadata)?;
     shape(&context, kind, version, &mut document);
     convert::to_storage(kind, version, &mut document);
-    let causes = prepare::complete(&context, kind, version, &mut document, None);
+    causes.extend(prepare::complete(
+        &context,
+        kind,
+        version,
+        &mut document,
+        None,
+    ));
+    if is(kind, "", "namespaces") {
+        causes.extend(namespace::new_causes(&document));
+    }
     context.refuse(kind, &key.name, causes)?;
+    if context.strictness == Strictness::Storage {
+        refuse_storage(numbered, taken)?;
+    }
     let written = Written {
         key,
         document,
@@ -56,13 +69,28 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
 }
 
 /// Upstream's storage refuses a number here, and takes any other text for nothing.
-fn refuse_revision(metadata: &Map<String, Value>) -> Result<(), Rejection> {
-    match prepare::text(metadata, "resourceVersion").parse::<u64>() {
-        Ok(revision) if revision != 0 => Err(Rejection::Internal(
-            "resourceVersion should not be set on objects to be created".into(),
-        )),
-        _ => Ok(()),
+fn has_revision(metadata: &Map<String, Value>) -> bool {
+    let revision = Revision::parse(prepare::text(metadata, "resourceVersion"));
+    revision.is_some_and(|revision| revision != Revision::ZERO)
+}
+
+/// What only storage finds out: after everybody else has said what they have to say.
+fn refuse_storage(numbered: bool, taken: Option<Rejection>) -> Result<(), Rejection> {
+    if numbered {
+        let why = "resourceVersion should not be set on objects to be created";
+        return Err(Rejection::Internal(why.into()));
     }
+    taken.map_or(Ok(()), Err)
+}
+
+/// Kinds that count no generations of their own keep what they are sent.
+fn negative_generation(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldCause> {
+    let sent = metadata.get("generation").filter(|sent| {
+        !kind.strategy.generation && sent.as_i64().is_some_and(|generation| generation < 0)
+    });
+    let why = "must be greater than or equal to 0";
+    let cause = |sent| FieldCause::invalid("metadata.generation", sent, why);
+    sent.map(cause).into_iter().collect()
 }
 
 /// The collection to create in, its parts shared with the objects that are there already.

@@ -22,7 +22,8 @@ use grace::Grace;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+/// Holds a definition until its instances are gone.
+pub(super) const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
     let key = &intent.target.key;
@@ -36,7 +37,7 @@ pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, 
         .by_resource(&key.resource)
         .ok_or_else(missing)?;
     let object = context.state.get(key).ok_or_else(missing)?;
-    precondition::check(&intent.target, object, kind)?;
+    precondition::check(intent, object, kind)?;
     let request = Request {
         context,
         intent,
@@ -246,7 +247,9 @@ impl Request<'_> {
 
     /// A namespace whose contents are gone is deleted like anything else.
     fn is_past_namespace_content(&self) -> bool {
-        self.object.is_deleting() && removal::spec_finalizers(&self.object.document()).is_empty()
+        self.object.is_deleting()
+            && removal::spec_finalizers(&self.object.document()).is_empty()
+            && removal::content(self.context.state, self.object).is_none()
     }
 }
 

@@ -3,7 +3,7 @@
 mod approval;
 mod binding;
 mod merge;
-mod namespace;
+pub(super) mod namespace;
 #[cfg(test)]
 mod tests;
 
@@ -15,7 +15,7 @@ use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, convert, validate};
+use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -128,7 +128,9 @@ impl Change<'_> {
     }
 
     fn settle(&self, old: &Value, next: Value) -> Result<Decision, Rejection> {
-        if removal::follows(self.stored, &next) {
+        let state = self.context.state;
+        removal::refuse_to_abandon(state, self.stored, &next, self.subresource)?;
+        if removal::follows(state, self.stored, &next) {
             return removal::remove(self.context, self.stored, next);
         }
         if next == *old {
@@ -219,6 +221,7 @@ impl Change<'_> {
                 "spec"
             };
             restore(root, old, shown);
+            namespace::drop_empty(next);
         }
         if is(self.kind, CERTIFICATES, "certificatesigningrequests")
             && let Some(root) = next.as_object_mut()
@@ -335,12 +338,12 @@ fn preconditions(
 }
 
 pub(super) fn same_version(stored: &Object, version: &str) -> Result<(), Rejection> {
-    let Ok(number) = version.parse::<u64>() else {
+    let Some(revision) = Revision::parse(version) else {
         return Err(Rejection::BadRequest(format!(
             "invalid resource version: {version:?}"
         )));
     };
-    if number == stored.revision.0 {
+    if revision == stored.revision {
         return Ok(());
     }
     let why = "the object has been modified; please apply your changes to the latest version and \

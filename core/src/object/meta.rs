@@ -26,7 +26,7 @@ pub struct Meta {
     #[serde(default, deserialize_with = "time")]
     pub creation_timestamp: Option<Time>,
     /// Set once its deletion was asked for; never cleared.
-    #[serde(default, deserialize_with = "time")]
+    #[serde(default, deserialize_with = "mark")]
     pub deletion_timestamp: Option<Time>,
     /// Seconds that it was given to stop.
     #[serde(default)]
@@ -94,6 +94,12 @@ impl Meta {
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
     let text: Option<Cow<'de, str>> = Option::deserialize(deserializer)?;
     Ok(text.as_deref().and_then(Time::parse))
+}
+
+/// An end that cannot be read is none that can be waited for, but somebody did ask for the deletion.
+fn mark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
+    let text: Option<Cow<'de, str>> = Option::deserialize(deserializer)?;
+    Ok(text.map(|text| Time::parse(&text).unwrap_or(Time::MAX)))
 }
 
 /// Kubernetes reads `null` as the zero value.

@@ -52,3 +52,20 @@ fn a_time_moves_with_its_status_only() {
     assert_eq!(find(&found, kinds[0])["lastTransitionTime"], NOW);
     assert_eq!(find(&found, kinds[1])["lastTransitionTime"], BEFORE);
 }
+
+#[test]
+fn what_nobody_serves_any_more_remains_too() {
+    let mut state = empty();
+    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}});
+    let namespace = put(&mut state, ("", "namespaces"), namespace);
+    let lost = json!({"apiVersion": "x.io/v1", "kind": "Thing",
+        "metadata": {"name": "lost", "namespace": "n", "finalizers": ["x/y"]}});
+    put(&mut state, ("x.io", "things"), lost);
+    let status = changed(&state, &namespace, Time(0)).expect("something to say");
+    let said = status.to_string();
+    assert!(
+        said.contains("things.x.io has 1 resource instances"),
+        "{said}"
+    );
+    assert!(said.contains("x/y in 1 resource instances"), "{said}");
+}

@@ -4,7 +4,7 @@
 use super::disk::{Disk, Step};
 use crate::{Log, Publish, Storage, Submitted, Tail, WriteError, Writer};
 use hindsight_core::command::{
-    Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
+    Create, Delete, FieldValidation, Patch, PatchObject, Preconditions, Propagation, Target,
 };
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -225,6 +225,7 @@ pub(super) fn delete(name: &str) -> Intent {
             revision: None,
         },
         version: "v1".into(),
+        preconditions: Preconditions::default(),
         orphan_dependents: None,
         propagation: Some(Propagation::Background),
         grace_period_seconds: None,

@@ -1,6 +1,8 @@
 //! What the collector planned is carried out only where its ground still holds.
 
-use crate::command::{DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target};
+use crate::command::{
+    DropOwners, DropReason, FinalizeNamespace, Preconditions, Propagation, Release, Target,
+};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use crate::testing::World;
 use crate::{Intent, OwnerReference, Rejection, Revision};
@@ -239,6 +241,7 @@ fn a_namespace_loses_its_token_alone_and_only_when_it_goes_and_is_empty() {
     let remove = crate::command::Delete {
         target: target(&content),
         version: "v1".into(),
+        preconditions: Preconditions::default(),
         orphan_dependents: None,
         propagation: None,
         grace_period_seconds: None,

@@ -13,13 +13,20 @@ const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const PREFIX_MAX: usize = 58;
 const ATTEMPTS_MAX: u32 = 8;
 
+/// Where to store a new object.
+pub(super) struct Chosen {
+    pub(super) key: ObjectKey,
+    /// Somebody has that name.
+    pub(super) taken: Option<Rejection>,
+}
+
 /// The key under which to store it; the name is written to the metadata.
 pub(super) fn choose(
     context: &Context<'_>,
     kind: &Kind,
     wanted: &ObjectKey,
     metadata: &mut Map<String, Value>,
-) -> Result<ObjectKey, Rejection> {
+) -> Result<Chosen, Rejection> {
     let name = prepare::text(metadata, "name").to_owned();
     let prefix = prepare::text(metadata, "generateName").to_owned();
     let at = |name: &str| ObjectKey {
@@ -29,10 +36,10 @@ pub(super) fn choose(
     };
     if !name.is_empty() || prefix.is_empty() {
         let key = at(&name);
-        return match context.state.get(&key) {
-            Some(holder) => Err(taken(key, holder.is_deleting(), !prefix.is_empty())),
-            None => Ok(key),
-        };
+        let holder = context.state.get(&key);
+        let taken =
+            holder.map(|holder| taken(key.clone(), holder.is_deleting(), !prefix.is_empty()));
+        return Ok(Chosen { key, taken });
     }
     check_prefix(kind, &prefix)?;
     for attempt in 1..=ATTEMPTS_MAX {
@@ -40,7 +47,7 @@ pub(super) fn choose(
         let key = at(&name);
         if context.state.get(&key).is_none() {
             metadata.insert("name".into(), name.into());
-            return Ok(key);
+            return Ok(Chosen { key, taken: None });
         }
     }
     Err(taken(at(&prefix), false, true))

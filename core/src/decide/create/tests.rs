@@ -2,7 +2,7 @@
 
 use crate::testing::World;
 use crate::{Outcome, Rejection};
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[test]
 fn the_server_owns_identity_and_times() {
@@ -111,4 +111,88 @@ fn exact_repetitions_of_an_owner_are_dropped_with_a_warning() {
         "{:?}",
         made.warnings
     );
+}
+
+/// What it is refused with, in a word.
+fn refusal(world: &mut World, namespace: &str, metadata: &Value) -> &'static str {
+    let created = world.create_in(namespace, "configmaps", json!({"metadata": metadata}));
+    match created.err() {
+        None => "created",
+        Some(Rejection::NotFound { .. }) => "no namespace",
+        Some(Rejection::Invalid { .. }) => "invalid",
+        Some(Rejection::Internal(_)) => "a version",
+        Some(Rejection::AlreadyExists { .. }) => "taken",
+        Some(_) => "otherwise",
+    }
+}
+
+#[test]
+fn what_storage_alone_refuses_comes_last() {
+    let mut world = World::new();
+    let rows = [
+        ("default", json!({"name": "a"}), "created"),
+        (
+            "nowhere",
+            json!({"name": "A", "resourceVersion": "7"}),
+            "no namespace",
+        ),
+        (
+            "default",
+            json!({"name": "A", "resourceVersion": "7"}),
+            "invalid",
+        ),
+        (
+            "default",
+            json!({"name": "a", "labels": {"a b": "c"}}),
+            "invalid",
+        ),
+        (
+            "default",
+            json!({"name": "a", "resourceVersion": "7"}),
+            "a version",
+        ),
+        (
+            "default",
+            json!({"name": "a", "resourceVersion": "+7"}),
+            "taken",
+        ),
+        ("default", json!({"name": "a"}), "taken"),
+        ("default", json!({"name": "b", "generation": -1}), "invalid"),
+        ("default", json!({"name": "b", "generation": 7}), "created"),
+    ];
+    for (namespace, metadata, expected) in rows {
+        let found = refusal(&mut world, namespace, &metadata);
+        assert_eq!(found, expected, "{namespace} {metadata}");
+    }
+}
+
+#[test]
+fn the_own_finalizers_of_a_namespace_have_names_as_all_others() {
+    let mut world = World::new();
+    let namespace =
+        |tokens: &Value| json!({"metadata": {"name": "n"}, "spec": {"finalizers": tokens}});
+    let causes = |refused: Rejection| {
+        let Rejection::Invalid { causes, .. } = refused else {
+            return vec![refused.to_string()];
+        };
+        causes.into_iter().map(|one| one.field).collect()
+    };
+    let (field, second) = ("spec.finalizers", "spec.finalizers[1]");
+    for (name, expected) in [("bogus", 1), ("", 2), ("a b", 2), ("a b/c", 1)] {
+        let refused = world.create("namespaces", namespace(&json!([name])));
+        let refused = causes(refused.expect_err(name));
+        assert_eq!(refused, vec![field; expected], "{name}");
+    }
+    let created = world.create("namespaces", namespace(&json!(["x/y"])));
+    let created = created.expect("created").outcome.object().document();
+    assert_eq!(created["spec"]["finalizers"], json!(["x/y", "kubernetes"]));
+    let refused = world.update(
+        "namespaces",
+        "finalize",
+        namespace(&json!(["orphan", "bogus"])),
+    );
+    assert_eq!(causes(refused.expect_err("bogus")), [second]);
+    let emptied = world.update("namespaces", "finalize", namespace(&json!([])));
+    let emptied = emptied.expect("it is live").outcome.object().document();
+    assert_eq!(emptied["spec"], json!({}));
 }

@@ -39,7 +39,12 @@ impl Grace {
         match asked {
             _ if old == 0 => Self::None,
             Some(seconds) if seconds < old => {
-                let end = end.plus_seconds(seconds - old);
+                // An end behind all times does not tell when it was asked for.
+                let end = if end == Time::MAX {
+                    now.plus_seconds(seconds)
+                } else {
+                    end.plus_seconds(seconds - old)
+                };
                 // What is over already ends now, as if a second had been asked for.
                 let seconds = if end < now { seconds.min(1) } else { seconds };
                 Self::Shorter { seconds, end }

@@ -1,37 +1,49 @@
-//! Preconditions: identity first, then version.
+//! Preconditions: identity first, then version; the client's before what the server itself has seen.
 
-use crate::Rejection;
-use crate::command::Target;
+use crate::command::Delete;
 use crate::kind::{GroupResource, Kind};
 use crate::object::Object;
+use crate::{Rejection, Rule};
 use std::sync::Arc;
 
-/// Refuses a target that is not the one meant. Upstream's early check names the kind.
-pub(super) fn check(target: &Target, object: &Object, kind: &Kind) -> Result<(), Rejection> {
-    let conflict = |reason: String| Rejection::Conflict {
+/// Refuses an object that is not the one meant. Upstream's early check names the kind.
+pub(super) fn check(intent: &Delete, object: &Object, kind: &Kind) -> Result<(), Rejection> {
+    let conflict = |(what, change, sent, found): (&str, &str, &str, &str)| Rejection::Conflict {
         resource: GroupResource {
             group: Arc::clone(&kind.resource.group),
             resource: Arc::clone(&kind.kind),
         },
         name: Arc::clone(&object.key.name),
-        reason,
+        reason: format!(
+            "the {what} in the precondition ({sent}) does not match the {what} in record \
+             ({found}). The object might have been {change}"
+        ),
     };
-    if let Some(uid) = target.uid.as_ref().filter(|uid| **uid != object.meta.uid) {
-        return Err(conflict(format!(
-            "the UID in the precondition ({uid}) does not match the UID in record ({}). \
-             The object might have been deleted and then recreated",
-            object.meta.uid
-        )));
+    let uid = object.meta.uid.as_str();
+    let version = object.revision.to_string();
+    let other_uid = |sent| conflict(("UID", "deleted and then recreated", sent, uid));
+    let other_version = |sent| conflict(("ResourceVersion", "modified", sent, &version));
+    let asked = &intent.preconditions;
+    if let Some(sent) = asked.uid.as_ref().filter(|sent| sent.as_str() != uid) {
+        return Err(other_uid(sent.as_str()));
     }
-    if let Some(revision) = target
-        .revision
-        .filter(|revision| *revision != object.revision)
-    {
-        return Err(conflict(format!(
-            "the ResourceVersion in the precondition ({revision}) does not match the \
-             ResourceVersion in record ({}). The object might have been modified",
-            object.revision
-        )));
+    let sent = asked.resource_version.as_ref();
+    if let Some(sent) = sent.filter(|sent| ***sent != *version) {
+        return Err(other_version(sent));
     }
-    Ok(())
+    let seen = &intent.target;
+    if let Some(seen) = seen.uid.as_ref().filter(|seen| seen.as_str() != uid) {
+        if intent.rule != Rule::RequestedCollection {
+            return Err(other_uid(seen.as_str()));
+        }
+        // Nobody named it: what was listed is gone, whoever has its name now.
+        return Err(Rejection::NotFound {
+            resource: object.key.resource.clone(),
+            name: Arc::clone(&object.key.name),
+        });
+    }
+    match seen.revision.filter(|seen| *seen != object.revision) {
+        Some(seen) => Err(other_version(&seen.to_string())),
+        None => Ok(()),
+    }
 }

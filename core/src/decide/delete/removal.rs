@@ -1,23 +1,80 @@
-//! The write that empties the finalizers of a deleting object removes it instead.
+//! The write that empties the finalizers of a deleting object removes it instead, unless it still
+//! holds others: a namespace its contents, a definition its instances.
 
-use super::decision;
+use super::{DEFINITION_FINALIZER, decision};
 use crate::decide::Context;
 use crate::event::Event;
 use crate::object::{Name, Object};
-use crate::state::is_namespace;
-use crate::{Decision, Outcome, Rejection, Rule};
+use crate::state::{defined_by, is_definition, is_namespace};
+use crate::{Decision, Outcome, Rejection, Rule, State};
 use serde_json::Value;
 use std::sync::Arc;
 
 /// Whether this next version of a stored object means its removal.
-pub(crate) fn follows(stored: &Object, next: &Value) -> bool {
+pub(crate) fn follows(state: &State, stored: &Object, next: &Value) -> bool {
+    is_let_go(stored, next) && content(state, stored).is_none()
+}
+
+/// Whether nothing that is written in the object holds it any more.
+fn is_let_go(stored: &Object, next: &Value) -> bool {
     let graceful = stored.meta.deletion_grace_period_seconds.unwrap_or(0) != 0;
     let held = next
         .pointer("/metadata/finalizers")
         .and_then(Value::as_array)
         .is_some_and(|finalizers| !finalizers.is_empty());
-    let has_content = is_namespace(&stored.key) && !spec_finalizers(next).is_empty();
-    stored.is_deleting() && !graceful && !held && !has_content
+    let has_token = is_namespace(&stored.key) && !spec_finalizers(next).is_empty();
+    stored.is_deleting() && !graceful && !held && !has_token
+}
+
+/// What is left of the contents of a namespace, or of the instances of a definition.
+pub(crate) fn content(state: &State, container: &Object) -> Option<String> {
+    let key = &container.key;
+    if is_namespace(key) {
+        let count = Some(state.population(&key.name)).filter(|count| *count > 0)?;
+        let kinds = state.resources_in(&key.name).map(ToString::to_string);
+        let kinds: Vec<String> = kinds.collect();
+        return Some(format!("{count} of {}", kinds.join(", ")));
+    }
+    let resource = is_definition(key).then(|| defined_by(key))?;
+    let first = state.list(&resource, None).next()?;
+    Some(format!("instances, {} among them", first.key))
+}
+
+/// A write whose only meaning is to let a container go is refused while something is left in it.
+/// Upstream lets a namespace go without its contents, and a definition without its instances; nobody
+/// could reach them then.
+pub(crate) fn refuse_to_abandon(
+    state: &State,
+    stored: &Object,
+    next: &Value,
+    subresource: &str,
+) -> Result<(), Rejection> {
+    let abandons = if is_namespace(&stored.key) {
+        subresource == "finalize" && is_let_go(stored, next)
+    } else {
+        is_definition(&stored.key) && stored.is_deleting() && drops_cleanup(stored, next)
+    };
+    match content(state, stored).filter(|_| abandons) {
+        None => Ok(()),
+        Some(left) => Err(Rejection::Conflict {
+            resource: stored.key.resource.clone(),
+            name: Arc::clone(&stored.key.name),
+            reason: format!(
+                "it is being deleted and goes when it is empty, but there are still {left}: see \
+                 what finalizers hold them"
+            ),
+        }),
+    }
+}
+
+/// Whether a definition loses the finalizer that its instances hold it with.
+fn drops_cleanup(stored: &Object, next: &Value) -> bool {
+    let list = next
+        .pointer("/metadata/finalizers")
+        .and_then(Value::as_array);
+    let is_cleanup = |one: &Value| one.as_str() == Some(DEFINITION_FINALIZER);
+    stored.meta.has_finalizer(DEFINITION_FINALIZER)
+        && !list.is_some_and(|list| list.iter().any(is_cleanup))
 }
 
 /// Removes the stored object; the answer shows it as the update would have left it.

@@ -1,6 +1,7 @@
 //! The decision tables of deletion, row by row.
 
 mod collected;
+mod contents;
 
 use crate::command::Propagation::{self, Background, Foreground, Orphan};
 use crate::object::Uid;
@@ -394,4 +395,69 @@ fn what_has_no_owner_is_not_collected() {
         delete.rule = Rule::OwnersAbsent;
     });
     assert!(matches!(collected, Err(Rejection::Stale { .. })));
+}
+
+#[test]
+fn a_period_that_outlives_the_calendar_ends_with_it() {
+    for seconds in [300_000_000_000, i64::MAX] {
+        let mut world = pod("n", 30, &[]);
+        delete_pod(&mut world, Some(seconds));
+        assert_eq!(left(&world, "pods", "a"), "deleting []", "{seconds}");
+        let document = world.get("pods", "a").expect("it stops").document();
+        let end = &document["metadata"]["deletionTimestamp"];
+        assert_eq!(end, "9999-12-31T23:59:59Z", "{seconds}");
+        delete_pod(&mut world, Some(30));
+        let pod = world.get("pods", "a").expect("it stops");
+        let soon = world.now().plus_seconds(30);
+        assert_eq!(pod.meta.deletion_timestamp, Some(soon), "{seconds}");
+        assert_eq!(grace_of(&world), Some(30), "{seconds}");
+    }
+}
+
+#[test]
+fn a_mark_that_cannot_be_read_is_a_mark() {
+    let metadata = json!({"uid": "u", "deletionTimestamp": "+11533-07-06T20:21:27Z"});
+    let metadata = metadata.as_object().expect("an object");
+    let meta = crate::object::Meta::read(metadata).expect("readable");
+    assert_eq!(meta.deletion_timestamp, Some(crate::Time::MAX));
+}
+
+#[test]
+fn versions_are_compared_as_they_were_written() {
+    let mut world = with("configmaps", &["x/a"]);
+    let revision = world.get("configmaps", "a").expect("there").revision;
+    let asked = |world: &mut World, text: &str| {
+        let text = text.into();
+        world.delete_with("configmaps", "a", |delete| {
+            delete.preconditions.resource_version = Some(text);
+        })
+    };
+    for text in [
+        format!("0{revision}"),
+        format!("+{revision}"),
+        "y".into(),
+        String::new(),
+    ] {
+        let refused = asked(&mut world, &text).expect_err("another text");
+        let part = format!("ResourceVersion in the precondition ({text}) does not match");
+        assert!(refused.to_string().contains(&part), "{refused}");
+    }
+    asked(&mut world, &revision.to_string()).expect("its version");
+}
+
+#[test]
+fn of_a_collection_only_what_was_listed_goes() {
+    for asked in [None, Some("other")] {
+        let mut world = with("configmaps", &[]);
+        let refused = world.delete_with("configmaps", "a", |delete| {
+            delete.rule = Rule::RequestedCollection;
+            delete.target.uid = Some(Uid::from("listed"));
+            delete.preconditions.uid = asked.map(Uid::from);
+        });
+        let refused = refused.expect_err("another one has its name");
+        let is_gone = matches!(refused, Rejection::NotFound { .. });
+        let is_not_meant = matches!(refused, Rejection::Conflict { .. });
+        assert_eq!((is_gone, is_not_meant), (asked.is_none(), asked.is_some()));
+        assert_eq!(left(&world, "configmaps", "a"), "live []");
+    }
 }

@@ -1,7 +1,7 @@
 //! Which parts of the sent document a request may write: all but the status, only the status,
 //! only the scale.
 
-use super::{Change, approval, removal};
+use super::{Change, approval};
 use crate::Rejection;
 use crate::kind::Subresource;
 use serde_json::{Map, Value, json};
@@ -53,9 +53,6 @@ fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
         {
             root.insert("metadata".into(), metadata);
         }
-    }
-    if removal::spec_finalizers(old).is_empty() && &*change.kind.resource.resource == "namespaces" {
-        super::restore(root, old, "spec");
     }
     next
 }

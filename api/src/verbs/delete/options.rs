@@ -1,0 +1,173 @@
+//! `DeleteOptions`: from the body or, where there is none, from the query, never from both. What is
+//! not of its type is refused at once, what is not allowed all together.
+
+use crate::body::decode;
+use crate::handler::Asked;
+use crate::params::Params;
+use crate::respond;
+use crate::status::Failure;
+use hindsight_core::command::{Preconditions, Propagation};
+use hindsight_core::object::Uid;
+use hindsight_core::rejection::FieldCause;
+use serde_json::{Map, Value, json};
+
+const POLICIES: [(&str, Propagation); 3] = [
+    ("Foreground", Propagation::Foreground),
+    ("Background", Propagation::Background),
+    ("Orphan", Propagation::Orphan),
+];
+/// Upstream's list has a fourth, for none at all.
+const POLICIES_TOLD: [&str; 4] = ["Foreground", "Background", "Orphan", "nil"];
+
+/// What a deletion was asked to be.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    pub(crate) dry_run: bool,
+    pub(super) orphan_dependents: Option<bool>,
+    pub(super) propagation: Option<Propagation>,
+    pub(super) grace_period_seconds: Option<i64>,
+    pub(super) preconditions: Preconditions,
+}
+
+/// The same as it was sent.
+#[derive(Debug, Default)]
+struct Sent {
+    dry_run: Vec<String>,
+    orphan_dependents: Option<bool>,
+    propagation: Option<String>,
+    grace_period_seconds: Option<i64>,
+    preconditions: Preconditions,
+}
+
+impl Options {
+    pub(crate) fn read(asked: &Asked, body: &[u8]) -> Result<Self, Failure> {
+        if body.is_empty() {
+            Self::from_query(&asked.params)
+        } else {
+            Self::from_body(&decode(body, respond::syntax(&asked.parts.headers)?)?)
+        }
+    }
+
+    fn from_query(params: &Params) -> Result<Self, Failure> {
+        let text = |name| Some(params.text(name)).filter(|text| !text.is_empty());
+        let sent = Sent {
+            dry_run: params.all("dryRun").map(str::to_owned).collect(),
+            orphan_dependents: params.flag("orphanDependents"),
+            propagation: params.get("propagationPolicy").map(str::to_owned),
+            grace_period_seconds: params.integer("gracePeriodSeconds")?,
+            preconditions: Preconditions {
+                uid: text("uid").map(Uid::from),
+                resource_version: text("resourceVersion").map(Into::into),
+            },
+        };
+        sent.checked()
+    }
+
+    pub(in crate::verbs) fn from_body(body: &Value) -> Result<Self, Failure> {
+        let empty = Map::new();
+        let members = match body {
+            Value::Null => &empty,
+            Value::Object(members) => members,
+            _ => return Err(Failure::bad_request("DeleteOptions must be an object")),
+        };
+        let body = Members(members);
+        let kind = body.text("kind")?.unwrap_or_default();
+        if !matches!(kind.as_str(), "" | "DeleteOptions") {
+            return Err(Failure::bad_request("the body is not a DeleteOptions"));
+        }
+        let version = body.text("apiVersion")?.unwrap_or_default();
+        if version.matches('/').count() > 1 {
+            return Err(wrong("apiVersion"));
+        }
+        let sent = Sent {
+            dry_run: body.texts("dryRun")?,
+            orphan_dependents: body.read("orphanDependents", Value::as_bool)?,
+            propagation: body.text("propagationPolicy")?,
+            grace_period_seconds: body.read("gracePeriodSeconds", Value::as_i64)?,
+            preconditions: body.preconditions()?,
+        };
+        sent.checked()
+    }
+}
+
+impl Sent {
+    fn checked(self) -> Result<Options, Failure> {
+        let causes = self.causes();
+        if !causes.is_empty() {
+            return Err(Failure::invalid_options("DeleteOptions", causes));
+        }
+        let sent = self.propagation.as_deref();
+        let known = sent.and_then(|sent| POLICIES.iter().find(|(name, _)| *name == sent));
+        Ok(Options {
+            dry_run: !self.dry_run.is_empty(),
+            orphan_dependents: self.orphan_dependents,
+            propagation: known.map(|(_, policy)| *policy),
+            grace_period_seconds: self.grace_period_seconds,
+            preconditions: self.preconditions,
+        })
+    }
+
+    /// Source: apimachinery's `ValidateDeleteOptions`.
+    fn causes(&self) -> Vec<FieldCause> {
+        let (field, mut causes) = ("propagationPolicy", Vec::new());
+        if let Some(sent) = &self.propagation {
+            if self.orphan_dependents.is_some() {
+                let why = "orphanDependents and deletionPropagation cannot be both set";
+                causes.push(FieldCause::invalid(field, &json!(sent), why));
+            }
+            if !POLICIES.iter().any(|(name, _)| name == sent) {
+                causes.push(FieldCause::not_supported(field, sent, &POLICIES_TOLD));
+            }
+        }
+        let texts: Vec<&str> = self.dry_run.iter().map(String::as_str).collect();
+        if texts.iter().any(|text| *text != "All") {
+            causes.push(FieldCause::unsupported_list("dryRun", &texts, &["All"]));
+        }
+        causes
+    }
+}
+
+/// The members of a body, where `null` is none.
+struct Members<'a>(&'a Map<String, Value>);
+
+impl Members<'_> {
+    fn find(&self, field: &str) -> Option<&Value> {
+        self.0.get(field).filter(|value| !value.is_null())
+    }
+
+    fn read<T>(&self, field: &str, read: fn(&Value) -> Option<T>) -> Result<Option<T>, Failure> {
+        let value = self.find(field);
+        let read = value.map(|value| read(value).ok_or_else(|| wrong(field)));
+        read.transpose()
+    }
+
+    fn text(&self, field: &str) -> Result<Option<String>, Failure> {
+        self.read(field, |value| value.as_str().map(str::to_owned))
+    }
+
+    fn texts(&self, field: &str) -> Result<Vec<String>, Failure> {
+        let text = |value: &Value| match value {
+            Value::String(text) => Some(text.clone()),
+            // As Go reads one into a list of texts.
+            Value::Null => Some(String::new()),
+            _ => None,
+        };
+        let list = self.read(field, |value| value.as_array().cloned())?;
+        let texts = list.iter().flatten().map(text).collect::<Option<Vec<_>>>();
+        texts.ok_or_else(|| wrong(field))
+    }
+
+    fn preconditions(&self) -> Result<Preconditions, Failure> {
+        let members = self.read("preconditions", |value| value.as_object().cloned())?;
+        let members = members.unwrap_or_default();
+        let members = Members(&members);
+        Ok(Preconditions {
+            uid: members.text("uid")?.as_deref().map(Uid::from),
+            resource_version: members.text("resourceVersion")?.map(Into::into),
+        })
+    }
+}
+
+fn wrong(field: &str) -> Failure {
+    Failure::bad_request(format!("{field} is not of its type"))
+}

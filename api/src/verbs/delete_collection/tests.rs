@@ -1,0 +1,118 @@
+//! Collections, over an engine in which others write meanwhile.
+
+use super::BATCH_ITEMS_MAX;
+use crate::admission::Admission;
+use crate::backend::Backend;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
+use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
+use hindsight_core::{
+    Actor, Cause, Command, GroupResource, Intent, ObjectKey, Request as Origin, Rule, Time,
+};
+use http::Request;
+use http_body_util::Full;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+
+fn actor() -> Arc<Actor> {
+    Arc::new(Actor {
+        user: "admin".into(),
+        uid: "".into(),
+        groups: Vec::new(),
+    })
+}
+
+/// The same intent with another seed makes another uid.
+fn command(intent: Intent, seed: u8) -> Command {
+    Command {
+        actor: actor(),
+        request: Arc::new(Origin::default()),
+        time: Time(0),
+        seed: [seed; 16],
+        cause: Cause::Request,
+        intent,
+    }
+}
+
+fn key(resource: &str, namespace: &str, name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", resource), namespace, name)
+}
+
+fn create(resource: &str, namespace: &str, name: &str, seed: u8) -> Command {
+    let intent = Intent::Create(Create {
+        key: key(resource, namespace, ""),
+        version: "v1".into(),
+        object: json!({"metadata": {"name": name}}),
+        validation: FieldValidation::Warn,
+    });
+    command(intent, seed)
+}
+
+fn delete(name: &str) -> Command {
+    let target = Target {
+        key: key("configmaps", "default", name),
+        uid: None,
+        revision: None,
+    };
+    let intent = Intent::Delete(Delete {
+        target,
+        preconditions: Preconditions::default(),
+        version: "v1".into(),
+        orphan_dependents: None,
+        propagation: None,
+        grace_period_seconds: None,
+        rule: Rule::Requested,
+    });
+    command(intent, 0)
+}
+
+fn with_maps(names: &[String]) -> Arc<Fake> {
+    let fake = Fake::new();
+    let namespace = create("namespaces", "", "default", 0);
+    fake.carry_out(namespace).expect("created");
+    for name in names {
+        let map = create("configmaps", "default", name, 1);
+        fake.carry_out(map).expect("created");
+    }
+    Arc::new(fake)
+}
+
+/// The code of a deletion of all ConfigMaps, with these options.
+fn clear(fake: &Arc<Fake>, options: &Value) -> u16 {
+    let api = Api::new(Arc::clone(fake) as _, Arc::new(Admission::default()));
+    let body = Full::from(options.to_string());
+    let request = Request::delete(MAPS).body(body).expect("a request");
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    let answer = api.handle(request, Some(actor()));
+    let answer = runtime.expect("a runtime").block_on(answer);
+    answer.status().as_u16()
+}
+
+#[test]
+fn others_are_decided_between_the_batches_of_a_collection() {
+    let names: Vec<String> = (0..=BATCH_ITEMS_MAX).map(|one| format!("a{one}")).collect();
+    let fake = with_maps(&names);
+    assert_eq!(clear(&fake, &json!({})), 200);
+    let submitted = fake.submitted.lock().expect("a lock").clone();
+    assert_eq!(submitted, [BATCH_ITEMS_MAX, 1]);
+}
+
+#[test]
+fn what_was_made_under_a_listed_name_meanwhile_is_neither_hit_nor_an_error() {
+    let fake = with_maps(&["a".into(), "b".into()]);
+    let again = vec![delete("a"), create("configmaps", "default", "a", 2)];
+    *fake.meanwhile.lock().expect("a lock") = again;
+    assert_eq!(clear(&fake, &json!({})), 200);
+    let state = fake.state();
+    assert!(state.get(&key("configmaps", "default", "a")).is_some());
+    assert_eq!(state.get(&key("configmaps", "default", "b")), None);
+}
+
+#[test]
+fn a_uid_that_was_asked_for_is_held_against_every_item() {
+    let fake = with_maps(&["a".into()]);
+    let options = json!({"preconditions": {"uid": "other"}});
+    assert_eq!(clear(&fake, &options), 409);
+}
