@@ -7,10 +7,12 @@ mod restore;
 pub use restore::{Restore, Restored};
 
 use crate::chain::Links;
+use crate::frame::Hash;
 use crate::reader::{Read, read};
 use crate::tail::Whole;
+use crate::verify::{Content, hex};
 use crate::{Error, Reader, Storage, Tail, frame};
-use file::{Entry, Input, Output};
+use file::{Entry, FORMAT, Input, Output};
 use hindsight_core::{Revision, Time};
 use std::io::{self, Read as _, Write};
 
@@ -26,14 +28,19 @@ pub struct Backup {
     pub frames: u64,
     /// Of the file.
     pub bytes: u64,
+    /// Of all its frames; those of the first format did not say.
+    pub(crate) content: Option<Hash>,
 }
 
 impl Backup {
-    /// Hash of the last frame: a fingerprint of the whole chain, in hex.
+    /// Hash of the last frame, in hex: a fingerprint of every commit that was ever in the log.
     pub fn chain(&self) -> String {
-        blake3::Hash::from_bytes(self.tail.hash)
-            .to_hex()
-            .to_string()
+        hex(self.tail.hash)
+    }
+
+    /// Hash of all frames as they are, in hex: a fingerprint of what is kept, also of a thinned log.
+    pub fn content(&self) -> Option<String> {
+        self.content.map(hex)
     }
 }
 
@@ -53,7 +60,7 @@ impl Reader {
             Ok::<_, Error>(Tail { revision, hash })
         })?;
         let until = tail.revision;
-        let mut output = Output::begin(to)?;
+        let mut output = Output::begin(to, FORMAT)?;
         output.entry(&Entry::Head {
             revision: until,
             time,
@@ -67,9 +74,11 @@ impl Reader {
             output: &mut output,
         };
         let (mut frames, mut reached) = (0, Tail::START);
+        let mut content = Content::default();
         for frame in Whole::new(Tail::START, source, &**self.storage())? {
             let frame = frame?;
             frames += 1;
+            content.add(&frame.stored);
             reached = Tail {
                 revision: frame.end.previous(),
                 hash: frame.hash,
@@ -79,12 +88,18 @@ impl Reader {
         if reached != tail {
             return Err(Error::Diverged { revision: until });
         }
-        output.entry(&Entry::End { tail, frames })?;
+        let content = Some(content.hash());
+        output.entry(&Entry::End {
+            tail,
+            frames,
+            content,
+        })?;
         let bytes = output.finish()?;
         Ok(Backup {
             tail,
             frames,
             bytes,
+            content,
         })
     }
 
@@ -147,7 +162,7 @@ pub fn copy_backup(
     mut progress: impl FnMut(Revision, Revision),
 ) -> Result<Backup, Error> {
     let mut input = Input::open(from)?;
-    let mut output = Output::begin(to)?;
+    let mut output = Output::begin(to, input.format)?;
     while let Some(entry) = input.next()? {
         output.entry(&entry)?;
         if let Entry::Frame(bytes) = &entry {

@@ -2,8 +2,11 @@
 //! all cores; then each is held against the one before. On a long walk that happens in a thread of
 //! its own, ahead of whoever folds.
 
+#[cfg(test)]
+mod tests;
+
 use crate::frame::{self, Hash};
-use crate::reader::{Holds, Read, read};
+use crate::reader::{Holds, Read, read, weight};
 use crate::storage::Stored;
 use crate::{Error, Storage, Tail};
 use crossbeam_channel::{Receiver, bounded};
@@ -14,6 +17,8 @@ use std::sync::Arc;
 
 /// Frames that are decoded together at most; a walk that ends early has not read far ahead.
 const BATCH_FRAMES_MAX: usize = 64;
+/// And bytes, as they are when they are decoded; a single larger frame is a batch of its own.
+const BATCH_BYTES_MAX: usize = 4 << 20;
 /// Batches that are read where they are asked for: most walks are short.
 const BATCHES_HERE: usize = 16;
 /// Batches that a long walk reads ahead.
@@ -174,12 +179,14 @@ impl Decoder {
     /// The next frames; none at the end.
     fn batch(&mut self) -> Result<Vec<Item>, Error> {
         let mut fetched = Vec::with_capacity(self.size);
-        while fetched.len() < self.size {
+        let mut bytes_held = 0;
+        while fetched.len() < self.size && bytes_held < BATCH_BYTES_MAX {
             let Some(from) = self.next.take() else { break };
             let Some((first, bytes)) = self.fetch(from)? else {
                 break;
             };
             self.next = frame::end(first, &bytes);
+            bytes_held += weight(first, &bytes);
             fetched.push((first, bytes));
         }
         self.size = (self.size * 2).min(BATCH_FRAMES_MAX);

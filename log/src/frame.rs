@@ -24,13 +24,16 @@ pub(crate) const PACKED: u8 = 3;
 const PACKED_BYTES_MIN: usize = 1024;
 /// A byte of an LZ4 block stands for no more than this.
 const PACKED_RATIO_MAX: usize = 255;
+/// What is longer is not compressed, and nothing that was may claim to be longer: a few times the largest
+/// object, for the facts of a commit may repeat parts of it.
+pub(crate) const PAYLOAD_BYTES_MAX: usize = 16 << 20;
 const MAGIC: &[u8; 4] = b"HSLF";
 const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
 /// Magic and format come before the first revision.
 const FIRST_AT: usize = 4 + 1;
 /// And that before the number of commits.
 const COMMITS_AT: usize = 4 + 1 + 8;
-const CHECKSUM_BYTES: usize = 4;
+pub(crate) const CHECKSUM_BYTES: usize = 4;
 
 /// The hash of a frame; all zero before the first.
 pub(crate) type Hash = [u8; 32];
@@ -54,7 +57,7 @@ pub(crate) fn begin(bytes: &mut Vec<u8>) {
 /// `scratch` is overwritten.
 pub(crate) fn pack(bytes: &mut Vec<u8>, scratch: &mut Vec<u8>) -> u8 {
     let payload = bytes.get(HEADER_BYTES..).unwrap_or_default();
-    if payload.len() < PACKED_BYTES_MIN {
+    if !(PACKED_BYTES_MIN..=PAYLOAD_BYTES_MAX).contains(&payload.len()) {
         return COMMITS;
     }
     scratch.resize(block::get_maximum_output_size(payload.len()), 0);
@@ -84,7 +87,8 @@ pub(crate) fn unpack(first: Revision, payload: &[u8]) -> Result<Vec<u8>, Error> 
     let mut packed = payload;
     let length = take(&mut packed).ok_or_else(|| corrupt("it is too short"))?;
     let length = usize::try_from(u32::from_le_bytes(length)).unwrap_or(usize::MAX);
-    if length > packed.len().saturating_mul(PACKED_RATIO_MAX) {
+    let longest = packed.len().saturating_mul(PACKED_RATIO_MAX);
+    if length > longest.min(PAYLOAD_BYTES_MAX) {
         return Err(corrupt("its payload cannot be so long"));
     }
     match block::decompress(packed, length) {
@@ -92,6 +96,21 @@ pub(crate) fn unpack(first: Revision, payload: &[u8]) -> Result<Vec<u8>, Error> 
         Ok(_) => Err(corrupt("its payload has another length")),
         Err(error) => Err(corrupt(&format!("its payload cannot be read: {error}"))),
     }
+}
+
+/// How long a payload says that it was before it was compressed, as far as that can be believed.
+pub(crate) fn unpacked(payload: &[u8]) -> usize {
+    let length = payload
+        .first_chunk()
+        .map(|length| u32::from_le_bytes(*length));
+    let length = usize::try_from(length.unwrap_or_default()).unwrap_or(usize::MAX);
+    length.min(PAYLOAD_BYTES_MAX)
+}
+
+/// The format and the payload of a frame that may be damaged.
+pub(crate) fn payload(bytes: &[u8]) -> (u8, &[u8]) {
+    let format = bytes.get(MAGIC.len()).copied().unwrap_or_default();
+    (format, bytes.get(HEADER_BYTES..).unwrap_or_default())
 }
 
 /// Turns a begun frame into a whole one: writes its header, and the checksum after the payload.
@@ -237,6 +256,20 @@ mod tests {
             } else {
                 assert_eq!(packed, &payload[..]);
             }
+        }
+    }
+
+    #[test]
+    fn a_payload_that_would_be_too_long_is_neither_made_nor_read() {
+        for (longer, is_read) in [(0, true), (1, false)] {
+            let payload = vec![b'v'; PAYLOAD_BYTES_MAX + longer];
+            let packed = packed(&payload);
+            assert!(packed.len() < payload.len() / 200, "a bomb");
+            assert_eq!(unpack(Revision(1), &packed).is_ok(), is_read);
+            let mut bytes = vec![0; HEADER_BYTES];
+            bytes.extend_from_slice(&payload);
+            let format = pack(&mut bytes, &mut Vec::new());
+            assert_eq!(format, if is_read { PACKED } else { COMMITS });
         }
     }
 

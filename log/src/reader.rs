@@ -2,7 +2,7 @@
 
 use crate::chain::Chain;
 use crate::codec::Stands;
-use crate::frame::{self, Hash};
+use crate::frame::{self, CHECKSUM_BYTES, Hash};
 use crate::tail::Whole;
 use crate::{Base, Error, Snapshots, Storage, Tail, codec};
 use hindsight_core::{Commit, Revision, State, Time, apply};
@@ -22,6 +22,8 @@ pub(crate) struct Read {
     pub(crate) commits: Vec<Commit>,
     pub(crate) previous: Hash,
     pub(crate) hash: Hash,
+    /// Of its bytes as they are stored; of a whole frame the same.
+    pub(crate) stored: Hash,
     /// The revision after it.
     pub(crate) end: Revision,
     pub(crate) holds: Holds,
@@ -291,17 +293,37 @@ fn entries(
         .skip_while(move |entry| entry.as_ref().is_ok_and(|entry| entry.revision() < from))
 }
 
+/// What a stored frame takes once it is read, about; the bytes are not checked yet.
+pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
+    let (format, payload) = frame::payload(bytes);
+    let unpacked = match format {
+        frame::PACKED => frame::unpacked(payload),
+        frame::STANDS => {
+            let payload = payload
+                .split_last_chunk::<CHECKSUM_BYTES>()
+                .map(|(payload, _)| payload);
+            let stands = payload.map(|payload| Stands::decode(first, payload));
+            let stands = stands.and_then(Result::ok);
+            stands.map_or(0, |stands| frame::unpacked(stands.kept()))
+        }
+        _ => 0,
+    };
+    bytes.len() + unpacked
+}
+
 /// Reads what is stored under a revision.
 pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
     let frame = frame::open(first, bytes)?;
     let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
     let each = (first.0..end.0).map(Revision);
+    let stored = frame::hash(bytes);
     let mut read = Read {
         first,
         bytes: bytes.len(),
         commits: Vec::new(),
         previous: frame.previous,
-        hash: frame::hash(bytes),
+        hash: stored,
+        stored,
         end,
         holds: Holds::All,
     };
@@ -327,16 +349,39 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
             revisions,
             kept,
         } => {
+            let (floor, latest) = (Revision(floor), Time(latest_micros));
             read.hash = hash;
-            read.holds = Holds::Some(Revision(floor), Time(latest_micros));
-            let count = revisions.len();
-            let each = revisions.into_iter().map(Revision);
-            let kept = frame::unpack(first, kept)?;
-            read.commits = codec::decode(first, &kept, each)?;
-            if read.commits.len() != count {
-                return Err(Error::corrupt(first, "its count does not agree"));
+            read.holds = Holds::Some(floor, latest);
+            read.commits = kept_in(first, end, &revisions, kept)?;
+            if floor < end.previous() {
+                return Err(Error::corrupt(first, "its floor is before its end"));
+            }
+            if read.commits.iter().any(|commit| commit.time > latest) {
+                return Err(Error::corrupt(first, "its times do not agree"));
             }
         }
     }
     Ok(read)
+}
+
+/// The commits of a thinned frame, each at a place of its own within it.
+fn kept_in(
+    first: Revision,
+    end: Revision,
+    revisions: &[u64],
+    kept: &[u8],
+) -> Result<Vec<Commit>, Error> {
+    let is_ordered = revisions.is_sorted_by(|one, next| one < next);
+    let mut ends = revisions.first().into_iter().chain(revisions.last());
+    if !is_ordered || !ends.all(|one| (first.0..end.0).contains(one)) {
+        let reason = "what is kept in it is not in its place";
+        return Err(Error::corrupt(first, reason));
+    }
+    let each = revisions.iter().copied().map(Revision);
+    let kept = frame::unpack(first, kept)?;
+    let commits = codec::decode(first, &kept, each)?;
+    if commits.len() != revisions.len() {
+        return Err(Error::corrupt(first, "its count does not agree"));
+    }
+    Ok(commits)
 }

@@ -8,13 +8,14 @@ mod keeper;
 pub(crate) use keeper::Keeper;
 
 use crate::{Base, Error, Tail};
-use file::Head;
+use file::{Head, Unreadable};
 use hindsight_core::{Revision, State, Time};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 const SUFFIX: &str = "snapshot";
 const UNFINISHED: &str = "unfinished";
+const DAMAGED: &str = "damaged";
 
 /// The snapshots in a directory, one file each, named by revision.
 #[derive(Debug, Clone)]
@@ -30,14 +31,18 @@ impl Snapshots {
 
     /// Of which revisions there are any, newest first.
     pub fn revisions(&self) -> Vec<Revision> {
+        self.named(SUFFIX)
+    }
+
+    fn named(&self, suffix: &str) -> Vec<Revision> {
         let entries = std::fs::read_dir(&self.directory);
         let entries = entries.into_iter().flatten().flatten();
         let mut revisions: Vec<_> = entries
             .filter_map(|entry| {
                 let path = entry.path();
-                let is_snapshot = path.extension()? == SUFFIX;
+                let is_named = path.extension()? == suffix;
                 let revision = path.file_stem()?.to_str()?.parse().ok()?;
-                is_snapshot.then_some(Revision(revision))
+                is_named.then_some(Revision(revision))
             })
             .collect();
         revisions.sort_unstable();
@@ -65,11 +70,11 @@ impl Snapshots {
     /// Reads one, and holds the state against the hash that it was written with.
     pub fn read(&self, revision: Revision, empty: State) -> Result<Base, Error> {
         let path = self.path(revision);
-        let read = file::read(&path, empty).map_err(|reason| damaged(&path, &reason))?;
+        let read = file::read(&path, empty).map_err(|reason| unusable(&path, reason))?;
         if read.state.revision == revision {
             return Ok(read);
         }
-        Err(damaged(&path, "it is of another revision"))
+        Err(unusable(&path, "it is of another revision".into()))
     }
 
     /// The newest whole one that is not after this revision: its bytes, for a backup.
@@ -84,7 +89,7 @@ impl Snapshots {
         let path = self.path(revision);
         let head = file::checked(&path).and_then(|_| file::head(&path));
         head.map(|head| head.tail())
-            .map_err(|reason| damaged(&path, &reason))
+            .map_err(|reason| unusable(&path, reason))
     }
 
     /// A file for one that comes from a backup; it has no name before it is finished.
@@ -126,20 +131,34 @@ impl Snapshots {
             let read = match head {
                 Ok(head) if wanted(&head) => self.read(*revision, empty.clone()),
                 Ok(_) => return None,
-                Err(reason) => Err(damaged(&path, &reason)),
+                Err(reason) => Err(unusable(&path, reason)),
             };
-            read.map_err(|error| set_aside(&path, &error)).ok()
+            read.map_err(|error| pass_over(&path, &error)).ok()
         };
         self.revisions().iter().find_map(usable)
     }
 
-    /// Removes all but these.
+    /// Removes all but these, and what is left of those that were damaged before any of these was made.
     pub(crate) fn retain(&self, kept: &[Revision]) -> Result<(), Error> {
         for revision in self.revisions() {
             if !kept.contains(&revision) {
                 std::fs::remove_file(self.path(revision))
                     .map_err(Error::io("removing a snapshot"))?;
             }
+        }
+        let oldest = kept.iter().min().copied().unwrap_or_default();
+        self.sweep(DAMAGED, |revision| revision < oldest)
+    }
+
+    /// Removes what was begun by somebody who is gone; only for whoever writes them.
+    pub(crate) fn sweep_unfinished(&self) -> Result<(), Error> {
+        self.sweep(UNFINISHED, |_| true)
+    }
+
+    fn sweep(&self, suffix: &str, is_old: impl Fn(Revision) -> bool) -> Result<(), Error> {
+        for revision in self.named(suffix).into_iter().filter(|one| is_old(*one)) {
+            let path = self.path(revision).with_extension(suffix);
+            std::fs::remove_file(path).map_err(Error::io("removing what is left of a snapshot"))?;
         }
         Ok(())
     }
@@ -149,14 +168,22 @@ impl Snapshots {
     }
 }
 
-fn damaged(path: &Path, reason: &str) -> Error {
-    Error::Snapshot {
-        path: path.to_owned(),
-        reason: reason.to_owned(),
+fn unusable(path: &Path, reason: Unreadable) -> Error {
+    match reason {
+        Unreadable::Damaged(reason) => Error::Snapshot {
+            path: path.to_owned(),
+            reason,
+        },
+        Unreadable::Io(source) => Error::io(format!("reading {}", path.display()))(source),
     }
 }
 
-fn set_aside(path: &Path, error: &Error) {
-    tracing::warn!(%error, "a snapshot is set aside; the log is read instead");
-    std::fs::rename(path, path.with_extension("damaged")).ok();
+/// What is damaged gets another name. What was not read may be whole, and is left alone.
+fn pass_over(path: &Path, error: &Error) {
+    if matches!(error, Error::Snapshot { .. }) {
+        tracing::warn!(%error, "a snapshot is set aside; the log is read instead");
+        std::fs::rename(path, path.with_extension(DAMAGED)).ok();
+    } else {
+        tracing::warn!(%error, "a snapshot was not read; the log is read instead");
+    }
 }

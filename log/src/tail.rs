@@ -27,6 +27,8 @@ pub(crate) struct Whole<I> {
     frames: I,
     witness: Option<Tail>,
     newest: Tail,
+    /// The highest that a thinned frame names.
+    floor: Revision,
     is_done: bool,
 }
 
@@ -36,6 +38,7 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
             frames,
             witness: storage.witnessed()?,
             newest: after,
+            floor: Revision::ZERO,
             is_done: false,
         })
     }
@@ -51,6 +54,9 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
             revision: frame.end.previous(),
             hash: frame.hash,
         };
+        if let Holds::Some(floor, _) = frame.holds {
+            self.floor = self.floor.max(floor);
+        }
         // Of the frames that a thinned one stands for, only the last can be told by its hash.
         let is_within = matches!(frame.holds, Holds::Some(..))
             && self
@@ -77,6 +83,10 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
                 acknowledged: witness.revision,
                 newest: self.newest.revision,
             }),
+            _ if self.floor > self.newest.revision => Err(Error::corrupt(
+                self.floor,
+                "what is kept before it was kept for a state that the log does not reach",
+            )),
             _ => Ok(()),
         }
     }
@@ -103,7 +113,7 @@ impl<I: Iterator<Item = Result<Read, Error>>> Iterator for Whole<I> {
         }
         let Some(frame) = self.frames.next() else {
             self.is_done = true;
-            return self.end().err().map(Err);
+            return self.end().err().map(|error| Err(self.judge(error)));
         };
         let step = frame.and_then(|frame| self.follow(&frame).map(|()| frame));
         self.is_done = step.is_err();

@@ -1,5 +1,6 @@
 //! Walks a log and says what it saw.
 
+use crate::frame::Hash;
 use crate::reader::Holds;
 use crate::{Error, Reader, Tail};
 use hindsight_core::{Commit, Revision, Time};
@@ -24,14 +25,37 @@ pub struct Report {
     pub first_time: Option<Time>,
     /// When the last commit was made.
     pub last_time: Option<Time>,
-    /// Hash of the last frame: a fingerprint of the whole chain, in hex.
+    /// Hash of the last frame, in hex: a fingerprint of every commit that was ever in the log.
     pub chain: String,
+    /// Hash of all frames as they are, in hex: a fingerprint of what is kept, also of a thinned log.
+    pub content: String,
+}
+
+/// Gathers the hash of many frames.
+#[derive(Debug, Default)]
+pub(crate) struct Content(blake3::Hasher);
+
+impl Content {
+    /// The next frame, by the hash of its bytes as they are stored.
+    pub(crate) fn add(&mut self, stored: &Hash) {
+        self.0.update(stored);
+    }
+
+    /// Of all of them.
+    pub(crate) fn hash(&self) -> Hash {
+        *self.0.finalize().as_bytes()
+    }
+}
+
+pub(crate) fn hex(hash: Hash) -> String {
+    blake3::Hash::from_bytes(hash).to_hex().to_string()
 }
 
 /// Checks frames, checksums, hash chain, revisions and the acknowledged end; the error names the first
 /// bad record.
 pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Report, Error> {
     let mut report = Report::default();
+    let mut content = Content::default();
     for frame in reader.whole(Tail::START)? {
         let frame = frame?;
         for commit in &frame.commits {
@@ -45,9 +69,11 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
         if let Holds::Some(floor, _) = frame.holds {
             report.floor = report.floor.max(floor);
         }
-        report.chain = blake3::Hash::from_bytes(frame.hash).to_hex().to_string();
+        report.chain = hex(frame.hash);
+        content.add(&frame.stored);
         progress(report.newest);
     }
+    report.content = hex(content.hash());
     Ok(report)
 }
 

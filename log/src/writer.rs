@@ -10,6 +10,7 @@ mod steps;
 mod syncer;
 #[cfg(test)]
 mod tests;
+mod waiting;
 
 use crate::frame::Hash;
 use crate::snapshot::Keeper;
@@ -23,6 +24,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use syncer::Syncer;
+use waiting::Waiting;
 
 pub use steps::Steps;
 
@@ -48,7 +50,7 @@ pub trait Publish: Send {
 /// Why nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WriteError {
-    /// Too many submissions wait.
+    /// Too many submissions wait, or too large ones.
     #[error("too many writes are waiting; try again in a second")]
     Overloaded,
     /// The log failed. What was under way has an unknown outcome; opening the log again decides.
@@ -69,6 +71,7 @@ pub enum WriteError {
 #[derive(Debug)]
 pub struct Writer {
     submissions: Option<Sender<Submission>>,
+    waiting: Waiting,
     threads: Vec<JoinHandle<()>>,
     poison: Poison,
 }
@@ -125,6 +128,7 @@ impl Writer {
         };
         let writer = Self {
             submissions: Some(submissions),
+            waiting: Waiting::default(),
             threads: Vec::new(),
             poison: failure,
         };
@@ -143,6 +147,14 @@ impl Writer {
             reply(Err(WriteError::Closed));
             return;
         };
+        let Some(place) = self.waiting.take(&commands) else {
+            reply(Err(WriteError::Overloaded));
+            return;
+        };
+        let reply: Reply = Box::new(move |outcome| {
+            drop(place);
+            reply(outcome);
+        });
         match submissions.try_send(Submission { commands, reply }) {
             Ok(()) => {}
             Err(TrySendError::Full(refused)) => (refused.reply)(Err(WriteError::Overloaded)),

@@ -35,6 +35,8 @@ pub(crate) async fn create(
     let validation = asked.params.field_validation("CreateOptions")?;
     let mut noted = Noted::new(validation);
     let object = document(asked, &body, &mut noted)?;
+    // Not kept while the write waits.
+    drop(body);
     let intent = Intent::Create(Create {
         key: namespaced(asked, &object)?,
         version: asked.form(),
@@ -56,6 +58,8 @@ pub(crate) async fn update(
     let validation = asked.params.field_validation("UpdateOptions")?;
     let mut noted = Noted::new(validation);
     let object = document(asked, &body, &mut noted)?;
+    // Not kept while the write waits.
+    drop(body);
     let intent = Intent::Update(Update {
         key: asked.key(),
         version: asked.form(),
@@ -92,6 +96,7 @@ pub(crate) async fn patch(
             ));
         }
     };
+    drop(body);
     let intent = Intent::Patch(PatchObject {
         key: asked.key(),
         version: asked.form(),

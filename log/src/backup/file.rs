@@ -4,15 +4,19 @@
 //! magic 4 | format 1 | then entries: kind 1 | length 4 | payload | crc32 4
 //! ```
 //! A head, a snapshot in pieces if there is one, the frames, and an end. Integers are little-endian;
-//! a checksum covers its whole entry.
+//! a checksum covers its whole entry. In format 1 the end has no hash of what is in it.
 
 use super::Backup;
+use crate::frame::{self, Hash};
+use crate::verify::Content;
 use crate::{Error, Tail};
 use hindsight_core::{Revision, Time};
 use std::io::{self, Read, Write};
 
 const MAGIC: &[u8; 4] = b"HSBK";
-const FORMAT: u8 = 1;
+/// The newest format, and the only one that is written.
+pub(super) const FORMAT: u8 = 2;
+const FORMAT_MIN: u8 = 1;
 const HEAD: u8 = 1;
 const SNAPSHOT: u8 = 2;
 const FRAME: u8 = 3;
@@ -30,8 +34,12 @@ pub(super) enum Entry {
     Snapshot { revision: Revision, piece: Vec<u8> },
     /// A frame as it is stored.
     Frame(Vec<u8>),
-    /// Where the log ends, and how many frames that are.
-    End { tail: Tail, frames: u64 },
+    /// Where the log ends, how many frames that are, and the hash of all their bytes.
+    End {
+        tail: Tail,
+        frames: u64,
+        content: Option<Hash>,
+    },
 }
 
 /// Writes a backup.
@@ -42,10 +50,10 @@ pub(super) struct Output<W> {
 }
 
 impl<W: Write> Output<W> {
-    pub(super) fn begin(to: W) -> Result<Self, Error> {
+    pub(super) fn begin(to: W, format: u8) -> Result<Self, Error> {
         let mut output = Self { to, bytes: 0 };
         output.put(MAGIC)?;
-        output.put(&[FORMAT])?;
+        output.put(&[format])?;
         Ok(output)
     }
 
@@ -58,9 +66,17 @@ impl<W: Write> Output<W> {
                 self.parts(SNAPSHOT, &[&revision.0.to_le_bytes(), piece])
             }
             Entry::Frame(frame) => self.parts(FRAME, &[frame]),
-            Entry::End { tail, frames } => {
+            Entry::End {
+                tail,
+                frames,
+                content,
+            } => {
                 let revision = tail.revision.0.to_le_bytes();
-                self.parts(END, &[&revision, &tail.hash, &frames.to_le_bytes()])
+                let content = content.as_ref().map_or(&[][..], |hash| hash);
+                self.parts(
+                    END,
+                    &[&revision, &tail.hash, &frames.to_le_bytes(), content],
+                )
             }
         }
     }
@@ -97,34 +113,40 @@ impl<W: Write> Output<W> {
 #[derive(Debug)]
 pub(super) struct Input<R> {
     from: R,
+    pub(super) format: u8,
     /// The kind of the entry before.
     last: Option<u8>,
     /// What it says that it goes up to.
     pub(super) until: Revision,
     frames: u64,
     bytes: u64,
-    end: Option<Tail>,
+    content: Content,
+    end: Option<(Tail, Option<Hash>)>,
 }
 
 impl<R: Read> Input<R> {
     pub(super) fn open(from: R) -> Result<Self, Error> {
         let mut input = Self {
             from,
+            format: FORMAT,
             last: None,
             until: Revision::ZERO,
             frames: 0,
             bytes: 0,
+            content: Content::default(),
             end: None,
         };
         if input.take::<4>()? != *MAGIC {
             return Err(unusable("it does not begin as a backup does"));
         }
-        match input.take::<1>()? {
-            [FORMAT] => Ok(input),
-            [other] => Err(unusable(format!(
-                "it has format {other}, and this release knows {FORMAT}"
-            ))),
+        let [format] = input.take::<1>()?;
+        if !(FORMAT_MIN..=FORMAT).contains(&format) {
+            return Err(unusable(format!(
+                "it has format {format}, and this release knows {FORMAT_MIN} to {FORMAT}"
+            )));
         }
+        input.format = format;
+        Ok(input)
     }
 
     /// The next entry; nothing after the end.
@@ -145,7 +167,7 @@ impl<R: Read> Input<R> {
         if !follows {
             return Err(unusable("its parts are not in their order"));
         }
-        let entry = parsed(kind, payload);
+        let entry = parsed(self.format, kind, payload);
         let entry = entry.ok_or_else(|| unusable("a part of it cannot be read by this release"))?;
         self.note(&entry)?;
         Ok(Some(entry))
@@ -153,11 +175,13 @@ impl<R: Read> Input<R> {
 
     /// What was in it, once it has been read to its end.
     pub(super) fn whole(&self) -> Result<Backup, Error> {
-        let tail = self.end.ok_or_else(|| unusable("its end is missing"))?;
+        let end = self.end.ok_or_else(|| unusable("its end is missing"))?;
+        let (tail, content) = end;
         Ok(Backup {
             tail,
             frames: self.frames,
             bytes: self.bytes,
+            content,
         })
     }
 
@@ -165,12 +189,20 @@ impl<R: Read> Input<R> {
         match entry {
             Entry::Head { revision, .. } => self.until = *revision,
             Entry::Snapshot { .. } => {}
-            Entry::Frame(_) => self.frames += 1,
-            Entry::End { tail, frames } => {
-                if (tail.revision, *frames) != (self.until, self.frames) {
+            Entry::Frame(bytes) => {
+                self.frames += 1;
+                self.content.add(&frame::hash(bytes));
+            }
+            Entry::End {
+                tail,
+                frames,
+                content,
+            } => {
+                let is_other = content.is_some_and(|hash| hash != self.content.hash());
+                if is_other || (tail.revision, *frames) != (self.until, self.frames) {
                     return Err(unusable(OTHER_END));
                 }
-                self.end = Some(*tail);
+                self.end = Some((*tail, *content));
             }
         }
         Ok(())
@@ -208,7 +240,7 @@ impl<R: Read> Input<R> {
     }
 }
 
-fn parsed(kind: u8, payload: Vec<u8>) -> Option<Entry> {
+fn parsed(format: u8, kind: u8, payload: Vec<u8>) -> Option<Entry> {
     if kind == FRAME {
         return Some(Entry::Frame(payload));
     }
@@ -224,13 +256,21 @@ fn parsed(kind: u8, payload: Vec<u8>) -> Option<Entry> {
             piece: rest.to_vec(),
         }),
         END => {
-            let (hash, frames) = rest.split_first_chunk::<32>()?;
-            let tail = Tail {
-                revision,
-                hash: *hash,
+            let (hash, rest) = rest.split_first_chunk::<32>()?;
+            let (frames, content) = rest.split_first_chunk::<8>()?;
+            let content = match format {
+                1 if content.is_empty() => None,
+                1 => return None,
+                _ => Some(content.try_into().ok()?),
             };
-            let frames = u64::from_le_bytes(frames.try_into().ok()?);
-            Some(Entry::End { tail, frames })
+            Some(Entry::End {
+                tail: Tail {
+                    revision,
+                    hash: *hash,
+                },
+                frames: u64::from_le_bytes(*frames),
+                content,
+            })
         }
         _ => None,
     }

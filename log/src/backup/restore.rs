@@ -83,7 +83,10 @@ impl Restore<'_> {
             0 => backup.tail == Tail::START,
             _ => (whole.newest, whole.chain) == (until, backup.chain()),
         };
-        if whole.frames == backup.frames && agrees {
+        let is_same = backup
+            .content()
+            .is_none_or(|content| content == whole.content);
+        if whole.frames == backup.frames && agrees && is_same {
             return Ok(());
         }
         Err(unusable(OTHER_END))

@@ -55,6 +55,14 @@ impl<'a> Stands<'a> {
         }
     }
 
+    /// The commits that are kept, compressed.
+    pub(crate) fn kept(&self) -> &[u8] {
+        match self {
+            Self::Thinned { kept, .. } => kept,
+            Self::Restored { .. } => &[],
+        }
+    }
+
     /// Appends the payload.
     pub(crate) fn encode(&self, payload: &mut Vec<u8>) -> Result<(), Error> {
         let written =

@@ -251,6 +251,61 @@ fn parts(file: &[u8]) -> Vec<&[u8]> {
     parts
 }
 
+/// An entry again, with another payload.
+fn entry(kind: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).expect("it fits").to_le_bytes();
+    let mut entry = [&[kind][..], &length, payload].concat();
+    entry.extend_from_slice(&crc32fast::hash(&entry).to_le_bytes());
+    entry
+}
+
+#[test]
+fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused() {
+    let disk = logged();
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let middle = at(&reader, Revision(500));
+    let end = reader.frames(middle.revision).next();
+    let end = end.expect("a frame").expect("intact").end.previous();
+    let state = at(&reader, end);
+    crate::retention::thin(&*disk, &reader, &state, &[]).expect("thinned");
+    let file = backup_of(&reader);
+    let forged = parts(&file).into_iter().map(|part| {
+        let payload = &part[5..part.len() - 4];
+        let moved = (part[0] == 3).then(|| {
+            let first = crate::frame::first(payload).expect("a frame");
+            super::retention::forged(first, payload, |floor, _, _| *floor += 1)
+        });
+        let forged = moved.flatten().map(|frame| entry(3, &frame));
+        forged.unwrap_or_else(|| part.to_vec())
+    });
+    let forged = [&file[..5], &forged.collect::<Vec<_>>().concat()].concat();
+    assert_eq!(forged.len(), file.len());
+    assert_ne!(forged, file);
+    Target::new().take(&file).expect("restored");
+    let error = Target::new().take(&forged).expect_err("refused");
+    assert!(error.to_string().contains("does not agree"), "{error}");
+}
+
+#[test]
+fn a_backup_of_the_first_format_is_restored() {
+    let file = backup_of(&Reader::new(short()));
+    let parts = parts(&file);
+    let (end, before) = parts.split_last().expect("an end");
+    let end = entry(4, &end[5..end.len() - 4 - 32]);
+    let old = [b"HSBK\x01", &*before.concat(), &end].concat();
+    let restored = Target::new().take(&old).expect("restored");
+    assert_eq!(restored.backup.content(), None);
+    let mut copied = Vec::new();
+    copy_backup(&*old, &mut copied, |_, _| {}).expect("copied");
+    assert_eq!(copied, old);
+    let newer = [b"HSBK\x03", &old[5..]].concat();
+    Target::new().take(&newer).expect_err("refused");
+    let mixed = [b"HSBK\x02", &old[5..]].concat();
+    Target::new()
+        .take(&mixed)
+        .expect_err("an end without its hash");
+}
+
 #[test]
 fn a_log_that_is_damaged_or_has_lost_its_end_has_no_backup() {
     let frames = short().frames();

@@ -2,6 +2,8 @@
 
 use super::disk::{Disk, Faults};
 use super::script;
+use crate::codec::Stands;
+use crate::frame;
 use crate::retention::thin;
 use crate::{
     Error, Log, MemoryStorage, Publish, Reader, Retention, Snapshots, Storage, Writer, verify,
@@ -216,5 +218,65 @@ fn a_writer_with_a_policy_keeps_its_log_as_small_or_as_young_as_it_says() {
         let from_snapshot = snapshots.newest(&script::empty()).expect("there");
         let folded = state_at(&reader, newest.0);
         assert_eq!(folded.hash(), from_snapshot.state.hash());
+    }
+}
+
+/// A stored frame, and what it says of itself changed so that every checksum agrees.
+pub(super) fn forged(
+    first: Revision,
+    bytes: &[u8],
+    forge: impl FnOnce(&mut u64, &mut Vec<u64>, &mut i64),
+) -> Option<Vec<u8>> {
+    let opened = frame::open(first, bytes).expect("intact");
+    if opened.format != frame::STANDS {
+        return None;
+    }
+    let mut stands = Stands::decode(first, opened.payload).expect("readable");
+    match &mut stands {
+        Stands::Thinned {
+            floor,
+            revisions,
+            latest_micros,
+            ..
+        } => forge(floor, revisions, latest_micros),
+        Stands::Restored { .. } => return None,
+    }
+    let mut bytes = Vec::new();
+    frame::begin(&mut bytes);
+    stands.encode(&mut bytes).expect("encoded");
+    frame::seal(
+        &mut bytes,
+        frame::STANDS,
+        first,
+        opened.commits,
+        &opened.previous,
+    );
+    Some(bytes)
+}
+
+#[test]
+fn a_thinned_frame_that_says_what_cannot_be_is_refused() {
+    let thinned = logged();
+    let floor = ends(&thinned)[60];
+    let state = state_at(&reader(&thinned), floor.0);
+    thin(&*thinned, &reader(&thinned), &state, &[]).expect("thinned");
+    let forgeries: [fn(&mut u64, &mut Vec<u64>, &mut i64); 8] = [
+        |_, revisions, _| revisions.reverse(),
+        |_, revisions, _| revisions.iter_mut().for_each(|one| *one += 1_000_000),
+        |_, revisions, _| revisions.fill(0),
+        |_, revisions, _| revisions.fill(u64::MAX),
+        |_, revisions, _| revisions[1] = revisions[0],
+        |floor, _, _| *floor = 0,
+        |floor, _, _| *floor = u64::MAX,
+        |_, _, latest| *latest = i64::MIN,
+    ];
+    for (index, forge) in forgeries.into_iter().enumerate() {
+        let mut frames = thinned.frames();
+        let (first, bytes) = &mut frames[0];
+        *bytes = forged(*first, bytes, forge).expect("a thinned one").into();
+        let storage = Arc::new(Disk::holding(frames, None));
+        let error = verify(&reader(&storage), |_| {}).expect_err("refused");
+        assert!(matches!(error, Error::Corrupt { .. }), "{index}: {error}");
+        Log::open(dynamic(&storage), script::empty()).expect_err("refused");
     }
 }

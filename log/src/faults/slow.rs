@@ -1,28 +1,70 @@
-//! A disk that does not answer: writes wait, as many as there are places, and nobody is told anything.
+//! A disk that does not answer: writes wait, as many as there is room for, and nobody is told anything.
 
 use super::disk::{Disk, Step};
 use super::script::{Commands, create, empty, open, submit};
 use crate::{Log, Storage, WriteError};
 use hindsight_core::{Intent, Revision};
 use serde_json::json;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, mpsc};
 
 /// Places in the queue.
 const PLACES: usize = 4096;
+/// Bytes in them, and in the batches that have left them.
+const BYTES: usize = 64 << 20;
+const LARGE_BYTES: usize = 900 << 10;
+/// Of which a document is made with as little text as possible.
+const NESTED: usize = 1000;
 
-fn namespace(name: &str) -> Intent {
-    create("namespaces", "", json!({"metadata": {"name": name}}))
+/// A namespace with so much text in it.
+fn namespace(name: &str, bytes: usize) -> Intent {
+    let kept = [
+        "v".repeat(bytes / 4),
+        "v".repeat(bytes / 4),
+        "v".repeat(bytes / 4),
+        "v".repeat(bytes / 4),
+    ];
+    let document = json!({"metadata": {"name": name}, "kept": kept});
+    create("namespaces", "", document)
+}
+
+/// One that is small as text and large in memory.
+fn nested(name: &str) -> Intent {
+    let kept = vec![json!({"a": {}}); NESTED];
+    create(
+        "namespaces",
+        "",
+        json!({"metadata": {"name": name}, "kept": kept}),
+    )
 }
 
 #[test]
 fn behind_a_stuck_disk_writes_wait_and_one_too_many_is_refused_at_once() {
+    // Beside those that wait: the batch at the disk, the next one, and the one that is decided.
+    fill(|name| namespace(name, 0), PLACES..=4 * PLACES);
+}
+
+#[test]
+fn behind_a_stuck_disk_large_writes_wait_as_far_as_there_is_memory_for_them() {
+    let places = BYTES / LARGE_BYTES;
+    fill(|name| namespace(name, LARGE_BYTES), places - 1..=places);
+}
+
+#[test]
+fn what_waits_is_measured_by_what_it_takes_in_memory_and_not_by_its_text() {
+    let places = BYTES / (NESTED * 600);
+    fill(nested, places / 2..=places);
+}
+
+/// Submits until something is refused, of which so many may be there by then; the others are written.
+fn fill(intent: impl Fn(&str) -> Intent, places: RangeInclusive<usize>) {
     let disk = Arc::new(Disk::default());
     let (writer, _) = open(&disk);
     let mut commands = Commands::default();
     disk.set_stuck(true);
     let (sender, answers) = mpsc::channel();
     let refused = (0..).find_map(|index: usize| {
-        let command = commands.command(namespace(&format!("n{index}")));
+        let command = commands.command(intent(&format!("n{index}")));
         let sender = sender.clone();
         let reply = move |outcome| sender.send((index, outcome)).expect("somebody waits");
         writer.submit(vec![command], Box::new(reply));
@@ -30,8 +72,7 @@ fn behind_a_stuck_disk_writes_wait_and_one_too_many_is_refused_at_once() {
     });
     let (accepted, refusal) = refused.expect("the queue is full at last");
     assert_eq!(refusal.err(), Some(WriteError::Overloaded));
-    // Beside those that wait: the batch at the disk, the next one, and the one that is decided.
-    assert!((PLACES..=4 * PLACES).contains(&accepted), "{accepted}");
+    assert!(places.contains(&accepted), "{accepted}");
     let is_seen = |step: &Step| matches!(step, Step::Shown(_) | Step::Told(_));
     assert!(!disk.steps().iter().any(is_seen), "nothing is durable yet");
     disk.set_stuck(false);
@@ -40,7 +81,7 @@ fn behind_a_stuck_disk_writes_wait_and_one_too_many_is_refused_at_once() {
         assert!(outcome.is_ok_and(|answers| answers[0].is_ok()));
         assert_eq!(index, wanted, "the first to come is the first to be told");
     }
-    let last = submit(&writer, &disk, vec![commands.command(namespace("last"))]);
+    let last = submit(&writer, &disk, vec![commands.command(intent("last"))]);
     assert_eq!(last, Ok(Revision(accepted as u64 + 1)));
     drop(writer);
     let (_, state) = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");

@@ -122,6 +122,45 @@ fn every_damaged_byte_and_every_cut_is_noticed_and_the_snapshot_set_aside() {
 }
 
 #[test]
+fn a_snapshot_that_the_system_does_not_read_is_left_as_it_is() {
+    let (directory, snapshots) = directory();
+    let path = directory
+        .path()
+        .join("snapshots/00000000000000000007.snapshot");
+    // It opens, and reading it is refused.
+    std::fs::create_dir_all(&path).expect("made");
+    assert!(snapshots.newest(&script::empty()).is_none());
+    assert_eq!(snapshots.revisions(), [Revision(7)]);
+}
+
+#[test]
+fn what_is_left_of_unfinished_and_damaged_snapshots_goes() {
+    let disk = logged();
+    let (directory, snapshots) = directory();
+    let named = |name: &str| directory.path().join("snapshots").join(name);
+    let bases = bases(&disk, 30);
+    snapshots.write(&bases[1]).expect("written");
+    let newest = bases[1].state.revision;
+    let left = [
+        ("00000000000000000001.unfinished", false),
+        ("00000000000000000001.damaged", false),
+        ("00000000009999999999.damaged", true),
+        ("notes.txt", true),
+    ];
+    for (name, _) in left {
+        std::fs::write(named(name), "").expect("written");
+    }
+    let storage = Arc::clone(&disk) as Arc<dyn Storage>;
+    let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
+    log.keep_snapshots(snapshots.clone(), 0).expect("kept");
+    snapshots.retain(&[newest]).expect("removed");
+    for (name, stays) in left {
+        assert_eq!(named(name).exists(), stays, "{name}");
+    }
+    assert_eq!(snapshots.revisions(), [newest]);
+}
+
+#[test]
 fn a_log_that_ends_before_a_snapshot_or_has_another_past_is_refused() {
     let disk = logged();
     let all = disk.frames();

@@ -174,6 +174,9 @@ impl Group {
         let revisions: Vec<Revision> = commits.iter().map(|commit| commit.revision).collect();
         let mut kept = Vec::new();
         codec::encode(&commits, &mut kept)?;
+        if kept.len() > frame::PAYLOAD_BYTES_MAX {
+            return Ok(0);
+        }
         let kept = frame::packed(&kept);
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);

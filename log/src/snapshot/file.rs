@@ -102,7 +102,7 @@ impl Blocks<'_> {
 }
 
 /// What the first block says.
-pub(super) fn head(path: &Path) -> Result<Head, String> {
+pub(super) fn head(path: &Path) -> Result<Head, Unreadable> {
     let mut input = Input::open(path)?;
     let payload = input.payload()?.ok_or("it is empty")?;
     head_of(&payload)
@@ -118,7 +118,7 @@ impl Head {
 }
 
 /// The file at its beginning, once each of its blocks has been held against its checksum.
-pub(super) fn checked(path: &Path) -> Result<File, String> {
+pub(super) fn checked(path: &Path) -> Result<File, Unreadable> {
     let mut input = Input::open(path)?;
     let mut last = Vec::new();
     while let Some(payload) = input.payload()? {
@@ -129,11 +129,11 @@ pub(super) fn checked(path: &Path) -> Result<File, String> {
         _ => return Err("its end is missing".into()),
     }
     let mut file = input.file.into_inner();
-    file.rewind().map_err(|error| error.to_string())?;
+    file.rewind().map_err(Unreadable::Io)?;
     Ok(file)
 }
 
-pub(super) fn read(path: &Path, empty: State) -> Result<Base, String> {
+pub(super) fn read(path: &Path, empty: State) -> Result<Base, Unreadable> {
     let mut input = Input::open(path)?;
     let head = head_of(&input.payload()?.ok_or("it is empty")?)?;
     let mut parts = Parts::default();
@@ -166,7 +166,7 @@ pub(super) fn read(path: &Path, empty: State) -> Result<Base, String> {
     })
 }
 
-fn head_of(payload: &[u8]) -> Result<Head, String> {
+fn head_of(payload: &[u8]) -> Result<Head, Unreadable> {
     let Block::Head {
         revision,
         hash,
@@ -235,6 +235,34 @@ fn decode(payload: &[u8]) -> Result<Part, String> {
     })
 }
 
+/// Why there is nothing to be had from a file.
+#[derive(Debug)]
+pub(super) enum Unreadable {
+    /// It is not what was written.
+    Damaged(String),
+    /// The system refused to read it, which says nothing about it.
+    Io(io::Error),
+}
+
+impl From<String> for Unreadable {
+    fn from(reason: String) -> Self {
+        Self::Damaged(reason)
+    }
+}
+
+impl From<&str> for Unreadable {
+    fn from(reason: &str) -> Self {
+        Self::Damaged(reason.into())
+    }
+}
+
+fn not_read(error: io::Error) -> Unreadable {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => Unreadable::from("it is too short"),
+        _ => Unreadable::Io(error),
+    }
+}
+
 /// A file, block by block.
 struct Input {
     file: BufReader<File>,
@@ -242,9 +270,9 @@ struct Input {
 }
 
 impl Input {
-    fn open(path: &Path) -> Result<Self, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
-        let left = file.metadata().map_err(|error| error.to_string())?.len();
+    fn open(path: &Path) -> Result<Self, Unreadable> {
+        let file = File::open(path).map_err(Unreadable::Io)?;
+        let left = file.metadata().map_err(Unreadable::Io)?.len();
         let mut input = Self {
             file: BufReader::new(file),
             left,
@@ -254,23 +282,22 @@ impl Input {
         }
         match input.take::<1>()? {
             [FORMAT] => Ok(input),
-            [other] => Err(format!(
+            [other] => Err(Unreadable::Damaged(format!(
                 "it has format {other}, and this release knows {FORMAT}"
-            )),
+            ))),
         }
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
         let mut bytes = [0; N];
-        let read = self.file.read_exact(&mut bytes);
-        read.map_err(|_| "it is too short")?;
+        self.file.read_exact(&mut bytes).map_err(not_read)?;
         self.left = self.left.saturating_sub(N as u64);
         Ok(bytes)
     }
 
     /// The next block's; nothing at the end of the file. A length is believed only as far as there
     /// are bytes.
-    fn payload(&mut self) -> Result<Option<Vec<u8>>, String> {
+    fn payload(&mut self) -> Result<Option<Vec<u8>>, Unreadable> {
         if self.left == 0 {
             return Ok(None);
         }
@@ -281,8 +308,7 @@ impl Input {
             return Err("a block is longer than it can be".into());
         }
         let mut payload = vec![0; size];
-        let read = self.file.read_exact(&mut payload);
-        read.map_err(|error| error.to_string())?;
+        self.file.read_exact(&mut payload).map_err(not_read)?;
         self.left -= u64::from(length);
         if crc32fast::hash(&payload) != checksum {
             return Err("a checksum in it does not agree".into());

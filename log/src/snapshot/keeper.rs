@@ -38,6 +38,9 @@ impl Keeper {
         end: Base,
         mut pruner: Option<Pruner>,
     ) -> Result<Self, Error> {
+        if let Err(error) = snapshots.sweep_unfinished() {
+            tracing::warn!(%error, "an unfinished snapshot is still there");
+        }
         let last = snapshots.revisions().first().copied().unwrap_or_default();
         let (due, received) = bounded::<Base>(0);
         let run = move || {

@@ -115,19 +115,34 @@ impl Room {
         system::lengthen(&self.file, length, until)
     }
 
-    /// Makes the reserve for the next start, if there is none and there is room: the half of what there
-    /// is, where that is little.
+    /// Makes the reserve for the next start: the half of what room there is, where that is little, and
+    /// the rest of it once there is plenty.
     pub(crate) fn keep_reserve(&self) {
-        if self.reserve.exists() {
-            return;
-        }
-        let made = system::available(&self.file).and_then(|available| {
-            let bytes = (available / 2).min(RESERVE_BYTES);
-            system::allocate(&File::create(&self.reserve)?, 0, bytes.max(1))
-        });
-        if let Err(error) = made {
+        if let Err(error) = self.try_keep_reserve() {
             tracing::warn!(%error, "there is no reserve for starting on a full disk");
         }
+    }
+
+    fn try_keep_reserve(&self) -> std::io::Result<()> {
+        let mut options = File::options();
+        options.write(true).create(true).truncate(false);
+        let file = options.open(&self.reserve)?;
+        let held = system::held(&file)?;
+        if held >= RESERVE_BYTES {
+            return Ok(());
+        }
+        let available = system::available(&self.file)?;
+        let bytes = match held {
+            0 => (available / 2).min(RESERVE_BYTES),
+            _ if available >= 2 * RESERVE_BYTES => RESERVE_BYTES,
+            _ => return Ok(()),
+        };
+        let made = system::allocate(&file, 0, bytes.max(1));
+        if made.is_err() && held == 0 {
+            // An empty file would look like a reserve.
+            std::fs::remove_file(&self.reserve).ok();
+        }
+        made
     }
 }
 
@@ -159,8 +174,12 @@ mod system {
     const MAP_BYTES: u64 = 1 << 16;
 
     pub(super) fn allocated(file: &File) -> u64 {
-        let bytes = file.metadata().map(|metadata| metadata.blocks() * 512);
-        bytes.unwrap_or_default().saturating_sub(MAP_BYTES)
+        held(file).unwrap_or_default().saturating_sub(MAP_BYTES)
+    }
+
+    /// Bytes of its blocks, however long it says that it is.
+    pub(super) fn held(file: &File) -> Result<u64> {
+        Ok(file.metadata()?.blocks() * 512)
     }
 
     pub(super) fn available(file: &File) -> Result<u64> {
@@ -190,6 +209,10 @@ mod system {
         0
     }
 
+    pub(super) fn held(_: &File) -> Result<u64> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
     pub(super) fn available(_: &File) -> Result<u64> {
         Err(ErrorKind::Unsupported.into())
     }
@@ -200,5 +223,29 @@ mod system {
 
     pub(super) fn lengthen(_: &File, _: u64, _: u64) -> Result<()> {
         Err(ErrorKind::Unsupported.into())
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reserve_is_what_it_holds_and_not_that_it_is_there() {
+        for held in [None, Some(0), Some(RESERVE_BYTES / 2), Some(RESERVE_BYTES)] {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let reserve = temporary.path().join("events.reserve");
+            if let Some(held) = held {
+                let file = File::create(&reserve).expect("made");
+                if held > 0 {
+                    system::allocate(&file, 0, held).expect("allocated");
+                }
+            }
+            let database = File::create(temporary.path().join("db")).expect("made");
+            Room::new(database, reserve.clone()).keep_reserve();
+            let file = File::open(&reserve).expect("a reserve");
+            let bytes = system::held(&file).expect("measured");
+            assert!(bytes >= RESERVE_BYTES, "{held:?}: {bytes}");
+        }
     }
 }
