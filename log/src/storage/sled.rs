@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// Fixed for ever: it is part of the database's own configuration. Large segments and small pieces
@@ -35,6 +36,9 @@ pub struct SledStorage {
     database: ::sled::Db,
     frames: Frames,
     file: File,
+    /// Nothing is written between sled's flush and the sync: the header of a new segment says what
+    /// sled takes for stable, which is what was flushed, and must not be durable before that is.
+    writing: Mutex<()>,
     room: Room,
     witness: WitnessFile,
     witnessed: Option<Tail>,
@@ -52,6 +56,7 @@ impl SledStorage {
         let reserve = directory.with_extension("reserve");
         room::release(&reserve)?;
         drop_unfinished_snapshots(directory)?;
+        sync_what_a_kill_left(&directory.join("db"))?;
         let database = match open_database(directory) {
             Err(::sled::Error::Corruption { .. }) => {
                 quarantine_snapshots(directory)?;
@@ -71,6 +76,7 @@ impl SledStorage {
             database,
             frames,
             file,
+            writing: Mutex::new(()),
             room,
             witness,
             witnessed,
@@ -81,22 +87,37 @@ impl SledStorage {
     }
 }
 
-impl Storage for SledStorage {
-    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.frames.append(first, frame)
+impl SledStorage {
+    fn alone(&self) -> MutexGuard<'_, ()> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.frames.replace(first, last, frame)
-    }
-
-    fn sync(&self) -> Result<(), Error> {
+    fn make_durable(&self) -> Result<(), Error> {
+        self.frames.syncing();
         self.database
             .flush()
             .map_err(|error| engine("flushing", &error))?;
         self.file
             .sync_data()
             .map_err(Error::io("syncing the event log"))
+    }
+}
+
+impl Storage for SledStorage {
+    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        let _writing = self.alone();
+        self.frames.append(first, frame, &|| self.make_durable())
+    }
+
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        let _writing = self.alone();
+        self.frames
+            .replace(first, last, frame, &|| self.make_durable())
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        let _writing = self.alone();
+        self.make_durable()
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
@@ -232,6 +253,15 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     paths
         .collect::<Result<_, _>>()
         .map_err(Error::io("reading the data directory"))
+}
+
+/// sled goes on from what it reads, some of which may be in memory only, and blanks what that replaces.
+fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
+    let synced = match File::open(database) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened.and_then(|file| file.sync_all()),
+    };
+    synced.map_err(Error::io("syncing the event log"))
 }
 
 /// A new file is only there after a crash if its directory was synced, and so is a new directory.

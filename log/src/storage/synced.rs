@@ -30,6 +30,15 @@ impl Synced {
         }
     }
 
+    /// A write that fails may have been a sync that did.
+    fn held(&self, written: Result<(), Error>) -> Result<(), Error> {
+        if let Err(error) = &written {
+            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+            *failed = Some(error.to_string());
+        }
+        written
+    }
+
     fn newest(&self) -> Revision {
         Revision(self.synced.load(Ordering::Acquire))
     }
@@ -37,13 +46,13 @@ impl Synced {
 
 impl Storage for Synced {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.inner.append(first, frame)?;
+        self.held(self.inner.append(first, frame))?;
         self.appended.store(first.0, Ordering::Release);
         Ok(())
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.inner.replace(first, last, frame)
+        self.held(self.inner.replace(first, last, frame))
     }
 
     fn sync(&self) -> Result<(), Error> {

@@ -6,6 +6,7 @@ use crate::Error;
 use crate::storage::Stored;
 use ::sled::{Db, IVec, Tree};
 use hindsight_core::Revision;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A page holds up to 17 values before it is split; so many of this size stay under the limit.
 const PIECE_BYTES: usize = 96 << 10;
@@ -13,38 +14,89 @@ const PIECE_BYTES: usize = 96 << 10;
 const FRAMES: &str = "frames-1";
 const PIECES: &str = "pieces-1";
 
+/// What sled may have written before it is synced. It takes the room of what was replaced for new
+/// segments once it has written what replaces it, and not once that is durable; a segment of 8 MiB
+/// always lies between the two, so with a sync in less than that the one is before the other.
+const UNSYNCED_BYTES: usize = 2 << 20;
+/// A value is written once, and again with its page, which is after every tenth change of that.
+const TIMES_WRITTEN: usize = 3;
+/// Of sled's own, for each change.
+const CHANGE_BYTES: usize = 1 << 10;
+
 /// The first piece of every frame by its first revision, and the others behind by their number.
 #[derive(Debug)]
 pub(super) struct Frames {
     first: Tree,
     others: Tree,
+    unsynced: AtomicUsize,
 }
+
+/// Makes durable whatever was written.
+type Sync<'a> = &'a dyn Fn() -> Result<(), Error>;
 
 impl Frames {
     pub(super) fn open(database: &Db) -> Result<Self, Error> {
         Ok(Self {
             first: open_tree(database, FRAMES)?,
             others: open_tree(database, PIECES)?,
+            unsynced: AtomicUsize::new(0),
         })
+    }
+
+    /// Is told before every sync.
+    pub(super) fn syncing(&self) {
+        self.unsynced.store(0, Ordering::Relaxed);
+    }
+
+    fn put(&self, tree: &Tree, key: &[u8], value: &[u8], sync: Sync<'_>) -> Result<(), Error> {
+        tree.insert(key, value)
+            .map_err(|error| engine("writing", &error))?;
+        self.changed(value.len(), sync)
+    }
+
+    fn drop_all(
+        &self,
+        tree: &Tree,
+        found: impl Iterator<Item = ::sled::Result<(IVec, IVec)>>,
+        sync: Sync<'_>,
+    ) -> Result<(), Error> {
+        let failed = |error| engine("replacing", &error);
+        for found in found {
+            let (key, value) = found.map_err(failed)?;
+            tree.remove(key).map_err(failed)?;
+            self.changed(value.len(), sync)?;
+        }
+        Ok(())
+    }
+
+    fn changed(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
+        let bytes = bytes.saturating_mul(TIMES_WRITTEN) + CHANGE_BYTES;
+        if self.unsynced.fetch_add(bytes, Ordering::Relaxed) + bytes <= UNSYNCED_BYTES {
+            return Ok(());
+        }
+        sync()
     }
 
     /// The first piece is written last: where that is there, the whole frame is. A first piece of full
     /// size is followed by others, the last of which is not of full size.
-    pub(super) fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        let failed = |error| engine("appending", &error);
+    pub(super) fn append(
+        &self,
+        first: Revision,
+        frame: &[u8],
+        sync: Sync<'_>,
+    ) -> Result<(), Error> {
         let (head, mut rest) = split(frame);
         let mut number = 0_u32;
         let mut is_open = head.len() == PIECE_BYTES;
         while is_open {
             let (piece, after) = split(rest);
             let key = other_key(first, number);
-            self.others.insert(key, piece).map_err(failed)?;
+            self.put(&self.others, &key, piece, sync)?;
             is_open = piece.len() == PIECE_BYTES;
             rest = after;
             number += 1;
         }
-        self.first.insert(key(first), head).map_err(failed)?;
-        Ok(())
+        self.put(&self.first, &key(first), head, sync)
     }
 
     /// sled shows what was written up to some point and nothing after it: where an old frame is gone,
@@ -54,21 +106,13 @@ impl Frames {
         first: Revision,
         last: Revision,
         frame: &[u8],
+        sync: Sync<'_>,
     ) -> Result<(), Error> {
-        let failed = |error| engine("replacing", &error);
-        self.first.insert(key(first), frame).map_err(failed)?;
-        for found in self.first.range(key(first.next())..=key(last)) {
-            let (old, _) = found.map_err(failed)?;
-            self.first.remove(old).map_err(failed)?;
-        }
-        for found in self
-            .others
-            .range(other_key(first, 0)..other_key(last.next(), 0))
-        {
-            let (old, _) = found.map_err(failed)?;
-            self.others.remove(old).map_err(failed)?;
-        }
-        Ok(())
+        self.put(&self.first, &key(first), frame, sync)?;
+        let replaced = self.first.range(key(first.next())..=key(last));
+        self.drop_all(&self.first, replaced, sync)?;
+        let pieces = other_key(first, 0)..other_key(last.next(), 0);
+        self.drop_all(&self.others, self.others.range(pieces), sync)
     }
 
     pub(super) fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
