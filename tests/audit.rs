@@ -144,12 +144,12 @@ fn an_owner_that_goes_too_early_is_found() {
             .any(|event| matches!(event, Event::OwnerRemoved { .. }))
     });
     let found = fault(&unorphaned).expect("a fault");
-    assert!(found.contains("still refers to it"), "{found}");
+    assert!(found.contains("still refer to it"), "{found}");
 
     let log = self::log(Policy::Foreground);
     let unblocked = without(&log, |commit| {
         &*commit.key.name == "a" && commit.object().is_none()
     });
     let found = fault(&unblocked).expect("a fault");
-    assert!(found.contains("still blocks it"), "{found}");
+    assert!(found.contains("still block it"), "{found}");
 }

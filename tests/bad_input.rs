@@ -43,6 +43,7 @@ POST MAPS json     400 BadRequest {"metadata": {"name": "a", "labels": [1]}}
 POST MAPS json     400 BadRequest {"metadata": {"name": "a", "finalizers": "x"}}
 POST MAPS json     400 BadRequest {"metadata": {"name": "a", "namespace": "other"}}
 POST MAPS json     422 Invalid    {}
+POST MAPS json     422 Invalid    null
 "#;
 
 const PATHS: &str = r#"
@@ -77,6 +78,8 @@ GET    MAPS?labelSelector=a%3D%3D%3Db                     -    400 BadRequest
 GET    MAPS?fieldSelector=spec.none%3Dx                   -    400 BadRequest
 GET    MAPS?resourceVersionMatch=Exact                    -    422 Invalid
 GET    MAPS?resourceVersion=1&resourceVersionMatch=Near   -    422 Invalid
+GET    MAPS?sendInitialEvents=true                        -    422 Invalid
+DELETE MAPS?sendInitialEvents=false                       -    422 Invalid
 GET    MAPS?watch=1&sendInitialEvents=true                -    422 Invalid
 POST   MAPS?dryRun=Some                                   json 422 Invalid {"metadata": {"name": "b"}}
 POST   MAPS?dryRun=                                       json 422 Invalid {"metadata": {"name": "b"}}

@@ -47,6 +47,8 @@ const GRANTS: Grants = Grants(&[
     "blocker update configmaps/finalizers default boss",
     "blocker update nodes/finalizers - boss",
     "finalizer delete configmaps/- default plain",
+    "deleter delete deployments.apps/- default web",
+    "blocker delete deployments.apps/status default web",
     "finalizer update *.*/finalizers - *",
 ]);
 
@@ -172,6 +174,97 @@ fn references_that_stop_blocking_or_stay_need_no_finalizers() {
     assert_eq!(patch("nobody", json!(true)), 200, "nothing changes");
     assert_eq!(patch("deleter", json!(false)), 200);
     assert_eq!(patch("deleter", json!(true)), 403);
+}
+
+#[test]
+fn what_counts_as_a_change_is_what_differs_in_order() {
+    let named = |name: &str, blocks: Value| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": OWNER,
+            "blockOwnerDeletion": blocks})
+    };
+    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": "other"});
+    let free = owner("v1", "ConfigMap", json!(false));
+    let unset = owner("v1", "ConfigMap", json!(null));
+    let blocks = owner("v1", "ConfigMap", json!(true));
+    let same_uid =
+        |first: bool, last: bool| json!([named("boss", json!(first)), named("twin", json!(last))]);
+    for (before, after, user, refusal) in [
+        (
+            json!([free, other]),
+            json!([other, free]),
+            "nobody",
+            CANNOT_DELETE,
+        ),
+        (json!([free, other]), json!([other, free]), "deleter", ""),
+        (json!([unset]), json!([blocks]), "deleter", CANNOT_BLOCK),
+        (json!([unset]), json!([blocks]), "blocker", ""),
+        // Of two references with one uid the last one says whether it blocked.
+        (
+            same_uid(true, false),
+            same_uid(true, true),
+            "deleter",
+            CANNOT_BLOCK,
+        ),
+        (same_uid(false, true), same_uid(true, true), "deleter", ""),
+    ] {
+        let plane = guarded();
+        let path = format!("{MAPS}/plain");
+        let body = |owners: &Value| json!({"metadata": {"ownerReferences": owners}}).to_string();
+        let set = Client::new(&plane).send("PATCH", &path, MERGE, &body(&before));
+        assert_eq!(set.code, 200, "{}", set.text);
+        let answer = Client::new_as(&plane, user).send("PATCH", &path, MERGE, &body(&after));
+        let expected = if refusal.is_empty() { 200 } else { 403 };
+        assert_eq!(
+            answer.code, expected,
+            "{user} {before} {after}: {}",
+            answer.text
+        );
+        assert!(answer.text.contains(refusal), "{}", answer.text);
+    }
+}
+
+#[test]
+fn a_status_is_asked_for_by_its_name_and_that_of_a_pod_is_not() {
+    const PODS: &str = "/api/v1/namespaces/default/pods";
+    const DEPLOYMENTS: &str = "/apis/apps/v1/namespaces/default/deployments";
+    let plane = guarded();
+    let admin = Client::new(&plane);
+    let spec = json!({"containers": [{"name": "c", "image": "i"}]});
+    let pod = json!({"metadata": {"name": "p"}, "spec": spec});
+    let labels = json!({"a": "b"});
+    let template = json!({"metadata": {"labels": labels}, "spec": spec});
+    let web = json!({"metadata": {"name": "web"},
+        "spec": {"selector": {"matchLabels": labels}, "template": template}});
+    for (collection, object) in [(PODS, &pod), (DEPLOYMENTS, &web)] {
+        let made = admin.send("POST", collection, JSON, &object.to_string());
+        assert_eq!(made.code, 201, "{}", made.text);
+    }
+    let owners = json!([owner("v1", "ConfigMap", json!(false))]);
+    let body = json!({"metadata": {"ownerReferences": owners}}).to_string();
+    for (user, path, code) in [
+        ("nobody", format!("{PODS}/p"), 403),
+        ("nobody", format!("{PODS}/p/status"), 200),
+        ("nobody", format!("{DEPLOYMENTS}/web/status"), 403),
+        ("deleter", format!("{DEPLOYMENTS}/web/status"), 403),
+        ("blocker", format!("{DEPLOYMENTS}/web"), 403),
+        ("blocker", format!("{DEPLOYMENTS}/web/status"), 200),
+    ] {
+        let answer = Client::new_as(&plane, user).send("PATCH", &path, MERGE, &body);
+        assert_eq!(answer.code, code, "{user} {path}: {}", answer.text);
+    }
+}
+
+#[test]
+fn an_object_that_a_replacement_makes_is_a_new_one() {
+    const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let plane = guarded();
+    for (name, blocks, code) in [("a", false, 201), ("b", true, 403)] {
+        let owners = json!([owner("v1", "ConfigMap", json!(blocks))]);
+        let lease = json!({"metadata": {"name": name, "ownerReferences": owners}}).to_string();
+        let path = format!("{LEASES}/{name}");
+        let answer = Client::new_as(&plane, "nobody").send("PUT", &path, JSON, &lease);
+        assert_eq!(answer.code, code, "{name}: {}", answer.text);
+    }
 }
 
 #[test]

@@ -375,3 +375,30 @@ fn a_service_is_called_at_its_endpoints_and_known_by_its_name() {
         answer.text
     );
 }
+
+#[test]
+fn the_collectors_ask_nobody() {
+    let refusal = || Answer::Response(json!({"allowed": false}));
+    let scene = Scene::new(move |_, _| refusal());
+    let owner = scene.ok("POST", MAPS, &map("owner"));
+    let mut dependent = map("dependent");
+    dependent["metadata"]["ownerReferences"] = json!([{"apiVersion": "v1", "kind": "ConfigMap",
+        "name": "owner", "uid": owner["metadata"]["uid"]}]);
+    scene.ok("POST", MAPS, &dependent);
+    let item = |name: &str| format!("{MAPS}/{name}");
+    let watch = format!("{MAPS}?watch=1&fieldSelector=metadata.name%3Ddependent");
+    let mut events = scene.client.watch(&watch, "application/json");
+    let added = scene.client.next(&mut events).expect("an event");
+    assert_eq!(added["type"], "ADDED");
+    // Of the dependent's deletion the webhook wants to hear, not of the owner's.
+    let only =
+        json!({"matchConditions": [{"name": "one", "expression": "request.name != 'owner'"}]});
+    scene.configure("validating", &[("/no", only)]);
+    let refused = scene.send("DELETE", &item("dependent"), &Value::Null);
+    assert_eq!(refused.code, 400, "{}", refused.text);
+    assert_eq!(scene.webhook.take().len(), 1);
+    scene.ok("DELETE", &item("owner"), &Value::Null);
+    let gone = scene.client.next(&mut events).expect("an event");
+    assert_eq!(gone["type"], "DELETED");
+    assert_eq!(scene.webhook.take(), []);
+}

@@ -117,9 +117,17 @@ pub(crate) fn decode_object(
     Ok(document)
 }
 
-/// The same of a patch, whose faults are faults of the field `patch`.
-pub(crate) fn decode_patch(bytes: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
-    let decoded = read_as(bytes, Syntax::Json)?;
+/// The same of a patch, whose faults are faults of the field `patch`. Operations have members of
+/// their own, which no schema tells.
+pub(crate) fn decode_patch(
+    bytes: &[u8],
+    of_operations: bool,
+    noted: &mut Noted,
+) -> Result<Value, Failure> {
+    let mut decoded = read_as(bytes, Syntax::Json)?;
+    if of_operations {
+        decoded.in_operations();
+    }
     let text = Value::from(String::from_utf8_lossy(bytes));
     let invalid = |why: String| Failure::from(Rejection::invalid_patch(&text, &why));
     noted.take(decoded, Syntax::Json).map_err(invalid)

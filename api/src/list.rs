@@ -130,7 +130,8 @@ async fn start(
     let text = params.text("resourceVersion");
     let token = params.text("continue");
     let matching = params.text("resourceVersionMatch");
-    check_match(text, token, matching)?;
+    let sends = params.get("sendInitialEvents").is_some();
+    check_options(text, token, matching, sends)?;
     if !token.is_empty() {
         if !matches!(text, "" | "0") {
             let message = "specifying resource version is not allowed when using continue";
@@ -167,10 +168,15 @@ async fn start(
     Ok((Arc::clone(&asked.state), None))
 }
 
-fn check_match(revision: &str, token: &str, matching: &str) -> Result<(), Failure> {
+fn check_options(
+    revision: &str,
+    token: &str,
+    matching: &str,
+    sends_events: bool,
+) -> Result<(), Failure> {
     let field = "resourceVersionMatch";
     let forbidden = |why: &str| vec![FieldCause::forbidden(field, why)];
-    let causes = match matching {
+    let mut causes = match matching {
         "" => Vec::new(),
         _ if revision.is_empty() => {
             forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")
@@ -188,6 +194,10 @@ fn check_match(revision: &str, token: &str, matching: &str) -> Result<(), Failur
             &["Exact", "NotOlderThan", ""],
         )],
     };
+    if sends_events {
+        let why = "sendInitialEvents is forbidden for list";
+        causes.push(FieldCause::forbidden("sendInitialEvents", why));
+    }
     if causes.is_empty() {
         Ok(())
     } else {

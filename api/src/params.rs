@@ -6,6 +6,16 @@ use hindsight_core::Revision;
 use hindsight_core::command::FieldValidation;
 use hindsight_core::rejection::FieldCause;
 
+/// Source: apimachinery's `FieldManagerMaxLength`.
+const FIELD_MANAGER_MAX: usize = 128;
+
+/// Options that creates, updates and patches share.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct WriteOptions {
+    pub(crate) dry_run: bool,
+    pub(crate) validation: FieldValidation,
+}
+
 /// The decoded query of a request; the first value of a name wins.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
@@ -71,35 +81,42 @@ impl Params {
         }
     }
 
-    /// Only `All` asks for a dry run; anything else, also nothing, is invalid.
-    pub(crate) fn dry_run(&self, options: &str) -> Result<bool, Failure> {
-        let values = || {
-            self.0
-                .iter()
-                .filter(|(key, _)| key == "dryRun")
-                .map(|(_, value)| value)
+    /// What a create, an update or a patch may ask for; everything that is wrong is told at once.
+    /// Source: apimachinery's `ValidateCreateOptions` and its siblings.
+    pub(crate) fn write_options(&self, options: &str) -> Result<WriteOptions, Failure> {
+        let mut causes = Vec::new();
+        if options == "PatchOptions" && self.get("force").is_some() {
+            let why = "may not be specified for non-apply patch";
+            causes.push(FieldCause::forbidden("force", why));
+        }
+        causes.extend(field_manager(self.text("fieldManager")));
+        causes.extend(self.dry_run_cause());
+        let validation = match self.text("fieldValidation") {
+            "" | "Warn" => FieldValidation::Warn,
+            "Ignore" => FieldValidation::Ignore,
+            "Strict" => FieldValidation::Strict,
+            other => {
+                let supported = &["", "Ignore", "Strict", "Warn"];
+                let cause = FieldCause::not_supported("fieldValidation", other, supported);
+                causes.push(cause);
+                FieldValidation::Warn
+            }
         };
-        let causes: Vec<FieldCause> = values()
-            .filter(|value| *value != "All")
-            .map(|value| FieldCause::not_supported("dryRun", value, &["All"]))
-            .collect();
         if causes.is_empty() {
-            return Ok(values().next().is_some());
+            let dry_run = self.get("dryRun").is_some();
+            return Ok(WriteOptions {
+                dry_run,
+                validation,
+            });
         }
         Err(Failure::invalid_options(options, causes))
     }
 
-    pub(crate) fn field_validation(&self, options: &str) -> Result<FieldValidation, Failure> {
-        match self.text("fieldValidation") {
-            "" | "Warn" => Ok(FieldValidation::Warn),
-            "Ignore" => Ok(FieldValidation::Ignore),
-            "Strict" => Ok(FieldValidation::Strict),
-            other => {
-                let supported = &["", "Ignore", "Strict", "Warn"];
-                let cause = FieldCause::not_supported("fieldValidation", other, supported);
-                Err(Failure::invalid_options(options, vec![cause]))
-            }
-        }
+    /// Only `All` asks for a dry run; anything else, also nothing, is invalid.
+    fn dry_run_cause(&self) -> Option<FieldCause> {
+        let values: Vec<&str> = self.all("dryRun").collect();
+        let unknown = values.iter().any(|value| *value != "All");
+        unknown.then(|| FieldCause::unsupported_list("dryRun", &values, &["All"]))
     }
 
     /// `resourceVersion`; `None` where it is absent or empty.
@@ -111,6 +128,27 @@ impl Params {
                 .ok_or_else(|| Failure::bad_request(format!("invalid resource version: {text:?}"))),
         }
     }
+}
+
+/// Not too long, and nothing in it that cannot be printed.
+fn field_manager(name: &str) -> Vec<FieldCause> {
+    let mut causes = Vec::new();
+    if name.len() > FIELD_MANAGER_MAX {
+        causes.push(FieldCause::too_long("fieldManager", FIELD_MANAGER_MAX));
+    }
+    for (at, one) in name.char_indices().filter(|(_, one)| !is_printed(*one)) {
+        let why = format!(
+            "invalid character U+{:04X} (at position {at})",
+            u32::from(one)
+        );
+        causes.push(FieldCause::invalid("fieldManager", &name.into(), &why));
+    }
+    causes
+}
+
+/// Go's `unicode.IsPrint` knows every category; of spaces only the plain one is printed.
+fn is_printed(one: char) -> bool {
+    !one.is_control() && (one == ' ' || !one.is_whitespace())
 }
 
 /// As Go reads one: `300ms`, `1.5h`, `2m30s`, or just `0`.

@@ -176,6 +176,14 @@ mod tests {
             find("events").default_propagation,
             DefaultPropagation::Unsupported
         );
+        let answers = kinds.iter().filter(|kind| kind.strategy.returns_object);
+        let mut answers: Vec<&str> = answers.map(|kind| &*kind.kind).collect();
+        answers.sort_unstable();
+        let upstream = "CSIDriver CSINode DeviceClass Namespace PersistentVolume \
+            PersistentVolumeClaim Pod PodTemplate ResourceClaim ResourceClaimTemplate \
+            ResourceQuota ResourceSlice Service ServiceAccount StorageClass VolumeAttachment \
+            VolumeAttributesClass";
+        assert_eq!(answers.join(" "), upstream);
         assert!(!find("leases").unconditional_update && find("leases").create_on_update);
     }
 }

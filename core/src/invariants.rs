@@ -29,6 +29,8 @@ const FINALIZERS: &str = "nothing is removed while a finalizer holds it";
 const MARKS: &str = "a deletion is never taken back";
 const SAFETY: &str = "the collector takes only what every owner has left";
 const KINDS: &str = "a kind goes after its instances";
+const ORPHANS: &str = "an orphaning owner is let go when nobody refers to it any more";
+const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing outlives it";
 
 /// Asks whether a commit may follow this state. Costs a few lookups.
@@ -36,6 +38,9 @@ pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
     let asked = Asked { state, commit };
     asked.numbers()?;
     let previous = state.get(&commit.key).map(AsRef::as_ref);
+    if let Some(previous) = previous.filter(|_| commit.cause != Cause::Request) {
+        asked.is_let_go_in_time(previous)?;
+    }
     let (last, before) = commit
         .events
         .split_last()
@@ -186,6 +191,45 @@ impl Asked<'_> {
             }
             None => Ok(()),
         }
+    }
+
+    /// The collector takes its finalizers off an owner when that is due. A client may at any time,
+    /// and in a namespace that goes nobody waits for dependents.
+    fn is_let_go_in_time(&self, previous: &Object) -> Result<(), Violation> {
+        let home = self.state.namespace(&self.commit.key.namespace);
+        if !previous.is_deleting() || home.is_some_and(|home| home.is_deleting()) {
+            return Ok(());
+        }
+        let left = self.state.dependents(&previous.meta.uid);
+        if left.all > 0 && self.lets_go(previous, ORPHAN_FINALIZER) {
+            let what = format!("{} objects still refer to it: a release", left.all);
+            return Err(self.violation(ORPHANS, what));
+        }
+        if left.blocking > 0
+            && self.lets_go(previous, FOREGROUND_FINALIZER)
+            && !self.waits_in_a_knot(previous)
+        {
+            let what = format!("{} objects still block it: a release", left.blocking);
+            return Err(self.violation(FOREGROUND, what));
+        }
+        Ok(())
+    }
+
+    fn lets_go(&self, previous: &Object, finalizer: &str) -> bool {
+        let is_it = |event: &Event| matches!(event, Event::FinalizerRemoved { finalizer: one } if &**one == finalizer);
+        previous.meta.has_finalizer(finalizer) && self.commit.events.iter().any(is_it)
+    }
+
+    /// Whether all that block it wait themselves: users made a circle of owners that wait, which
+    /// comes apart one by one. Looks at every object; few have such a circle.
+    fn waits_in_a_knot(&self, owner: &Object) -> bool {
+        let blocks = |object: &&std::sync::Arc<Object>| {
+            let mut owners = object.owners().iter();
+            object.meta.uid != owner.meta.uid
+                && owners.any(|one| one.blocks() && one.uid == owner.meta.uid)
+        };
+        let mut blockers = self.state.objects().filter(blocks);
+        blockers.all(|one| one.is_deleting() && one.meta.has_finalizer(FOREGROUND_FINALIZER))
     }
 
     fn namespace_is_open(&self) -> Result<(), Violation> {

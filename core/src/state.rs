@@ -1,5 +1,6 @@
 //! The world at one revision: what `decide` reads and `apply` changes. Cloning is cheap.
 
+mod edges;
 mod image;
 
 pub use image::Image;
@@ -10,6 +11,7 @@ use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, Uid};
 use crate::webhook::Webhooks;
+use edges::{Dependents, Edges};
 use imbl::{OrdMap, OrdSet};
 use std::borrow::Borrow;
 use std::cmp::Ordering;
@@ -32,6 +34,8 @@ pub struct State {
     pub webhooks: Webhooks,
     /// Owners that a collector's finalizer holds.
     pub(crate) waiting: OrdMap<Uid, Held>,
+    /// How many objects refer to each owner.
+    edges: Edges,
     /// How many objects each namespace holds.
     pub(crate) populations: OrdMap<Name, u64>,
     /// The objects that stand for namespaces, which every creation asks for.
@@ -94,6 +98,7 @@ impl State {
             accepted: OrdMap::new(),
             webhooks: Webhooks::default(),
             waiting: OrdMap::new(),
+            edges: Edges::default(),
             populations: OrdMap::new(),
             namespaces: OrdMap::new(),
         }
@@ -169,6 +174,11 @@ impl State {
         self.populations.get(namespace).copied().unwrap_or(0)
     }
 
+    /// How many objects refer to this owner.
+    pub(crate) fn dependents(&self, owner: &Uid) -> Dependents {
+        self.edges.of(owner)
+    }
+
     /// A hash over everything that the log determines: equal logs give equal hashes.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
@@ -201,6 +211,8 @@ impl State {
 
     pub(crate) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {
         let replaced = self.stored.insert(Stored(Arc::clone(object)));
+        let before = replaced.as_ref().map(|stored| &*stored.0);
+        self.edges.replace(before, Some(object));
         if is_namespace(&object.key) {
             let name = Arc::clone(&object.key.name);
             self.namespaces.insert(name, Arc::clone(object));
@@ -228,6 +240,7 @@ impl State {
     pub(crate) fn take(&mut self, key: &ObjectKey) -> Option<Arc<Object>> {
         let Stored(object) = self.stored.remove(key)?;
         self.waiting.remove(&object.meta.uid);
+        self.edges.replace(Some(&object), None);
         if is_namespace(key) {
             self.namespaces.remove(&key.name);
         }

@@ -43,6 +43,11 @@ impl World {
         self.late += seconds;
     }
 
+    /// Each byte of the seed of a command that comes after so many others.
+    pub(crate) const fn next_seed(&self, others: u8) -> u8 {
+        self.commands.wrapping_add(others).wrapping_add(1)
+    }
+
     /// When the newest command was made; the clock ticks once a command.
     pub(crate) fn now(&self) -> Time {
         Time((i64::from(self.commands) + self.late) * 1_000_000)

@@ -13,9 +13,11 @@ pub(crate) use names::{label, label_1035, subdomain};
 
 use crate::kind::{Kind, NameRule};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, go_strings};
 use names::QUALIFIED;
 use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 const ANNOTATION_BYTES_MAX: usize = 262_144;
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER];
@@ -59,14 +61,13 @@ pub fn no_new_finalizers(
     old: &[crate::object::Name],
     new: &Map<String, Value>,
 ) -> Option<FieldCause> {
-    let added: Vec<&str> = strings(new, "finalizers")
+    let added: BTreeSet<&str> = strings(new, "finalizers")
         .filter(|one| !old.iter().any(|held| &**held == *one))
         .collect();
+    let added: Vec<&str> = added.into_iter().collect();
     let why = format!(
         "no new finalizers can be added if the object is being deleted, found new finalizers {}",
-        serde_json::to_string(&added)
-            .unwrap_or_default()
-            .replace("\",\"", "\", \"")
+        go_strings(&added)
     );
     (!added.is_empty()).then(|| FieldCause::forbidden("metadata.finalizers", &why))
 }
@@ -93,6 +94,13 @@ pub fn finalizer_warnings(
 }
 
 fn name(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+    let prefix = metadata.get("generateName").and_then(Value::as_str);
+    if let Some(prefix) = prefix.filter(|prefix| !prefix.is_empty())
+        && let Err(why) = legal_name(kind.strategy.names, &masked(prefix))
+    {
+        let field = "metadata.generateName";
+        causes.push(FieldCause::invalid(field, &json!(prefix), &why));
+    }
     let Some(name) = metadata
         .get("name")
         .and_then(Value::as_str)
@@ -106,6 +114,16 @@ fn name(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>
     };
     if let Err(why) = legal_name(kind.strategy.names, name) {
         causes.push(FieldCause::invalid("metadata.name", &json!(name), &why));
+    }
+}
+
+/// A prefix as it is checked: something follows its trailing dash, which goes with the letter
+/// before it. Source: `maskTrailingDash`.
+fn masked(prefix: &str) -> Cow<'_, str> {
+    let head = prefix.strip_suffix('-').map(str::chars);
+    match head.map(|mut head| (head.next_back(), head)) {
+        Some((Some(_), head)) => Cow::Owned(format!("{}a", head.as_str())),
+        Some((None, _)) | None => Cow::Borrowed(prefix),
     }
 }
 
@@ -170,9 +188,9 @@ fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<Fiel
         causes.extend(nonstandard(&field, finalizer).filter(|_| strict));
     }
     if listed.contains(&ORPHAN_FINALIZER) && listed.contains(&FOREGROUND_FINALIZER) {
-        causes.push(FieldCause::invalid(
+        causes.push(FieldCause::invalid_list(
             "metadata.finalizers",
-            &json!(listed),
+            &listed,
             "finalizer orphan and foregroundDeletion cannot be both set",
         ));
     }

@@ -18,6 +18,26 @@ pub(crate) struct Decoded {
     pub(crate) repeats: Vec<String>,
 }
 
+impl Decoded {
+    /// Of a JSON patch: members that no operation has are said beside those that come twice.
+    pub(super) fn in_operations(&mut self) {
+        const KNOWN: [&str; 4] = ["op", "path", "from", "value"];
+        let list = self.document.as_array().map_or(&[][..], Vec::as_slice);
+        for (index, operation) in list.iter().enumerate() {
+            let members = operation.as_object().into_iter().flatten();
+            for (name, _) in members.filter(|(name, _)| !KNOWN.contains(&name.as_str())) {
+                if self.repeats.len() < REPEATS_MAX {
+                    self.repeats
+                        .push(format!("unknown field \"[{index}].{name}\""));
+                }
+            }
+        }
+        for finding in &mut self.repeats {
+            finding.insert_str(0, "json patch ");
+        }
+    }
+}
+
 pub(super) fn json(bytes: &[u8]) -> Result<Decoded, String> {
     let repeats = RefCell::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);

@@ -96,12 +96,30 @@ mod tests {
     #[test]
     fn a_patch_is_refused_as_a_field() {
         let mut noted = Noted::new(FieldValidation::Strict);
-        let failure = decode_patch(br#"{"a": 1, "a": 2}"#, &mut noted).expect_err("a refusal");
+        let failure =
+            decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut noted).expect_err("a refusal");
         let status = failure.to_json();
         assert_eq!(
             (&status["code"], &status["reason"]),
             (&422.into(), &"Invalid".into())
         );
         assert_eq!(status["details"]["causes"][0]["field"], "patch");
+    }
+
+    #[test]
+    fn members_that_no_operation_has_are_told() {
+        let patch = br#"[{"op": "test", "path": "/a", "why": 1, "path": "/a"}]"#;
+        let mut noted = Noted::new(FieldValidation::Warn);
+        decode_patch(patch, true, &mut noted).expect("a patch");
+        let told = [
+            r#"json patch duplicate field "[0].path""#,
+            r#"json patch unknown field "[0].why""#,
+        ];
+        assert_eq!(noted.warnings(), told);
+        let mut noted = Noted::new(FieldValidation::Strict);
+        decode_patch(patch, true, &mut noted).expect_err("a refusal");
+        let mut noted = Noted::new(FieldValidation::Ignore);
+        decode_patch(patch, true, &mut noted).expect("a patch");
+        assert!(noted.warnings().is_empty());
     }
 }

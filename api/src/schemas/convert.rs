@@ -1,7 +1,7 @@
 //! From JSON schema with definitions to the structural schemas that bodies are checked with.
 
 use super::merges;
-use hindsight_core::schema::{PatchStrategy, Schema};
+use hindsight_core::schema::{Bounds, Format, PatchStrategy, Schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,6 +58,8 @@ impl Converter {
             items,
             nullable,
             preserve_unknown,
+            format: format(document).and_then(Format::of_field),
+            bounds: bounds(document),
             patch: PatchStrategy::of(document),
             ..Schema::default()
         })
@@ -84,6 +86,22 @@ impl Converter {
         };
         self.made.insert(name.to_owned(), Arc::clone(&schema));
         schema
+    }
+}
+
+fn format(document: &Value) -> Option<&str> {
+    document.get("format").and_then(Value::as_str)
+}
+
+/// What the field's Go type can hold. The bounds of wider numbers are those of the decoder.
+fn bounds(document: &Value) -> Bounds {
+    if format(document) != Some("int32") {
+        return Bounds::default();
+    }
+    Bounds {
+        minimum: Some(i32::MIN.into()),
+        maximum: Some(i32::MAX.into()),
+        ..Bounds::default()
     }
 }
 

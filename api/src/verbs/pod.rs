@@ -18,7 +18,8 @@ pub(crate) async fn evict(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let mut noted = noted(asked)?;
+    let asks = asked.params.write_options("CreateOptions")?;
+    let mut noted = Noted::new(asks.validation);
     let eviction = document(
         asked,
         &body,
@@ -35,7 +36,7 @@ pub(crate) async fn evict(
     }
     let options = eviction.get("deleteOptions").unwrap_or(&Value::Null);
     let options = Options::from_body(options)?;
-    let dry_run = asked.params.dry_run("CreateOptions")? || options.dry_run;
+    let dry_run = asks.dry_run || options.dry_run;
     let intent = options.intent(asked, key, None, Rule::Requested);
     api.decide(api.command(asked, "create", intent), dry_run)
         .await?;
@@ -48,9 +49,9 @@ pub(crate) async fn bind(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let mut noted = noted(asked)?;
+    let asks = asked.params.write_options("CreateOptions")?;
+    let mut noted = Noted::new(asks.validation);
     let binding = document(asked, &body, &mut noted, "Binding", &["v1"])?;
-    let dry_run = asked.params.dry_run("CreateOptions")?;
     let namespace = asked.place.namespace.as_deref().unwrap_or_default();
     let pod = asked
         .place
@@ -62,15 +63,11 @@ pub(crate) async fn bind(
         version: "v1".into(),
         subresource: "binding".into(),
         object: binding,
-        validation: asked.params.field_validation("CreateOptions")?,
+        validation: asks.validation,
     });
-    api.decide(api.command(asked, "create", intent), dry_run)
+    api.decide(api.command(asked, "create", intent), asks.dry_run)
         .await?;
     Ok(done(asked, &noted))
-}
-
-fn noted(asked: &Asked) -> Result<Noted, Failure> {
-    Ok(Noted::new(asked.params.field_validation("CreateOptions")?))
 }
 
 fn name(document: &Value) -> &str {

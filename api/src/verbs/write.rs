@@ -3,17 +3,21 @@
 use super::{pod, show};
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
+use crate::params::WriteOptions;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
 use hindsight_core::object::ObjectKey;
-use hindsight_core::{Decision, Object, Outcome};
+use hindsight_core::rejection::FieldCause;
+use hindsight_core::{Decision, Object, Outcome, Rejection};
 use http::Response;
-use serde_json::Value;
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
+const JSON_PATCH: &str = "application/json-patch+json";
 const PATCH_TYPES: [&str; 3] = [
-    "application/json-patch+json",
+    JSON_PATCH,
     "application/merge-patch+json",
     "application/strategic-merge-patch+json",
 ];
@@ -31,8 +35,10 @@ pub(crate) async fn create(
     if asked.place.name.is_some() {
         return Err(Failure::method_not_allowed());
     }
-    let dry_run = asked.params.dry_run("CreateOptions")?;
-    let validation = asked.params.field_validation("CreateOptions")?;
+    let WriteOptions {
+        dry_run,
+        validation,
+    } = asked.params.write_options("CreateOptions")?;
     let mut noted = Noted::new(validation);
     let object = document(asked, &body, &mut noted)?;
     // Not kept while the write waits.
@@ -54,8 +60,10 @@ pub(crate) async fn update(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let dry_run = asked.params.dry_run("UpdateOptions")?;
-    let validation = asked.params.field_validation("UpdateOptions")?;
+    let WriteOptions {
+        dry_run,
+        validation,
+    } = asked.params.write_options("UpdateOptions")?;
     let mut noted = Noted::new(validation);
     let object = document(asked, &body, &mut noted)?;
     // Not kept while the write waits.
@@ -78,24 +86,15 @@ pub(crate) async fn patch(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let dry_run = asked.params.dry_run("PatchOptions")?;
-    let validation = asked.params.field_validation("PatchOptions")?;
-    let media = respond::media_type(&asked.parts.headers);
-    let custom = asked.kind.is_custom();
+    let read = reader(asked)?;
+    let WriteOptions {
+        dry_run,
+        validation,
+    } = asked.params.write_options("PatchOptions")?;
     let mut noted = Noted::new(validation);
-    let mut document = || body::decode_patch(&body, &mut noted);
-    let patch = match media.as_str() {
-        "application/json-patch+json" => Patch::Json(document()?),
-        "application/merge-patch+json" => Patch::Merge(document()?),
-        "application/strategic-merge-patch+json" if !custom => Patch::Strategic(document()?),
-        _ => {
-            return Err(Failure::unsupported(
-                PATCH_TYPES
-                    .get(..if custom { 2 } else { 3 })
-                    .unwrap_or_default(),
-            ));
-        }
-    };
+    let of_operations = respond::media_type(&asked.parts.headers) == JSON_PATCH;
+    let patch = read(body::decode_patch(&body, of_operations, &mut noted)?);
+    // Not kept while the write waits.
     drop(body);
     let intent = Intent::Patch(PatchObject {
         key: asked.key(),
@@ -108,6 +107,20 @@ pub(crate) async fn patch(
         .decide(api.command(asked, "patch", intent), dry_run)
         .await?;
     answer(asked, &decision, &noted, dry_run)
+}
+
+/// What a patch of this media type is. The type is looked at before the options are.
+fn reader(asked: &Asked) -> Result<fn(Value) -> Patch, Failure> {
+    let custom = asked.kind.is_custom();
+    match respond::media_type(&asked.parts.headers).as_str() {
+        JSON_PATCH => Ok(Patch::Json),
+        "application/merge-patch+json" => Ok(Patch::Merge),
+        "application/strategic-merge-patch+json" if !custom => Ok(Patch::Strategic),
+        _ => {
+            let known = PATCH_TYPES.get(..if custom { 2 } else { 3 });
+            Err(Failure::unsupported(known.unwrap_or_default()))
+        }
+    }
 }
 
 fn answer(
@@ -161,6 +174,9 @@ fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Fail
     if asked.place.subresource == "scale" {
         return Ok(document);
     }
+    if document.is_null() && !asked.kind.is_custom() {
+        document = Value::Object(Map::new());
+    }
     let root = document
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the body is not an object"))?;
@@ -178,6 +194,9 @@ fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Fail
              ({version})"
         )));
     }
+    if !sent_kind.is_empty() && sent_kind != *asked.kind.kind && asked.kind.is_custom() {
+        return Err(wrong_kind(asked, root, &sent_kind));
+    }
     if !sent_kind.is_empty() && sent_kind != *asked.kind.kind {
         return Err(Failure::bad_request(format!(
             "{sent_kind} in version \"{}\" cannot be handled as a {}",
@@ -187,6 +206,20 @@ fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Fail
     root.insert("apiVersion".into(), version.into());
     root.insert("kind".into(), Value::from(&*asked.kind.kind));
     Ok(document)
+}
+
+/// Of a custom kind that is a fault of the object, which is named by the kind that it says.
+fn wrong_kind(asked: &Asked, object: &Map<String, Value>, sent: &str) -> Failure {
+    let name = object
+        .get("metadata")
+        .and_then(|metadata| metadata.get("name"));
+    let why = format!("must be {}", asked.kind.kind);
+    Failure::from(Rejection::Invalid {
+        group: Arc::clone(&asked.kind.resource.group),
+        kind: sent.into(),
+        name: name.and_then(Value::as_str).unwrap_or_default().into(),
+        causes: vec![FieldCause::invalid("kind", &sent.into(), &why)],
+    })
 }
 
 /// The namespace of a create, which the body may not contradict.

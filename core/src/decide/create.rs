@@ -35,11 +35,11 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
     let metadata = prepare::metadata(&mut document)?;
     let numbered = has_revision(metadata);
     let mut causes = negative_generation(kind, metadata);
-    let collection = admit(&context, kind, &intent.key, prepare::text(metadata, "name"))?;
+    let collection = admit(&context, kind, &intent.key, wanted_name(metadata))?;
     own(&context, kind, &collection, metadata);
     prepare::dedup_owners(metadata, Precondition::Put, &mut warnings);
     warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
-    let name::Chosen { key, taken } = name::choose(&context, kind, &collection, metadata)?;
+    let name::Chosen { key, taken } = name::choose(&context, &collection, metadata)?;
     shape(&context, kind, version, &mut document);
     convert::to_storage(kind, version, &mut document);
     causes.extend(prepare::complete(
@@ -91,6 +91,14 @@ fn negative_generation(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldC
     let why = "must be greater than or equal to 0";
     let cause = |sent| FieldCause::invalid("metadata.generation", sent, why);
     sent.map(cause).into_iter().collect()
+}
+
+/// The name as a refusal tells it: of a name to be made, what it begins with.
+fn wanted_name(metadata: &Map<String, Value>) -> &str {
+    match prepare::text(metadata, "name") {
+        "" => prepare::text(metadata, "generateName"),
+        name => name,
+    }
 }
 
 /// The collection to create in, its parts shared with the objects that are there already.

@@ -3,6 +3,8 @@
 use super::update::{Change, Precondition, same_version};
 use super::{Context, prepare};
 use crate::command::{Patch, PatchObject};
+use crate::kind::Kind;
+use crate::rejection::FieldCause;
 use crate::{Decision, Rejection, convert, patch, scale};
 use serde_json::Value;
 use std::sync::Arc;
@@ -30,13 +32,17 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     {
         return Err(unreadable);
     }
+    if !is_scale {
+        same_type(kind, &live, &mut next, &intent.patch)?;
+    }
     let metadata = prepare::metadata(&mut next)?;
     for (field, expected) in [
         ("name", &intent.key.name),
         ("namespace", &intent.key.namespace),
     ] {
         let found = prepare::text(metadata, field);
-        if found != &**expected {
+        let is_left_out = found.is_empty() || expected.is_empty();
+        if found != &**expected && !(field == "namespace" && is_left_out) {
             return Err(Rejection::BadRequest(format!(
                 "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
             )));
@@ -57,4 +63,37 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         subresource: &intent.subresource,
     };
     change.write(next, Precondition::Patch, intent.validation)
+}
+
+/// What a patch may say of the kind and the version. A strategic one may say anything, and is not
+/// heard; of a built-in kind the kind may be left out; of a custom one both must be right.
+fn same_type(kind: &Kind, live: &Value, next: &mut Value, by: &Patch) -> Result<(), Rejection> {
+    let Some(root) = next.as_object_mut() else {
+        return Ok(());
+    };
+    let mut causes = Vec::new();
+    for field in ["kind", "apiVersion"] {
+        let expected = live.get(field).cloned().unwrap_or_default();
+        let found = root.insert(field.into(), expected.clone());
+        let found = found.unwrap_or_default();
+        if found == expected || matches!(by, Patch::Strategic(_)) {
+            continue;
+        }
+        let expected = expected.as_str().unwrap_or_default();
+        if kind.is_custom() {
+            let why = format!("must be {expected}");
+            causes.push(FieldCause::invalid(field, &found, &why));
+        } else if !found.is_null() {
+            let why = format!("{field} {found} cannot be handled as {expected}");
+            return Err(Rejection::invalid_patch(&found, &why));
+        } else if field == "apiVersion" {
+            return Err(Rejection::BadRequest("name must be provided".into()));
+        }
+    }
+    prepare::refuse(kind, text(live, "/metadata/name"), causes)
+}
+
+fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
+    let found = document.pointer(pointer).and_then(Value::as_str);
+    found.unwrap_or_default()
 }

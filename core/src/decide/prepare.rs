@@ -122,9 +122,19 @@ pub(super) fn complete(
     causes
 }
 
-/// Empty lists and maps of metadata are absent ones, as in every answer of upstream's.
+/// Empty lists and maps of metadata are absent ones, as in every answer of upstream's, and a label
+/// or an annotation that is null is an empty one.
 fn drop_empty(document: &mut Value) {
-    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    let mut metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    for texts in ["labels", "annotations"] {
+        let texts = metadata
+            .as_mut()
+            .and_then(|metadata| metadata.get_mut(texts));
+        let texts = texts.and_then(Value::as_object_mut).into_iter().flatten();
+        for (_, text) in texts.filter(|(_, text)| text.is_null()) {
+            *text = Value::from("");
+        }
+    }
     let is_empty = |value: &Value| match value {
         Value::Null => true,
         Value::Array(list) => list.is_empty(),

@@ -331,8 +331,16 @@ fn preconditions(
         let free = kind.strategy.unconditional_update || subresource == "scale";
         let why = "must be specified for an update";
         let cause = FieldCause::invalid("metadata.resourceVersion", &json!(0), why);
-        let causes = if free { Vec::new() } else { vec![cause] };
-        return prepare::refuse(kind, &stored.key.name, causes);
+        if free {
+            return Ok(());
+        }
+        // Upstream names the resource here, where the kind would stand.
+        return Err(Rejection::Invalid {
+            group: Arc::clone(&kind.resource.group),
+            kind: Arc::clone(&kind.resource.resource),
+            name: Arc::clone(&stored.key.name),
+            causes: vec![cause],
+        });
     }
     same_version(stored, version)
 }

@@ -1,6 +1,7 @@
 //! Every invariant refuses a commit that breaks it, and lets every decision of a busy world pass.
 
 use super::check;
+use crate::command::{Patch, Propagation};
 use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
 use crate::object::{Mark, Object, ObjectKey};
 use crate::testing::World;
@@ -201,6 +202,84 @@ fn a_dependent_of_an_unknown_owner_is_not_collected() {
     let events = vec![deleted(Rule::OwnersAbsent, vec![found])];
     let removal = commit(&world, object.key.clone(), object.meta.uid.as_str(), events);
     refused(&world, &removal, "Unknown u still holds on");
+}
+
+/// The step by which the collector lets the owner of the world go.
+fn release(world: &World, finalizer: &str) -> Commit {
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    let events = vec![
+        Event::FinalizerRemoved {
+            finalizer: finalizer.into(),
+        },
+        deleted(Rule::Requested, Vec::new()),
+    ];
+    Commit {
+        cause: Cause::Commit(world.state.revision),
+        ..commit(world, owner.key.clone(), owner.meta.uid.as_str(), events)
+    }
+}
+
+#[test]
+fn an_owner_is_not_let_go_before_its_dependents_are() {
+    for (policy, finalizer, what) in [
+        (Propagation::Orphan, "orphan", "1 objects still refer to it"),
+        (
+            Propagation::Foreground,
+            "foregroundDeletion",
+            "1 objects still block it",
+        ),
+    ] {
+        let mut world = world();
+        let owner = world.get("configmaps", "owner").expect("it is there");
+        let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
+            "uid": owner.meta.uid.as_str(), "blockOwnerDeletion": true});
+        let blocks = json!({"metadata": {"ownerReferences": [reference]}});
+        let blocks = Patch::Merge(blocks);
+        world
+            .patch("configmaps", "dependent", blocks)
+            .expect("it blocks");
+        world
+            .delete("configmaps", "owner", Some(policy))
+            .expect("marked");
+        refused(&world, &release(&world, finalizer), what);
+        let by_hand = Commit {
+            cause: Cause::Request,
+            ..release(&world, finalizer)
+        };
+        assert_eq!(check(&world.state, &by_hand), Ok(()), "clients may");
+        let free = Patch::Merge(json!({"metadata": {"ownerReferences": null}}));
+        world.patch("configmaps", "dependent", free).expect("free");
+        assert_eq!(check(&world.state, &release(&world, finalizer)), Ok(()));
+    }
+}
+
+#[test]
+fn a_circle_of_owners_that_wait_comes_apart() {
+    let mut world = world();
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    let dependent = world.get("configmaps", "dependent").expect("it is there");
+    for (name, of) in [("owner", &dependent), ("dependent", &owner)] {
+        let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": &*of.key.name,
+            "uid": of.meta.uid.as_str(), "blockOwnerDeletion": true});
+        let blocks = Patch::Merge(json!({"metadata": {"ownerReferences": [reference]}}));
+        world.patch("configmaps", name, blocks).expect("it blocks");
+    }
+    let foreground = Some(Propagation::Foreground);
+    world
+        .delete("configmaps", "owner", foreground)
+        .expect("marked");
+    refused(
+        &world,
+        &release(&world, "foregroundDeletion"),
+        "1 objects still block it",
+    );
+    world
+        .delete("configmaps", "dependent", foreground)
+        .expect("marked");
+    assert_eq!(
+        check(&world.state, &release(&world, "foregroundDeletion")),
+        Ok(())
+    );
 }
 
 #[test]

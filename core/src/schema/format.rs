@@ -8,6 +8,7 @@ mod time;
 pub(crate) use time::duration;
 
 use crate::validate;
+use base64::prelude::{BASE64_STANDARD, Engine};
 use regex::Regex;
 use std::fmt;
 use std::sync::LazyLock;
@@ -107,6 +108,18 @@ impl Format {
         Some(Self { name, rule })
     }
 
+    /// The format of a field of a built-in kind, as it is decoded: bytes may be none, and times are
+    /// spelled in capitals.
+    pub fn of_field(name: &str) -> Option<Self> {
+        let (name, rule): (_, Check) = match name {
+            "byte" => ("byte", is_base64),
+            "date-time" => ("date-time", time::is_rfc3339),
+            _ => return None,
+        };
+        let rule = Rule::Function(rule);
+        Some(Self { name, rule })
+    }
+
     /// Its name.
     pub const fn name(&self) -> &'static str {
         self.name
@@ -123,6 +136,12 @@ impl Format {
                 .is_some_and(|pattern| pattern.is_match(text)),
         }
     }
+}
+
+/// Line breaks in it mean nothing.
+fn is_base64(text: &str) -> bool {
+    let text = text.replace(['\r', '\n'], "");
+    BASE64_STANDARD.decode(text).is_ok()
 }
 
 impl fmt::Debug for Format {
@@ -256,6 +275,31 @@ mod tests {
                 assert!(!format.fits(text), "{name}: {text:?} does not fit");
             }
         }
+    }
+
+    #[test]
+    fn fields_of_built_in_kinds_hold_what_go_decodes() {
+        for (name, good, bad) in [
+            (
+                "byte",
+                &["", "YQ==", "YW\nJj"][..],
+                &["!!", "YQ", "Y Q="][..],
+            ),
+            (
+                "date-time",
+                &["2014-12-15T19:30:20Z", "2014-12-15T19:30:20.123456+01:00"],
+                &["", "yesterday", "2014-12-15t19:30:20z", "2014-12-15"],
+            ),
+        ] {
+            let format = Format::of_field(name).expect(name);
+            for text in good {
+                assert!(format.fits(text), "{name}: {text:?} fits");
+            }
+            for text in bad {
+                assert!(!format.fits(text), "{name}: {text:?} does not fit");
+            }
+        }
+        assert!(Format::of_field("int32").is_none());
     }
 
     #[test]

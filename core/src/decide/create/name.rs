@@ -1,11 +1,9 @@
 //! The new object's name: the client's, or one made from `generateName`.
 
+use crate::Rejection;
 use crate::decide::{Context, prepare};
-use crate::kind::Kind;
 use crate::object::ObjectKey;
-use crate::rejection::FieldCause;
-use crate::{Rejection, validate};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 /// Source: `storage/names/generate.go`.
@@ -23,7 +21,6 @@ pub(super) struct Chosen {
 /// The key under which to store it; the name is written to the metadata.
 pub(super) fn choose(
     context: &Context<'_>,
-    kind: &Kind,
     wanted: &ObjectKey,
     metadata: &mut Map<String, Value>,
 ) -> Result<Chosen, Rejection> {
@@ -41,7 +38,6 @@ pub(super) fn choose(
             holder.map(|holder| taken(key.clone(), holder.is_deleting(), !prefix.is_empty()));
         return Ok(Chosen { key, taken });
     }
-    check_prefix(kind, &prefix)?;
     for attempt in 1..=ATTEMPTS_MAX {
         let name = generate(&prefix, context.command.seed, attempt);
         let key = at(&name);
@@ -60,21 +56,6 @@ fn taken(key: ObjectKey, terminating: bool, generated: bool) -> Rejection {
         terminating,
         generated,
     }
-}
-
-/// A trailing dash is fine, because something follows it.
-fn check_prefix(kind: &Kind, prefix: &str) -> Result<(), Rejection> {
-    let masked = prefix.strip_suffix('-').map(|head| format!("{head}a"));
-    let checked = masked.as_deref().unwrap_or(prefix);
-    let causes = match validate::legal_name(kind.strategy.names, checked) {
-        Ok(()) => Vec::new(),
-        Err(why) => vec![FieldCause::invalid(
-            "metadata.generateName",
-            &json!(prefix),
-            &why,
-        )],
-    };
-    prepare::refuse(kind, "", causes)
 }
 
 fn generate(prefix: &str, seed: [u8; 16], attempt: u32) -> String {
@@ -97,4 +78,35 @@ fn generate(prefix: &str, seed: [u8; 16], attempt: u32) -> String {
         name.push(char::from(letter));
     }
     name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::World;
+    use serde_json::json;
+
+    #[test]
+    fn eight_names_are_tried() {
+        for (taken, made) in [(7, true), (8, false)] {
+            let mut world = World::new();
+            // The world's next commands have these seeds.
+            let wanted = [world.next_seed(taken); 16];
+            for attempt in 1..=u32::from(taken) {
+                let name = generate("gen-", wanted, attempt);
+                let object = json!({"metadata": {"name": name}});
+                world.create("configmaps", object).expect("created");
+            }
+            let object = json!({"metadata": {"generateName": "gen-"}});
+            let answer = world.create("configmaps", object);
+            match answer {
+                Ok(decision) => {
+                    let name = generate("gen-", wanted, 8);
+                    assert!(made && *decision.outcome.object().key.name == *name);
+                }
+                Err(Rejection::AlreadyExists { generated, .. }) => assert!(!made && generated),
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
 }

@@ -18,6 +18,11 @@ pub(super) fn is_date_time(text: &str) -> bool {
     is_date(date) && is_clock(clock) && is_zone(after_fraction(rest))
 }
 
+/// As Go reads one, in capitals.
+pub(super) fn is_rfc3339(text: &str) -> bool {
+    is_date_time(text) && !text.contains(['t', 'z'])
+}
+
 fn is_clock(clock: &[u8]) -> bool {
     let pair = |most: u8, pair: &[u8]| match pair {
         [tens @ b'0'..=b'9', ones @ b'0'..=b'9'] => (tens - b'0') * 10 + ones - b'0' <= most,

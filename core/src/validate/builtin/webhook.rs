@@ -1,6 +1,6 @@
 //! Webhook configurations: what cannot be called or cannot match is refused when it is written.
-//! Source: upstream's `ValidateValidatingWebhookConfiguration` and its mutating twin. Side effects
-//! are taken as they are said: a webhook that has some is refused dry runs, and only those.
+//! Source: upstream's `ValidateValidatingWebhookConfiguration` and its mutating twin. A webhook
+//! that has side effects, or may have some, is taken, and refused dry runs, and only those.
 
 use super::{Field, Subject, workload};
 use crate::cel::Env;
@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 const FORM: &str = "; desired format: https://host[/path]";
 const OPERATIONS: [&str; 5] = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
+const SIDE_EFFECTS: [&str; 4] = ["None", "NoneOnDryRun", "Some", "Unknown"];
 const REVIEWS: [&str; 2] = ["v1", "v1beta1"];
 /// Source: `maxMatchConditionsCount`, 64.
 const CONDITIONS_MAX: usize = 64;
@@ -37,6 +38,7 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
             causes,
         );
         client(&webhook.child("clientConfig"), causes);
+        one_of(&webhook.child("sideEffects"), &SIDE_EFFECTS, causes);
         conditions(&webhook.child("matchConditions"), &env, causes);
         reviews(&webhook.child("admissionReviewVersions"), causes);
     }
