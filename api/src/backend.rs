@@ -6,6 +6,7 @@ pub(crate) mod fake;
 use futures_util::future::BoxFuture;
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
 use std::sync::Arc;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// The engine. Implemented by the control plane; tests may put a fake here.
 pub trait Backend: Send + Sync + 'static {
@@ -29,8 +30,9 @@ pub trait Backend: Send + Sync + 'static {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>>;
 
-    /// The state as it was. For revisions that are not in memory the log is read.
-    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>>;
+    /// The state as it was. For revisions that are not in memory the log is read, for a few at a time;
+    /// who would be one too many waits, and is refused at last.
+    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>>;
 
     /// Decides and makes durable. All commands go into one batch; each has its own answer.
     fn submit(
@@ -55,6 +57,25 @@ pub enum AsOf {
     Revision(Revision),
     /// After the last commit that was not later than this.
     Time(Time),
+}
+
+/// A place among the few who look at states of the past; given back with its last clone.
+pub type Place = Arc<OwnedSemaphorePermit>;
+
+/// A state as it was.
+#[derive(Debug, Clone)]
+pub struct Past {
+    /// It may be as large as the newest one, and share nothing with it.
+    pub state: Arc<State>,
+    /// To be held for as long as anything of the state is. The newest state needs none.
+    pub place: Option<Place>,
+}
+
+impl Past {
+    /// What is in memory anyway.
+    pub const fn newest(state: Arc<State>) -> Self {
+        Self { state, place: None }
+    }
 }
 
 /// The change window no longer reaches so far back.
@@ -84,6 +105,9 @@ pub enum AsOfError {
         /// The oldest one kept.
         oldest: Revision,
     },
+    /// Too many look at the past.
+    #[error("too many others are looking at the past; try again in a second")]
+    Busy,
     /// The log could not be read.
     #[error("the log could not be read: {0}")]
     Unreadable(String),

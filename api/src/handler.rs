@@ -1,7 +1,7 @@
 //! One request to one answer: who may ask, what they ask for, and which verb that is.
 
 use crate::admission::{self, Admission};
-use crate::backend::Backend;
+use crate::backend::{self, Backend, Past};
 use crate::body::{self, ApiBody, Syntax};
 use crate::params::Params;
 use crate::path::{Place, place, split_time};
@@ -46,6 +46,8 @@ pub(crate) struct Asked {
     pub(crate) actor: Arc<Actor>,
     pub(crate) accept: Accept,
     pub(crate) past: bool,
+    /// Of whoever looks at the past.
+    pub(crate) held: Option<backend::Place>,
     pub(crate) now: Time,
 }
 
@@ -94,9 +96,9 @@ impl Api {
         }
         let actor = actor.ok_or_else(Failure::unauthorized)?;
         let (point, path) = split_time(uri.path())?;
-        let state = match point {
+        let Past { state, place: held } = match point {
             Some(point) => self.backend.as_of(point).await?,
-            None => self.backend.state(),
+            None => Past::newest(self.backend.state()),
         };
         let accepted = parts
             .headers
@@ -128,6 +130,7 @@ impl Api {
             actor,
             accept: wanted?,
             past: point.is_some(),
+            held,
             now: self.backend.now(),
         };
         self.dispatch(asked, body).await
@@ -215,6 +218,14 @@ impl Asked {
     /// When the request came.
     pub(crate) const fn now(&self) -> Time {
         self.now
+    }
+
+    /// The state that the request is about.
+    pub(crate) fn shown(&self) -> Past {
+        Past {
+            state: Arc::clone(&self.state),
+            place: self.held.clone(),
+        }
     }
 
     /// The storage key of the named object; the namespace of a create.

@@ -24,7 +24,7 @@ mod watch;
 
 pub use admission::{Admission, Call, WebhookCaller};
 pub use authorizer::{Access, AllowAll, Authorizer, Verdict};
-pub use backend::{AsOf, AsOfError, Backend, Expired, Unavailable};
+pub use backend::{AsOf, AsOfError, Backend, Expired, Past, Place, Unavailable};
 pub use body::ApiBody;
 pub use handler::Api;
 pub use schemas::builtin_kinds;

@@ -2,7 +2,7 @@
 
 mod pieces;
 
-use crate::backend::AsOf;
+use crate::backend::{AsOf, Past, Place};
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::respond::{self, View};
@@ -22,6 +22,7 @@ pub(crate) struct Page {
     revision: Revision,
     token: Option<String>,
     remaining: Option<usize>,
+    held: Option<Place>,
 }
 
 /// Which objects a list or a watch shows.
@@ -98,12 +99,12 @@ pub(crate) async fn select(api: &Api, asked: &Asked) -> Result<Page, Failure> {
         .integer("limit")?
         .and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
-    let (state, after) = start(api, asked).await?;
+    let (Past { state, place }, after) = start(api, asked).await?;
     let follows = |object: &&Arc<Object>| {
-        let place = (&*object.key.namespace, &*object.key.name);
+        let at = (&*object.key.namespace, &*object.key.name);
         after
             .as_ref()
-            .is_none_or(|(namespace, name)| place > (namespace.as_str(), name.as_str()))
+            .is_none_or(|(namespace, name)| at > (namespace.as_str(), name.as_str()))
     };
     let mut rest = selection.objects(&state).filter(follows);
     let items: Vec<Arc<Object>> = rest.by_ref().take(limit).cloned().collect();
@@ -117,15 +118,13 @@ pub(crate) async fn select(api: &Api, asked: &Asked) -> Result<Page, Failure> {
         revision: state.revision,
         token,
         remaining,
+        held: place,
     })
 }
 
 /// The state to list, and where to go on. Source: the table of list semantics by limit, continue,
 /// resourceVersion and resourceVersionMatch.
-async fn start(
-    api: &Api,
-    asked: &Asked,
-) -> Result<(Arc<State>, Option<(String, String)>), Failure> {
+async fn start(api: &Api, asked: &Asked) -> Result<(Past, Option<(String, String)>), Failure> {
     let params = &asked.params;
     let text = params.text("resourceVersion");
     let token = params.text("continue");
@@ -141,14 +140,14 @@ async fn start(
         if !asked.past {
             position::check(&*api.backend, revision)?;
         }
-        let state = api.backend.as_of(AsOf::Revision(revision)).await?;
+        let state = at(api, asked, revision).await?;
         return Ok((state, Some((namespace, name))));
     }
     let Some(revision) = params
         .revision()?
         .filter(|revision| *revision > Revision::ZERO)
     else {
-        return Ok((Arc::clone(&asked.state), None));
+        return Ok((asked.shown(), None));
     };
     if !asked.past {
         position::check(&*api.backend, revision)?;
@@ -159,13 +158,22 @@ async fn start(
         return Err(Failure::too_large_version(revision.0, newest));
     }
     if ahead {
-        return Ok((wait::not_older(&*api.backend, revision).await?, None));
+        let state = wait::not_older(&*api.backend, revision).await?;
+        return Ok((Past::newest(state), None));
     }
     let paged = params.integer("limit")?.is_some_and(|limit| limit > 0);
     if matching == "Exact" || (matching.is_empty() && paged) {
-        return Ok((api.backend.as_of(AsOf::Revision(revision)).await?, None));
+        return Ok((at(api, asked, revision).await?, None));
     }
-    Ok((Arc::clone(&asked.state), None))
+    Ok((asked.shown(), None))
+}
+
+/// The state at a revision, which may be the one that was asked about already.
+async fn at(api: &Api, asked: &Asked, revision: Revision) -> Result<Past, Failure> {
+    if asked.state.revision == revision {
+        return Ok(asked.shown());
+    }
+    Ok(api.backend.as_of(AsOf::Revision(revision)).await?)
 }
 
 fn check_options(
@@ -243,7 +251,7 @@ pub(crate) fn render(asked: &Asked, page: Page) -> Response<ApiBody> {
                 asked.kind.list_kind,
                 asked.kind.api_version(&asked.version.name)
             );
-            Pieces::new(asked, head, page.items).answer(syntax)
+            Pieces::new(asked, head, page.items, page.held).answer(syntax)
         }
     }
 }

@@ -233,6 +233,8 @@ impl From<AsOfError> for Failure {
         match error {
             AsOfError::Future { asked, newest } => Self::too_large_version(asked.0, newest.0),
             AsOfError::Pruned { .. } => Self::expired(error.to_string()),
+            AsOfError::Busy => Self::new(429, "TooManyRequests", error.to_string())
+                .with(json!({"retryAfterSeconds": 1})),
             AsOfError::Unreadable(_) => Self::new(500, "InternalError", error.to_string()),
         }
     }

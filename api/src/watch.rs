@@ -18,21 +18,25 @@ use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::Seen;
-use hindsight_core::{Change, Object, Revision};
+use hindsight_core::{Change, Object, Revision, State};
 use http::Response;
 use line::{push, removed};
 use replay::Replay;
 use serde_json::{Value, json};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, Sleep};
 
+/// What is there at the beginning is sent in pieces: one is complete with the object that reaches this.
+const PIECE_BYTES: usize = 64 << 10;
 /// Changes that one turn of a watch looks at.
 const TURN_CHANGES_MAX: usize = 512;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 const DEFAULT_SECONDS: u64 = 1800;
+static NOTHING: LazyLock<Arc<State>> =
+    LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
 
 /// Opens a stream of events.
 pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody>, Failure> {
@@ -69,6 +73,12 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
         revision.unwrap_or(asked.state.revision)
     };
     let ends = Instant::now() + lifetime;
+    let begins_with = (initial && late.is_none()).then(|| {
+        let objects = selection.objects(&asked.state).cloned();
+        objects.collect::<Vec<_>>().into_iter()
+    });
+    // Or it would be kept as it is now for as long as it is watched.
+    asked.state = Arc::clone(&NOTHING);
     let mut watch = Watch {
         moved: api.backend.changed(),
         api: api.clone(),
@@ -80,16 +90,15 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
         next_bookmark: Instant::now() + BOOKMARK_EVERY,
         bookmarks: asked.params.flag("allowWatchBookmarks") == Some(true),
         headings: true,
+        begins_with,
         ready: Vec::new(),
         replay: None,
         over: false,
         asked,
     };
     watch.set_alarm();
-    match late {
-        Some(failure) => watch.fail(&failure),
-        None if initial => watch.initial(),
-        None => {}
+    if let Some(failure) = late {
+        watch.fail(&failure);
     }
     let chunks = stream::unfold(watch, |mut watch| async move {
         let chunk = watch.next().await?;
@@ -141,6 +150,8 @@ struct Watch {
     next_bookmark: Instant,
     bookmarks: bool,
     headings: bool,
+    /// What was there at the beginning and was not sent yet.
+    begins_with: Option<std::vec::IntoIter<Arc<Object>>>,
     /// Lines that were not sent yet.
     ready: Vec<u8>,
     replay: Option<Replay>,
@@ -148,12 +159,14 @@ struct Watch {
 }
 
 impl Watch {
-    /// Everything that is there, in list order, and the mark that ends it.
-    fn initial(&mut self) {
-        let state = Arc::clone(&self.asked.state);
-        let selection = self.selection.clone();
-        for object in selection.objects(&state) {
-            self.event("ADDED", object);
+    /// The next of what was there, in list order, and after the last the mark that ends it.
+    fn begin(&mut self, mut objects: std::vec::IntoIter<Arc<Object>>) {
+        while let Some(object) = objects.next() {
+            self.event("ADDED", &object);
+            if self.ready.len() >= PIECE_BYTES {
+                self.begins_with = Some(objects);
+                return;
+            }
         }
         if self.bookmarks && self.asked.params.flag("sendInitialEvents") == Some(true) {
             self.bookmark(true);
@@ -168,6 +181,10 @@ impl Watch {
             }
             if self.over || Instant::now() >= self.ends {
                 return None;
+            }
+            if let Some(objects) = self.begins_with.take() {
+                self.begin(objects);
+                continue;
             }
             self.moved.borrow_and_update();
             self.turn().await;

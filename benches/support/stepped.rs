@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, anyhow};
 use futures_util::future::{BoxFuture, ready};
-use hindsight_api::{AsOf, AsOfError, Backend, Expired, Unavailable, builtin_kinds};
+use hindsight_api::{AsOf, AsOfError, Backend, Expired, Past, Unavailable, builtin_kinds};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
 use hindsight_log::{Log, MemoryStorage, Publish, Steps, Storage, Submitted, Writer};
@@ -155,8 +155,8 @@ impl Backend for Stepped {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>> {
-        Box::pin(ready(Ok(self.state())))
+    fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
+        Box::pin(ready(Ok(Past::newest(self.state()))))
     }
 
     fn submit(

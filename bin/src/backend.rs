@@ -2,7 +2,7 @@
 
 use crate::control_plane::ControlPlane;
 use futures_util::future::BoxFuture;
-use hindsight_api::{AsOf, AsOfError, Backend, Expired, Unavailable};
+use hindsight_api::{AsOf, AsOfError, Backend, Expired, Past, Unavailable};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
 use hindsight_log::{Error, WriteError};
 use std::sync::Arc;
@@ -48,12 +48,12 @@ impl Backend for ControlPlane {
         })
     }
 
-    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>> {
+    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
         Box::pin(async move {
             let newest = Self::state(self);
             if let AsOf::Revision(asked) = point {
                 if asked == newest.revision {
-                    return Ok(newest);
+                    return Ok(Past::newest(newest));
                 }
                 if asked > newest.revision {
                     return Err(AsOfError::Future {
@@ -62,18 +62,9 @@ impl Backend for ControlPlane {
                     });
                 }
             }
-            if let Some(kept) = self.recent().get(point) {
-                return Ok(kept);
-            }
             let plane = self.clone();
-            let folded = tokio::task::spawn_blocking(move || plane.fold(point)).await;
-            let state = folded.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
-            let state = Arc::new(state.map_err(unanswered)?);
-            // What a time shows may still move while nothing later is known.
-            if state.revision < newest.revision {
-                self.recent().keep(point, &state);
-            }
-            Ok(state)
+            let fold = move || plane.fold(point).map_err(unanswered);
+            self.pasts().at(point, newest.revision, fold).await
         })
     }
 

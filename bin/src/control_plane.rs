@@ -2,10 +2,10 @@
 
 use crate::collectors::Collectors;
 use crate::history::{HistoryIndex, LogHistory};
+#[cfg(feature = "http")]
+use crate::past::Pasts;
 use crate::pending::Pending;
 use crate::published::{self, Published};
-#[cfg(feature = "http")]
-use crate::recent::Recent;
 use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
@@ -40,7 +40,7 @@ struct Shared {
     restored: Revision,
     index: HistoryIndex,
     #[cfg(feature = "http")]
-    recent: Recent,
+    pasts: Pasts,
     published: Arc<ArcSwap<Published>>,
     changed: watch::Receiver<Revision>,
     builtin: Arc<BuiltinKinds>,
@@ -95,7 +95,7 @@ impl ControlPlane {
             restored,
             index: HistoryIndex::default(),
             #[cfg(feature = "http")]
-            recent: Recent::default(),
+            pasts: Pasts::default(),
             published,
             changed,
             builtin,
@@ -132,8 +132,8 @@ impl ControlPlane {
     }
 
     #[cfg(feature = "http")]
-    pub(crate) fn recent(&self) -> &Recent {
-        &self.shared.recent
+    pub(crate) fn pasts(&self) -> &Pasts {
+        &self.shared.pasts
     }
 
     /// The revision at which a backup was last restored; zero where none ever was.

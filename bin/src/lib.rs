@@ -11,10 +11,10 @@ mod effects;
 mod history;
 #[cfg(feature = "http")]
 mod inspect;
+#[cfg(feature = "http")]
+mod past;
 mod pending;
 mod published;
-#[cfg(feature = "http")]
-mod recent;
 mod reply;
 mod restoring;
 #[cfg(feature = "http")]

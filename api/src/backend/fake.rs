@@ -1,7 +1,7 @@
 //! An engine that does nothing by itself, for tests of the surface alone. What is submitted is
 //! decided and applied.
 
-use super::{AsOf, AsOfError, Backend, Expired, Unavailable};
+use super::{AsOf, AsOfError, Backend, Expired, Past, Unavailable};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Change, Command, Commit, Decision, Rejection, Revision, State, Time, apply, decide,
@@ -40,6 +40,11 @@ impl Fake {
         Ok(decision)
     }
 
+    /// What is there changes under the watches, without a word.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.state.lock().expect("a lock"));
+    }
+
     pub(crate) fn move_to(&self, revision: Revision) {
         self.state.lock().expect("a lock").revision = revision;
         self.moved.send_replace(revision);
@@ -75,8 +80,8 @@ impl Backend for Fake {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<Arc<State>, AsOfError>> {
-        Box::pin(async { Ok(self.state()) })
+    fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
+        Box::pin(async { Ok(Past::newest(self.state())) })
     }
 
     fn submit(

@@ -1,6 +1,7 @@
 //! A list of objects as JSON: whole where it is small, and otherwise piece by piece, so that a large
 //! one neither waits for its end nor takes its size in memory.
 
+use crate::backend::Place;
 use crate::body::{ApiBody, Syntax};
 use crate::handler::Asked;
 use crate::respond;
@@ -23,17 +24,24 @@ pub(super) struct Pieces {
     started: Vec<u8>,
     separates: bool,
     over: bool,
+    _held: Option<Place>,
 }
 
 impl Pieces {
     /// `head` is everything before the first item.
-    pub(super) fn new(asked: &Asked, head: String, items: Vec<Arc<Object>>) -> Self {
+    pub(super) fn new(
+        asked: &Asked,
+        head: String,
+        items: Vec<Arc<Object>>,
+        held: Option<Place>,
+    ) -> Self {
         Self {
             form: Form::of(asked),
             items: items.into_iter(),
             started: head.into_bytes(),
             separates: false,
             over: false,
+            _held: held,
         }
     }
 

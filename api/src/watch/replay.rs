@@ -1,7 +1,7 @@
 //! Changes that have left the window, read back from the log: a watcher that was away, or a server
 //! that was restarted, costs no new list.
 
-use crate::backend::{AsOf, Expired};
+use crate::backend::{AsOf, Expired, Place};
 use crate::handler::Api;
 use crate::status::Failure;
 use hindsight_core::{Change, Revision, State, apply};
@@ -17,6 +17,7 @@ const BEHIND_MAX: u64 = 100_000;
 pub(super) struct Replay {
     state: State,
     _permit: OwnedSemaphorePermit,
+    _held: Option<Place>,
 }
 
 impl Replay {
@@ -28,11 +29,11 @@ impl Replay {
         let permit = permit.ok().filter(|_| behind <= BEHIND_MAX);
         let permit = permit.ok_or_else(refused)?;
         let point = AsOf::Revision(expired.asked);
-        let state = api.backend.as_of(point).await.map_err(|_| refused())?;
-        let state = State::clone(&state);
+        let past = api.backend.as_of(point).await.map_err(|_| refused())?;
         Ok(Self {
-            state,
+            state: State::clone(&past.state),
             _permit: permit,
+            _held: past.place,
         })
     }
 

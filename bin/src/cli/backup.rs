@@ -107,8 +107,8 @@ impl Backup {
         let (revision, chain) = (made.tail.revision, made.chain());
         let (frames, bytes) = (made.frames, made.bytes);
         if self.output == Output::Json {
-            let document =
-                json!({"revision": revision, "frames": frames, "bytes": bytes, "chain": chain});
+            let document = json!({"revision": revision, "frames": frames, "bytes": bytes,
+                "chain": chain, "content": made.content()});
             return document.to_string();
         }
         format!("revision {revision}, {frames} frames, {bytes} bytes, chain {chain}")

@@ -76,7 +76,8 @@ impl Restore {
         if self.output == Output::Json {
             show::json(
                 &json!({"revision": restored.revision, "backup": {"revision": revision,
-                "frames": backup.frames, "bytes": backup.bytes, "chain": chain}}),
+                "frames": backup.frames, "bytes": backup.bytes, "chain": chain,
+                "content": backup.content()}}),
             );
             return;
         }

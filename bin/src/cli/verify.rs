@@ -45,7 +45,8 @@ impl Verify {
         let document = json!({
             "revision": report.newest, "floor": report.floor, "commits": report.commits, "frames": report.frames,
             "events": report.events, "restores": report.restores, "first": time(report.first_time),
-            "last": time(report.last_time), "chain": report.chain, "state": audited,
+            "last": time(report.last_time), "chain": report.chain,
+            "content": report.content, "state": audited,
         });
         if self.output == Output::Json {
             show::json(&document);

@@ -3,7 +3,7 @@
 
 use crate::ControlPlane;
 use crate::inspect::{self, Filter, Selection, Unanswered};
-use hindsight_api::{ApiBody, AsOf, Backend};
+use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past};
 use hindsight_core::{Revision, Time};
 use http::{Response, StatusCode, Uri, header};
 use serde_json::{Value, json};
@@ -14,16 +14,20 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
     let question = uri.path().trim_start_matches("/hindsight/v1/").to_owned();
     let plane = plane.clone();
     let point = query.get("asOf").and_then(|text| point(text));
-    let state = match point {
+    let past = match point {
         Some(point) => match Backend::as_of(&plane, point).await {
-            Ok(state) => state,
+            Ok(past) => past,
+            Err(AsOfError::Busy) => {
+                let message = AsOfError::Busy.to_string();
+                return failure(StatusCode::TOO_MANY_REQUESTS, &message);
+            }
             Err(error) => {
                 return failure(StatusCode::BAD_REQUEST, &error.to_string());
             }
         },
-        None => plane.state(),
+        None => Past::newest(plane.state()),
     };
-    let work = move || ask(&plane, &question, &state, &query);
+    let work = move || ask(&plane, &question, &past.state, &query);
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(Some(document))) => respond(StatusCode::OK, &document),
         Ok(Ok(None)) => failure(StatusCode::NOT_FOUND, "no such question"),

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 const STATES_MAX: usize = 2;
 
 #[derive(Debug, Default)]
-pub(crate) struct Recent {
+pub(super) struct Recent {
     states: Mutex<VecDeque<(AsOf, Arc<State>)>>,
 }
 
@@ -20,7 +20,7 @@ impl Recent {
     }
 
     /// The state at this point, if it is kept.
-    pub(crate) fn get(&self, point: AsOf) -> Option<Arc<State>> {
+    pub(super) fn get(&self, point: AsOf) -> Option<Arc<State>> {
         let mut states = self.states();
         let at = states.iter().position(|(kept, _)| *kept == point)?;
         let found = states.remove(at)?;
@@ -29,7 +29,7 @@ impl Recent {
     }
 
     /// Keeps a state for the next who asks.
-    pub(crate) fn keep(&self, point: AsOf, state: &Arc<State>) {
+    pub(super) fn keep(&self, point: AsOf, state: &Arc<State>) {
         if self.get(point).is_some() {
             return;
         }

@@ -1,0 +1,90 @@
+//! States as they were, folded from the log: of a few points at a time, each for as long as somebody
+//! looks at it. Any of them may be as large as the newest and share nothing with it.
+
+mod recent;
+#[cfg(test)]
+mod tests;
+
+use hindsight_api::{AsOf, AsOfError, Past};
+use hindsight_core::{Revision, State};
+use recent::Recent;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout_at};
+
+/// Who may look at the past at one time.
+const PLACES_MAX: usize = 4;
+/// States that are folded at one time; each fold uses all cores.
+const FOLDS_MAX: usize = 2;
+/// How long the next one waits before it is told to come again.
+const WAIT_MAX: Duration = Duration::from_secs(3);
+
+/// Who looks, who folds, and what was folded last.
+#[derive(Debug)]
+pub(crate) struct Pasts {
+    places: Arc<Semaphore>,
+    folds: Arc<Semaphore>,
+    recent: Arc<Recent>,
+}
+
+impl Default for Pasts {
+    fn default() -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(PLACES_MAX)),
+            folds: Arc::new(Semaphore::new(FOLDS_MAX)),
+            recent: Arc::default(),
+        }
+    }
+}
+
+impl Pasts {
+    /// The state at a point before the newest, kept or folded.
+    pub(crate) async fn at(
+        &self,
+        point: AsOf,
+        newest: Revision,
+        fold: impl FnOnce() -> Result<State, AsOfError> + Send + 'static,
+    ) -> Result<Past, AsOfError> {
+        let ends = Instant::now() + WAIT_MAX;
+        let place = Arc::new(acquire(&self.places, ends).await?);
+        let found = |state, place| Past {
+            state,
+            place: Some(place),
+        };
+        if let Some(kept) = self.recent.get(point) {
+            return Ok(found(kept, place));
+        }
+        let folding = acquire(&self.folds, ends).await?;
+        // Who waited may find what somebody else has folded meanwhile.
+        if let Some(kept) = self.recent.get(point) {
+            return Ok(found(kept, place));
+        }
+        // A fold ends although nobody may wait for it any more; until then it has its place.
+        let recent = Arc::clone(&self.recent);
+        let run = move || {
+            let folded = fold().map(Arc::new);
+            // What a time shows may still move while nothing later is known.
+            if let Ok(state) = folded.as_ref()
+                && state.revision < newest
+            {
+                recent.keep(point, state);
+            }
+            drop(folding);
+            (folded, place)
+        };
+        let folded = tokio::task::spawn_blocking(run).await;
+        let (state, place) = folded.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
+        Ok(found(state?, place))
+    }
+}
+
+async fn acquire(
+    places: &Arc<Semaphore>,
+    ends: Instant,
+) -> Result<OwnedSemaphorePermit, AsOfError> {
+    match timeout_at(ends, Arc::clone(places).acquire_owned()).await {
+        Ok(Ok(place)) => Ok(place),
+        Ok(Err(_)) | Err(_) => Err(AsOfError::Busy),
+    }
+}

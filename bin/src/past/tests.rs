@@ -1,0 +1,136 @@
+//! How many look at the past at one time, and what becomes of the next one.
+
+use super::{PLACES_MAX, Pasts};
+use crate::{Config, ControlPlane};
+use bytes::Bytes;
+use hindsight_api::{AsOf, AsOfError, Backend, Past};
+use hindsight_core::{Revision, State};
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::runtime::Runtime;
+use tower_service::Service;
+
+/// Lists of them come in pieces.
+const BODY_BYTES: usize = 300 << 10;
+
+fn plane() -> ControlPlane {
+    let config = Config {
+        without_collectors: true,
+        ..Config::default()
+    };
+    ControlPlane::open(config).expect("it opens")
+}
+
+async fn at(plane: &ControlPlane, revision: u64) -> Result<Past, AsOfError> {
+    Backend::as_of(plane, AsOf::Revision(Revision(revision))).await
+}
+
+async fn ask(
+    plane: &ControlPlane,
+    method: &str,
+    path: &str,
+    body: String,
+) -> Response<hindsight_api::ApiBody> {
+    let request = Request::builder().method(method).uri(path);
+    let request = request.header("content-type", "application/json");
+    let request = request.body(Full::<Bytes>::from(body)).expect("a request");
+    plane.service().call(request).await.expect("an answer")
+}
+
+#[test]
+fn one_too_many_who_looks_at_the_past_waits_and_is_told_to_come_again() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let plane = plane();
+        for name in ["a", "b"] {
+            let map = format!(r#"{{"metadata": {{"name": "{name}"}}}}"#);
+            let made = ask(&plane, "POST", "/api/v1/namespaces/default/configmaps", map).await;
+            assert_eq!(made.status(), 201);
+        }
+        let newest = plane.state().revision.0;
+        assert!(newest > PLACES_MAX as u64 + 1, "{newest}");
+        let mut held = Vec::new();
+        for revision in 1..=PLACES_MAX as u64 {
+            held.push(at(&plane, revision).await.expect("a place"));
+        }
+        let one_more = at(&plane, 1).await;
+        assert_eq!(one_more.err(), Some(AsOfError::Busy));
+        let path = "/as-of/2/api/v1/namespaces";
+        let refused = ask(&plane, "GET", path, String::new()).await;
+        assert_eq!(refused.status(), 429);
+        assert_eq!(refused.headers()["retry-after"], "1");
+        assert_eq!(
+            at(&plane, newest)
+                .await
+                .expect("in memory")
+                .state
+                .revision
+                .0,
+            newest
+        );
+        // Whoever waits is next.
+        let (waits, ()) = tokio::join!(at(&plane, 5), async {
+            tokio::task::yield_now().await;
+            held.pop();
+        });
+        waits.expect("a place");
+        let shown = ask(&plane, "GET", path, String::new()).await;
+        assert_eq!(shown.status(), 200);
+    });
+}
+
+#[test]
+fn a_list_of_the_past_has_its_place_until_it_is_read() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let plane = plane();
+        let before = plane.state().revision.next().0;
+        for name in ["a", "b"] {
+            let data = "v".repeat(BODY_BYTES);
+            let map = format!(r#"{{"metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#);
+            let made = ask(&plane, "POST", "/api/v1/namespaces/default/configmaps", map).await;
+            assert_eq!(made.status(), 201);
+        }
+        let free = || plane.pasts().places.available_permits();
+        for path in [
+            format!("/as-of/{before}/api/v1/configmaps"),
+            format!("/api/v1/configmaps?resourceVersion={before}&resourceVersionMatch=Exact"),
+        ] {
+            let answer = ask(&plane, "GET", &path, String::new()).await;
+            assert_eq!(
+                (answer.status(), free()),
+                (http::StatusCode::OK, PLACES_MAX - 1)
+            );
+            answer.into_body().collect().await.expect("read");
+            assert_eq!(free(), PLACES_MAX);
+        }
+    });
+}
+
+#[test]
+fn what_several_ask_for_at_once_is_folded_once() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let pasts = Pasts::default();
+        let empty = plane().empty_state();
+        let folds = Arc::new(AtomicUsize::new(0));
+        let ask = || {
+            let (folds, state) = (Arc::clone(&folds), State::clone(&empty));
+            let fold = move || {
+                folds.fetch_add(1, Ordering::SeqCst);
+                Ok(state)
+            };
+            pasts.at(AsOf::Revision(Revision(1)), Revision(9), fold)
+        };
+        // With both folds taken all of them wait, and those that come later find it.
+        let other = Arc::clone(&pasts.folds).acquire_many_owned(2).await;
+        let mut free = other.expect("free");
+        let one = free.split(1).expect("one of two");
+        let asked = async { tokio::join!(ask(), ask(), ask()) };
+        let (found, ()) = tokio::join!(asked, async {
+            tokio::task::yield_now().await;
+            drop(one);
+        });
+        assert!(found.0.is_ok() && found.1.is_ok() && found.2.is_ok());
+        assert_eq!(folds.load(Ordering::SeqCst), 1);
+    });
+}
