@@ -286,3 +286,18 @@ fn verify_leaves_a_damaged_directory_as_it_was() {
     std::fs::write(&database, &whole).expect("written");
     assert!(stdout(&hindsight(&directory, &["verify"])).contains("intact"));
 }
+
+#[test]
+fn a_point_that_cannot_be_read_is_not_taken_for_now() {
+    let server = Server::start();
+    for query in [
+        "state?asOf=yesterday",
+        "log?from=-1",
+        "objects?kind=pods&asOf=1.5",
+    ] {
+        let refused =
+            server.kubectl_fails(&["get", "--raw", &format!("/hindsight/v1/{query}")], "");
+        assert!(refused.contains("cannot be read"), "{query}: {refused}");
+    }
+    server.kubectl(&["get", "--raw", "/hindsight/v1/state?asOf="]);
+}

@@ -13,7 +13,14 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
     let query = parse(uri.query().unwrap_or_default());
     let question = uri.path().trim_start_matches("/hindsight/v1/").to_owned();
     let plane = plane.clone();
-    let point = query.get("asOf").and_then(|text| point(text));
+    let places = value(&query, "asOf", point).and_then(|point| {
+        let from = value(&query, "from", |text| text.parse().map(Revision).ok())?;
+        Ok((point, from.unwrap_or(Revision(1))))
+    });
+    let (point, from) = match places {
+        Ok(places) => places,
+        Err(message) => return failure(StatusCode::BAD_REQUEST, &message),
+    };
     let past = match point {
         Some(point) => match Backend::as_of(&plane, point).await {
             Ok(past) => past,
@@ -27,7 +34,7 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
         },
         None => Past::newest(plane.state()),
     };
-    let work = move || ask(&plane, &question, &past.state, &query);
+    let work = move || ask(&plane, &question, &past.state, &query, from);
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(Some(document))) => respond(StatusCode::OK, &document),
         Ok(Ok(None)) => failure(StatusCode::NOT_FOUND, "no such question"),
@@ -41,6 +48,7 @@ fn ask(
     question: &str,
     state: &hindsight_core::State,
     query: &BTreeMap<String, String>,
+    from: Revision,
 ) -> Result<Option<Value>, Unanswered> {
     let get = |name: &str| query.get(name).filter(|value| !value.is_empty()).cloned();
     let filter = Filter {
@@ -51,15 +59,29 @@ fn ask(
     };
     Ok(match question {
         "log" => {
-            let from = get("from").and_then(|from| from.parse().ok()).unwrap_or(1);
             let selection = Selection::of(&filter, state)?;
-            Some(inspect::page(&plane.history(), &selection, Revision(from))?)
+            Some(inspect::page(&plane.history(), &selection, from)?)
         }
         "why" => Some(json!(inspect::why(&plane.history(), state, &filter)?)),
         "objects" => Some(inspect::objects(state, &filter)?),
         "state" => Some(json!({"revision": state.revision, "hash": state.hash()})),
         _ => None,
     })
+}
+
+/// A parameter, where there is one: what cannot be read is not taken for none.
+fn value<T>(
+    query: &BTreeMap<String, String>,
+    name: &str,
+    read: impl Fn(&str) -> Option<T>,
+) -> Result<Option<T>, String> {
+    let Some(text) = query.get(name).filter(|text| !text.is_empty()) else {
+        return Ok(None);
+    };
+    let value = read(text).ok_or_else(|| {
+        format!("{name}={text} cannot be read; write a revision, such as 42, or for asOf a time, such as 2026-01-31T12:00:00Z")
+    })?;
+    Ok(Some(value))
 }
 
 /// A revision or a time.
