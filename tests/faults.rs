@@ -31,7 +31,7 @@ struct History {
     flags: &'static [&'static str],
 }
 
-const THINNING: &[&str] = &["--snapshot-every", "400", "--keep-history-bytes", "300KB"];
+const THINNING: &[&str] = &["--snapshot-every", "60", "--keep-history-bytes", "100KB"];
 
 impl History {
     fn new(directory: PathBuf, number: u64) -> Self {
