@@ -38,7 +38,8 @@ fn events(answer: &Answer) -> Vec<Value> {
 
 /// Kinds and names of what happened after a revision.
 fn watched(client: &Client, after: u64) -> Vec<String> {
-    let path = format!("{MAPS}?watch=1&resourceVersion={after}&timeoutSeconds=1");
+    // What ends other requests is nothing to a watch, whatever it says.
+    let path = format!("{MAPS}?watch=1&resourceVersion={after}&timeoutSeconds=1&timeout=tomorrow");
     let named = |event: &Value| {
         let field = |path: &str| event.pointer(path).and_then(Value::as_str).unwrap_or("-");
         format!("{} {}", field("/type"), field("/object/metadata/name"))

@@ -115,7 +115,10 @@ impl Api {
             return Ok(respond::text(404, "404 page not found\n"));
         };
         let params = Params::parse(uri.query())?;
-        params.check_timeout()?;
+        let watched = parts.method == Method::GET && watches(&place, &params);
+        if !watched {
+            params.check_timeout()?;
+        }
         let (kind, version) = resolve(&state, &place)?;
         if parts.method != Method::GET && kind.is_namespaced() && place.namespace.is_none() {
             return across_namespaces(&kind);
@@ -162,9 +165,7 @@ impl Api {
         }
         match (method, named) {
             (Method::GET, true) => verbs::get(self, &asked).await,
-            (Method::GET, false)
-                if asked.place.watch || asked.params.flag("watch") == Some(true) =>
-            {
+            (Method::GET, false) if watches(&asked.place, &asked.params) => {
                 watch::open(self, asked).await
             }
             (Method::GET, false) => list::answer(self, &asked).await,
@@ -251,6 +252,11 @@ fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
         return Ok(respond::text(404, "404 page not found\n"));
     }
     Err(Failure::method_not_allowed())
+}
+
+/// Whether a collection is watched: such a request has no end of its own.
+fn watches(place: &Place, params: &Params) -> bool {
+    place.name.is_none() && (place.watch || params.flag("watch") == Some(true))
 }
 
 fn resolve(state: &State, place: &Place) -> Result<(KindRef, Version), Failure> {

@@ -121,6 +121,12 @@ fn pods_what_makes_them_and_nodes() {
                     "current": {"averageUtilization": 50}}}]}}),
             json!("cpu: 50%/80%, <unknown>/5 + 1 more..."),
         ),
+        (
+            "targets",
+            json!({"spec": {"metrics": [{"type": "Pods", "pods": {"target": {"averageValue": 5}}},
+                {"type": "Object", "object": {"target": {"value": 1.5}}}]}}),
+            json!("<unknown>/5, <unknown>/1.5"),
+        ),
         ("min-available", json!({}), json!("N/A")),
     ]);
 }

@@ -217,6 +217,15 @@ fn targets(autoscaler: &Value) -> String {
     }
 }
 
+/// A quantity may be a number.
+fn written(quantity: &Value) -> Option<String> {
+    match quantity {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
 /// `cpu: 50%/80%`; only resources are named.
 fn target(metric: &Value, current: Option<&Value>) -> String {
     let kind = text(metric, "type");
@@ -229,7 +238,7 @@ fn target(metric: &Value, current: Option<&Value>) -> String {
             Some(share) => Some(format!("{share}%")),
             None => ["averageValue", "value"]
                 .iter()
-                .find_map(|name| at(of, name)?.as_str().map(str::to_owned)),
+                .find_map(|name| written(at(of, name)?)),
         }
     };
     let unknown = || "<unknown>".to_owned();
