@@ -11,9 +11,7 @@ use hindsight::{Config, ControlPlane};
 use hindsight_benches::command::command;
 use hindsight_benches::percentiles::Figures;
 use hindsight_benches::process;
-use hindsight_core::command::{
-    Create, Delete, FieldValidation, Intent, Preconditions, Propagation, Target,
-};
+use hindsight_core::command::{Create, Delete, FieldValidation, Intent, Propagation, Target};
 use hindsight_core::{Command, GroupResource, ObjectKey, Rule, State, Uid};
 use serde_json::{Value, json};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -228,17 +226,8 @@ impl Bench {
             command(
                 &self.plane,
                 Intent::Delete(Delete {
-                    target: Target {
-                        key: key.clone(),
-                        uid: None,
-                        revision: None,
-                    },
-                    version: "v1".into(),
-                    preconditions: Preconditions::default(),
-                    orphan_dependents: None,
                     propagation: Some(propagation),
-                    grace_period_seconds: None,
-                    rule: Rule::Requested,
+                    ..Delete::new(Target::any(key.clone()), "v1".into(), Rule::Requested)
                 }),
             )
         };

@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use hindsight::{Config, ControlPlane};
 use hindsight_core::command::{Create, FieldValidation, Intent};
-use hindsight_core::{Actor, Cause, Command, GroupResource, ObjectKey, Request};
+use hindsight_core::{Actor, Command, GroupResource, ObjectKey};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -98,25 +98,14 @@ fn durable(plane: &ControlPlane, (writers, batch): (usize, usize), names: u32) -
 }
 
 fn write(plane: &ControlPlane, name: &str, batch: usize) -> u32 {
-    let actor = Arc::new(Actor {
-        user: "bench".into(),
-        uid: "".into(),
-        groups: Vec::new(),
-    });
-    let request = Arc::new(Request::default());
+    let actor = Arc::new(Actor::new("bench"));
     let (start, mut written) = (Instant::now(), 0);
     while start.elapsed() < TURN {
         let commands: Vec<Command> = (0..batch)
             .map(|_| {
                 written += 1;
-                Command {
-                    actor: Arc::clone(&actor),
-                    request: Arc::clone(&request),
-                    time: plane.now(),
-                    seed: plane.seed(),
-                    cause: Cause::Request,
-                    intent: create(name, written),
-                }
+                let intent = create(name, written);
+                Command::new(Arc::clone(&actor), plane.now(), plane.seed(), intent)
             })
             .collect();
         assert!(

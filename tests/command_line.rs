@@ -6,7 +6,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::manifests::WIDGETS;
+use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use serde_json::Value;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn what_was_deleted_is_brought_back_from_the_past() {
 #[test]
 fn an_object_is_explained_after_its_definition_is_gone() {
     let server = Server::start();
-    server.define(WIDGETS);
+    server.define(&widgets("{type: object}"));
     let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
     server.kubectl_with(&["create", "-f", "-"], widget);
     server.kubectl(&["delete", "crd", "widgets.example.com"]);

@@ -7,38 +7,18 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::manifests::DEPLOYMENT;
+use hindsight_tests::manifests::{DEPLOYMENT, widgets};
 use hindsight_tests::server::{Server, text};
 use serde_json::Value;
 
-const WIDGETS: &str = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        description: A widget.
-        properties:
-          spec:
-            type: object
-            required: [size]
-            properties:
-              size: {type: integer, minimum: 1, description: How large it is.}
-";
+const WIDGET: &str = "{type: object, description: A widget., properties: {spec: {
+  type: object, required: [size], properties: {size: {
+    type: integer, minimum: 1, description: How large it is.}}}}}";
 
 #[test]
 fn explain_knows_built_in_and_custom_kinds() {
     let server = Server::start();
-    server.define(WIDGETS);
+    server.define(&widgets(WIDGET));
     for (place, expected) in [
         (
             "deployment.spec.template.spec.containers.ports",

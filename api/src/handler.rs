@@ -11,9 +11,7 @@ use crate::{discovery, health, list, openapi, reviews, table, verbs, watch};
 use bytes::Bytes;
 use hindsight_core::kind::{Kind, KindRef, Version};
 use hindsight_core::object::{Name, ObjectKey};
-use hindsight_core::{
-    Actor, Cause, Command, GroupResource, Intent, Request as Origin, State, Time,
-};
+use hindsight_core::{Actor, Command, GroupResource, Intent, Request as Origin, State, Time};
 use http::request::Parts;
 use http::{Method, Request, Response, header};
 use http_body::Body;
@@ -204,13 +202,10 @@ impl Api {
                 .to_owned(),
             id: String::new(),
         };
+        let actor = Arc::clone(&asked.actor);
         Command {
-            actor: Arc::clone(&asked.actor),
             request: Arc::new(origin),
-            time: self.backend.now(),
-            seed: self.backend.seed(),
-            cause: Cause::Request,
-            intent,
+            ..Command::new(actor, self.backend.now(), self.backend.seed(), intent)
         }
     }
 }

@@ -2,21 +2,11 @@
 
 use hindsight::ControlPlane;
 use hindsight_core::command::Intent;
-use hindsight_core::{Actor, Cause, Command, Request};
+use hindsight_core::{Actor, Command};
 use std::sync::Arc;
 
 /// A wish, at this time.
 pub fn command(plane: &ControlPlane, intent: Intent) -> Command {
-    Command {
-        actor: Arc::new(Actor {
-            user: "bench".into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        }),
-        request: Arc::new(Request::default()),
-        time: plane.now(),
-        seed: plane.seed(),
-        cause: Cause::Request,
-        intent,
-    }
+    let actor = Arc::new(Actor::new("bench"));
+    Command::new(actor, plane.now(), plane.seed(), intent)
 }

@@ -4,12 +4,8 @@ use crate::stepped::Stepped;
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use hindsight_api::{Admission, Api, ApiBody, Backend};
-use hindsight_core::command::{
-    Create, Delete, FieldValidation, Preconditions, Propagation, Target, Update,
-};
-use hindsight_core::{
-    Actor, Cause, Command, GroupResource, Intent, ObjectKey, Request, Rule, State,
-};
+use hindsight_core::command::{Create, Delete, FieldValidation, Propagation, Target, Update};
+use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rule, State};
 use hindsight_gc::Collector;
 use http::Method;
 use http_body_util::{BodyExt, Full};
@@ -39,11 +35,7 @@ impl World {
         let world = Self {
             plane,
             api: Api::new(backend, Arc::new(Admission::default())),
-            actor: Arc::new(Actor {
-                user: "bench".into(),
-                uid: "".into(),
-                groups: Vec::new(),
-            }),
+            actor: Arc::new(Actor::new("bench")),
             runtime: tokio::runtime::Builder::new_current_thread()
                 .enable_time()
                 .build()?,
@@ -63,14 +55,8 @@ impl World {
 
     /// A command of the only user.
     pub fn command(&self, intent: Intent) -> Command {
-        Command {
-            actor: Arc::clone(&self.actor),
-            request: Arc::new(Request::default()),
-            time: self.plane.now(),
-            seed: self.plane.seed(),
-            cause: Cause::Request,
-            intent,
-        }
+        let (now, seed) = (self.plane.now(), self.plane.seed());
+        Command::new(Arc::clone(&self.actor), now, seed, intent)
     }
 
     /// Carries out wishes as one batch.
@@ -195,17 +181,8 @@ pub fn update(index: usize, value: &str) -> Intent {
 /// Deletes a map, its dependents after it.
 pub fn delete(index: usize) -> Intent {
     Intent::Delete(Delete {
-        target: Target {
-            key: key(index),
-            uid: None,
-            revision: None,
-        },
-        version: "v1".into(),
-        preconditions: Preconditions::default(),
-        orphan_dependents: None,
         propagation: Some(Propagation::Background),
-        grace_period_seconds: None,
-        rule: Rule::Requested,
+        ..Delete::new(Target::any(key(index)), "v1".into(), Rule::Requested)
     })
 }
 

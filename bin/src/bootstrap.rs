@@ -14,26 +14,25 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
         return Ok(());
     }
     let actor = Arc::new(Actor {
-        user: "system:apiserver".into(),
-        uid: "".into(),
         groups: vec!["system:masters".into()],
+        ..Actor::new("system:apiserver")
     });
     let request = Arc::new(Request {
         verb: "create".into(),
         ..Request::default()
     });
-    let command = |name: &&str| Command {
-        actor: Arc::clone(&actor),
-        request: Arc::clone(&request),
-        time: effects::now(),
-        seed: effects::seed(),
-        cause: Cause::Policy("bootstrap".into()),
-        intent: Intent::Create(Create {
+    let command = |name: &&str| {
+        let intent = Intent::Create(Create {
             key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
             version: "v1".into(),
             object: json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
             validation: FieldValidation::Ignore,
-        }),
+        });
+        Command {
+            request: Arc::clone(&request),
+            cause: Cause::Policy("bootstrap".into()),
+            ..Command::new(Arc::clone(&actor), effects::now(), effects::seed(), intent)
+        }
     };
     let answers = plane
         .submit_blocking(NAMESPACES.iter().map(command).collect())

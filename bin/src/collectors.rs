@@ -3,7 +3,7 @@
 use crate::effects;
 use crate::published::News;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
-use hindsight_core::{Actor, Command, Decision, Rejection, Request, State};
+use hindsight_core::{Actor, Command, Decision, Rejection, State};
 use hindsight_gc::{Collector, Step, Worker};
 use hindsight_log::{Error, Submitted, Writer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -154,17 +154,13 @@ fn command(worker: Worker, step: Step) -> Command {
         "system:serviceaccounts".into(),
         "system:authenticated".into(),
     ];
+    let actor = Arc::new(Actor {
+        groups,
+        ..Actor::new(user)
+    });
     Command {
-        actor: Arc::new(Actor {
-            user: user.into(),
-            uid: "".into(),
-            groups,
-        }),
-        request: Arc::new(Request::default()),
-        time: effects::now(),
-        seed: effects::seed(),
         cause: step.cause,
-        intent: step.intent,
+        ..Command::new(actor, effects::now(), effects::seed(), step.intent)
     }
 }
 

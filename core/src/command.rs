@@ -24,6 +24,20 @@ pub struct Command {
     pub intent: Intent,
 }
 
+impl Command {
+    /// What somebody asks for, by no request that anybody told of.
+    pub fn new(actor: Arc<Actor>, time: Time, seed: [u8; 16], intent: Intent) -> Self {
+        Self {
+            actor,
+            request: Arc::default(),
+            time,
+            seed,
+            cause: Cause::Request,
+            intent,
+        }
+    }
+}
+
 /// An authenticated identity.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Actor {
@@ -33,6 +47,17 @@ pub struct Actor {
     pub uid: Name,
     /// Groups.
     pub groups: Vec<Name>,
+}
+
+impl Actor {
+    /// Somebody in no group.
+    pub fn new(user: &str) -> Self {
+        Self {
+            user: user.into(),
+            uid: "".into(),
+            groups: Vec::new(),
+        }
+    }
 }
 
 /// The request that a command came with.
@@ -92,6 +117,17 @@ pub struct Target {
     pub uid: Option<Uid>,
     /// Which version is meant; a later one is refused.
     pub revision: Option<Revision>,
+}
+
+impl Target {
+    /// Whatever is there.
+    pub const fn any(key: ObjectKey) -> Self {
+        Self {
+            key,
+            uid: None,
+            revision: None,
+        }
+    }
 }
 
 /// Makes an object.
@@ -177,6 +213,21 @@ pub struct Delete {
     pub grace_period_seconds: Option<i64>,
     /// Why. Rules of the collector are checked again against the state.
     pub rule: Rule,
+}
+
+impl Delete {
+    /// A deletion that leaves everything to the kind and to the object.
+    pub fn new(target: Target, version: Name, rule: Rule) -> Self {
+        Self {
+            target,
+            preconditions: Preconditions::default(),
+            version,
+            orphan_dependents: None,
+            propagation: None,
+            grace_period_seconds: None,
+            rule,
+        }
+    }
 }
 
 /// `preconditions` of `DeleteOptions`: compared as texts, exactly as they were sent.

@@ -1,13 +1,13 @@
 //! A world for tests: a state with the built-in kinds, driven by short commands.
 
 use crate::command::{
-    Create, Delete, FieldValidation, Patch, PatchObject, Preconditions, Propagation, Target, Update,
+    Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target, Update,
 };
 use crate::kind::BuiltinKinds;
 use crate::object::{Object, ObjectKey};
 use crate::{
-    Actor, Cause, Command, Commit, Decision, GroupResource, Intent, Rejection, Request, Rule,
-    State, Time, apply, builtin, decide, invariants,
+    Actor, Command, Commit, Decision, GroupResource, Intent, Rejection, Rule, State, Time, apply,
+    builtin, decide, invariants,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -55,18 +55,8 @@ impl World {
 
     pub(crate) fn run(&mut self, intent: Intent) -> Result<Decision, Rejection> {
         self.commands = self.commands.wrapping_add(1);
-        let command = Command {
-            actor: Arc::new(Actor {
-                user: "tester".into(),
-                uid: "".into(),
-                groups: Vec::new(),
-            }),
-            request: Arc::new(Request::default()),
-            time: self.now(),
-            seed: [self.commands; 16],
-            cause: Cause::Request,
-            intent,
-        };
+        let actor = Arc::new(Actor::new("tester"));
+        let command = Command::new(actor, self.now(), [self.commands; 16], intent);
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
             invariants::check(&self.state, commit).expect("no decision breaks an invariant");
@@ -177,19 +167,7 @@ impl World {
     ) -> Result<Decision, Rejection> {
         let key = self.key(resource, name);
         let version = self.version(&key.resource);
-        let mut delete = Delete {
-            target: Target {
-                key,
-                uid: None,
-                revision: None,
-            },
-            version,
-            preconditions: Preconditions::default(),
-            orphan_dependents: None,
-            propagation: None,
-            grace_period_seconds: None,
-            rule: Rule::Requested,
-        };
+        let mut delete = Delete::new(Target::any(key), version, Rule::Requested);
         change(&mut delete);
         self.run(Intent::Delete(delete))
     }

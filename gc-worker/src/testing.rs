@@ -26,11 +26,7 @@ pub(crate) fn put(state: &mut State, resource: (&str, &str), mut document: Value
     let commit = Commit {
         revision,
         time: Time(0),
-        actor: Arc::new(Actor {
-            user: "".into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        }),
+        actor: Arc::new(Actor::new("")),
         request: Arc::new(Request::default()),
         cause: Cause::Request,
         key,

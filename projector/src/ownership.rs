@@ -250,11 +250,7 @@ pub(crate) mod tests {
         let commit = Commit {
             revision: Revision(revision),
             time: Time(0),
-            actor: Arc::new(Actor {
-                user: "".into(),
-                uid: "".into(),
-                groups: Vec::new(),
-            }),
+            actor: Arc::new(Actor::new("")),
             request: Arc::new(Request::default()),
             cause: Cause::Request,
             key: ObjectKey::new(GroupResource::new("", "configmaps"), "default", uid),

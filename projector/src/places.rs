@@ -83,11 +83,7 @@ mod tests {
         Commit {
             revision: Revision(revision),
             time: Time(0),
-            actor: Arc::new(Actor {
-                user: "t".into(),
-                uid: "".into(),
-                groups: Vec::new(),
-            }),
+            actor: Arc::new(Actor::new("t")),
             request: Arc::new(Request::default()),
             cause: Cause::Request,
             key: key(name),

@@ -13,15 +13,19 @@ spec:
     spec: {containers: [{name: main, image: 'nginx:1'}]}
 ";
 
-/// A custom kind that takes anything.
-pub const WIDGETS: &str = "
+/// A custom kind whose instances are of this schema.
+pub fn widgets(schema: &str) -> String {
+    format!(
+        "
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
+metadata: {{name: widgets.example.com}}
 spec:
   group: example.com
   scope: Namespaced
-  names: {plural: widgets, singular: widget, kind: Widget}
+  names: {{plural: widgets, singular: widget, kind: Widget}}
   versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object}}}
-";
+  - {{name: v1, served: true, storage: true, schema: {{openAPIV3Schema: {schema}}}}}
+"
+    )
+}

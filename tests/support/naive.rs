@@ -2,7 +2,7 @@
 
 use crate::reference::{Kind, Policy, Reference, Thing, World};
 use hindsight_core::command::{
-    Create, Delete, FieldValidation, Intent, Patch, PatchObject, Preconditions, Propagation, Target,
+    Create, Delete, FieldValidation, Intent, Patch, PatchObject, Propagation, Target,
 };
 use hindsight_core::{GroupResource, Object, ObjectKey, Rule, State};
 use serde_json::{Value, json};
@@ -100,17 +100,8 @@ pub fn create_namespace(name: &str) -> Intent {
 /// A client's delete.
 pub fn delete(key: ObjectKey, policy: Option<Policy>) -> Intent {
     Intent::Delete(Delete {
-        target: Target {
-            key,
-            uid: None,
-            revision: None,
-        },
-        version: "v1".into(),
-        preconditions: Preconditions::default(),
-        orphan_dependents: None,
         propagation: policy.map(propagation),
-        grace_period_seconds: None,
-        rule: Rule::Requested,
+        ..Delete::new(Target::any(key), "v1".into(), Rule::Requested)
     })
 }
 

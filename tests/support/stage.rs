@@ -4,7 +4,7 @@
 use crate::http::Client;
 use crate::world::tell;
 use hindsight::{Config, ControlPlane};
-use hindsight_core::{Actor, Change, Command, Decision, Rejection, Request, Revision, Time};
+use hindsight_core::{Actor, Change, Command, Decision, Rejection, Revision, Time};
 use hindsight_gc::{Collector, Step};
 use std::sync::Arc;
 
@@ -32,11 +32,7 @@ impl Stage {
         let directory = tempfile::tempdir().expect("a directory");
         let data_dir = on_disk.then(|| directory.path().join("data"));
         let plane = open(data_dir);
-        let actor = Actor {
-            user: "collector".into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        };
+        let actor = Actor::new("collector");
         Self {
             client: Client::new(&plane),
             changes: Vec::new(),
@@ -106,13 +102,12 @@ impl Stage {
     }
 
     fn submit(&self, steps: impl Iterator<Item = Step>) -> Vec<Result<Decision, Rejection>> {
-        let command = |step: Step| Command {
-            actor: Arc::clone(&self.actor),
-            request: Arc::new(Request::default()),
-            time: self.now(),
-            seed: self.plane.seed(),
-            cause: step.cause,
-            intent: step.intent,
+        let command = |step: Step| {
+            let (actor, seed) = (Arc::clone(&self.actor), self.plane.seed());
+            Command {
+                cause: step.cause,
+                ..Command::new(actor, self.now(), seed, step.intent)
+            }
         };
         let commands = steps.map(command).collect();
         let answers = self.plane.submit_blocking(commands);

@@ -2,8 +2,8 @@
 
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, Request, State, Time, apply,
-    builtin, decide,
+    Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, State, Time, apply, builtin,
+    decide,
 };
 use hindsight_gc::Collector;
 use hindsight_projector::Audit;
@@ -13,17 +13,10 @@ use std::sync::{Arc, LazyLock};
 pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
     let mut seed = [0; 16];
     seed[..8].copy_from_slice(&number.to_le_bytes());
+    let actor = Arc::new(Actor::new("tester"));
     Command {
-        actor: Arc::new(Actor {
-            user: "tester".into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        }),
-        request: Arc::new(Request::default()),
-        time: second(number),
-        seed,
         cause,
-        intent,
+        ..Command::new(actor, second(number), seed, intent)
     }
 }
 

@@ -5,19 +5,29 @@ use crate::backend::fake::Fake;
 use crate::body::ApiBody;
 use crate::handler::Api;
 use crate::watch::PIECE_BYTES;
+use bytes::Bytes;
 use hindsight_core::{
     Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, Revision, State, Time, apply,
 };
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::sync::Arc;
+use tokio::runtime::Runtime;
 
 fn administrator() -> Actor {
-    Actor {
-        user: "admin".into(),
-        uid: "".into(),
-        groups: Vec::new(),
-    }
+    Actor::new("admin")
+}
+
+/// Time stands still until nothing else is left to do.
+fn paused() -> Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build();
+    runtime.expect("a runtime")
+}
+
+fn get(path: &str) -> Request<Full<Bytes>> {
+    let request = Request::get(path).body(Full::default());
+    request.expect("a request")
 }
 
 #[test]
@@ -26,14 +36,8 @@ fn a_bookmark_says_how_far_its_own_stream_is() {
     fake.move_to(Revision(5));
     let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&resourceVersion=5";
-    let request = Request::get(path).body(Full::<bytes::Bytes>::default());
-    let request = request.expect("a request");
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build();
-    let frame = runtime.expect("a runtime").block_on(async {
-        let mut body = api.handle(request, Some(Arc::new(administrator()))).await;
+    let frame = paused().block_on(async {
+        let mut body = api.handle(get(path), Some(Arc::new(administrator()))).await;
         // The state is ahead, and its changes have not come to this watch.
         fake.move_to(Revision(9));
         body.body_mut().frame().await.expect("a bookmark")
@@ -64,14 +68,7 @@ fn begun(fake: &Arc<Fake>, objects: &[Arc<Object>]) -> Response<ApiBody> {
     let api = Api::new(Arc::clone(fake) as _, Arc::new(Admission::default()));
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
         &resourceVersionMatch=NotOlderThan";
-    let request = Request::get(path).body(Full::<bytes::Bytes>::default());
-    let request = request.expect("a request");
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build();
-    let runtime = runtime.expect("a runtime");
-    runtime.block_on(api.handle(request, Some(Arc::new(administrator()))))
+    paused().block_on(api.handle(get(path), Some(Arc::new(administrator()))))
 }
 
 fn object(revision: u64, bytes: usize) -> Arc<Object> {
@@ -90,14 +87,9 @@ fn what_is_there_at_the_beginning_comes_in_pieces_and_is_not_kept_afterwards() {
     const BYTES: usize = 20 << 10;
     let fake = Arc::new(Fake::new());
     let objects: Vec<_> = (1..=OBJECTS).map(|at| object(at, BYTES)).collect();
-    let body = begun(&fake, &objects).into_body();
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .start_paused(true)
-        .build();
-    let mut body = body;
+    let mut body = begun(&fake, &objects).into_body();
+    let runtime = paused();
     let mut frame = || {
-        let runtime = runtime.as_ref().expect("a runtime");
         let frame = runtime.block_on(body.frame()).expect("one").expect("sound");
         String::from_utf8(frame.into_data().expect("data").to_vec()).expect("text")
     };

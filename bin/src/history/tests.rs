@@ -3,9 +3,9 @@
 use super::{HistoryIndex, LogHistory};
 use crate::inspect::{Filter, Selection, page};
 use crate::{Config, ControlPlane};
-use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
+use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
-    Actor, Cause, Command, Commit, GroupResource, Intent, ObjectKey, Request, Revision, Rule, Uid,
+    Actor, Command, Commit, GroupResource, Intent, ObjectKey, Revision, Rule, Uid,
 };
 use hindsight_projector::History;
 use serde_json::{Value, json};
@@ -34,34 +34,16 @@ fn create(name: &str) -> Intent {
 }
 
 fn delete(name: &str) -> Intent {
-    Intent::Delete(Delete {
-        target: Target {
-            key: key(name),
-            uid: None,
-            revision: None,
-        },
-        version: "v1".into(),
-        preconditions: Preconditions::default(),
-        orphan_dependents: None,
-        propagation: None,
-        grace_period_seconds: None,
-        rule: Rule::Requested,
-    })
+    Intent::Delete(Delete::new(
+        Target::any(key(name)),
+        "v1".into(),
+        Rule::Requested,
+    ))
 }
 
 fn write(plane: &ControlPlane, intents: impl IntoIterator<Item = Intent>) {
-    let command = |intent| Command {
-        actor: Arc::new(Actor {
-            user: "t".into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        }),
-        request: Arc::new(Request::default()),
-        time: plane.now(),
-        seed: plane.seed(),
-        cause: Cause::Request,
-        intent,
-    };
+    let actor = Arc::new(Actor::new("t"));
+    let command = |intent| Command::new(Arc::clone(&actor), plane.now(), plane.seed(), intent);
     let commands: Vec<Command> = intents.into_iter().map(command).collect();
     for answer in plane.submit_blocking(commands).expect("written") {
         answer.expect("it is taken");

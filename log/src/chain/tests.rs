@@ -65,11 +65,7 @@ fn commit(revision: Revision, bytes: usize) -> Commit {
     Commit {
         revision,
         time: Time(1),
-        actor: Arc::new(Actor {
-            user: "t".into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        }),
+        actor: Arc::new(Actor::new("t")),
         request: Arc::new(Request::default()),
         cause: Cause::Request,
         key,

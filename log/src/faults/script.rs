@@ -4,12 +4,11 @@
 use super::disk::{Disk, Step};
 use crate::{Log, Publish, Storage, Submitted, Tail, WriteError, Writer};
 use hindsight_core::command::{
-    Create, Delete, FieldValidation, Patch, PatchObject, Preconditions, Propagation, Target,
+    Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
 };
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Cause, Change, Command, GroupResource, Intent, ObjectKey, Request, Revision, Rule,
-    State, Time, builtin,
+    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, Rule, State, Time, builtin,
 };
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -167,18 +166,8 @@ impl Commands {
         } else {
             10
         };
-        Command {
-            actor: Arc::new(Actor {
-                user: "t".into(),
-                uid: "".into(),
-                groups: Vec::new(),
-            }),
-            request: Arc::new(Request::default()),
-            time: Time(self.clock),
-            seed: seed.to_le_bytes(),
-            cause: Cause::Request,
-            intent,
-        }
+        let (actor, time) = (Arc::new(Actor::new("t")), Time(self.clock));
+        Command::new(actor, time, seed.to_le_bytes(), intent)
     }
 }
 
@@ -219,16 +208,11 @@ pub(super) fn patch(name: &str, patch: serde_json::Value) -> Intent {
 
 pub(super) fn delete(name: &str) -> Intent {
     Intent::Delete(Delete {
-        target: Target {
-            key: key("configmaps", "default", name),
-            uid: None,
-            revision: None,
-        },
-        version: "v1".into(),
-        preconditions: Preconditions::default(),
-        orphan_dependents: None,
         propagation: Some(Propagation::Background),
-        grace_period_seconds: None,
-        rule: Rule::Requested,
+        ..Delete::new(
+            Target::any(key("configmaps", "default", name)),
+            "v1".into(),
+            Rule::Requested,
+        )
     })
 }

@@ -5,8 +5,7 @@ use crate::{Error, Log, MemoryStorage, Purpose, Report, Storage, Stored, Tail, v
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Cause, Change, Command, GroupResource, Intent, ObjectKey, Request, Revision, State,
-    Time, builtin,
+    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, State, Time, builtin,
 };
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -79,23 +78,13 @@ fn empty() -> State {
 }
 
 fn create(name: &str) -> Command {
-    Command {
-        actor: Arc::new(Actor {
-            user: "t".into(),
-            uid: "".into(),
-            groups: Vec::new(),
-        }),
-        request: Arc::new(Request::default()),
-        time: Time(1),
-        seed: [1; 16],
-        cause: Cause::Request,
-        intent: Intent::Create(Create {
-            key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
-            version: "v1".into(),
-            object: json!({"metadata": {"name": name}}),
-            validation: FieldValidation::Warn,
-        }),
-    }
+    let intent = Intent::Create(Create {
+        key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
+        version: "v1".into(),
+        object: json!({"metadata": {"name": name}}),
+        validation: FieldValidation::Warn,
+    });
+    Command::new(Arc::new(Actor::new("t")), Time(1), [1; 16], intent)
 }
 
 fn start(storage: &Arc<Recording>) -> (Writer, Seen) {

@@ -5,10 +5,8 @@ use crate::admission::Admission;
 use crate::backend::Backend;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
-use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
-use hindsight_core::{
-    Actor, Cause, Command, GroupResource, Intent, ObjectKey, Request as Origin, Rule, Time,
-};
+use hindsight_core::command::{Create, Delete, FieldValidation, Target};
+use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rule, Time};
 use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
@@ -17,23 +15,12 @@ use std::sync::Arc;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 fn actor() -> Arc<Actor> {
-    Arc::new(Actor {
-        user: "admin".into(),
-        uid: "".into(),
-        groups: Vec::new(),
-    })
+    Arc::new(Actor::new("admin"))
 }
 
 /// The same intent with another seed makes another uid.
 fn command(intent: Intent, seed: u8) -> Command {
-    Command {
-        actor: actor(),
-        request: Arc::new(Origin::default()),
-        time: Time(0),
-        seed: [seed; 16],
-        cause: Cause::Request,
-        intent,
-    }
+    Command::new(actor(), Time(0), [seed; 16], intent)
 }
 
 fn key(resource: &str, namespace: &str, name: &str) -> ObjectKey {
@@ -51,20 +38,8 @@ fn create(resource: &str, namespace: &str, name: &str, seed: u8) -> Command {
 }
 
 fn delete(name: &str) -> Command {
-    let target = Target {
-        key: key("configmaps", "default", name),
-        uid: None,
-        revision: None,
-    };
-    let intent = Intent::Delete(Delete {
-        target,
-        preconditions: Preconditions::default(),
-        version: "v1".into(),
-        orphan_dependents: None,
-        propagation: None,
-        grace_period_seconds: None,
-        rule: Rule::Requested,
-    });
+    let target = Target::any(key("configmaps", "default", name));
+    let intent = Intent::Delete(Delete::new(target, "v1".into(), Rule::Requested));
     command(intent, 0)
 }
 

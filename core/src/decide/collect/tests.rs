@@ -1,8 +1,6 @@
 //! What the collector planned is carried out only where its ground still holds.
 
-use crate::command::{
-    DropOwners, DropReason, FinalizeNamespace, Preconditions, Propagation, Release, Target,
-};
+use crate::command::{DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use crate::testing::World;
 use crate::{Intent, OwnerReference, Rejection, Revision};
@@ -238,15 +236,7 @@ fn a_namespace_loses_its_token_alone_and_only_when_it_goes_and_is_empty() {
     assert_eq!(live, json!(["example.com/t", "kubernetes"]));
     world.delete("namespaces", "n", None).expect("marked");
     is_stale(finalize(&mut world));
-    let remove = crate::command::Delete {
-        target: target(&content),
-        version: "v1".into(),
-        preconditions: Preconditions::default(),
-        orphan_dependents: None,
-        propagation: None,
-        grace_period_seconds: None,
-        rule: crate::Rule::Requested,
-    };
+    let remove = crate::command::Delete::new(target(&content), "v1".into(), crate::Rule::Requested);
     world.run(Intent::Delete(remove)).expect("removed");
     let after = finalize(&mut world).expect("the token goes");
     assert_eq!(after, json!(["example.com/t"]));

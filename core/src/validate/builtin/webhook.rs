@@ -259,6 +259,17 @@ mod tests {
 {"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"], "scope": "World"}]} | webhooks[0].rules[0].scope: Unsupported value: "World": supported values: "*", "Cluster", "Namespaced"
 "#;
 
+    fn causes_of(configuration: &Value) -> Vec<FieldCause> {
+        let subject = Subject {
+            resource: "mutatingwebhookconfigurations",
+            new: Field::root(configuration),
+            old: None,
+        };
+        let mut causes = Vec::new();
+        check(&subject, &mut causes);
+        causes
+    }
+
     #[test]
     fn what_cannot_be_called_or_cannot_match_is_refused() {
         let right = json!({"name": "a.b.c", "admissionReviewVersions": ["v1"],
@@ -268,13 +279,7 @@ mod tests {
             let change: Value = serde_json::from_str(change).expect(line);
             let webhook = patch::apply(&right, &crate::command::Patch::Merge(change));
             let document = json!({"webhooks": [webhook.expect(line)]});
-            let subject = Subject {
-                resource: "mutatingwebhookconfigurations",
-                new: Field::root(&document),
-                old: None,
-            };
-            let mut causes = Vec::new();
-            check(&subject, &mut causes);
+            let causes = causes_of(&document);
             let found = causes
                 .iter()
                 .map(|one| format!("{}: {}", one.field, one.message));
@@ -295,13 +300,7 @@ mod tests {
         let mut last = conditions.clone();
         last.push(condition(2, "'a'.matches('(')"));
         let document = json!({"webhooks": [webhook(conditions), webhook(last)]});
-        let subject = Subject {
-            resource: "mutatingwebhookconfigurations",
-            new: Field::root(&document),
-            old: None,
-        };
-        let mut causes = Vec::new();
-        check(&subject, &mut causes);
+        let causes = causes_of(&document);
         let [cause] = causes.as_slice() else {
             panic!("{causes:?}");
         };
