@@ -168,7 +168,7 @@ impl ControlPlane {
         let (sender, receiver) = oneshot::channel();
         // A client that is gone does not hear the answer; the write stands.
         let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
-        self.hand_in(commands, reply);
+        self.shared.writer.submit(commands, self.pending(reply));
         receiver.await.unwrap_or(Err(WriteError::Closed))
     }
 
@@ -178,17 +178,19 @@ impl ControlPlane {
         commands: Vec<Command>,
     ) -> Result<Vec<Result<Decision, Rejection>>, WriteError> {
         let (answer, waiter) = reply::channel();
-        self.hand_in(commands, answer);
+        self.shared
+            .writer
+            .submit_here(commands, self.pending(answer));
         waiter.wait()
     }
 
-    fn hand_in(&self, commands: Vec<Command>, reply: Reply) {
+    /// Counts as waiting until it is answered.
+    fn pending(&self, reply: Reply) -> Reply {
         let waiting = self.shared.pending.begin();
-        let answered = move |outcome: Submitted| {
+        Box::new(move |outcome| {
             drop(waiting);
             reply(outcome);
-        };
-        self.shared.writer.submit(commands, Box::new(answered));
+        })
     }
 
     /// Whether the log has failed: no write is accepted from then on, and it must be opened again.

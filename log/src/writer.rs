@@ -1,6 +1,6 @@
 //! The one writer: a thread that decides and a thread that syncs. While one batch is being synced
 //! the next is being decided against the state that is not published yet. Where nobody else waits, the
-//! thread that decided syncs too.
+//! thread that decided syncs too, and a submitter that would only wait does both.
 
 mod crew;
 mod decider;
@@ -15,6 +15,7 @@ mod waiting;
 use crate::frame::Hash;
 use crate::snapshot::Keeper;
 use crate::{Error, Poison, Storage};
+use crew::Crew;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Frames;
@@ -71,6 +72,7 @@ pub enum WriteError {
 #[derive(Debug)]
 pub struct Writer {
     submissions: Option<Sender<Submission>>,
+    crew: Option<Arc<Crew>>,
     waiting: Waiting,
     threads: Vec<JoinHandle<()>>,
     poison: Poison,
@@ -100,7 +102,9 @@ pub(crate) struct End {
 impl Writer {
     pub(crate) fn start(end: End, publish: Box<dyn Publish>) -> Result<Self, Error> {
         let (mut writer, steps) = Self::by_steps(end, publish);
-        writer.threads = crew::start(steps, &writer.poison)?;
+        let (crew, threads) = crew::start(steps, &writer.poison)?;
+        writer.crew = Some(crew);
+        writer.threads = threads;
         Ok(writer)
     }
 
@@ -128,6 +132,7 @@ impl Writer {
         };
         let writer = Self {
             submissions: Some(submissions),
+            crew: None,
             waiting: Waiting::default(),
             threads: Vec::new(),
             poison: failure,
@@ -143,19 +148,46 @@ impl Writer {
     /// Hands in commands; all of them go into one batch. `reply` is called on the writer's thread
     /// and must not wait.
     pub fn submit(&self, commands: Vec<Command>, reply: Reply) {
-        let Some(submissions) = &self.submissions else {
-            reply(Err(WriteError::Closed));
+        if let Some((submission, _)) = self.admit(commands, reply) {
+            self.queue(submission);
+        }
+    }
+
+    /// As [`Self::submit`], for callers that would only wait: where nobody else does, their own thread
+    /// decides and syncs, and calls `reply`.
+    pub fn submit_here(&self, commands: Vec<Command>, reply: Reply) {
+        let Some((submission, is_alone)) = self.admit(commands, reply) else {
             return;
         };
+        let queued = match &self.crew {
+            Some(crew) if is_alone => crew.serve(submission),
+            _ => Err(submission),
+        };
+        if let Err(submission) = queued {
+            self.queue(submission);
+        }
+    }
+
+    /// A place among those who wait, and whether nobody else has one.
+    fn admit(&self, commands: Vec<Command>, reply: Reply) -> Option<(Submission, bool)> {
         let Some(place) = self.waiting.take(&commands) else {
             reply(Err(WriteError::Overloaded));
-            return;
+            return None;
         };
+        let is_alone = place.is_only();
         let reply: Reply = Box::new(move |outcome| {
             drop(place);
             reply(outcome);
         });
-        match submissions.try_send(Submission { commands, reply }) {
+        Some((Submission { commands, reply }, is_alone))
+    }
+
+    fn queue(&self, submission: Submission) {
+        let Some(submissions) = &self.submissions else {
+            (submission.reply)(Err(WriteError::Closed));
+            return;
+        };
+        match submissions.try_send(submission) {
             Ok(()) => {}
             Err(TrySendError::Full(refused)) => (refused.reply)(Err(WriteError::Overloaded)),
             Err(TrySendError::Disconnected(refused)) => (refused.reply)(Err(WriteError::Closed)),

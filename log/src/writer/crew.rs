@@ -1,5 +1,6 @@
-//! The two threads. A batch goes from the one to the other, unless a single submission is under way:
-//! then handing it over would cost more than it gains.
+//! Who decides and who syncs. Two threads do, and a batch goes from the one to the other. Where a
+//! single submission is under way, handing over would cost more than it gains: whoever decided it
+//! syncs it too, and that may be the thread that submitted it.
 
 use super::decider::Decider;
 use super::steps::Steps;
@@ -9,82 +10,120 @@ use crate::{Error, Poison};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
-/// Whoever syncs, and how many batches were handed over and are not settled. Only the thread that
-/// decides hands over, so where it finds none the syncer is its own until it does.
-struct Shared {
+/// Batches become durable in the order in which they were decided: whoever holds the front is the only
+/// one to decide and to hand over, and lets it go only when the syncer is theirs or the batch is in the
+/// other thread's queue.
+pub(super) struct Crew {
+    front: Mutex<Front>,
     syncer: Mutex<Syncer>,
+    waiting: Receiver<Submission>,
+    /// Batches that were handed over and are not settled.
     handed_over: AtomicUsize,
+    poison: Poison,
 }
 
-pub(super) fn start(steps: Steps, poison: &Poison) -> Result<Vec<JoinHandle<()>>, Error> {
+impl std::fmt::Debug for Crew {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Crew").finish_non_exhaustive()
+    }
+}
+
+struct Front {
+    decider: Decider,
+    /// To the thread that syncs, until the one that decides has ended.
+    batches: Option<Sender<Batch>>,
+}
+
+pub(super) fn start(
+    steps: Steps,
+    poison: &Poison,
+) -> Result<(Arc<Crew>, Vec<JoinHandle<()>>), Error> {
     let (batches, decided) = bounded(BATCHES_AHEAD);
-    let shared = Arc::new(Shared {
+    let front = Front {
+        decider: steps.decider,
+        batches: Some(batches),
+    };
+    let crew = Arc::new(Crew {
+        front: Mutex::new(front),
         syncer: Mutex::new(steps.syncer),
+        waiting: steps.waiting,
         handed_over: AtomicUsize::new(0),
+        poison: poison.clone(),
     });
-    let (decider, waiting) = (steps.decider, steps.waiting);
-    let other = Arc::clone(&shared);
-    Ok(vec![
-        spawn("decider", poison, move || {
-            shared.decide(decider, &waiting, &batches);
-        })?,
-        spawn("syncer", poison, move || other.sync(&decided))?,
-    ])
+    let (one, other) = (Arc::clone(&crew), Arc::clone(&crew));
+    let threads = vec![
+        Crew::spawn("decider", move || one.decide())?,
+        Crew::spawn("syncer", move || other.sync(&decided))?,
+    ];
+    Ok((crew, threads))
 }
 
-impl Shared {
+impl Crew {
     /// Until nobody can submit any more.
-    fn decide(
-        &self,
-        mut decider: Decider,
-        waiting: &Receiver<Submission>,
-        batches: &Sender<Batch>,
-    ) {
-        while let Ok(first) = waiting.recv() {
-            let batch = decider.batch(first, waiting);
-            let is_alone = batch.answers.len() == 1 && waiting.is_empty();
-            if is_alone && self.handed_over.load(Ordering::Acquire) == 0 {
-                self.settle(batch);
-                continue;
-            }
-            self.handed_over.fetch_add(1, Ordering::Relaxed);
-            if batches.send(batch).is_err() {
-                return;
-            }
+    fn decide(&self) {
+        while let Ok(first) = self.waiting.recv() {
+            let front = unpoisoned(self.front.lock());
+            self.guard("decider", || self.carry_out(front, first));
         }
+        unpoisoned(self.front.lock()).batches = None;
     }
 
     /// Until the decider is gone.
     fn sync(&self, decided: &Receiver<Batch>) {
         while let Ok(batch) = decided.recv() {
-            self.settle(batch);
+            let mut syncer = unpoisoned(self.syncer.lock());
+            self.guard("syncer", || syncer.settle(batch));
             self.handed_over.fetch_sub(1, Ordering::Release);
         }
     }
 
-    fn settle(&self, batch: Batch) {
-        let mut syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner);
-        syncer.settle(batch);
+    /// On the thread that submits; given back where the front is somebody else's.
+    pub(super) fn serve(&self, submission: Submission) -> Result<(), Submission> {
+        let front = match self.front.try_lock() {
+            Ok(front) => front,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(submission),
+        };
+        self.guard("submitter", || self.carry_out(front, submission));
+        Ok(())
+    }
+
+    fn carry_out(&self, mut front: MutexGuard<'_, Front>, first: Submission) {
+        let batch = front.decider.batch(first, &self.waiting);
+        let is_alone = batch.answers.len() == 1 && self.waiting.is_empty();
+        if is_alone
+            && self.handed_over.load(Ordering::Acquire) == 0
+            && let Ok(mut syncer) = self.syncer.try_lock()
+        {
+            drop(front);
+            syncer.settle(batch);
+            return;
+        }
+        self.handed_over.fetch_add(1, Ordering::Relaxed);
+        if let Some(batches) = &front.batches {
+            batches.send(batch).ok();
+        }
+    }
+
+    /// A panic takes the log with it: whoever comes later is refused.
+    fn guard(&self, who: &str, run: impl FnOnce()) {
+        if catch_unwind(AssertUnwindSafe(run)).is_err() {
+            self.poison.set(format!("its {who} ended in a panic"));
+        }
+    }
+
+    fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
+        std::thread::Builder::new()
+            .name(name.into())
+            .spawn(run)
+            .map_err(Error::io(format!("starting the {name} thread")))
     }
 }
 
-/// A thread that ends in a panic takes the log with it.
-fn spawn(
-    name: &'static str,
-    poison: &Poison,
-    run: impl FnOnce() + Send + 'static,
-) -> Result<JoinHandle<()>, Error> {
-    let poison = poison.clone();
-    let guarded = move || {
-        if catch_unwind(AssertUnwindSafe(run)).is_err() {
-            poison.set(format!("its {name} ended in a panic"));
-        }
-    };
-    std::thread::Builder::new()
-        .name(name.into())
-        .spawn(guarded)
-        .map_err(Error::io(format!("starting the {name} thread")))
+/// A panic has poisoned the log already; nothing is written then.
+fn unpoisoned<T>(locked: Result<T, PoisonError<T>>) -> T {
+    locked.unwrap_or_else(PoisonError::into_inner)
 }

@@ -150,7 +150,7 @@ fn what_waits_together_is_synced_together() {
     assert!(storage.syncs.load(Ordering::SeqCst) < 1000);
 }
 
-/// Alone the deciding thread syncs by itself; among others it hands over.
+/// Alone whoever decides syncs too, which may be the submitter; among others it is handed over.
 #[test]
 fn whichever_thread_syncs_the_order_is_that_of_the_revisions() {
     let storage = Arc::new(Recording::default());
@@ -160,8 +160,15 @@ fn whichever_thread_syncs_the_order_is_that_of_the_revisions() {
             let writer = &writer;
             scope.spawn(move || {
                 for round in 0..3000 {
-                    let name = format!("n{thread}-{round}");
-                    assert!(submit(writer, &[&name]).expect("written")[0].is_ok());
+                    let (reply, answer) = reply();
+                    let commands = vec![create(&format!("n{thread}-{round}"))];
+                    if thread % 2 == 0 {
+                        writer.submit(commands, reply);
+                    } else {
+                        writer.submit_here(commands, reply);
+                    }
+                    let answers = answer.recv().expect("an answer").expect("written");
+                    assert!(answers[0].is_ok());
                 }
             });
         }
@@ -171,6 +178,24 @@ fn whichever_thread_syncs_the_order_is_that_of_the_revisions() {
     drop(writer);
     let (_, state) = Log::open(storage, empty()).expect("reopened");
     assert_eq!(state.revision, Revision(24_000));
+}
+
+#[test]
+fn a_submitter_that_is_alone_is_answered_on_its_own_thread() {
+    let storage = Arc::new(Recording::default());
+    let (writer, seen) = start(&storage);
+    let here = std::thread::current().id();
+    let answered = Arc::new(Mutex::new(None));
+    let said = Arc::clone(&answered);
+    let reply = move |outcome: Submitted| {
+        *said.lock().expect("unpoisoned") = Some((std::thread::current().id(), outcome));
+    };
+    writer.submit_here(vec![create("a")], Box::new(reply));
+    let (by, outcome) = answered.lock().expect("unpoisoned").take().expect("one");
+    assert_eq!(by, here);
+    assert!(outcome.expect("written")[0].is_ok());
+    assert_eq!(storage.syncs.load(Ordering::SeqCst), AT_OPEN + 1);
+    assert_eq!(*seen.0.lock().expect("unpoisoned"), [Revision(1)]);
 }
 
 #[test]
@@ -208,18 +233,23 @@ impl Publish for Broken {
 
 #[test]
 fn a_thread_that_ends_in_a_panic_poisons_the_log() {
-    let storage: Arc<dyn Storage> = Arc::new(Recording::default());
-    let (log, state) = Log::open(storage, empty()).expect("opened");
-    let writer = log.start(state, Box::new(Broken)).expect("started");
-    assert_eq!(writer.poison().reason(), None);
-    let (answer, answered) = mpsc::channel();
-    let reply = move |outcome| answer.send(outcome).expect("somebody waits");
-    writer.submit(vec![create("a")], Box::new(reply));
-    assert!(
-        answered.recv().is_err(),
-        "nobody knows whether it was written"
-    );
-    assert!(writer.poison().wait().contains("panic"));
+    for submit in [Writer::submit, Writer::submit_here] {
+        let storage: Arc<dyn Storage> = Arc::new(Recording::default());
+        let (log, state) = Log::open(storage, empty()).expect("opened");
+        let writer = log.start(state, Box::new(Broken)).expect("started");
+        assert_eq!(writer.poison().reason(), None);
+        let (reply, answered) = reply();
+        submit(&writer, vec![create("a")], reply);
+        assert!(
+            answered.recv().is_err(),
+            "nobody knows whether it was written"
+        );
+        assert!(writer.poison().wait().contains("panic"));
+        let (reply, answered) = self::reply();
+        submit(&writer, vec![create("b")], reply);
+        let refused = answered.recv().expect("an answer");
+        assert!(matches!(refused, Err(WriteError::Poisoned(_))));
+    }
 }
 
 #[test]

@@ -21,6 +21,14 @@ pub(super) struct Waiting(Arc<AtomicUsize>);
 pub(super) struct Place {
     waiting: Arc<AtomicUsize>,
     bytes: usize,
+    is_only: bool,
+}
+
+impl Place {
+    /// Whether nobody else was waiting when it was taken.
+    pub(super) const fn is_only(&self) -> bool {
+        self.is_only
+    }
 }
 
 impl Waiting {
@@ -34,9 +42,10 @@ impl Waiting {
         let taken = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-        taken.ok().map(|_| Place {
+        taken.ok().map(|held| Place {
             waiting: Arc::clone(&self.0),
             bytes,
+            is_only: held == 0,
         })
     }
 }
