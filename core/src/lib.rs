@@ -12,6 +12,7 @@ mod decide;
 mod defaults;
 pub mod duration;
 pub mod event;
+mod fields;
 pub mod invariants;
 pub mod kind;
 pub mod machine;

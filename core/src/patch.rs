@@ -11,7 +11,7 @@ use crate::command::Patch;
 use crate::schema::{Schema, any_object};
 use serde_json::Value;
 
-pub(crate) use strategic::unreadable;
+pub(crate) use strategic::{go, type_of, unreadable};
 
 /// The live document with the patch applied, where only metadata is known to have lists that merge.
 pub fn apply(live: &Value, patch: &Patch) -> Result<Value, Rejection> {

@@ -8,9 +8,9 @@ use crate::Rejection;
 use crate::schema::Schema;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
-use text::{bad_type, go};
+use text::bad_type;
 
-pub(crate) use text::unreadable;
+pub(crate) use text::{go, type_of, unreadable};
 
 const DIRECTIVE: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";

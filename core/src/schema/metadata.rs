@@ -34,18 +34,19 @@ fn document() -> Value {
     let object =
         |properties: Value| json!({"type": "object", "nullable": true, "properties": properties});
     let list = |items: Value| json!({"type": "array", "items": items, "nullable": true});
-    let owner = object(
-        json!({"apiVersion": text(), "kind": text(), "name": text(), "uid": text(),
-        "controller": flag(), "blockOwnerDeletion": flag()}),
-    );
+    let owner = json!({"type": "object", "nullable": true, "x-kubernetes-map-type": "atomic",
+        "properties": {"apiVersion": text(), "kind": text(), "name": text(),
+            "uid": {"type": "string", "nullable": true, "default": ""},
+            "controller": flag(), "blockOwnerDeletion": flag()}});
     let managed = object(
         json!({"manager": text(), "operation": text(), "apiVersion": text(),
         "time": text(), "fieldsType": text(), "fieldsV1": any(), "subresource": text()}),
     );
     let owners = json!({"type": "array", "items": owner, "nullable": true,
+        "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
         "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid"});
     let finalizers = json!({"type": "array", "items": text(), "nullable": true,
-        "x-kubernetes-patch-strategy": "merge"});
+        "x-kubernetes-list-type": "set", "x-kubernetes-patch-strategy": "merge"});
     object(json!({
         "name": text(), "generateName": text(), "namespace": text(), "selfLink": text(),
         "uid": text(), "resourceVersion": text(), "generation": count(),

@@ -5,7 +5,7 @@ use crate::schema::Schema;
 use serde_json::Value;
 
 /// As `%v` prints it: `map[a:1 b:[x y]]`.
-pub(super) fn go(value: &Value) -> String {
+pub(crate) fn go(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".into(),
         Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -26,7 +26,7 @@ pub(super) fn go(value: &Value) -> String {
 }
 
 /// The Go type that a JSON value is decoded to.
-pub(super) fn type_of(value: &Value) -> &'static str {
+pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
         Value::Bool(_) => "bool",

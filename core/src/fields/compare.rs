@@ -1,0 +1,175 @@
+//! What a write changes.
+
+use super::order::same;
+use super::types::{ListType, MapType, Shape, Type};
+use super::{Element, FieldSet};
+use crate::schema::Schema;
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem::discriminant;
+
+/// The fields that differ between two values of one type. No field is in two of the sets.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Comparison {
+    /// Only the new one has them.
+    pub(crate) added: FieldSet,
+    /// Both have them, and not with the same value.
+    pub(crate) modified: FieldSet,
+    /// Only the old one has them.
+    pub(crate) removed: FieldSet,
+}
+
+/// What became of a field itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Same,
+    Added,
+    Modified,
+    Removed,
+}
+
+/// What a new version of an object changes, of the fields that can have owners.
+pub(crate) fn compare(old: &Value, new: &Value, schema: Option<&Schema>) -> Comparison {
+    value(Some(old), Some(new), Type::of_object(schema)).0
+}
+
+impl Comparison {
+    fn insert(&mut self, element: Element, (below, fate): (Self, Fate)) {
+        let sets = [
+            (&mut self.added, below.added, Fate::Added),
+            (&mut self.modified, below.modified, Fate::Modified),
+            (&mut self.removed, below.removed, Fate::Removed),
+        ];
+        for (set, below, meaning) in sets {
+            if fate == meaning || !below.is_empty() {
+                set.insert(element.clone(), fate == meaning, below);
+            }
+        }
+    }
+
+    fn union(&self, other: &Self) -> Self {
+        Self {
+            added: self.added.union(&other.added),
+            modified: self.modified.union(&other.modified),
+            removed: self.removed.union(&other.removed),
+        }
+    }
+}
+
+/// What differs below a field, and what became of the field itself. Where the value changes its
+/// shape, what was there in the old one goes and what is there in the new one comes.
+fn value(old: Option<&Value>, new: Option<&Value>, kind: Type<'_>) -> (Comparison, Fate) {
+    let shape = |value: &Value| kind.shape(value);
+    match (old.map(shape), new.map(shape)) {
+        (Some(before), Some(after)) if discriminant(&before) != discriminant(&after) => {
+            let (first, fate) = shaped(old, new, before);
+            let (second, other) = shaped(old, new, after);
+            let fate = if fate == Fate::Same { other } else { fate };
+            (first.union(&second), fate)
+        }
+        (Some(shape), _) | (None, Some(shape)) => shaped(old, new, shape),
+        (None, None) => (Comparison::default(), Fate::Same),
+    }
+}
+
+fn shaped(old: Option<&Value>, new: Option<&Value>, shape: Shape<'_>) -> (Comparison, Fate) {
+    let fate = match (old, new) {
+        (None, _) => Fate::Added,
+        (_, None) => Fate::Removed,
+        (Some(_), Some(_)) => Fate::Same,
+    };
+    match shape {
+        Shape::Map(kind) => {
+            let before = old.and_then(Value::as_object);
+            let after = new.and_then(Value::as_object);
+            if before.is_some_and(filled) || after.is_some_and(filled) {
+                return (maps(before, after, kind), fate);
+            }
+        }
+        Shape::List(kind) => {
+            let before = old.and_then(Value::as_array);
+            let after = new.and_then(Value::as_array);
+            let filled = |items: &Vec<Value>| !items.is_empty();
+            if before.is_some_and(filled) || after.is_some_and(filled) {
+                return (lists(before, after, kind), fate);
+            }
+        }
+        Shape::Leaf => {}
+    }
+    (Comparison::default(), leaf(old, new).unwrap_or(fate))
+}
+
+fn filled(members: &Map<String, Value>) -> bool {
+    !members.is_empty()
+}
+
+fn leaf(old: Option<&Value>, new: Option<&Value>) -> Option<Fate> {
+    let differ = !same(old?, new?);
+    differ.then_some(Fate::Modified)
+}
+
+fn maps(
+    old: Option<&Map<String, Value>>,
+    new: Option<&Map<String, Value>>,
+    kind: MapType<'_>,
+) -> Comparison {
+    let names = [old, new].into_iter().flatten().flat_map(Map::keys);
+    let names: BTreeSet<&String> = names.filter(|name| kind.tracks(name)).collect();
+    let mut found = Comparison::default();
+    for name in names {
+        let before = old.and_then(|members| members.get(name));
+        let after = new.and_then(|members| members.get(name));
+        let (element, member, _) = kind.lenient(name);
+        let (below, fate) = value(before, after, member);
+        let fate = if kind.tracks_itself(name) {
+            fate
+        } else {
+            Fate::Same
+        };
+        found.insert(element, (below, fate));
+    }
+    found
+}
+
+type Items<'a> = Vec<&'a Value>;
+
+/// Items that are there twice have nothing below them.
+fn lists(old: Option<&Vec<Value>>, new: Option<&Vec<Value>>, kind: ListType<'_>) -> Comparison {
+    let mut items: BTreeMap<Element, (Items<'_>, Items<'_>)> = BTreeMap::new();
+    for item in old.into_iter().flatten() {
+        if let Ok(element) = kind.element(item) {
+            items.entry(element).or_default().0.push(item);
+        }
+    }
+    for item in new.into_iter().flatten() {
+        if let Ok(element) = kind.element(item) {
+            items.entry(element).or_default().1.push(item);
+        }
+    }
+    let mut found = Comparison::default();
+    for (element, (old, new)) in items {
+        let change = repeated(&old, &new, kind.item());
+        found.insert(element, change);
+    }
+    found
+}
+
+fn repeated(old: &[&Value], new: &[&Value], kind: Type<'_>) -> (Comparison, Fate) {
+    match (old, new) {
+        ([] | [_], [] | [_]) => value(old.first().copied(), new.first().copied(), kind),
+        ([_, _, ..], [_, _, ..]) => {
+            let pairs = || old.iter().zip(new);
+            let equal = old.len() == new.len() && pairs().all(|(old, new)| same(old, new));
+            let fate = if equal { Fate::Same } else { Fate::Modified };
+            (Comparison::default(), fate)
+        }
+        ([_, _, ..], new) => {
+            let below = new.first().map(|new| value(None, Some(new), kind).0);
+            (below.unwrap_or_default(), Fate::Removed)
+        }
+        (old, _) => {
+            let below = old.first().map(|old| value(Some(old), None, kind).0);
+            (below.unwrap_or_default(), Fate::Added)
+        }
+    }
+}

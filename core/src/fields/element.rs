@@ -1,0 +1,74 @@
+//! One step of a path: what leads from a map or a list to one of its fields.
+
+use super::order;
+use serde_json::Value;
+use std::cmp::Ordering;
+use std::fmt;
+use std::sync::Arc;
+
+/// Elements are in upstream's order.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Element {
+    /// A member of a map.
+    Field(Arc<str>),
+    /// The item of a list that has these values in its keys, in the order of their names.
+    Key(Vec<(Arc<str>, Datum)>),
+    /// The item of a set.
+    Value(Datum),
+    /// The item at a place. Nothing makes it any more; sets that clients send may have it.
+    Index(i64),
+}
+
+/// A value that is part of a path.
+#[derive(Debug, Clone)]
+pub(crate) struct Datum(pub(crate) Value);
+
+impl Ord for Datum {
+    fn cmp(&self, other: &Self) -> Ordering {
+        order::compare(&self.0, &other.0)
+    }
+}
+
+impl PartialOrd for Datum {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Datum {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for Datum {}
+
+impl Element {
+    pub(super) fn field(name: &str) -> Self {
+        Self::Field(name.into())
+    }
+
+    /// The item that has these values in its keys.
+    pub(super) fn key(mut values: Vec<(Arc<str>, Datum)>) -> Self {
+        values.sort();
+        Self::Key(values)
+    }
+}
+
+/// As conflicts name fields: `.spec`, `[name="a"]`, `[="a"]`, `[0]`.
+impl fmt::Display for Element {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(name) => write!(formatter, ".{name}"),
+            Self::Key(values) => {
+                let values = values
+                    .iter()
+                    .map(|(name, value)| format!("{name}={}", value.0));
+                let values: Vec<String> = values.collect();
+                write!(formatter, "[{}]", values.join(","))
+            }
+            Self::Value(value) => write!(formatter, "[={}]", value.0),
+            Self::Index(place) => write!(formatter, "[{place}]"),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Taking fields out of an object.
+
+use super::set::Node;
+use super::types::{ListType, MapType, Member, Shape, Type};
+use super::{Element, FieldSet};
+use serde_json::{Map, Value};
+
+/// The value without these fields and all that is in them. A map or a list that has nothing left is
+/// null; one that is owned as a whole stays as it is.
+pub(super) fn remove(value: &Value, fields: &FieldSet, kind: Type<'_>) -> Value {
+    if fields.is_empty() {
+        return value.clone();
+    }
+    match (kind.shape(value), value) {
+        (Shape::Map(kind), Value::Object(members)) => from_map(members, fields, kind),
+        (Shape::List(kind), Value::Array(items)) => from_list(items, fields, kind),
+        _ => value.clone(),
+    }
+}
+
+fn from_map(members: &Map<String, Value>, fields: &FieldSet, kind: MapType<'_>) -> Value {
+    let kept = members.iter().filter_map(|(name, value)| {
+        let (element, kind, _) = kind.lenient(name);
+        let value = keep(value, fields.get(&element), kind)?;
+        Some((name.clone(), value))
+    });
+    let kept: Map<String, Value> = kept.collect();
+    if kept.is_empty() {
+        Value::Null
+    } else {
+        Value::Object(kept)
+    }
+}
+
+fn from_list(items: &[Value], fields: &FieldSet, kind: ListType<'_>) -> Value {
+    let kept = items.iter().filter_map(|item| {
+        let element = kind.element(item).ok();
+        let node = element.and_then(|element| fields.get(&element));
+        keep(item, node, kind.item())
+    });
+    let kept: Vec<Value> = kept.collect();
+    if kept.is_empty() {
+        Value::Null
+    } else {
+        Value::Array(kept)
+    }
+}
+
+fn keep(value: &Value, node: Option<&Node>, kind: Type<'_>) -> Option<Value> {
+    match node {
+        None => Some(value.clone()),
+        Some(node) if node.member => None,
+        Some(node) => Some(remove(value, &node.below, kind)),
+    }
+}
+
+/// The set, with every field that the schema names and that has fields of the set below it: what is
+/// removed as a whole where nothing of it stays.
+pub(super) fn with_named(fields: &FieldSet, kind: Type<'_>) -> FieldSet {
+    let mut set = FieldSet::default();
+    for node in fields.nodes() {
+        let below = match kind.below(&node.element) {
+            Some(kind) => with_named(&node.below, kind),
+            None => node.below.clone(),
+        };
+        let above = !node.below.is_empty() && is_named(&node.element, kind);
+        set.insert(node.element.clone(), node.member || above, below);
+    }
+    set
+}
+
+fn is_named(element: &Element, kind: Type<'_>) -> bool {
+    match (kind.owner_of(element), element) {
+        (Shape::Map(kind), Element::Field(name)) => {
+            matches!(kind.member(name), Member::Named(..))
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,197 @@
+//! Sets of fields.
+
+use super::Element;
+use std::cmp::Ordering;
+
+/// A set of paths, as a tree. That a field is in the set says nothing of what is above or below.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct FieldSet {
+    /// In order of their elements; none is empty.
+    nodes: Vec<Node>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Node {
+    pub(super) element: Element,
+    /// The field itself is in the set.
+    pub(super) member: bool,
+    pub(super) below: FieldSet,
+}
+
+impl Node {
+    fn is_empty(&self) -> bool {
+        !self.member && self.below.is_empty()
+    }
+}
+
+impl FieldSet {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.nodes.is_empty()
+    }
+
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    fn find(&self, element: &Element) -> Result<usize, usize> {
+        // Most sets are built in order.
+        match self.nodes.last() {
+            Some(last) if last.element < *element => Err(self.nodes.len()),
+            _ => self
+                .nodes
+                .binary_search_by(|node| node.element.cmp(element)),
+        }
+    }
+
+    pub(super) fn get(&self, element: &Element) -> Option<&Node> {
+        self.nodes.get(self.find(element).ok()?)
+    }
+
+    /// The same set, as far as it is in the first few elements.
+    pub(super) fn first(&self, count: usize) -> Self {
+        Self {
+            nodes: self.nodes.iter().take(count).cloned().collect(),
+        }
+    }
+
+    /// Adds a field, where it is a member itself, and the fields below it.
+    pub(super) fn insert(&mut self, element: Element, member: bool, below: Self) {
+        if !member && below.is_empty() {
+            return;
+        }
+        let node = Node {
+            element,
+            member,
+            below,
+        };
+        match self.find(&node.element) {
+            Err(place) => self.nodes.insert(place, node),
+            Ok(place) => {
+                if let Some(old) = self.nodes.get_mut(place) {
+                    old.member |= node.member;
+                    old.below = old.below.union(&node.below);
+                }
+            }
+        }
+    }
+
+    /// The fields that are in one of the two.
+    pub(crate) fn union(&self, other: &Self) -> Self {
+        if other.is_empty() {
+            return self.clone();
+        }
+        self.join(other, |pair| match pair {
+            Pair::Left(node) | Pair::Right(node) => Some(node.clone()),
+            Pair::Both(left, right) => Some(Node {
+                element: left.element.clone(),
+                member: left.member || right.member,
+                below: left.below.union(&right.below),
+            }),
+        })
+    }
+
+    /// The fields that are in both.
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
+        self.join(other, |pair| match pair {
+            Pair::Left(_) | Pair::Right(_) => None,
+            Pair::Both(left, right) => Some(Node {
+                element: left.element.clone(),
+                member: left.member && right.member,
+                below: left.below.intersection(&right.below),
+            }),
+        })
+    }
+
+    /// The fields that are not in the other one. What is below a field of the other one stays.
+    pub(crate) fn difference(&self, other: &Self) -> Self {
+        self.without(other, |left, right| Node {
+            element: left.element.clone(),
+            member: left.member && !right.member,
+            below: left.below.difference(&right.below),
+        })
+    }
+
+    /// The fields that are not in the other one, nor below one of its fields.
+    pub(crate) fn recursive_difference(&self, other: &Self) -> Self {
+        self.without(other, |left, right| Node {
+            element: left.element.clone(),
+            member: left.member && !right.member,
+            below: if right.member {
+                Self::default()
+            } else {
+                left.below.recursive_difference(&right.below)
+            },
+        })
+    }
+
+    fn without(&self, other: &Self, both: impl Fn(&Node, &Node) -> Node) -> Self {
+        if other.is_empty() {
+            return self.clone();
+        }
+        self.join(other, |pair| match pair {
+            Pair::Left(node) => Some(node.clone()),
+            Pair::Right(_) => None,
+            Pair::Both(left, right) => Some(both(left, right)),
+        })
+    }
+
+    /// The fields that have none below.
+    pub(crate) fn leaves(&self) -> Self {
+        let nodes = self.nodes.iter().map(|node| Node {
+            element: node.element.clone(),
+            member: node.member && node.below.is_empty(),
+            below: node.below.leaves(),
+        });
+        Self {
+            nodes: nodes.collect(),
+        }
+    }
+
+    /// Each field's path, as conflicts name it: those of a map before what is below them.
+    pub(crate) fn paths(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        self.add_paths("", &mut found);
+        found
+    }
+
+    fn add_paths(&self, above: &str, found: &mut Vec<String>) {
+        let path = |node: &Node| format!("{above}{}", node.element);
+        found.extend(self.nodes.iter().filter(|node| node.member).map(path));
+        for node in self.nodes.iter().filter(|node| !node.below.is_empty()) {
+            node.below.add_paths(&path(node), found);
+        }
+    }
+
+    /// Both sets side by side, in order.
+    fn join<'a>(&'a self, other: &'a Self, keep: impl Fn(Pair<'a>) -> Option<Node>) -> Self {
+        let (mut left, mut right) = (self.nodes.iter().peekable(), other.nodes.iter().peekable());
+        let mut nodes = Vec::new();
+        loop {
+            let order = match (left.peek(), right.peek()) {
+                (None, None) => return Self { nodes },
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(left), Some(right)) => left.element.cmp(&right.element),
+            };
+            let pair = match order {
+                Ordering::Less => left.next().map(Pair::Left),
+                Ordering::Greater => right.next().map(Pair::Right),
+                Ordering::Equal => left.next().zip(right.next()).map(Pair::both),
+            };
+            nodes.extend(pair.and_then(&keep).filter(|node| !node.is_empty()));
+        }
+    }
+}
+
+/// A field, and which of two sets knows it.
+enum Pair<'a> {
+    Left(&'a Node),
+    Right(&'a Node),
+    Both(&'a Node, &'a Node),
+}
+
+impl<'a> Pair<'a> {
+    const fn both((left, right): (&'a Node, &'a Node)) -> Self {
+        Self::Both(left, right)
+    }
+}

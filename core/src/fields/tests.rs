@@ -1,0 +1,3 @@
+//! Tables of sets, objects and managers.
+
+mod sets;
