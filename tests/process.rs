@@ -131,17 +131,17 @@ fn a_cascade_that_was_cut_short_goes_on_after_the_restart() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
     let server = Server::start_on(&directory);
-    server.kubectl(&["create", "namespace", "work"]);
+    server.kubectl(&["create", "namespace", "busy"]);
     let manifest: String = (0..200)
         .map(|index| {
-            format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{index}, namespace: work}}}}\n")
+            format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{index}, namespace: busy}}}}\n")
         })
         .collect();
     server.kubectl_with(&["create", "-f", "-"], &manifest);
-    server.kubectl(&["delete", "namespace", "work", "--wait=false"]);
+    server.kubectl(&["delete", "namespace", "busy", "--wait=false"]);
     server.signal("KILL");
     let server = Server::start_on(&directory);
-    server.kubectl(&["wait", "namespace/work", "--for=delete", "--timeout=20s"]);
+    server.kubectl(&["wait", "namespace/busy", "--for=delete", "--timeout=20s"]);
 }
 
 #[test]
