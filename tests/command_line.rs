@@ -300,4 +300,9 @@ fn a_point_that_cannot_be_read_is_not_taken_for_now() {
         assert!(refused.contains("cannot be read"), "{query}: {refused}");
     }
     server.kubectl(&["get", "--raw", "/hindsight/v1/state?asOf="]);
+    for question in ["state", "backup"] {
+        let path = format!("/hindsight/v1/{question}");
+        let refused = server.kubectl_fails(&["create", "--raw", &path, "-f", "-"], "{}");
+        assert!(refused.contains("only GET"), "{question}: {refused}");
+    }
 }

@@ -30,10 +30,8 @@ impl Recent {
 
     /// Keeps a state for the next who asks.
     pub(super) fn keep(&self, point: AsOf, state: &Arc<State>) {
-        if self.get(point).is_some() {
-            return;
-        }
         let mut states = self.states();
+        states.retain(|(kept, _)| *kept != point);
         if states.len() >= STATES_MAX {
             states.pop_front();
         }
@@ -62,6 +60,8 @@ mod tests {
         }
         assert!(recent.get(at(0).0).is_some());
         let (point, state) = at(2);
+        recent.keep(point, &state);
+        // Two who asked at once have folded the same.
         recent.keep(point, &state);
         let kept = |revision| recent.get(at(revision).0).is_some();
         assert_eq!([kept(0), kept(1), kept(2)], [true, false, true]);

@@ -9,9 +9,12 @@ use http::{Response, StatusCode, Uri, header};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
+/// Where they are.
+pub(super) const PATHS: &str = "/hindsight/v1/";
+
 pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody> {
     let query = parse(uri.query().unwrap_or_default());
-    let question = uri.path().trim_start_matches("/hindsight/v1/").to_owned();
+    let question = uri.path().trim_start_matches(PATHS).to_owned();
     let plane = plane.clone();
     let places = value(&query, "asOf", point).and_then(|point| {
         let from = value(&query, "from", |text| text.parse().map(Revision).ok())?;

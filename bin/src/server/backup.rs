@@ -10,6 +10,9 @@ use hindsight_api::ApiBody;
 use hindsight_core::Actor;
 use http::{Response, StatusCode, header};
 use std::io::{self, BufWriter, Write};
+use std::time::Duration;
+use tokio::runtime::Handle;
+use tokio::sync::mpsc::error::SendTimeoutError;
 use tokio::sync::{Semaphore, mpsc};
 
 pub(super) const PATH: &str = "/hindsight/v1/backup";
@@ -19,6 +22,8 @@ static FREE: Semaphore = Semaphore::const_new(2);
 const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks that wait for a slow reader.
 const CHUNKS_MAX: usize = 4;
+/// Whoever takes none of them for so long gives the place up.
+const STALLED: Duration = Duration::from_mins(1);
 
 /// A backup without its end is refused by whoever reads it, so a failure needs no other sign.
 pub(super) fn answer(plane: &ControlPlane, actor: &Actor) -> Response<ApiBody> {
@@ -33,7 +38,7 @@ pub(super) fn answer(plane: &ControlPlane, actor: &Actor) -> Response<ApiBody> {
     let (sender, chunks) = mpsc::channel(CHUNKS_MAX);
     let plane = plane.clone();
     tokio::task::spawn_blocking(move || {
-        let to = BufWriter::with_capacity(CHUNK_BYTES, Chunks(sender));
+        let to = BufWriter::with_capacity(CHUNK_BYTES, Chunks::new(sender, STALLED));
         let made = plane.reader().backup(plane.now(), to, |_, _| {});
         if let Err(error) = made {
             tracing::error!(%error, "a backup was not finished");
@@ -50,17 +55,59 @@ pub(super) fn answer(plane: &ControlPlane, actor: &Actor) -> Response<ApiBody> {
     response
 }
 
-/// Waits while the reader is behind, and fails once it is gone.
-struct Chunks(mpsc::Sender<Bytes>);
+/// Waits while the reader is behind, and fails once it is gone or stands still.
+struct Chunks {
+    sender: mpsc::Sender<Bytes>,
+    stalled: Duration,
+    runtime: Handle,
+}
+
+impl Chunks {
+    /// Must be called inside a runtime, on a thread that may wait.
+    fn new(sender: mpsc::Sender<Bytes>, stalled: Duration) -> Self {
+        Self {
+            sender,
+            stalled,
+            runtime: Handle::current(),
+        }
+    }
+}
 
 impl Write for Chunks {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let sent = self.0.blocking_send(Bytes::copy_from_slice(bytes));
-        sent.map_err(|_| io::ErrorKind::BrokenPipe)?;
+        let chunk = Bytes::copy_from_slice(bytes);
+        let sent = self.sender.send_timeout(chunk, self.stalled);
+        self.runtime.block_on(sent).map_err(|error| match error {
+            SendTimeoutError::Closed(_) => io::ErrorKind::BrokenPipe,
+            SendTimeoutError::Timeout(_) => io::ErrorKind::TimedOut,
+        })?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_reader_that_stands_still_or_is_gone_ends_the_backup() {
+        let (sender, mut reader) = mpsc::channel(1);
+        let written = tokio::task::spawn_blocking(|| {
+            let mut chunks = Chunks::new(sender, Duration::from_millis(1));
+            let first = chunks.write(b"taken").map_err(|error| error.kind());
+            let second = chunks.write(b"not taken").map_err(|error| error.kind());
+            (chunks, first, second)
+        });
+        let (mut chunks, first, second) = written.await.expect("it ends");
+        assert_eq!((first, second), (Ok(5), Err(io::ErrorKind::TimedOut)));
+        assert_eq!(reader.recv().await.as_deref(), Some(&b"taken"[..]));
+        drop(reader);
+        let written = tokio::task::spawn_blocking(move || chunks.write(b"x"));
+        let error = written.await.expect("it ends").expect_err("nobody reads");
+        assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     }
 }

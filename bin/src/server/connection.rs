@@ -4,7 +4,7 @@ use super::auth::{Identity, Tokens, of_certificate};
 use super::{admin, backup};
 use crate::ControlPlane;
 use hindsight_api::{Api, ApiBody};
-use http::Response;
+use http::{Method, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -102,13 +102,15 @@ async fn answer(
     request: http::Request<Incoming>,
 ) -> Response<ApiBody> {
     let actor = acceptor.tokens.identify(request.headers(), certificate);
-    if request.uri().path() == backup::PATH
-        && let Some(actor) = &actor
-    {
-        return backup::answer(&acceptor.plane, actor);
+    let path = request.uri().path();
+    match &actor {
+        Some(_) if path.starts_with(admin::PATHS) && request.method() != Method::GET => {
+            admin::failure(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here")
+        }
+        Some(actor) if path == backup::PATH => backup::answer(&acceptor.plane, actor),
+        Some(_) if path.starts_with(admin::PATHS) => {
+            admin::answer(&acceptor.plane, request.uri()).await
+        }
+        _ => acceptor.api.handle(request, actor).await,
     }
-    if request.uri().path().starts_with("/hindsight/v1/") && actor.is_some() {
-        return admin::answer(&acceptor.plane, request.uri()).await;
-    }
-    acceptor.api.handle(request, actor).await
 }

@@ -35,6 +35,10 @@ int('7') == 7 && int(7.9) == 7 && uint(7) == 7u && double('1.5') == 1.5 && strin
 'a,b,c'.split(',') == ['a', 'b', 'c'] && 'a,b,c'.split(',', 2) == ['a', 'b,c'] && 'abc'.split('') == ['a', 'b', 'c']
 ['a', 'b'].join() == 'ab' && ['a', 'b'].join('-') == 'a-b' && ' a '.trim() == 'a' && 'aB'.lowerAscii() == 'ab' && 'aB'.upperAscii() == 'AB'
 '%s is %d, %.2f'.format(['x', 3, 1.5]) == 'x is 3, 1.50' && '%s %x%%'.format([[1, 2], 255]) == '[1, 2] ff%'
+string(1000000.0) == '1e+06' && string(123456.0) == '123456' && string(1e-7) == '1e-07' && string(0.0001) == '0.0001' && string(-1.5e300) == '-1.5e+300' && string(double('Infinity')) == '+Inf' && string(double('-Infinity')) == '-Inf' && string(double('NaN')) == 'NaN'
+'%s'.format([[dyn('a"\n'), dyn(b'b'), dyn(1), dyn(2u), dyn(1.5), dyn(true), dyn(null), dyn({'k': dyn([1]), 'a': dyn('b')}), dyn({2: 1, 1: 2})]]) == '["a\\"\\n", b"b", 1, 2, 1.500000, true, null, {"a":"b", "k":[1]}, {1:2, 2:1}]'
+'%s %s'.format([[dyn(timestamp('2023-01-02T03:04:05Z')), dyn(duration('1.5s'))], {}]) == '[timestamp("2023-01-02T03:04:05Z"), duration("1.5s")] {}'
+'%x %X %x %x %X'.format(['hi', b'\xff', -255, 255u, 171]) == '6869 FF -ff ff AB' && '%b %b %b %o %o'.format([-5, 5u, true, -8, 8u]) == '-101 101 1 -10 10'
 'abc'.matches('^a.c$') && matches('abc', 'b') && 'abc 123'.find('[0-9]+') == '123' && 'a1b2'.findAll('[0-9]') == ['1', '2'] && 'a1b2'.findAll('[0-9]', 1) == ['1']
 [1, 2, 3].sum() == 6 && [3, 1].min() == 1 && [3, 1].max() == 3 && [1, 2].isSorted() && !['b', 'a'].isSorted()
 [1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(5) == -1

@@ -164,6 +164,25 @@ fn double<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::Double(number))
 }
 
+/// As Go's `%g` writes it: with an exponent below 1e-4 and from 1e6 on.
+pub(super) fn double_text(number: f64) -> String {
+    if number.is_nan() {
+        return "NaN".to_owned();
+    }
+    if number.is_infinite() {
+        let text = if number > 0.0 { "+Inf" } else { "-Inf" };
+        return text.to_owned();
+    }
+    let scientific = format!("{number:e}");
+    let (digits, power) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let power: i32 = power.parse().unwrap_or_default();
+    if (-4..6).contains(&power) {
+        return number.to_string();
+    }
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", power.abs())
+}
+
 /// A value as a text.
 pub(super) fn written(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
     Ok(match value {
@@ -173,7 +192,7 @@ pub(super) fn written(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
         }
         Value::Int(number) => number.to_string(),
         Value::Uint(number) => number.to_string(),
-        Value::Double(number) => number.to_string(),
+        Value::Double(number) => double_text(*number),
         Value::Bool(flag) => flag.to_string(),
         Value::Timestamp(moment) => time::moment(moment),
         Value::Duration(span) => time::seconds(*span),

@@ -4,6 +4,7 @@ use super::super::super::meter::{Fault, Meter};
 use super::super::super::value::Value;
 use super::super::{convert, lists};
 use super::{Result, bounded, one};
+use std::fmt::Write;
 
 /// Digits behind the point where none are asked for.
 const PRECISION: usize = 6;
@@ -52,19 +53,20 @@ fn verb(text: &str) -> Result<(char, usize, &str)> {
     Ok((verb, precision, rest))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "as CEL converts")]
 fn formatted(meter: &mut Meter, verb: char, precision: usize, value: &Value<'_>) -> Result<String> {
     Ok(match (verb, value) {
         ('s', value) => plain(meter, value)?,
         ('d', Value::Int(number)) => number.to_string(),
         ('d', Value::Uint(number)) => number.to_string(),
-        ('f', Value::Double(number)) => format!("{number:.precision$}"),
-        ('f', Value::Int(number)) => format!("{:.precision$}", *number as f64),
-        ('b', Value::Int(number)) if *number >= 0 => format!("{number:b}"),
+        ('f', Value::Double(number)) => fixed(*number, precision),
         ('b', Value::Bool(flag)) => u8::from(*flag).to_string(),
-        ('o', Value::Int(number)) if *number >= 0 => format!("{number:o}"),
-        ('x', Value::Int(number)) if *number >= 0 => format!("{number:x}"),
-        ('X', Value::Int(number)) if *number >= 0 => format!("{number:X}"),
+        ('b' | 'o' | 'x' | 'X', Value::Int(number)) => {
+            let sign = if *number < 0 { "-" } else { "" };
+            format!("{sign}{}", digits(verb, number.unsigned_abs()))
+        }
+        ('b' | 'o' | 'x' | 'X', Value::Uint(number)) => digits(verb, *number),
+        ('x' | 'X', Value::Text(text)) => pairs(meter, verb, text.as_str().as_bytes())?,
+        ('x' | 'X', Value::Bytes(bytes)) => pairs(meter, verb, bytes)?,
         _ => {
             let why = format!(
                 "error during formatting: no formatting clause %{verb} for {}",
@@ -75,19 +77,121 @@ fn formatted(meter: &mut Meter, verb: char, precision: usize, value: &Value<'_>)
     })
 }
 
-fn plain(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
-    if value.type_name() != "list" {
-        return match value {
-            Value::Null => Ok("null".to_owned()),
-            other => convert::written(meter, other),
-        };
+fn digits(verb: char, number: u64) -> String {
+    match verb {
+        'b' => format!("{number:b}"),
+        'o' => format!("{number:o}"),
+        'x' => format!("{number:x}"),
+        _ => format!("{number:X}"),
     }
+}
+
+fn pairs(meter: &mut Meter, verb: char, bytes: &[u8]) -> Result<String> {
+    bounded(meter, bytes.len().saturating_mul(2))?;
+    let mut text = String::with_capacity(bytes.len().saturating_mul(2));
+    for byte in bytes {
+        let pair = match verb {
+            'x' => format!("{byte:02x}"),
+            _ => format!("{byte:02X}"),
+        };
+        text.push_str(&pair);
+    }
+    Ok(text)
+}
+
+fn fixed(number: f64, precision: usize) -> String {
+    if number.is_finite() {
+        format!("{number:.precision$}")
+    } else {
+        convert::double_text(number)
+    }
+}
+
+/// As it stands alone; what is in a list or a map stands there as an expression would write it.
+fn plain(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
+    match value.type_name() {
+        "list" => list(meter, value),
+        "map" => map(meter, value),
+        "null_type" => Ok("null".to_owned()),
+        _ => convert::written(meter, value),
+    }
+}
+
+fn list(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
     let mut texts = Vec::new();
     for item in lists::items(meter, value)? {
-        texts.push(match item {
-            Value::Null => "null".to_owned(),
-            other => convert::written(meter, &other)?,
-        });
+        texts.push(literal(meter, &item)?);
     }
-    Ok(format!("[{}]", texts.join(", ")))
+    joined(meter, '[', &texts, ']')
+}
+
+fn map(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
+    let mut written = Vec::new();
+    for key in lists::items(meter, value)? {
+        let found = match (value, &key) {
+            (Value::Object(..), Value::Text(name)) => value.member(meter, name.as_str())?,
+            _ => None,
+        };
+        if let Some(found) = found {
+            written.push((literal(meter, &key)?, literal(meter, &found)?));
+        }
+    }
+    if let Value::Map(entries) = value {
+        for (key, value) in entries.iter() {
+            written.push((literal(meter, key)?, literal(meter, value)?));
+        }
+    }
+    written.sort_by(|one, other| one.0.cmp(&other.0));
+    let texts = written.iter().map(|(key, value)| format!("{key}:{value}"));
+    let texts: Vec<String> = texts.collect();
+    joined(meter, '{', &texts, '}')
+}
+
+fn joined(meter: &mut Meter, open: char, texts: &[String], close: char) -> Result<String> {
+    let text = format!("{open}{}{close}", texts.join(", "));
+    bounded(meter, text.len())?;
+    Ok(text)
+}
+
+fn literal(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
+    let text = match value {
+        Value::Double(number) => fixed(*number, PRECISION),
+        other => plain(meter, other)?,
+    };
+    Ok(match value {
+        Value::Text(_) => quoted(&text),
+        Value::Bytes(_) => format!("b{}", quoted(&text)),
+        Value::Timestamp(_) => format!("timestamp({})", quoted(&text)),
+        Value::Duration(_) => format!("duration({})", quoted(&text)),
+        Value::Double(number) if !number.is_finite() => quoted(&text),
+        _ => text,
+    })
+}
+
+/// As Go's `%q` writes a text.
+fn quoted(text: &str) -> String {
+    let mut made = String::from('"');
+    for letter in text.chars() {
+        match letter {
+            '"' => made.push_str("\\\""),
+            '\\' => made.push_str("\\\\"),
+            '\u{7}' => made.push_str("\\a"),
+            '\u{8}' => made.push_str("\\b"),
+            '\u{b}' => made.push_str("\\v"),
+            '\u{c}' => made.push_str("\\f"),
+            '\n' => made.push_str("\\n"),
+            '\r' => made.push_str("\\r"),
+            '\t' => made.push_str("\\t"),
+            // Writing to a text cannot fail.
+            '\0'..=' ' | '\u{7f}' if letter != ' ' => {
+                write!(made, "\\x{:02x}", u32::from(letter)).unwrap_or_default();
+            }
+            _ if letter.is_control() => {
+                write!(made, "\\u{:04x}", u32::from(letter)).unwrap_or_default();
+            }
+            _ => made.push(letter),
+        }
+    }
+    made.push('"');
+    made
 }
