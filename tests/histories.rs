@@ -6,8 +6,7 @@
     reason = "a tool tells what it does, and stops where it cannot"
 )]
 
-use hindsight_tests::histories::Run;
-use std::path::{Path, PathBuf};
+use hindsight_tests::histories::{Run, progress_file};
 use std::process::ExitCode;
 
 /// A third of the time is memory otherwise.
@@ -19,7 +18,9 @@ const PART: u64 = 1000;
 
 fn main() -> ExitCode {
     let mut run = Run::from_environment(1_000_000);
-    let progress = run.progress.get_or_insert_with(usual_progress);
+    let progress = run
+        .progress
+        .get_or_insert_with(|| progress_file("histories"));
     let (place, end) = (progress.display().to_string(), run.first + run.count);
     println!(
         "seeds {} to {}, from {}, every {}th of 2000 operations, {} at a time; progress in {place}",
@@ -39,12 +40,4 @@ fn main() -> ExitCode {
     }
     println!("{} failures", failures.len());
     ExitCode::from(u8::from(!failures.is_empty()))
-}
-
-/// Beside what cargo builds.
-fn usual_progress() -> PathBuf {
-    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"));
-    std::fs::create_dir_all(&target).expect("a target directory");
-    target.join("histories.next")
 }

@@ -4,7 +4,7 @@ use crate::author::{LONG, Length, SHORT, limit, live_through};
 use crate::dice::number;
 use crate::history::{Both, smallest};
 use crate::reference::World as Naive;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -51,6 +51,17 @@ impl std::fmt::Display for Failure {
             self.scenario
         )
     }
+}
+
+/// Where a tool keeps how far it is, unless it is told otherwise: beside what cargo builds.
+pub fn progress_file(tool: &str) -> PathBuf {
+    if let Some(place) = std::env::var_os("HINDSIGHT_PROGRESS") {
+        return place.into();
+    }
+    let target = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    let target = target.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../target"));
+    std::fs::create_dir_all(&target).expect("a target directory");
+    target.join(format!("{tool}.next"))
 }
 
 impl Run {

@@ -13,6 +13,7 @@ pub mod author;
 pub mod dice;
 pub mod disk;
 pub mod evidence;
+pub mod graphs;
 pub mod histories;
 pub mod history;
 pub mod http;

@@ -1,0 +1,330 @@
+//! All that can become of one small ownership graph: every request, at every moment, and every order of
+//! the collector's steps. All of them end in the same place, and from every point on the way the naive
+//! evaluator ends there too.
+
+use crate::naive;
+use crate::reference::{Kind, Policy, Reference, Thing, World};
+use crate::shape::{EDGES, Edge, Family, SPECIALS, Shape, Special};
+use crate::world::command;
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{Cause, Change, Intent, State, apply, builtin, decide, invariants};
+use hindsight_gc::due;
+use hindsight_projector::OwnershipGraph;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+const NAMESPACE: &str = "n1";
+const POLICIES: [Policy; 3] = [Policy::Background, Policy::Foreground, Policy::Orphan];
+/// Of somebody else.
+const HOLD: &str = "x/hold";
+const REQUESTS: usize = 2;
+/// The collector's steps to rest; no graph of four objects needs so many.
+const STEPS_MAX: usize = 100;
+
+/// A point in a run.
+#[derive(Debug, Clone)]
+pub struct Point {
+    state: State,
+    graph: OwnershipGraph,
+    commands: u64,
+}
+
+impl Default for Point {
+    /// A namespace, and nothing in it.
+    fn default() -> Self {
+        let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        let graph = OwnershipGraph::rebuild(&state);
+        let empty = Self {
+            state,
+            graph,
+            commands: 0,
+        };
+        empty.after(naive::create_namespace(NAMESPACE), Cause::Request)
+    }
+}
+
+impl Point {
+    fn after(&self, intent: Intent, cause: Cause) -> Self {
+        let mut next = self.clone();
+        next.commands += 1;
+        let decided = decide(&self.state, command(next.commands, intent, cause));
+        for commit in decided.expect("it is accepted").commits {
+            invariants::check(&next.state, &commit).expect("no decision breaks an invariant");
+            let previous = apply(&mut next.state, &commit);
+            next.graph.apply(&Change { commit, previous });
+        }
+        next
+    }
+
+    fn build(&self, shape: &Shape) -> Self {
+        let mut point = self.clone();
+        for index in 0..shape.specials.len() {
+            let (kind, namespace, name) = place(shape, index);
+            let object = json!({"metadata": {"name": name}});
+            point = point.after(naive::create(kind, namespace, object), Cause::Request);
+        }
+        let uids = point.uids(shape);
+        for (index, special) in shape.specials.iter().enumerate() {
+            let finalizers = match special {
+                Special::Held => vec![HOLD.to_owned()],
+                _ => Vec::new(),
+            };
+            let change = json!({"metadata": {
+                "ownerReferences": naive::references(&owners(shape, &uids, index)),
+                "finalizers": naive::list(&finalizers),
+            }});
+            let (kind, namespace, name) = place(shape, index);
+            let key = naive::key(kind, namespace, &name);
+            point = point.after(naive::patch(key, change), Cause::Request);
+        }
+        point
+    }
+
+    fn uids(&self, shape: &Shape) -> Vec<String> {
+        let uid = |index| {
+            let (kind, namespace, name) = place(shape, index);
+            let found = self.state.get(&naive::key(kind, namespace, &name));
+            found.expect("it was made").meta.uid.to_string()
+        };
+        (0..shape.specials.len()).map(uid).collect()
+    }
+}
+
+fn place(shape: &Shape, index: usize) -> (Kind, &'static str, String) {
+    let name = format!("o{index}");
+    match shape.specials[index] {
+        Special::Cluster => (Kind::PriorityClass, "", name),
+        _ => (Kind::ConfigMap, NAMESPACE, name),
+    }
+}
+
+fn owners(shape: &Shape, uids: &[String], index: usize) -> Vec<Reference> {
+    let edges = shape.edges[index].iter().enumerate();
+    let mut owners: Vec<Reference> = edges
+        .filter(|(_, edge)| **edge != Edge::None)
+        .map(|(owner, edge)| {
+            let (kind, _, name) = place(shape, owner);
+            Reference {
+                kind,
+                name,
+                uid: uids[owner].clone(),
+                blocks: *edge == Edge::Blocks,
+            }
+        })
+        .collect();
+    let nobody = |kind| Reference {
+        kind,
+        name: "nobody".into(),
+        uid: "made-up".into(),
+        blocks: false,
+    };
+    match shape.specials[index] {
+        Special::Dangling => owners.push(nobody(Kind::ConfigMap)),
+        Special::Unresolvable => owners.push(nobody(Kind::Unknown)),
+        Special::None | Special::Held | Special::Cluster => {}
+    }
+    owners
+}
+
+/// What a client asks for.
+#[derive(Debug, Clone, Copy)]
+enum Request {
+    Delete(Policy),
+    /// Somebody else's finalizer is taken away.
+    Release,
+}
+
+const EVERY_REQUEST: [Request; 4] = [
+    Request::Delete(POLICIES[0]),
+    Request::Delete(POLICIES[1]),
+    Request::Delete(POLICIES[2]),
+    Request::Release,
+];
+
+/// What was looked at.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Counts {
+    /// Graphs, one of each class of those that differ in their numbering alone.
+    pub graphs: u64,
+    /// Requests that were made.
+    pub requests: u64,
+    /// States from which the collector went on.
+    pub states: u64,
+    /// Steps that it took.
+    pub steps: u64,
+}
+
+/// All that can become of one graph.
+struct Future<'a> {
+    shape: &'a Shape,
+    /// Where the collector comes to rest from each state.
+    rests: BTreeMap<World, Rc<Vec<Thing>>>,
+    /// States that were not there before.
+    new: Vec<Point>,
+    counts: Counts,
+}
+
+impl Future<'_> {
+    /// Where every order of the collector's steps ends.
+    fn rest(&mut self, point: &Point, depth: usize) -> Rc<Vec<Thing>> {
+        assert!(depth < STEPS_MAX, "it comes to no rest: {:?}", self.shape);
+        let world = naive::world(&point.state);
+        if let Some(rest) = self.rests.get(&world) {
+            return Rc::clone(rest);
+        }
+        let steps = due(&point.graph, &point.state);
+        self.counts.states += 1;
+        self.counts.steps += steps.len() as u64;
+        let mut expected = world.clone();
+        assert!(expected.settle(), "the naive evaluator comes to rest");
+        let rest = Rc::new(expected.visible());
+        if steps.is_empty() {
+            assert_eq!(world.visible(), *rest, "{:?}", self.shape);
+        }
+        for step in steps {
+            let next = point.after(step.intent, step.cause);
+            let other = self.rest(&next, depth + 1);
+            assert_eq!(other, rest, "{:?} from {world:?}", self.shape);
+        }
+        self.rests.insert(world, Rc::clone(&rest));
+        self.new.push(point.clone());
+        rest
+    }
+
+    /// Every request, at every one of these points.
+    fn ask(&mut self, points: &[Point]) {
+        for point in points {
+            for index in 0..self.shape.specials.len() {
+                for request in EVERY_REQUEST {
+                    if let Some(next) = self.asked(point, index, request) {
+                        self.counts.requests += 1;
+                        self.rest(&next, 0);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The point after a request, which the naive evaluator answers in the same way.
+    fn asked(&self, point: &Point, index: usize, request: Request) -> Option<Point> {
+        let (kind, namespace, name) = place(self.shape, index);
+        let key = naive::key(kind, namespace, &name);
+        let object = point.state.get(&key)?;
+        let (uid, mut expected) = (object.meta.uid.as_str(), naive::world(&point.state));
+        let intent = match request {
+            Request::Delete(policy) => {
+                expected.delete(uid, Some(policy));
+                naive::delete(key, Some(policy))
+            }
+            Request::Release => {
+                let mut finalizers = expected.get(uid)?.finalizers.clone();
+                let held = finalizers.len();
+                finalizers.retain(|one| one != HOLD);
+                if finalizers.len() == held {
+                    return None;
+                }
+                expected.set_finalizers(uid, &finalizers);
+                let change = json!({"metadata": {"finalizers": naive::list(&finalizers)}});
+                naive::patch(key, change)
+            }
+        };
+        let next = point.after(intent, Cause::Request);
+        expected.things.sort();
+        let shape = self.shape;
+        assert_eq!(
+            naive::world(&next.state),
+            expected,
+            "{shape:?} {request:?} {index}"
+        );
+        Some(next)
+    }
+}
+
+/// Everything that can become of a graph that is made in `empty`; panics where two orders end in two
+/// places.
+pub fn explore(empty: &Point, shape: &Shape) -> Counts {
+    let mut future = Future {
+        shape,
+        rests: BTreeMap::new(),
+        new: Vec::new(),
+        counts: Counts::default(),
+    };
+    future.counts.graphs = 1;
+    future.rest(&empty.build(shape), 0);
+    for _ in 0..REQUESTS {
+        let points = std::mem::take(&mut future.new);
+        future.ask(&points);
+    }
+    future.counts
+}
+
+impl std::fmt::Display for Counts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            graphs,
+            requests,
+            states,
+            steps,
+        } = self;
+        write!(
+            f,
+            "{graphs} graphs, {requests} requests, {states} states, {steps} steps"
+        )
+    }
+}
+
+impl Counts {
+    /// These too.
+    pub fn add(&mut self, other: &Self) {
+        self.graphs += other.graphs;
+        self.requests += other.requests;
+        self.states += other.states;
+        self.steps += other.steps;
+    }
+}
+
+/// Graphs of a family by their numbers, every `stride`th from `from` to `until`, the work shared among
+/// the processors.
+pub fn explore_all(family: Family, from: u64, until: u64, stride: usize) -> Counts {
+    let until = until.min(family.count());
+    let next = Mutex::new((from..until).step_by(stride));
+    let part = || {
+        let empty = Point::default();
+        let mut counts = Counts::default();
+        loop {
+            let number = next.lock().expect("no thread panics").next();
+            let Some(number) = number else { return counts };
+            if let Some(shape) = family.nth(number) {
+                counts.add(&explore(&empty, &shape));
+            }
+        }
+    };
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    thread::scope(|scope| {
+        let parts: Vec<_> = (0..threads).map(|_| scope.spawn(part)).collect();
+        let mut counts = Counts::default();
+        for part in parts {
+            counts.add(&part.join().expect("no graph ends in two places"));
+        }
+        counts
+    })
+}
+
+/// All graphs of so many objects.
+pub const fn of(objects: usize) -> Family {
+    Family {
+        objects,
+        edges: EDGES,
+        specials: SPECIALS,
+    }
+}
+
+/// Those of four objects in which nothing is special and every reference blocks.
+pub const PLAIN_FOUR: Family = Family {
+    objects: 4,
+    edges: &[Edge::None, Edge::Blocks],
+    specials: &[Special::None],
+};
