@@ -246,15 +246,15 @@ impl Parser<'_> {
     fn suffixes(&mut self, mut node: Node) -> Parsed {
         loop {
             let at = self.at();
-            let optional = self.take(".?");
-            if optional || self.take(".") {
+            if self.take(".") {
+                let optional = self.take("?");
                 node = self.selected(at, node, optional)?;
                 continue;
             }
-            let optional = self.take("[?");
-            if !optional && !self.take("[") {
+            if !self.take("[") {
                 return Ok(node);
             }
+            let optional = self.take("?");
             let index = self.expression()?;
             self.expect("]")?;
             let name = if optional { "_[?_]" } else { "_[_]" };
@@ -320,8 +320,8 @@ impl Parser<'_> {
                 self.expect(")")?;
                 return Ok(inside);
             }
-            Kind::Sign("[" | "[?") => return self.list(at),
-            Kind::Sign("{" | "{?") => return self.map(at),
+            Kind::Sign("[") => return self.list(at),
+            Kind::Sign("{") => return self.map(at),
             Kind::Sign(_) | Kind::Quoted(_) | Kind::End => {
                 return Err(self.unexpected("an expression"));
             }
@@ -356,18 +356,14 @@ impl Parser<'_> {
         self.node(at, Expr::Literal(literal))
     }
 
-    /// `[a, ?b]`; the opening bracket may have swallowed the first question mark.
+    /// `[a, ?b]`
     fn list(&mut self, at: usize) -> Parsed {
         let mut entries = Vec::new();
-        let mut optional = self.take("[?");
-        if !optional {
-            self.expect("[")?;
-        }
-        while optional || !self.take("]") {
-            optional = optional || self.take("?");
+        self.expect("[")?;
+        while !self.take("]") {
+            let optional = self.take("?");
             let value = self.expression()?;
             entries.push(Entry { optional, value });
-            optional = false;
             if !self.take(",") {
                 self.expect("]")?;
                 break;
@@ -378,17 +374,13 @@ impl Parser<'_> {
 
     fn map(&mut self, at: usize) -> Parsed {
         let mut entries = Vec::new();
-        let mut optional = self.take("{?");
-        if !optional {
-            self.expect("{")?;
-        }
-        while optional || !self.take("}") {
-            optional = optional || self.take("?");
+        self.expect("{")?;
+        while !self.take("}") {
+            let optional = self.take("?");
             let key = self.expression()?;
             self.expect(":")?;
             let value = self.expression()?;
             entries.push((key, Entry { optional, value }));
-            optional = false;
             if !self.take(",") {
                 self.expect("}")?;
                 break;

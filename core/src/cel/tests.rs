@@ -44,6 +44,7 @@ string(1000000.0) == '1e+06' && string(123456.0) == '123456' && string(1e-7) == 
 [1, 2, 1].indexOf(1) == 0 && [1, 2, 1].lastIndexOf(1) == 2 && [1].indexOf(5) == -1
 sets.contains([1, 2], [2]) && sets.intersects([1, 2], [2, 3]) && sets.equivalent([1, 2], [2, 1, 1])
 optional.of(1).value() == 1 && !optional.none().hasValue() && optional.none().orValue(2) == 2
+[1][ ?5].orValue(9) == 9 && {'a': 1}. ?a.hasValue() && [ ?optional.none()] == [] && { ?'a': optional.none()} == {}
 {'a': {'b': 1}}.?a.b.orValue(0) == 1 && {'a': {'b': 1}}.?c.b.orValue(7) == 7 && [1][?5].orValue(9) == 9
 optional.of(2).optMap(x, x * 2).value() == 4 && [?optional.none(), ?optional.of(1)] == [1] && {?'a': optional.of(1)} == {'a': 1}
 optional.ofNonZeroValue('').or(optional.of('x')).value() == 'x'

@@ -26,11 +26,10 @@ pub(super) enum Kind {
 }
 
 /// Longer ones first.
-const SIGNS: [&str; 25] = [
-    "==", "!=", "<=", ">=", "&&", "||", "[?", ".?", "{?", "<", ">", "(", ")", "[", "]", "{", "}",
-    ".", ",", "-", "+", "*", "/", "%", "?",
+const SIGNS: [&str; 24] = [
+    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "(", ")", "[", "]", "{", "}", ".", ",", "-", "+",
+    "*", "/", "%", "?", ":", "!",
 ];
-const MORE_SIGNS: [&str; 2] = [":", "!"];
 
 /// Every token of an expression, an end behind them.
 pub(super) fn tokens(source: &str) -> Result<Vec<Token>, CompileError> {
@@ -76,8 +75,7 @@ fn token(rest: &str) -> Result<(Kind, usize), String> {
     if let Some(quoted) = rest.strip_prefix('`') {
         return quoted_name(quoted);
     }
-    let mut signs = SIGNS.iter().chain(&MORE_SIGNS);
-    if let Some(sign) = signs.find(|sign| rest.starts_with(**sign)) {
+    if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
         return Ok((Kind::Sign(sign), sign.len()));
     }
     let found = rest.chars().next().unwrap_or_default();

@@ -44,7 +44,8 @@ pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> 
             "error parsing regexp: it is longer than {PATTERN_LENGTH_MAX} bytes"
         ));
     }
-    let built = RegexBuilder::new(&from_go(text)).size_limit(bytes).build();
+    let translated = from_go(text).map_err(|why| format!("error parsing regexp: {why}"))?;
+    let built = RegexBuilder::new(&translated).size_limit(bytes).build();
     built.map_err(|error| {
         let text = error.to_string();
         let last = text.lines().last().unwrap_or_default();
@@ -55,20 +56,37 @@ pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> 
     })
 }
 
-/// Classes that are ASCII in Go, and characters that mean nothing inside of Go's brackets.
-fn from_go(pattern: &str) -> String {
+/// Classes that are ASCII in Go, characters that mean nothing inside of Go's brackets, literal text,
+/// and what Go does not know.
+fn from_go(pattern: &str) -> Result<String, String> {
     let mut translated = String::with_capacity(pattern.len());
     let mut bracket = Bracket::Outside;
     let mut rest = pattern.chars().peekable();
     while let Some(one) = rest.next() {
         let next = rest.peek().copied();
         match (one, bracket) {
+            ('\\', Bracket::Outside) if next == Some('Q') => {
+                let behind: String = rest.clone().skip(1).collect();
+                let (literal, _) = behind.split_once("\\E").unwrap_or((&behind, ""));
+                translated.push_str(&regex::escape(literal));
+                let taken = 1 + literal.chars().count() + 2;
+                rest.by_ref().take(taken).for_each(drop);
+            }
             ('\\', _) => {
                 let escaped = rest
                     .next()
-                    .map(|one| escape(one, bracket != Bracket::Outside));
+                    .map(|one| escape(one, bracket != Bracket::Outside))
+                    .transpose()?;
                 translated.push_str(escaped.as_deref().unwrap_or("\\"));
                 bracket = bracket.after_item();
+            }
+            ('(', Bracket::Outside) if next == Some('?') => {
+                let flags = rest.clone().skip(1);
+                let flags: String = flags.take_while(|flag| !":)<P".contains(*flag)).collect();
+                if flags.contains(|flag: char| !"imsU-".contains(flag)) {
+                    return Err(format!("invalid or unsupported Perl syntax: `(?{flags}`"));
+                }
+                translated.push('(');
             }
             ('[', Bracket::Outside) => {
                 translated.push('[');
@@ -101,7 +119,7 @@ fn from_go(pattern: &str) -> String {
             }
         }
     }
-    translated
+    Ok(translated)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -123,7 +141,7 @@ impl Bracket {
     }
 }
 
-fn escape(one: char, inside: bool) -> String {
+fn escape(one: char, inside: bool) -> Result<String, String> {
     let plain = match one {
         'd' => "[0-9]",
         'D' => "[^0-9]",
@@ -133,9 +151,15 @@ fn escape(one: char, inside: bool) -> String {
         'S' => "[^\\t\\n\\f\\r ]",
         'b' if !inside => "(?-u:\\b)",
         'B' if !inside => "(?-u:\\B)",
-        _ => return format!("\\{one}"),
+        'A' | 'z' if !inside => return Ok(format!("\\{one}")),
+        'a' | 'f' | 'n' | 'p' | 'P' | 'r' | 't' | 'v' | 'x' => return Ok(format!("\\{one}")),
+        _ if one.is_ascii_alphanumeric() || !one.is_ascii() => {
+            return Err(format!("invalid escape sequence: `\\{one}`"));
+        }
+        // Some of them mean something here, where they are escaped.
+        _ => return Ok(regex::escape(one.encode_utf8(&mut [0; 4]))),
     };
-    plain.to_owned()
+    Ok(plain.to_owned())
 }
 
 #[cfg(test)]
@@ -159,6 +183,12 @@ mod tests {
             (r"^[\]]$", "]", true),
             (r"^a\.b$", "a.b", true),
             (r"(?i)^\p{Greek}$", "\u{3b1}", true),
+            (r"^\Qa.b\E+$", "a.bb", true),
+            (r"^\Qa.b\E+$", "acb", false),
+            (r"^\Q[", "[", true),
+            (r"^\<a\>$", "<a>", true),
+            (r"^[\-\<\&]+$", "<&-", true),
+            (r"^(?i:A)(?P<b>b)(?<c>c)$", "abc", true),
             ("^[a-z]([-a-z0-9]*[a-z0-9])?$", "a-1", true),
         ] {
             let compiled = compile(pattern).expect(pattern);
@@ -173,6 +203,11 @@ mod tests {
             ("[b-a]", "invalid character class range"),
             ("a{1000}{1000}{1000}", "size limit"),
             ("\\", "incomplete escape sequence"),
+            ("(?x)a b", "unsupported Perl syntax: `(?x`"),
+            ("(?u:a)", "unsupported Perl syntax: `(?u`"),
+            ("a(?=b)", "unsupported Perl syntax: `(?=b`"),
+            (r"\u0041", r"invalid escape sequence: `\u`"),
+            (r"a\Z", r"invalid escape sequence: `\Z`"),
             (&r"\pL".repeat(10_000), "longer than 16384 bytes"),
         ] {
             let error = compile(pattern).expect_err(pattern);
