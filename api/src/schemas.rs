@@ -90,6 +90,7 @@ fn generate<T: JsonSchema>() -> (String, Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hindsight_core::schema::Identity;
 
     #[test]
     fn every_built_in_kind_has_a_schema() {
@@ -127,6 +128,27 @@ mod tests {
         );
         deployment["spec"]["replicas"] = json!("three");
         assert_eq!(schema.validate(&deployment).len(), 1);
+    }
+
+    #[test]
+    fn items_of_lists_have_keys_and_what_stands_for_an_absent_one() {
+        let schemas = Schemas::default();
+        let gvk = GroupVersionKind::parse("v1", "Service").expect("a kind");
+        let service = schemas.schema(&gvk).expect("a schema");
+        let spec = &service.properties["spec"];
+        assert!(spec.properties["selector"].atomic);
+        assert!(!spec.atomic);
+        let ports = &spec.properties["ports"];
+        let keys = ["port", "protocol"].map(Into::into).to_vec();
+        assert_eq!(ports.identity, Identity::Map(keys));
+        let item = ports.items.as_ref().expect("items");
+        let default = |name: &str| item.properties[name].default.clone();
+        assert_eq!(default("port"), Some(json!(0)));
+        assert_eq!(default("protocol"), Some(json!("TCP")));
+        assert_eq!(default("name"), None);
+        let owners = &service.properties["metadata"].properties["ownerReferences"];
+        assert_eq!(owners.identity, Identity::Map(vec!["uid".into()]));
+        assert!(owners.items.as_ref().expect("items").atomic);
     }
 
     #[test]

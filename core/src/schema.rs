@@ -154,6 +154,18 @@ pub enum PatchStrategy {
     Key(Arc<str>),
 }
 
+impl Identity {
+    /// Reads the extensions of a JSON schema.
+    pub fn of(document: &Value) -> Self {
+        let kind = document.get("x-kubernetes-list-type");
+        match kind.and_then(Value::as_str) {
+            Some("set") => Self::Set,
+            Some("map") => Self::Map(parse::names(document, "x-kubernetes-list-map-keys")),
+            _ => Self::Atomic,
+        }
+    }
+}
+
 impl PatchStrategy {
     /// Reads the extensions of a JSON schema.
     pub fn of(document: &Value) -> Self {

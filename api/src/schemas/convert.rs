@@ -1,7 +1,7 @@
 //! From JSON schema with definitions to the structural schemas that bodies are checked with.
 
 use super::merges;
-use hindsight_core::schema::{Bounds, Format, PatchStrategy, Schema};
+use hindsight_core::schema::{Bounds, Format, Identity, PatchStrategy, Schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -42,7 +42,11 @@ impl Converter {
             let schema = document.get(member).filter(|schema| schema.is_object())?;
             Some(self.convert(schema, root))
         };
-        let (additional, items) = (child("additionalProperties"), child("items"));
+        let (additional, mut items) = (child("additionalProperties"), child("items"));
+        let identity = Identity::of(document);
+        if let (Identity::Map(keys), Some(items)) = (&identity, &mut items) {
+            with_default_keys(Arc::make_mut(items), keys);
+        }
         let type_name = document
             .get("type")
             .and_then(Value::as_str)
@@ -60,7 +64,9 @@ impl Converter {
             preserve_unknown,
             format: format(document).and_then(Format::of_field),
             bounds: bounds(document),
+            identity,
             patch: PatchStrategy::of(document),
+            atomic: is_atomic(document),
             ..Schema::default()
         })
     }
@@ -81,12 +87,36 @@ impl Converter {
             None => Arc::new(Schema {
                 preserve_unknown: true,
                 nullable: true,
+                // A raw document has its own fields, of which its holder knows nothing.
+                atomic: name.ends_with("RawExtension"),
                 ..Schema::default()
             }),
         };
         self.made.insert(name.to_owned(), Arc::clone(&schema));
         schema
     }
+}
+
+/// What an item has in a key that it does not name, as upstream's types have it.
+fn with_default_keys(item: &mut Schema, keys: &[Arc<str>]) {
+    for key in keys {
+        let Some(member) = item.properties.get_mut(key) else {
+            continue;
+        };
+        let default: Value = match (&**key, &*member.type_name) {
+            ("protocol", _) => "TCP".into(),
+            (_, "integer") => 0.into(),
+            _ => "".into(),
+        };
+        Arc::make_mut(member).default = Some(default);
+    }
+}
+
+fn is_atomic(document: &Value) -> bool {
+    document
+        .get("x-kubernetes-map-type")
+        .and_then(Value::as_str)
+        == Some("atomic")
 }
 
 fn format(document: &Value) -> Option<&str> {

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
 
-/// The fields that differ between two values of one type. No field is in two of the sets.
+/// The fields that differ between two values of one type. An item is both added and removed where it
+/// is there once in one value and several times in the other.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Comparison {
     /// Only the new one has them.
@@ -26,6 +27,13 @@ enum Fate {
     Added,
     Modified,
     Removed,
+    Replaced,
+}
+
+impl Fate {
+    fn is(self, other: Self) -> bool {
+        self == other || (self == Self::Replaced && other != Self::Modified)
+    }
 }
 
 /// What a new version of an object changes, of the fields that can have owners.
@@ -41,8 +49,8 @@ impl Comparison {
             (&mut self.removed, below.removed, Fate::Removed),
         ];
         for (set, below, meaning) in sets {
-            if fate == meaning || !below.is_empty() {
-                set.insert(element.clone(), fate == meaning, below);
+            if fate.is(meaning) || !below.is_empty() {
+                set.insert(element.clone(), fate.is(meaning), below);
             }
         }
     }
@@ -163,13 +171,9 @@ fn repeated(old: &[&Value], new: &[&Value], kind: Type<'_>) -> (Comparison, Fate
             let fate = if equal { Fate::Same } else { Fate::Modified };
             (Comparison::default(), fate)
         }
-        ([_, _, ..], new) => {
-            let below = new.first().map(|new| value(None, Some(new), kind).0);
-            (below.unwrap_or_default(), Fate::Removed)
-        }
-        (old, _) => {
-            let below = old.first().map(|old| value(Some(old), None, kind).0);
-            (below.unwrap_or_default(), Fate::Added)
-        }
+        ([_, _, ..], []) => (Comparison::default(), Fate::Removed),
+        ([], _) => (Comparison::default(), Fate::Added),
+        ([_, _, ..], [new]) => (value(None, Some(new), kind).0, Fate::Replaced),
+        ([old], _) => (value(Some(old), None, kind).0, Fate::Replaced),
     }
 }

@@ -1,3 +1,5 @@
-//! Tables of sets, objects and managers.
+//! Tables of sets, configurations and writes.
 
+mod checks;
 mod sets;
+mod updates;

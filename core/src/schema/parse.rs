@@ -47,7 +47,7 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
             .and_then(|_| Format::named(text("format"))),
         bounds: bounds(document, patterns),
         junctors: junctors(document, patterns),
-        identity: identity(document),
+        identity: Identity::of(document),
         patch: PatchStrategy::of(document),
         atomic: text("x-kubernetes-map-type") == "atomic",
         rules,
@@ -95,14 +95,6 @@ fn junctors(document: &Value, patterns: &mut Patterns) -> Option<Box<Junctors>> 
     (!none).then(|| Box::new(found))
 }
 
-fn identity(document: &Value) -> Identity {
-    match text(document, "x-kubernetes-list-type") {
-        "set" => Identity::Set,
-        "map" => Identity::Map(names(document, "x-kubernetes-list-map-keys")),
-        _ => Identity::Atomic,
-    }
-}
-
 fn text<'a>(document: &'a Value, key: &str) -> &'a str {
     document
         .get(key)
@@ -117,7 +109,7 @@ fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
         .map_or(&[], Vec::as_slice)
 }
 
-fn names(document: &Value, key: &str) -> Vec<Arc<str>> {
+pub(super) fn names(document: &Value, key: &str) -> Vec<Arc<str>> {
     let names = list(document, key).iter().filter_map(Value::as_str);
     names.map(Arc::from).collect()
 }

@@ -1,6 +1,6 @@
 //! Sets, and what they look like to clients.
 
-use super::super::{FieldSet, set_of};
+use crate::fields::{FieldSet, set_of};
 use crate::schema::{Schema, parse};
 use serde_json::{Value, json};
 
@@ -67,11 +67,14 @@ const SETS: &str = r#"
 {"unknown": {"a": 1}} | {"f:unknown": {".": {}, "f:a": {}}}
 "#;
 
-fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
-    table.trim().lines().map(|line| line.split(" | ").collect())
+pub(super) fn rows(table: &str) -> impl Iterator<Item = Vec<&str>> {
+    table
+        .trim()
+        .lines()
+        .map(|line| line.split(" | ").map(str::trim).collect())
 }
 
-fn read(text: &str) -> Value {
+pub(super) fn read(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|why| panic!("{text}: {why}"))
 }
 
