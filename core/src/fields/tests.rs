@@ -1,5 +1,6 @@
 //! Tables of sets, configurations and writes.
 
 mod checks;
+mod laws;
 mod sets;
 mod updates;

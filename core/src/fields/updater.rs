@@ -105,7 +105,12 @@ impl<'a> Updater<'a> {
         });
         self.own(&mut managers, said);
         let new = match less {
-            Some(last) => prune(self, merged, &managers, &last),
+            // A map of which nothing is left is null then, also where the configuration has an empty one.
+            Some(last) => merge(
+                &prune(self, merged, &managers, &last),
+                config,
+                self.schema(),
+            ),
             None => merged,
         };
         let change = compare(live, &new, self.schema());

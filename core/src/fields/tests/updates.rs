@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 /// A kind of one version.
 #[derive(Debug)]
-struct Single(Schema);
+pub(super) struct Single(pub(super) Schema);
 
 impl Versions for Single {
     fn version(&self, api_version: &str) -> Option<Version<'_>> {
@@ -112,6 +112,12 @@ apply a {"text": "a"} => {"count": 1, "text": "a", "on": true}
 holds a => {"f:text": {}}
 holds b => {"f:count": {}, "f:on": {}}
 apply b {"on": true} => {"text": "a", "on": true}
+
+an empty map that is said is there, and so is an empty list
+apply a {"point": {"x": 1}, "set": ["s"]} => {"point": {"x": 1}, "set": ["s"]}
+apply a {"point": {}, "set": []} => {"point": {}, "set": []}
+apply a {"point": {}, "set": []} => {"point": {}, "set": []}
+holds a => {"f:point": {}}
 
 the last field of all goes with what is above it
 apply a {"point": {"x": 1}} => {"point": {"x": 1}}
