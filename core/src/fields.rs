@@ -25,6 +25,7 @@ mod v1;
 
 pub(crate) use check::check;
 pub(crate) use collect::set_of;
+pub(crate) use compare::compare;
 pub(crate) use element::Element;
 pub(crate) use set::FieldSet;
 pub(crate) use updater::{Conflict, ManagerId, Managers, Owned, Updater, Version, Versions};

@@ -55,7 +55,7 @@ fn keep(value: &Value, node: Option<&Node>, kind: Type<'_>) -> Option<Value> {
 }
 
 /// The set, with every field that the schema names and that has fields of the set below it: what is
-/// removed as a whole where nothing of it stays.
+/// removed as a whole where nothing of it stays. An object's metadata is never that: its name stays.
 pub(super) fn with_named(fields: &FieldSet, kind: Type<'_>) -> FieldSet {
     let mut set = FieldSet::default();
     for node in fields.nodes() {
@@ -72,7 +72,7 @@ pub(super) fn with_named(fields: &FieldSet, kind: Type<'_>) -> FieldSet {
 fn is_named(element: &Element, kind: Type<'_>) -> bool {
     match (kind.owner_of(element), element) {
         (Shape::Map(kind), Element::Field(name)) => {
-            matches!(kind.member(name), Member::Named(..))
+            kind.tracks_itself(name) && matches!(kind.member(name), Member::Named(..))
         }
         _ => false,
     }

@@ -111,19 +111,6 @@ impl FieldSet {
         })
     }
 
-    /// The fields that are not in the other one, nor below one of its fields.
-    pub(crate) fn recursive_difference(&self, other: &Self) -> Self {
-        self.without(other, |left, right| Node {
-            element: left.element.clone(),
-            member: left.member && !right.member,
-            below: if right.member {
-                Self::default()
-            } else {
-                left.below.recursive_difference(&right.below)
-            },
-        })
-    }
-
     fn without(&self, other: &Self, both: impl Fn(&Node, &Node) -> Node) -> Self {
         if other.is_empty() {
             return self.clone();
@@ -133,18 +120,6 @@ impl FieldSet {
             Pair::Right(_) => None,
             Pair::Both(left, right) => Some(both(left, right)),
         })
-    }
-
-    /// The fields that have none below.
-    pub(crate) fn leaves(&self) -> Self {
-        let nodes = self.nodes.iter().map(|node| Node {
-            element: node.element.clone(),
-            member: node.member && node.below.is_empty(),
-            below: node.below.leaves(),
-        });
-        Self {
-            nodes: nodes.collect(),
-        }
     }
 
     /// Each field's path, as conflicts name it: those of a map before what is below them.
