@@ -5,8 +5,8 @@ use super::types::{ListType, MapType, Member, Shape, Type};
 use super::{Element, FieldSet};
 use serde_json::{Map, Value};
 
-/// The value without these fields and all that is in them. A map or a list that has nothing left is
-/// null; one that is owned as a whole stays as it is.
+/// The value without these fields and all that is in them. A map or a list that is not removed itself
+/// may be empty then; one that is owned as a whole stays as it is.
 pub(super) fn remove(value: &Value, fields: &FieldSet, kind: Type<'_>) -> Value {
     if fields.is_empty() {
         return value.clone();
@@ -24,12 +24,7 @@ fn from_map(members: &Map<String, Value>, fields: &FieldSet, kind: MapType<'_>) 
         let value = keep(value, fields.get(&element), kind)?;
         Some((name.clone(), value))
     });
-    let kept: Map<String, Value> = kept.collect();
-    if kept.is_empty() {
-        Value::Null
-    } else {
-        Value::Object(kept)
-    }
+    Value::Object(kept.collect())
 }
 
 fn from_list(items: &[Value], fields: &FieldSet, kind: ListType<'_>) -> Value {
@@ -38,12 +33,7 @@ fn from_list(items: &[Value], fields: &FieldSet, kind: ListType<'_>) -> Value {
         let node = element.and_then(|element| fields.get(&element));
         keep(item, node, kind.item())
     });
-    let kept: Vec<Value> = kept.collect();
-    if kept.is_empty() {
-        Value::Null
-    } else {
-        Value::Array(kept)
-    }
+    kept.collect()
 }
 
 fn keep(value: &Value, node: Option<&Node>, kind: Type<'_>) -> Option<Value> {

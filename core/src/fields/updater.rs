@@ -105,7 +105,7 @@ impl<'a> Updater<'a> {
         });
         self.own(&mut managers, said);
         let new = match less {
-            // A map of which nothing is left is null then, also where the configuration has an empty one.
+            // An empty list is no field, and would be gone where the configuration has one.
             Some(last) => merge(
                 &prune(self, merged, &managers, &last),
                 config,

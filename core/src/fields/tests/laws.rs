@@ -9,7 +9,7 @@ use crate::fields::{FieldSet, Managers, Owned, Updater, check, set_of};
 use crate::schema::Schema;
 use serde_json::{Map, Value, json};
 
-const ROUNDS: u64 = 3_000;
+const ROUNDS: u64 = 1_000;
 
 /// Numbers that look random and are the same in every run.
 struct Dice(u64);

@@ -119,6 +119,12 @@ apply a {"point": {}, "set": []} => {"point": {}, "set": []}
 apply a {"point": {}, "set": []} => {"point": {}, "set": []}
 holds a => {"f:point": {}}
 
+a map that somebody else holds stays when it is empty
+update u {"point": {}, "points": {"a": {}}} => {"point": {}, "points": {"a": {}}}
+apply a {"point": {"x": 1}, "points": {"a": {"x": 1}}} => {"point": {"x": 1}, "points": {"a": {"x": 1}}}
+apply a null => {"point": {}, "points": {"a": {}}}
+holds u => {".": {}, "f:point": {}, "f:points": {".": {}, "f:a": {}}}
+
 the last field of all goes with what is above it
 apply a {"point": {"x": 1}} => {"point": {"x": 1}}
 apply a null => null
