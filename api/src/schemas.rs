@@ -91,6 +91,7 @@ fn generate<T: JsonSchema>() -> (String, Value) {
 mod tests {
     use super::*;
     use hindsight_core::schema::Identity;
+    use std::collections::BTreeSet;
 
     #[test]
     fn every_built_in_kind_has_a_schema() {
@@ -149,6 +150,57 @@ mod tests {
         let owners = &service.properties["metadata"].properties["ownerReferences"];
         assert_eq!(owners.identity, Identity::Map(vec!["uid".into()]));
         assert!(owners.items.as_ref().expect("items").atomic);
+    }
+
+    /// Keys of lists that their items cannot have. Schemas are shared.
+    fn unknown_keys<'a>(
+        schema: &'a Schema,
+        seen: &mut BTreeSet<*const Schema>,
+        found: &mut Vec<&'a Arc<str>>,
+    ) {
+        if !seen.insert(std::ptr::from_ref(schema)) {
+            return;
+        }
+        if let (Identity::Map(keys), Some(items)) = (&schema.identity, &schema.items) {
+            let unknown = keys
+                .iter()
+                .filter(|key| !items.properties.contains_key(&***key));
+            found.extend(unknown);
+        }
+        let below = schema.properties.values().chain(&schema.items);
+        below
+            .chain(&schema.additional)
+            .for_each(|below| unknown_keys(below, seen, found));
+    }
+
+    #[test]
+    fn every_key_of_a_list_is_a_member_of_its_items() {
+        let schemas = Schemas::default();
+        for kind in builtin::kinds() {
+            for version in &kind.versions {
+                let gvk = GroupVersionKind {
+                    group: Arc::clone(&kind.resource.group),
+                    version: Arc::clone(&version.name),
+                    kind: Arc::clone(&kind.kind),
+                };
+                let schema = schemas.schema(&gvk).expect("a schema");
+                let mut keys = Vec::new();
+                unknown_keys(&schema, &mut BTreeSet::new(), &mut keys);
+                assert!(keys.is_empty(), "{gvk:?}: {keys:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_reference_may_be_told_apart_where_its_type_is_not() {
+        let schemas = Schemas::default();
+        let atomic = |kind: &str, member: &str| {
+            let gvk = GroupVersionKind::parse("v1", kind).expect("a kind");
+            let schema = schemas.schema(&gvk).expect("a schema");
+            schema.properties["spec"].properties[member].atomic
+        };
+        assert!(!atomic("PersistentVolume", "claimRef"));
+        assert!(atomic("PersistentVolumeClaim", "dataSource"));
     }
 
     #[test]

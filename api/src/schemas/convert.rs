@@ -31,7 +31,11 @@ impl Converter {
     /// The types are nested at most a few dozen deep, and the one that contains itself is cut.
     fn convert(&mut self, document: &Value, root: &Value) -> Arc<Schema> {
         if let Some(name) = reference(document) {
-            return self.definition(name, root);
+            let mut found = self.definition(name, root);
+            if map_type(document) == Some("granular") && found.atomic {
+                Arc::make_mut(&mut found).atomic = false;
+            }
+            return found;
         }
         let properties = document.get("properties").and_then(Value::as_object);
         let properties = properties.into_iter().flatten();
@@ -66,7 +70,7 @@ impl Converter {
             bounds: bounds(document),
             identity,
             patch: PatchStrategy::of(document),
-            atomic: is_atomic(document),
+            atomic: map_type(document) == Some("atomic"),
             ..Schema::default()
         })
     }
@@ -112,11 +116,10 @@ fn with_default_keys(item: &mut Schema, keys: &[Arc<str>]) {
     }
 }
 
-fn is_atomic(document: &Value) -> bool {
+fn map_type(document: &Value) -> Option<&str> {
     document
         .get("x-kubernetes-map-type")
         .and_then(Value::as_str)
-        == Some("atomic")
 }
 
 fn format(document: &Value) -> Option<&str> {

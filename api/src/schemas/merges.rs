@@ -41,6 +41,7 @@ api.core.v1.NodeSpec podCIDRs set - merge
 api.core.v1.NodeStatus addresses map type merge
 api.core.v1.NodeStatus conditions map type merge
 api.core.v1.PersistentVolumeClaimStatus conditions map type merge
+api.core.v1.PersistentVolumeSpec claimRef granular-map - -
 api.core.v1.PodSpec containers map name merge
 api.core.v1.PodSpec ephemeralContainers map name merge
 api.core.v1.PodSpec hostAliases map ip merge
@@ -52,13 +53,13 @@ api.core.v1.PodSpec schedulingGates map name merge
 api.core.v1.PodSpec topologySpreadConstraints map topologyKey,whenUnsatisfiable merge
 api.core.v1.PodSpec volumes map name merge,retainKeys
 api.core.v1.PodStatus conditions map type merge
-api.core.v1.PodStatus hostIPs map ip merge
+api.core.v1.PodStatus hostIPs atomic ip merge
 api.core.v1.PodStatus podIPs map ip merge
 api.core.v1.PodStatus resourceClaimStatuses map name merge,retainKeys
 api.core.v1.ReplicationControllerSpec selector atomic-map - -
 api.core.v1.ReplicationControllerStatus conditions map type merge
 api.core.v1.ResourceRequirements claims map name -
-api.core.v1.ResourceStatus resources map resourceId -
+api.core.v1.ResourceStatus resources map resourceID -
 api.core.v1.ServiceAccount secrets map name merge
 api.core.v1.ServiceSpec ports map port,protocol merge
 api.core.v1.ServiceSpec selector atomic-map - -
@@ -87,7 +88,15 @@ api.apps.v1.DeploymentSpec strategy - - retainKeys
 
 /// Definitions that are replaced as a whole.
 const ATOMIC: &[&str] = &[
+    "api.admissionregistration.v1.MatchResources",
+    "api.admissionregistration.v1.NamedRuleWithOperations",
+    "api.admissionregistration.v1.ParamKind",
+    "api.admissionregistration.v1.ParamRef",
+    "api.admissionregistration.v1.Variable",
+    "api.autoscaling.v1.CrossVersionObjectReference",
     "api.core.v1.ConfigMapKeySelector",
+    "api.core.v1.EndpointAddress",
+    "api.core.v1.EndpointPort",
     "api.core.v1.LocalObjectReference",
     "api.core.v1.NodeSelector",
     "api.core.v1.NodeSelectorTerm",
@@ -101,7 +110,7 @@ const ATOMIC: &[&str] = &[
     "api.core.v1.TypedLocalObjectReference",
     "api.rbac.v1.RoleRef",
     "api.rbac.v1.Subject",
-    "api.networking.v1.HTTPIngressRuleValue",
+    "api.networking.v1.ServiceBackendPort",
     "apimachinery.pkg.apis.meta.v1.LabelSelector",
     "apimachinery.pkg.apis.meta.v1.OwnerReference",
 ];
@@ -151,6 +160,7 @@ fn annotate_field(row: &Row<'_>, schema: &mut Map<String, Value>) {
     match kind {
         "-" => {}
         "atomic-map" => drop(schema.insert("x-kubernetes-map-type".into(), "atomic".into())),
+        "granular-map" => drop(schema.insert("x-kubernetes-map-type".into(), "granular".into())),
         kind => drop(schema.insert("x-kubernetes-list-type".into(), kind.into())),
     }
     if kind == "map" {
