@@ -7,6 +7,7 @@
 //! can be stopped, are `cargo histories` (`histories.rs`).
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     reason = "a test stops where its ground is not what it expects"
 )]
@@ -14,8 +15,11 @@
 use hindsight_tests::author::{SHORT, limit, live_through};
 use hindsight_tests::histories::{Run, write};
 use hindsight_tests::history::{Both, smallest};
-use hindsight_tests::reference::{Thing, World as Naive};
+use hindsight_tests::naive;
+use hindsight_tests::reference::{Kind, Reference, Thing, World as Naive};
 use hindsight_tests::scenario;
+use hindsight_tests::world::World;
+use serde_json::json;
 
 #[test]
 fn random_histories_end_as_the_naive_evaluator_says() {
@@ -33,6 +37,65 @@ fn a_restart_of_the_collector_changes_nothing() {
         let mut both = Both::new(3, Naive::visible);
         let (history, failed) = live_through(seed, SHORT, &mut both, |both| both.real.restart());
         assert_eq!(failed, None, "seed {seed}: {history:#?}");
+    }
+}
+
+/// A dependent of nobody, who would be of this kind.
+fn garbage(world: &mut World, kind: Kind, number: usize) {
+    let nobody = Reference {
+        kind,
+        name: "nobody".into(),
+        uid: "nobody".into(),
+        blocks: false,
+    };
+    let object = json!({"metadata": {"name": format!("garbage-{number}"),
+        "ownerReferences": naive::references(&[nobody])}});
+    let created = world.run(naive::create(Kind::ConfigMap, "n1", object));
+    created.expect("created");
+}
+
+fn namespace_that_goes(world: &mut World, number: usize) {
+    let name = format!("goes-{number}");
+    let created = world.run(naive::create_namespace(&name));
+    created.expect("created");
+    let deleted = world.run(naive::delete(naive::key(Kind::Namespace, "", &name), None));
+    deleted.expect("deleted");
+}
+
+#[test]
+fn a_definition_ends_although_the_collector_never_rests() {
+    type Load = fn(&mut World, usize);
+    let loads: [(&str, Load); 3] = [
+        ("garbage", |world, number| {
+            garbage(world, Kind::ConfigMap, number);
+        }),
+        ("namespaces", namespace_that_goes),
+        ("what names a kind that ends before", |world, number| {
+            garbage(world, Kind::Gadget, number);
+        }),
+    ];
+    for (what, load) in loads {
+        let mut world = World::new();
+        let created = world.run(naive::create_namespace("n1"));
+        created.expect("created");
+        let keys = [Kind::Gadget, Kind::Widget].map(|kind| {
+            let name = kind.definition().expect("a custom kind");
+            let definition = json!({"metadata": {"name": name}});
+            let created = world.run(naive::create(Kind::Definition, "", definition));
+            created.expect("created");
+            naive::key(Kind::Definition, "", name)
+        });
+        load(&mut world, 0);
+        for key in &keys {
+            let deleted = world.run(naive::delete(key.clone(), None));
+            deleted.expect("deleted");
+        }
+        let widgets = |world: &World| world.state.get(&keys[1]).is_some();
+        for turn in 1..10 {
+            load(&mut world, turn);
+            assert!(world.turn(1), "{what} keep it from rest");
+        }
+        assert!(!widgets(&world), "{what} held the definition");
     }
 }
 

@@ -306,18 +306,18 @@ impl State {
 }
 
 /// Whether an object there stands for a namespace.
-pub(crate) fn is_namespace(key: &ObjectKey) -> bool {
+pub fn is_namespace(key: &ObjectKey) -> bool {
     (&*key.resource.resource, &*key.resource.group) == ("namespaces", "")
 }
 
 /// Whether an object there defines a kind.
-pub(crate) fn is_definition(key: &ObjectKey) -> bool {
+pub fn is_definition(key: &ObjectKey) -> bool {
     let resource = (&*key.resource.resource, &*key.resource.group);
     resource == ("customresourcedefinitions", "apiextensions.k8s.io")
 }
 
 /// A definition is named `<plural>.<group>`.
-pub(crate) fn defined_by(definition: &ObjectKey) -> GroupResource {
+pub fn defined_by(definition: &ObjectKey) -> GroupResource {
     let (resource, group) = definition
         .name
         .split_once('.')

@@ -4,16 +4,17 @@
 #[cfg(test)]
 mod tests;
 
-use crate::content::{self, Content};
-use crate::plan::{Plan, Step, View, plan};
+use crate::content;
+use crate::plan::{Step, View, ends_a_definition, plan};
 use crate::queue::{Queue, affected};
 use crate::ttl::Deadlines;
 use crate::warnings::Warnings;
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
-use hindsight_core::{Change, ObjectKey, Rejection, State, Time, Uid};
+use hindsight_core::state::{is_definition, is_namespace};
+use hindsight_core::{Change, GroupResource, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Which of the server's own identities a step is carried out as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +29,19 @@ pub enum Worker {
     TtlController,
 }
 
+/// Who is asked again when a step was out of date.
+#[derive(Debug)]
+enum Origin {
+    /// Nobody: the step comes again by itself where it must.
+    Nobody,
+    /// An owner or a dependent.
+    Object(Uid),
+    /// A container that is going.
+    Container(ObjectKey),
+    /// A definition that is let go.
+    Definition(ObjectKey),
+}
+
 /// Everything that must be known to say what goes next.
 #[derive(Debug)]
 pub struct Collector {
@@ -37,11 +51,11 @@ pub struct Collector {
     /// Those whose turn comes when others have been decided.
     deferred: BTreeSet<Uid>,
     containers: BTreeSet<ObjectKey>,
-    /// Definitions that are let go, and who asks for it.
-    last: BTreeMap<ObjectKey, Uid>,
+    /// Definitions that are going.
+    ending: BTreeSet<ObjectKey>,
     deadlines: Deadlines,
     warnings: Warnings,
-    in_flight: Vec<(Worker, Option<Uid>, Option<ObjectKey>)>,
+    in_flight: Vec<Origin>,
 }
 
 impl Collector {
@@ -53,7 +67,7 @@ impl Collector {
             unresolved: BTreeSet::new(),
             deferred: BTreeSet::new(),
             containers: BTreeSet::new(),
-            last: BTreeMap::new(),
+            ending: BTreeSet::new(),
             deadlines: Deadlines::default(),
             warnings: Warnings::default(),
             in_flight: Vec::new(),
@@ -102,11 +116,12 @@ impl Collector {
         for uid in std::mem::take(&mut self.deferred) {
             self.queue.push(uid);
         }
+        self.end_definitions(state, limit, &mut batch);
         for step in self.warnings.take(state, now, limit) {
-            self.add(&mut batch, (Worker::GarbageCollector, None, None), step);
+            self.add(&mut batch, Worker::GarbageCollector, Origin::Nobody, step);
         }
         for step in self.deadlines.due(state, now, limit) {
-            self.add(&mut batch, (Worker::TtlController, None, None), step);
+            self.add(&mut batch, Worker::TtlController, Origin::Nobody, step);
         }
         // A container decides about all that is in it before owners do: one outcome, whatever is
         // looked at first.
@@ -116,9 +131,6 @@ impl Collector {
         while batch.len() < limit {
             let Some(uid) = self.queue.pop() else { break };
             self.look(state, &uid, &mut batch);
-        }
-        if batch.is_empty() {
-            self.release_definition(state, &mut batch);
         }
         batch
     }
@@ -141,55 +153,37 @@ impl Collector {
             let Some(object) = state.get(&key).filter(|object| object.is_deleting()) else {
                 continue;
             };
-            let (worker, content) = contents(state, object, now, room);
-            if content.waits || content.steps.len() >= room {
+            let (worker, steps) = content::steps(state, object, now, room);
+            if steps.len() >= room {
                 self.containers.insert(key.clone());
             }
-            for step in content.steps {
+            for step in steps {
                 removes |= !matches!(step.intent, Intent::Patch(_));
-                self.add(batch, (worker, None, Some(key.clone())), step);
+                self.add(batch, worker, Origin::Container(key.clone()), step);
             }
         }
         removes || batch.len() >= limit
     }
 
-    /// With nothing else left to do, and one at a time: the end of a kind changes what references to
-    /// it mean.
-    fn release_definition(&mut self, state: &State, batch: &mut Vec<(Worker, Step)>) {
-        while batch.is_empty() {
-            let first = self.containers.first().into_iter().chain(self.last.keys());
-            let Some(key) = first.min().cloned() else {
-                return;
-            };
-            if let Some(uid) = self.last.remove(&key) {
-                let plan = self.plan(state, &uid);
-                let early = !plan.first.is_empty();
-                self.deferred.extend(early.then(|| uid.clone()));
-                for step in plan.steps {
-                    self.add(
-                        batch,
-                        (Worker::GarbageCollector, Some(uid.clone()), None),
-                        step,
-                    );
-                }
-                continue;
-            }
-            self.containers.remove(&key);
-            if let Some(definition) = state.get(&key) {
-                let step = content::release_of(state, definition);
-                let origin = (Worker::DefinitionController, None, Some(key));
-                self.add(batch, origin, step);
-            }
+    /// What lets definitions go whose end changes nothing for anybody who is still to be decided. It
+    /// comes first, so that nobody else's work holds it up.
+    fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Vec<(Worker, Step)>) {
+        let graph = &self.graph;
+        let view = View { graph, state };
+        let room = limit.saturating_sub(batch.len());
+        let ends = self.ending.iter().filter_map(|key| {
+            let end = view.end(key, &self.ending)?;
+            Some((key.clone(), end))
+        });
+        let ends: Vec<_> = ends.take(room).collect();
+        for (key, (worker, step)) in ends {
+            self.add(batch, worker, Origin::Definition(key), step);
         }
     }
 
-    fn plan(&self, state: &State, uid: &Uid) -> Plan {
-        let graph = &self.graph;
-        plan(View { graph, state }, uid)
-    }
-
     fn look(&mut self, state: &State, uid: &Uid, batch: &mut Vec<(Worker, Step)>) {
-        let plan = self.plan(state, uid);
+        let graph = &self.graph;
+        let plan = plan(View { graph, state }, uid);
         if plan.unresolved {
             self.unresolved.insert(uid.clone());
         }
@@ -202,26 +196,15 @@ impl Collector {
                 self.queue.push(first);
             }
         }
-        for step in plan.steps {
-            if let Some(definition) = released_definition(&step) {
-                self.last.insert(definition.clone(), uid.clone());
-                continue;
-            }
-            self.add(
-                batch,
-                (Worker::GarbageCollector, Some(uid.clone()), None),
-                step,
-            );
+        let steps = plan.steps.into_iter();
+        for step in steps.filter(|step| !ends_a_definition(step)) {
+            let origin = Origin::Object(uid.clone());
+            self.add(batch, Worker::GarbageCollector, origin, step);
         }
     }
 
-    fn add(
-        &mut self,
-        batch: &mut Vec<(Worker, Step)>,
-        origin: (Worker, Option<Uid>, Option<ObjectKey>),
-        step: Step,
-    ) {
-        batch.push((origin.0, step));
+    fn add(&mut self, batch: &mut Vec<(Worker, Step)>, worker: Worker, origin: Origin, step: Step) {
+        batch.push((worker, step));
         self.in_flight.push(origin);
     }
 
@@ -229,34 +212,42 @@ impl Collector {
     /// what was carried out: one look may take several steps.
     pub fn settle<'a>(&mut self, answers: impl Iterator<Item = Result<(), &'a Rejection>>) {
         let in_flight = std::mem::take(&mut self.in_flight);
-        for ((_, uid, container), answer) in in_flight.into_iter().zip(answers) {
-            let again = match answer {
-                Ok(()) => uid.is_some(),
-                Err(Rejection::Stale { .. } | Rejection::Conflict { .. }) => true,
-                Err(_) => false,
-            };
-            if let Some(uid) = uid.filter(|_| again) {
-                self.queue.push(uid);
-            }
-            if let Some(key) = container.filter(|_| again) {
-                self.containers.insert(key);
+        for (origin, answer) in in_flight.into_iter().zip(answers) {
+            let is_stale = matches!(
+                answer,
+                Err(Rejection::Stale { .. } | Rejection::Conflict { .. })
+            );
+            match origin {
+                Origin::Object(uid) if is_stale || answer.is_ok() => self.queue.push(uid),
+                Origin::Container(key) if is_stale => {
+                    self.containers.insert(key);
+                }
+                // Refused for good, until it changes: it would be asked for ever.
+                Origin::Definition(key) if !is_stale && answer.is_err() => {
+                    self.ending.remove(&key);
+                }
+                Origin::Nobody
+                | Origin::Object(_)
+                | Origin::Container(_)
+                | Origin::Definition(_) => {}
             }
         }
     }
 
     fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
         self.deadlines.note(key, object);
-        let is_container = matches!(
-            &*key.resource.resource,
-            "namespaces" | "customresourcedefinitions"
-        );
-        if is_container && object.is_some_and(Object::is_deleting) {
+        let is_going = object.is_some_and(Object::is_deleting);
+        if is_going && (is_namespace(key) || is_definition(key)) {
             self.containers.insert(key.clone());
+        }
+        if is_going && is_definition(key) {
+            self.ending.insert(key.clone());
+        } else {
+            self.ending.remove(key);
         }
     }
 
-    /// A removal may have emptied its namespace, or its definition; what is going changes what they
-    /// say of themselves.
+    /// A removal may have emptied its namespace; what is going changes what that says of itself.
     fn note_container_of(&mut self, change: &Change) {
         let key = &change.commit.key;
         let object = change.commit.object();
@@ -264,39 +255,9 @@ impl Collector {
             return;
         }
         if !key.namespace.is_empty() {
-            let namespaces = hindsight_core::GroupResource::new("", "namespaces");
+            let namespaces = GroupResource::new("", "namespaces");
             self.containers
                 .insert(ObjectKey::new(namespaces, "", &key.namespace));
         }
-        if key.resource.group.contains('.') {
-            let definitions = hindsight_core::GroupResource::new(
-                "apiextensions.k8s.io",
-                "customresourcedefinitions",
-            );
-            self.containers
-                .insert(ObjectKey::new(definitions, "", &key.resource.to_string()));
-        }
-    }
-}
-
-fn released_definition(step: &Step) -> Option<&ObjectKey> {
-    let Intent::Release(release) = &step.intent else {
-        return None;
-    };
-    let key = &release.owner.key;
-    (&*key.resource.resource == "customresourcedefinitions").then_some(key)
-}
-
-fn contents(state: &State, container: &Object, now: Time, limit: usize) -> (Worker, Content) {
-    if &*container.key.resource.resource == "namespaces" {
-        (
-            Worker::NamespaceController,
-            content::of_namespace(state, container, now, limit).into(),
-        )
-    } else {
-        (
-            Worker::DefinitionController,
-            content::of_definition(state, container, limit),
-        )
     }
 }

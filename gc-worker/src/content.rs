@@ -1,5 +1,6 @@
 //! What goes because its container goes: the objects of a namespace, the instances of a definition.
 
+use crate::collector::Worker;
 use crate::conditions;
 use crate::plan::{Step, cause_of_mark, target};
 use hindsight_core::command::{
@@ -7,6 +8,7 @@ use hindsight_core::command::{
     Propagation, Release,
 };
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::state::{defined_by, is_definition, is_namespace};
 use hindsight_core::{Cause, GroupResource, Rule, State, Time};
 use serde_json::Value;
 use std::sync::Arc;
@@ -15,32 +17,39 @@ const NAMESPACE_TOKEN: &str = "kubernetes";
 const BACKGROUND: Option<Propagation> = Some(Propagation::Background);
 const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// What a container calls for.
-#[derive(Debug, Default)]
-pub(crate) struct Content {
-    /// What is to be done.
-    pub(crate) steps: Vec<Step>,
-    /// It is empty, and goes when the collector has come to rest.
-    pub(crate) waits: bool,
+/// What a container that is going calls for, and who does it.
+pub(crate) fn steps(
+    state: &State,
+    container: &Object,
+    now: Time,
+    limit: usize,
+) -> (Worker, Vec<Step>) {
+    if is_namespace(&container.key) {
+        (
+            Worker::NamespaceController,
+            of_namespace(state, container, now, limit),
+        )
+    } else {
+        (
+            Worker::DefinitionController,
+            instances(state, container, limit),
+        )
+    }
 }
 
-impl From<Vec<Step>> for Content {
-    fn from(steps: Vec<Step>) -> Self {
-        Self {
-            steps,
-            waits: false,
-        }
+/// Whether there is still something to be removed from a container that is going, or the token of
+/// an empty namespace.
+pub(crate) fn is_busy(state: &State, container: &Object) -> bool {
+    if is_namespace(&container.key) {
+        !removals(state, container, &cause_of_mark(container), 1).is_empty()
+    } else {
+        is_definition(&container.key) && !instances(state, container, 1).is_empty()
     }
 }
 
 /// Pods first, while there are any; then everything else; then the namespace itself. Where nothing
 /// more can be done it says what remains.
-pub(crate) fn of_namespace(
-    state: &State,
-    namespace: &Object,
-    now: Time,
-    limit: usize,
-) -> Vec<Step> {
+fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(namespace);
     let steps = removals(state, namespace, &cause, limit);
     if !steps.is_empty() {
@@ -110,35 +119,30 @@ fn waits_for_contents(namespace: &Object) -> bool {
 }
 
 /// Every instance, deleted without a policy, so that its own finalizers say what becomes of its
-/// dependents. With none left the definition waits for the collector to come to rest.
-pub(crate) fn of_definition(state: &State, definition: &Object, limit: usize) -> Content {
-    let Some((plural, group)) = definition.key.name.split_once('.') else {
-        return Content::default();
-    };
-    let resource = GroupResource::new(group, plural);
+/// dependents.
+fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(definition);
     let why = (Rule::CrdDeleted, &cause);
-    let instances = || state.list(&resource, None);
-    if instances().next().is_some() {
-        let live = instances().filter(|object| !object.is_deleting());
-        return deletions(state, live, why, None, limit).into();
-    }
-    Content {
-        steps: Vec::new(),
-        waits: definition.meta.has_finalizer(DEFINITION_FINALIZER),
-    }
+    let resource = defined_by(&definition.key);
+    let instances = state.list(&resource, None);
+    let live = instances.filter(|object| !object.is_deleting());
+    deletions(state, live, why, None, limit)
 }
 
-/// A definition without instances is let go. Once its kind is no longer served a reference to it is
-/// unknown, and what is unknown is kept for ever: whoever refers to an instance is decided before.
-pub(crate) fn release_of(state: &State, definition: &Object) -> Step {
+/// A definition that goes and has no instances is let go.
+pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
+    let is_held = definition.meta.has_finalizer(DEFINITION_FINALIZER);
+    let resource = defined_by(&definition.key);
+    if !is_held || state.list(&resource, None).next().is_some() {
+        return None;
+    }
     let intent = Intent::Release(Release {
         owner: target(&definition.key, &definition.meta.uid, None),
         finalizer: DEFINITION_FINALIZER.into(),
         decided_at: state.revision,
     });
     let cause = cause_of_mark(definition);
-    Step { intent, cause }
+    Some(Step { intent, cause })
 }
 
 fn deletions<'a>(

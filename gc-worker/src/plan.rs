@@ -1,9 +1,12 @@
 //! The decision table of garbage collection, for one object on one state. Source: upstream's
 //! `attemptToDeleteItem`, `processDeletingDependentsItem` and `attemptToOrphan`.
 
+mod end;
 mod order;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use end::ends_a_definition;
 
 use hindsight_core::classify::classify;
 use hindsight_core::command::{
@@ -178,7 +181,6 @@ impl View<'_> {
             return;
         };
         let classes = self.classes(object);
-        let unresolvable = classes.contains(&OwnerClass::Unresolvable);
         let sees = object.meta.owner_references.iter().zip(&classes);
         let waits = sees
             .filter(|(reference, _)| reference.uid == *owner)
@@ -186,7 +188,7 @@ impl View<'_> {
         if !waits {
             return;
         }
-        if !unresolvable || self.will_be_orphaned(object) {
+        if self.is_pending(dependent) {
             first.push(dependent.clone());
         } else {
             // One of these may come to orphan it, and with the reference to it what is unresolvable goes.

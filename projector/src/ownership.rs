@@ -1,7 +1,10 @@
 //! Who refers to whom, by uid: a fold over changes that equals its rebuild from a state.
 
+mod naming;
+
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
-use hindsight_core::{Change, ObjectKey, OwnerReference, Revision, State, Uid};
+use hindsight_core::{Change, Kind, ObjectKey, OwnerReference, Revision, State, Uid};
+use naming::Naming;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -44,6 +47,7 @@ impl Node {
 pub struct OwnershipGraph {
     nodes: BTreeMap<Uid, Node>,
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
+    naming: Naming,
     removed: BTreeMap<Uid, Revision>,
     removed_order: VecDeque<Uid>,
     forgot: bool,
@@ -98,6 +102,11 @@ impl OwnershipGraph {
     /// Whether anybody refers to this uid.
     pub fn has_dependents(&self, owner: &Uid) -> bool {
         self.dependents.contains_key(owner)
+    }
+
+    /// Live objects with a reference, to whomever, that names this custom kind.
+    pub fn naming(&self, kind: &Kind) -> impl Iterator<Item = &Uid> {
+        self.naming.of(&kind.resource.group, &kind.kind)
     }
 
     /// Dependents, other than itself, whose reference blocks this owner. By uid alone, as upstream.
@@ -179,6 +188,8 @@ impl OwnershipGraph {
     fn put(&mut self, object: &Arc<Object>) {
         let uid = &object.meta.uid;
         let before = self.nodes.insert(uid.clone(), Node(Arc::clone(object)));
+        self.naming
+            .replace(uid, before.as_ref().map(|before| &*before.0), Some(object));
         if let Some(before) = before {
             self.unlink(uid, before.owners(), object.owners());
         }
@@ -195,6 +206,7 @@ impl OwnershipGraph {
             return;
         };
         self.unlink(uid, node.owners(), &[]);
+        self.naming.replace(uid, Some(&node.0), None);
         self.removed.insert(uid.clone(), revision);
         self.removed_order.push_back(uid.clone());
         if self.removed_order.len() > REMOVED_MAX

@@ -85,18 +85,26 @@ impl World {
     /// Collects until it rests, `limit` steps at a time; panics if it never does.
     pub fn settle(&mut self, limit: usize) {
         for _ in 0..100_000 {
-            let batch = self.collector.next_batch(&self.state, self.now(), limit);
-            if batch.is_empty() {
+            if !self.turn(limit) {
                 return;
             }
-            let answers: Vec<Result<Decision, Rejection>> = batch
-                .into_iter()
-                .map(|(_, step)| self.run_because(step.intent, step.cause))
-                .collect();
-            self.collector
-                .settle(answers.iter().map(|answer| answer.as_ref().map(|_| ())));
         }
         panic!("the collector does not come to rest");
+    }
+
+    /// One batch of the collector's; false at rest.
+    pub fn turn(&mut self, limit: usize) -> bool {
+        let batch = self.collector.next_batch(&self.state, self.now(), limit);
+        if batch.is_empty() {
+            return false;
+        }
+        let answers: Vec<Result<Decision, Rejection>> = batch
+            .into_iter()
+            .map(|(_, step)| self.run_because(step.intent, step.cause))
+            .collect();
+        self.collector
+            .settle(answers.iter().map(|answer| answer.as_ref().map(|_| ())));
+        true
     }
 
     /// What happened: for the message of a test that fails.

@@ -44,7 +44,7 @@ impl View<'_> {
 
     /// These and all above them. What is going already hides what is above it: that decides nothing
     /// about anybody below any more.
-    fn climb(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
+    pub(super) fn climb(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
             let Some(node) = self.graph.node(&at) else {
@@ -63,7 +63,7 @@ impl View<'_> {
 
     /// The first step up. Whoever is about to go under a waiting owner asks whether it has dependents
     /// of its own, and what contains those may take them.
-    fn over(&self, uid: &Uid) -> Vec<Uid> {
+    pub(super) fn over(&self, uid: &Uid) -> Vec<Uid> {
         let Some(node) = self.graph.node(uid) else {
             return Vec::new();
         };
@@ -96,7 +96,7 @@ impl View<'_> {
     }
 
     /// Whether a look at it, in its turn, would change it or its dependents.
-    fn is_pending(&self, uid: &Uid) -> bool {
+    pub(super) fn is_pending(&self, uid: &Uid) -> bool {
         let Some((object, node)) = self.object(uid).zip(self.graph.node(uid)) else {
             return false;
         };

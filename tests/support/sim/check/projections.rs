@@ -19,5 +19,12 @@ pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
             format!("dependents of {uid}: {followed:?} is not {anew:?}")
         })?;
     }
+    for kind in state.kinds.iter() {
+        let followed: Vec<_> = graph.naming(kind).collect();
+        let anew: Vec<_> = rebuilt.naming(kind).collect();
+        ensure("projections equal their rebuild", followed == anew, || {
+            format!("naming {}: {followed:?} is not {anew:?}", kind.kind)
+        })?;
+    }
     Ok(())
 }

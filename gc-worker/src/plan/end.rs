@@ -1,0 +1,133 @@
+//! When a definition ends. With it the references to its kind turn unknown, and what it owns loses an
+//! owner: it waits for whoever these could come out otherwise for, and for nobody else. See
+//! `docs/decisions/0005-owners-first.md`.
+
+use super::{Step, View, plan};
+use crate::collector::Worker;
+use crate::content;
+use hindsight_core::command::Intent;
+use hindsight_core::kind::Origin;
+use hindsight_core::state::{defined_by, is_definition, is_namespace};
+use hindsight_core::{Kind, Object, ObjectKey, OwnerReference, Uid};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// Whether this lets a definition go.
+pub(crate) fn ends_a_definition(step: &Step) -> bool {
+    released(step).is_some_and(is_definition)
+}
+
+fn released(step: &Step) -> Option<&ObjectKey> {
+    let Intent::Release(release) = &step.intent else {
+        return None;
+    };
+    Some(&release.owner.key)
+}
+
+impl View<'_> {
+    /// What lets a definition go, once its time has come. Where the ends of two could matter to each
+    /// other the lower name comes first.
+    pub(crate) fn end(
+        &self,
+        key: &ObjectKey,
+        ending: &BTreeSet<ObjectKey>,
+    ) -> Option<(Worker, Step)> {
+        let definition = self.state.get(key)?;
+        let release = self.release_of(definition)?;
+        let touched = self.touched(definition);
+        let comes_first = |other: &ObjectKey| {
+            let other = self.state.get(other);
+            other.is_some_and(|other| self.will_touch(other, &touched))
+        };
+        let its_turn = self.is_quiet(&touched) && !ending.range(..key).any(comes_first);
+        its_turn.then_some(release)
+    }
+
+    fn release_of(&self, definition: &Object) -> Option<(Worker, Step)> {
+        let steps = plan(*self, &definition.meta.uid).steps;
+        let own = |step: &Step| released(step) == Some(&definition.key);
+        if let Some(step) = steps.into_iter().find(own) {
+            return Some((Worker::GarbageCollector, step));
+        }
+        let step = content::release_of(self.state, definition)?;
+        Some((Worker::DefinitionController, step))
+    }
+
+    /// Whether this definition is let go, now or later, without anybody's request, and some of these
+    /// could come out otherwise for it.
+    fn will_touch(&self, definition: &Object, others: &BTreeSet<Uid>) -> bool {
+        let touched = self.touched(definition);
+        !touched.is_disjoint(others)
+            && (self.release_of(definition).is_some() || !self.is_quiet(&touched))
+    }
+
+    /// A definition and everything that may go with it or because of it; and whoever names a kind that
+    /// ends with it.
+    fn touched(&self, definition: &Object) -> BTreeSet<Uid> {
+        let mut touched = BTreeSet::new();
+        let mut naming = Vec::new();
+        let mut open = vec![definition.meta.uid.clone()];
+        while let Some(at) = open.pop() {
+            let Some(node) = self.graph.node(&at).filter(|_| !touched.contains(&at)) else {
+                continue;
+            };
+            let dependents = self.graph.dependents(&at);
+            open.extend(dependents.map(|(uid, _)| uid.clone()));
+            self.add_contents(node.key(), &mut open);
+            if let Some(kind) = self.defined(node.key()) {
+                naming.extend(self.graph.naming(kind).cloned());
+            }
+            touched.insert(at);
+        }
+        touched.extend(naming);
+        touched
+    }
+
+    fn add_contents(&self, container: &ObjectKey, found: &mut Vec<Uid>) {
+        let uid = |object: &Arc<Object>| object.meta.uid.clone();
+        if is_namespace(container) {
+            found.extend(self.state.contents(&container.name).map(uid));
+        } else if is_definition(container) {
+            let resource = defined_by(container);
+            found.extend(self.state.list(&resource, None).map(uid));
+        }
+    }
+
+    fn defined(&self, key: &ObjectKey) -> Option<&Kind> {
+        let resource = is_definition(key).then(|| defined_by(key))?;
+        self.state.kinds.by_resource(&resource).map(|kind| &**kind)
+    }
+
+    /// Whether the collector has nothing left to do in or above these, and would not let another kind
+    /// go that they name.
+    fn is_quiet(&self, touched: &BTreeSet<Uid>) -> bool {
+        let mut open: Vec<Uid> = touched.iter().cloned().collect();
+        for uid in touched {
+            open.append(&mut self.over(uid));
+            let owners = self.object(uid).map_or(&[][..], |object| object.owners());
+            open.extend(owners.iter().filter_map(|owner| self.definition_of(owner)));
+        }
+        self.climb(open).iter().all(|uid| !self.has_work(uid))
+    }
+
+    /// The definition of the kind that a reference names.
+    fn definition_of(&self, owner: &OwnerReference) -> Option<Uid> {
+        let (group, _) = owner.api_version.split_once('/')?;
+        match &self.state.kinds.by_kind(group, &owner.kind)?.origin {
+            Origin::Custom { definition, .. } => Some(definition.clone()),
+            Origin::Builtin => None,
+        }
+    }
+
+    /// Whether it will be acted on; the end of a definition not counted, which has an order of its own.
+    fn has_work(&self, uid: &Uid) -> bool {
+        if self.is_pending(uid) {
+            return true;
+        }
+        let Some(object) = self.object(uid).filter(|object| object.is_deleting()) else {
+            return false;
+        };
+        let lets_go = plan(*self, uid).steps;
+        content::is_busy(self.state, object) || !lets_go.iter().all(ends_a_definition)
+    }
+}

@@ -1,0 +1,101 @@
+//! Which live objects refer to an owner of a custom kind, whether or not that owner exists: what the
+//! end of the kind turns unknown.
+
+use hindsight_core::object::{Name, Object};
+use hindsight_core::{OwnerReference, Uid};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Uids by group and kind, as references spell them in any version.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Naming(BTreeMap<(Name, Name), BTreeSet<Uid>>);
+
+impl Naming {
+    /// Whoever names this kind.
+    pub(super) fn of(&self, group: &str, kind: &str) -> impl Iterator<Item = &Uid> {
+        let named = self.0.get(&(group.into(), kind.into()));
+        named.into_iter().flatten()
+    }
+
+    /// Takes the next version of an object in. One that is going is not decided any more.
+    pub(super) fn replace(&mut self, uid: &Uid, before: Option<&Object>, after: Option<&Object>) {
+        let (before, after) = (named_by(before), named_by(after));
+        for kind in before.difference(&after) {
+            if let Some(uids) = self.0.get_mut(kind) {
+                uids.remove(uid);
+                if uids.is_empty() {
+                    self.0.remove(kind);
+                }
+            }
+        }
+        for kind in after.into_iter().filter(|kind| !before.contains(kind)) {
+            self.0.entry(kind).or_default().insert(uid.clone());
+        }
+    }
+}
+
+fn named_by(object: Option<&Object>) -> BTreeSet<(Name, Name)> {
+    let live = object.filter(|object| !object.is_deleting());
+    let owners = live.map_or(&[][..], Object::owners);
+    owners.iter().filter_map(custom_kind).collect()
+}
+
+/// The group of a custom kind has a dot in it.
+fn custom_kind(owner: &OwnerReference) -> Option<(Name, Name)> {
+    let (group, _) = owner.api_version.split_once('/')?;
+    group
+        .contains('.')
+        .then(|| (group.into(), owner.kind.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::{GroupResource, ObjectKey, Revision};
+
+    fn object(owners: &[(&str, &str)], deleting: bool) -> Object {
+        let owner = |(version, kind): &(&str, &str)| {
+            format!(r#"{{"apiVersion":"{version}","kind":"{kind}","name":"o","uid":"o"}}"#)
+        };
+        let owners: Vec<String> = owners.iter().map(owner).collect();
+        let mark = if deleting {
+            r#","deletionTimestamp":"2024-01-01T00:00:00Z""#
+        } else {
+            ""
+        };
+        let body = format!(
+            r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"uid":"x","ownerReferences":[{}]{mark}}}}}"#,
+            owners.join(",")
+        );
+        let key = ObjectKey::new(GroupResource::new("", "configmaps"), "n", "x");
+        Object::from_body(key, body.into(), Revision(1), None).expect("readable")
+    }
+
+    #[test]
+    fn a_live_object_names_the_custom_kinds_of_its_newest_references() {
+        let widget = ("example.com/v1", "Widget");
+        let other_version = ("example.com/v2", "Widget");
+        let gadget = ("example.com/v1", "Gadget");
+        let built_in = ("apps/v1", "Widget");
+        // Versions of one object, one after the other; who names widgets, who gadgets.
+        let table: [(&[_], bool, bool, bool); 6] = [
+            (&[widget], false, true, false),
+            (&[other_version, gadget], false, true, true),
+            (&[gadget, built_in], false, false, true),
+            (&[widget, gadget], false, true, true),
+            (&[widget, gadget], true, false, false),
+            (&[], false, false, false),
+        ];
+        let (mut naming, uid) = (Naming::default(), Uid::from("x"));
+        let mut before: Option<Object> = None;
+        for (owners, deleting, widgets, gadgets) in table {
+            let after = object(owners, deleting);
+            naming.replace(&uid, before.as_ref(), Some(&after));
+            let named = |kind| naming.of("example.com", kind).count() == 1;
+            assert_eq!(named("Widget"), widgets, "{owners:?} {deleting}");
+            assert_eq!(named("Gadget"), gadgets, "{owners:?} {deleting}");
+            assert_eq!(naming.of("apps", "Widget").count(), 0);
+            before = Some(after);
+        }
+        assert!(naming.0.is_empty(), "nothing is kept of what nobody names");
+    }
+}
