@@ -131,6 +131,63 @@ mod tests {
         assert_eq!(schema.validate(&deployment).len(), 1);
     }
 
+    /// Where a field is; what it takes; what it does not. Source: Go's `encoding/json`, which reads the
+    /// digits of an integer as they are written, and `IntOrString`.
+    const INTEGERS: &[(&str, &[&str], &[&str])] = &[
+        (
+            "/spec/replicas",
+            &["0", "-1", "2147483647", "-2147483648", "null"],
+            &[
+                "2147483648",
+                "-2147483649",
+                "1.0",
+                "1e3",
+                "1E0",
+                "1.5",
+                "\"1\"",
+                "true",
+            ],
+        ),
+        (
+            "/spec/template/spec/terminationGracePeriodSeconds",
+            &["0", "9223372036854775807", "-9223372036854775808", "null"],
+            &[
+                "9223372036854775808",
+                "-9223372036854775809",
+                "1e30",
+                "1.0",
+                "1e3",
+                "1.5",
+            ],
+        ),
+        (
+            "/spec/strategy/rollingUpdate/maxSurge",
+            &["1", "\"25%\"", "-2147483648", "null"],
+            &["2147483648", "1.0", "1e1", "1.5", "true", "{}", "[1]"],
+        ),
+    ];
+
+    #[test]
+    fn integers_are_those_that_go_decodes() {
+        let schemas = Schemas::default();
+        let gvk = GroupVersionKind::parse("apps/v1", "Deployment").expect("a kind");
+        let schema = schemas.schema(&gvk).expect("a schema");
+        for (pointer, good, bad) in INTEGERS {
+            let causes = |text: &str| {
+                let number: Value = serde_json::from_str(text).expect("JSON");
+                let nest = |inner, name: &str| json!({ name: inner });
+                let document = pointer.rsplit('/').filter(|one| !one.is_empty());
+                schema.validate(&document.fold(number, nest))
+            };
+            for text in *good {
+                assert!(causes(text).is_empty(), "{pointer} {text}");
+            }
+            for text in *bad {
+                assert_eq!(causes(text).len(), 1, "{pointer} {text}");
+            }
+        }
+    }
+
     #[test]
     fn items_of_lists_have_keys_and_what_stands_for_an_absent_one() {
         let schemas = Schemas::default();

@@ -32,3 +32,9 @@ pub(crate) fn apply_to(
         }
     }
 }
+
+/// The integer of 64 bits that a floating-point number is.
+pub fn whole(number: f64) -> Option<i64> {
+    let is_whole = number.fract() == 0.0;
+    is_whole.then(|| format!("{number:.0}").parse().ok())?
+}

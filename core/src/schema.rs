@@ -64,6 +64,8 @@ pub struct Schema {
     pub nullable: bool,
     /// A number or a string.
     pub int_or_string: bool,
+    /// An integer is what Go's decoder takes for one: 64 bits, and neither a point nor an exponent.
+    pub go_integer: bool,
     /// Unknown members stay.
     pub preserve_unknown: bool,
     /// An object with `apiVersion`, `kind` and `metadata` of its own.

@@ -1,8 +1,9 @@
 //! From text to a document, noting the members that one object says twice: the last one wins, as
 //! in Go, and a client may ask to hear of it.
 
+use hindsight_core::patch::whole;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
 use std::cell::RefCell;
 use std::fmt;
@@ -71,6 +72,7 @@ fn finish<E: fmt::Display>(
 trait Key: for<'de> serde::Deserialize<'de> {
     fn name(&self) -> &str;
     fn repeated(&self, path: &str) -> String;
+    fn float(value: f64) -> Value;
 }
 
 impl Key for String {
@@ -80,6 +82,10 @@ impl Key for String {
 
     fn repeated(&self, path: &str) -> String {
         format!("duplicate field \"{path}\"")
+    }
+
+    fn float(value: f64) -> Value {
+        value.into()
     }
 }
 
@@ -91,6 +97,11 @@ impl Key for Spanned<String> {
     fn repeated(&self, _path: &str) -> String {
         let line = self.referenced.line();
         format!("line {line}: key {:?} already set in map", self.value)
+    }
+
+    /// Upstream turns YAML into JSON first, and a whole number is written there without its point.
+    fn float(value: f64) -> Value {
+        whole(value).map_or_else(|| value.into(), Value::from)
     }
 }
 
@@ -170,7 +181,7 @@ impl<'de, K: Key> Visitor<'de> for Node<'_, K> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+        Ok(K::float(value))
     }
 
     fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
@@ -252,6 +263,17 @@ mod tests {
             r#"line 6: key "a" already set in map"#,
         ];
         assert_eq!(decoded.repeats, repeats);
+    }
+
+    #[test]
+    fn yaml_writes_whole_numbers_plainly_and_json_keeps_their_spelling() {
+        let text = b"[1, 1.0, -2.0e3, 1.5, 9e18, 1e19]";
+        let read = |decoded: Result<Decoded, String>| decoded.expect("a list").document;
+        assert_eq!(
+            read(yaml(text)),
+            json!([1, 1, -2000, 1.5, 9_000_000_000_000_000_000_i64, 1e19])
+        );
+        assert_eq!(read(json(text)), json!([1, 1.0, -2000.0, 1.5, 9e18, 1e19]));
     }
 
     #[test]

@@ -8,14 +8,15 @@ use std::sync::Arc;
 
 /// Definitions that take more than their schema says: numbers for quantities, anything for raw
 /// documents. `JSONSchemaProps` contains itself, and is checked where definitions are read.
-const ANYTHING: [&str; 6] = [
+const ANYTHING: [&str; 5] = [
     "api.resource.Quantity",
     "runtime.RawExtension",
     "apiextensions.v1.JSON",
     "apiextensions.v1.JSONSchemaProps",
-    "util.intstr.IntOrString",
     "meta.v1.FieldsV1",
 ];
+/// 32 bits, or a text.
+const INT_OR_STRING: &str = "util.intstr.IntOrString";
 
 /// Keeps what was converted, by the definition's name.
 #[derive(Debug, Default)]
@@ -56,6 +57,7 @@ impl Converter {
             .and_then(Value::as_str)
             .unwrap_or_default();
         let preserve_unknown = type_name.is_empty();
+        let go_integer = type_name == "integer";
         let type_name = type_name.into();
         // Every field of a built-in type reads null as its zero value.
         let nullable = true;
@@ -66,6 +68,7 @@ impl Converter {
             items,
             nullable,
             preserve_unknown,
+            go_integer,
             format: format(document).and_then(Format::of_field),
             bounds: bounds(document),
             identity,
@@ -83,6 +86,7 @@ impl Converter {
         let opaque = ANYTHING.iter().any(|suffix| name.ends_with(suffix))
             || name.contains("apiextensions.v1.JSONSchemaPropsOr");
         let schema = match definition.filter(|_| !opaque) {
+            Some(_) if name.ends_with(INT_OR_STRING) => Arc::new(int_or_string()),
             Some(definition) => {
                 let mut definition = definition.clone();
                 merges::annotate(name, &mut definition);
@@ -128,13 +132,28 @@ fn format(document: &Value) -> Option<&str> {
 
 /// What the field's Go type can hold. The bounds of wider numbers are those of the decoder.
 fn bounds(document: &Value) -> Bounds {
-    if format(document) != Some("int32") {
-        return Bounds::default();
+    if format(document) == Some("int32") {
+        of_32_bits()
+    } else {
+        Bounds::default()
     }
+}
+
+fn of_32_bits() -> Bounds {
     Bounds {
         minimum: Some(i32::MIN.into()),
         maximum: Some(i32::MAX.into()),
         ..Bounds::default()
+    }
+}
+
+fn int_or_string() -> Schema {
+    Schema {
+        int_or_string: true,
+        go_integer: true,
+        nullable: true,
+        bounds: of_32_bits(),
+        ..Schema::default()
     }
 }
 

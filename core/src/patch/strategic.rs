@@ -32,7 +32,24 @@ pub(super) fn apply(live: &Value, change: &Value, schema: &Schema) -> Result<Val
     if let Some(target) = result.as_object_mut() {
         merge(target, change, Some(schema))?;
     }
+    write_whole_numbers_plainly(&mut result);
     Ok(result)
+}
+
+/// What a strategic merge comes to is not decoded from a text, as the result of other patches is:
+/// 1.0 is an integer too.
+fn write_whole_numbers_plainly(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            let float = number.as_f64().filter(|_| number.is_f64());
+            if let Some(whole) = float.and_then(super::whole) {
+                *value = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers_plainly),
+        Value::Object(members) => members.values_mut().for_each(write_whole_numbers_plainly),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 fn unreadable_patch(change: &Value) -> Rejection {

@@ -48,6 +48,9 @@ fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, rep
     }
     if has_type(schema, value) {
         report.fitting += 1;
+    } else if schema.go_integer && value.is_number() {
+        let why = "should be an integer of 64 bits, without a point or an exponent";
+        report.invalid(at, value, why);
     } else {
         report.wrong_type(at, wanted_type(schema), type_of(value));
     }
@@ -167,7 +170,7 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
     if value.is_null() {
         return schema.nullable || wanted_type(schema).is_empty();
     }
-    let whole = || is_whole(value);
+    let whole = || is_whole(schema, value);
     if schema.int_or_string {
         return value.is_string() || whole();
     }
@@ -182,7 +185,10 @@ fn has_type(schema: &Schema, value: &Value) -> bool {
     }
 }
 
-fn is_whole(value: &Value) -> bool {
+fn is_whole(schema: &Schema, value: &Value) -> bool {
+    if schema.go_integer {
+        return value.is_i64();
+    }
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|one| one.fract() == 0.0)
 }
 
