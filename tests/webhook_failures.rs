@@ -125,6 +125,33 @@ fn a_webhook_that_cannot_be_asked_fails_the_write_or_is_passed_by() {
     }
 }
 
+/// Upstream answers with the refusal that came first in time, where all are asked at once.
+#[test]
+fn of_several_refusals_the_first_in_the_order_of_the_webhooks_is_the_answer() {
+    let scene = Scene::new(|path, _| match path {
+        "/refuses" => Answer::Response(json!({"allowed": false})),
+        _ => Answer::Raw(500, "oh".into()),
+    });
+    let (refuses, broken) = (("/refuses", json!({})), ("/broken", json!({})));
+    let passed_by = ("/broken", json!({"failurePolicy": "Ignore"}));
+    let cases = [
+        ([refuses.clone(), broken.clone()], 400),
+        ([broken, refuses.clone()], 500),
+        ([passed_by, refuses], 400),
+    ];
+    for (hooks, code) in cases {
+        for (kind, all_at_once) in [("validating", true), ("mutating", false)] {
+            scene.configure(kind, &hooks);
+            let answer = scene.create("a");
+            assert_eq!(answer.code, code, "{kind}: {}", answer.text);
+            let asked = scene.webhook.take().len();
+            let first_ends_it = !all_at_once && hooks[0].1 == json!({});
+            assert_eq!(asked, if first_ends_it { 1 } else { 2 }, "{kind} {code}");
+            scene.configure(kind, &[]);
+        }
+    }
+}
+
 #[test]
 fn a_dry_run_asks_only_webhooks_that_have_no_side_effects_then() {
     let scene = Scene::new(|_, _| Answer::allow());

@@ -75,14 +75,18 @@ fn others_are_decided_between_the_batches_of_a_collection() {
 }
 
 #[test]
-fn what_was_made_under_a_listed_name_meanwhile_is_neither_hit_nor_an_error() {
-    let fake = with_maps(&["a".into(), "b".into()]);
-    let again = vec![delete("a"), create("configmaps", "default", "a", 2)];
-    *fake.meanwhile.lock().expect("a lock") = again;
-    assert_eq!(clear(&fake, &json!({})), 200);
-    let state = fake.state();
-    assert!(state.get(&key("configmaps", "default", "a")).is_some());
-    assert_eq!(state.get(&key("configmaps", "default", "b")), None);
+fn what_goes_between_listing_and_deciding_is_no_error_and_what_comes_back_is_not_hit() {
+    let gone = || delete("a");
+    let comes_back = || create("configmaps", "default", "a", 2);
+    let cases = [(vec![gone()], false), (vec![gone(), comes_back()], true)];
+    for (meanwhile, is_left) in cases {
+        let fake = with_maps(&["a".into(), "b".into()]);
+        *fake.meanwhile.lock().expect("a lock") = meanwhile;
+        assert_eq!(clear(&fake, &json!({})), 200);
+        let state = fake.state();
+        let left = |name| state.get(&key("configmaps", "default", name)).is_some();
+        assert_eq!((left("a"), left("b")), (is_left, false));
+    }
 }
 
 #[test]
