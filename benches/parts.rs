@@ -185,6 +185,7 @@ fn form_of(patch: &Patch) -> &'static str {
         Patch::Json(_) => "json",
         Patch::Merge(_) => "merge",
         Patch::Strategic(_) => "strategic",
+        Patch::Apply { .. } => "apply",
     }
 }
 

@@ -17,7 +17,8 @@ use std::path::Path;
 /// the ConfigMaps of the namespace `default`, `NS` for that namespace.
 const REQUESTS: &str = include_str!("dry_run/requests.txt");
 
-const MEDIA: [(&str, &str); 5] = [
+const MEDIA: [(&str, &str); 6] = [
+    ("apply", "application/apply-patch+yaml"),
     ("json", "application/json"),
     ("merge", "application/merge-patch+json"),
     ("ops", "application/json-patch+json"),

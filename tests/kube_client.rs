@@ -303,3 +303,50 @@ async fn a_namespace_goes_with_its_contents() {
     .await;
     assert!(maps.get_opt("a").await.expect("readable").is_none());
 }
+
+#[tokio::test]
+async fn what_is_applied_belongs_to_who_applied_it() {
+    let server = Server::start();
+    let maps: Api<ConfigMap> = Api::default_namespaced(client(&server).await);
+    let config = |value: &str| {
+        Patch::Apply(
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
+            "data": {"k": value}}),
+        )
+    };
+    let first = PatchParams::apply("first");
+    let made = maps.patch("a", &first, &config("v")).await.expect("made");
+    let managed = made.metadata.managed_fields.expect("an account");
+    assert_eq!(managed[0].manager.as_deref(), Some("first"));
+    assert_eq!(managed[0].operation.as_deref(), Some("Apply"));
+    assert_eq!(
+        managed[0].fields_v1.as_ref().expect("fields").0,
+        json!({"f:data": {"f:k": {}}})
+    );
+    let again = maps
+        .patch("a", &first, &config("v"))
+        .await
+        .expect("the same");
+    assert_eq!(
+        again.metadata.resource_version,
+        made.metadata.resource_version
+    );
+    let second = PatchParams::apply("second");
+    let refused = maps.patch("a", &second, &config("w")).await;
+    let Err(kube::Error::Api(status)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert_eq!((status.code, &*status.reason), (409, "Conflict"));
+    assert!(
+        status.message.contains("conflict with \"first\": .data.k"),
+        "{}",
+        status.message
+    );
+    let forced = maps.patch("a", &second.clone().force(), &config("w")).await;
+    assert_eq!(forced.expect("forced").data.expect("data")["k"], "w");
+    let dry = first.clone().force().dry_run();
+    let dry = maps.patch("a", &dry, &config("x")).await.expect("decided");
+    assert_eq!(dry.data.expect("data")["k"], "x");
+    let read = maps.get("a").await.expect("read");
+    assert_eq!(read.data.expect("data")["k"], "w");
+}

@@ -14,5 +14,5 @@ fn the_python_client_works() {
         .arg(server.kubeconfig())
         .output()
         .expect("python starts");
-    assert_eq!(stdout(&output).matches("ok ").count(), 4);
+    assert_eq!(stdout(&output).matches("ok ").count(), 5);
 }

@@ -5,6 +5,7 @@ mod caller;
 mod conditions;
 mod endpoint;
 mod hooks;
+mod managed;
 mod mutate;
 mod owners;
 mod review;
@@ -133,7 +134,9 @@ impl Write<'_> {
             name: &name,
             old: shown::old(&subject),
         };
-        let mutated = mutate::mutate(&asking, &mutating, shown).await?;
+        let account = managed::of(shown.as_ref());
+        let mut mutated = mutate::mutate(&asking, &mutating, shown).await?;
+        managed::mend(&mut mutated, account);
         let (object, mut warnings) = (mutated.object, mutated.warnings);
         if mutated.changed {
             warnings.splice(0..0, first.warnings);

@@ -13,7 +13,7 @@ use futures_util::stream::{BoxStream, StreamExt};
 use hindsight_core::Rejection;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -131,6 +131,29 @@ pub(crate) fn decode_patch(
     let text = Value::from(String::from_utf8_lossy(bytes));
     let invalid = |why: String| Failure::from(Rejection::invalid_patch(&text, &why));
     noted.take(decoded, Syntax::Json).map_err(invalid)
+}
+
+/// What is applied: YAML, of which JSON is a part.
+pub(crate) fn decode_config(bytes: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
+    let as_json = document::json(bytes).ok();
+    let decoded = match as_json.filter(|decoded| decoded.repeats.is_empty()) {
+        Some(decoded) => decoded,
+        None => document::yaml(bytes)
+            .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))?,
+    };
+    let document = noted.take_config(decoded).map_err(Failure::bad_request)?;
+    let found = match &document {
+        Value::Null => return Ok(Value::Object(Map::new())),
+        Value::Object(_) => return Ok(document),
+        Value::Array(_) => "array",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+    };
+    Err(Failure::bad_request(format!(
+        "error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal \
+         {found} into Go value of type map[string]interface {{}}"
+    )))
 }
 
 fn read_as(bytes: &[u8], syntax: Syntax) -> Result<Decoded, Failure> {

@@ -11,6 +11,7 @@ use crate::{discovery, health, list, openapi, reviews, table, verbs, watch};
 use bytes::Bytes;
 use hindsight_core::kind::{Kind, KindRef, Version};
 use hindsight_core::object::{Name, ObjectKey};
+use hindsight_core::validate::manager_of_agent;
 use hindsight_core::{Actor, Command, GroupResource, Intent, Request as Origin, State, Time};
 use http::request::Parts;
 use http::{Method, Request, Response, header};
@@ -193,18 +194,19 @@ impl Api {
 
     pub(crate) fn command(&self, asked: &Asked, verb: &str, intent: Intent) -> Command {
         let agent = asked.parts.headers.get(header::USER_AGENT);
+        let agent = agent.and_then(|value| value.to_str().ok());
+        let agent = agent.unwrap_or_default();
+        let manager = asked.manager(&intent, agent);
         let origin = Origin {
             verb: verb.to_owned(),
             uri: asked.parts.uri.to_string(),
-            user_agent: agent
-                .and_then(|value| value.to_str().ok())
-                .unwrap_or_default()
-                .to_owned(),
+            user_agent: agent.to_owned(),
             id: String::new(),
         };
         let actor = Arc::clone(&asked.actor);
         Command {
             request: Arc::new(origin),
+            manager,
             ..Command::new(actor, self.backend.now(), self.backend.seed(), intent)
         }
     }
@@ -229,6 +231,26 @@ impl Asked {
         let namespace = self.place.namespace.as_deref().unwrap_or_default();
         let name = self.place.name.as_deref().unwrap_or_default();
         ObjectKey::new(self.kind.stored_under(), namespace, name)
+    }
+
+    /// Who owns the fields that the request writes. A deletion writes none that are owned.
+    fn manager(&self, intent: &Intent, agent: &str) -> Option<Name> {
+        if !matches!(
+            intent,
+            Intent::Create(_) | Intent::Update(_) | Intent::Patch(_)
+        ) {
+            return None;
+        }
+        let named = self.params.text("fieldManager");
+        if !named.is_empty() {
+            return Some(named.into());
+        }
+        let program = manager_of_agent(agent);
+        Some(if program.is_empty() {
+            "unknown".into()
+        } else {
+            program.into()
+        })
     }
 
     /// The version as commands name it: with its group where another one stores the objects.

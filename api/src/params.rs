@@ -5,9 +5,7 @@ use crate::status::Failure;
 use hindsight_core::Revision;
 use hindsight_core::command::FieldValidation;
 use hindsight_core::rejection::FieldCause;
-
-/// Source: apimachinery's `FieldManagerMaxLength`.
-const FIELD_MANAGER_MAX: usize = 128;
+use hindsight_core::validate;
 
 /// Options that creates, updates and patches share.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +87,28 @@ impl Params {
             let why = "may not be specified for non-apply patch";
             causes.push(FieldCause::forbidden("force", why));
         }
-        causes.extend(field_manager(self.text("fieldManager")));
+        self.rest_of_options(options, causes)
+    }
+
+    /// The same of an apply patch, which needs a name to apply as.
+    pub(crate) fn apply_options(&self) -> Result<WriteOptions, Failure> {
+        let mut causes = Vec::new();
+        if self.text("fieldManager").is_empty() {
+            let why = "is required for apply patch";
+            causes.push(FieldCause::required("fieldManager", why));
+        }
+        self.rest_of_options("PatchOptions", causes)
+    }
+
+    fn rest_of_options(
+        &self,
+        options: &str,
+        mut causes: Vec<FieldCause>,
+    ) -> Result<WriteOptions, Failure> {
+        causes.extend(validate::field_manager(
+            "fieldManager",
+            self.text("fieldManager"),
+        ));
         causes.extend(self.dry_run_cause());
         let validation = match self.text("fieldValidation") {
             "" | "Warn" => FieldValidation::Warn,
@@ -128,27 +147,6 @@ impl Params {
                 .ok_or_else(|| Failure::bad_request(format!("invalid resource version: {text:?}"))),
         }
     }
-}
-
-/// Not too long, and nothing in it that cannot be printed.
-fn field_manager(name: &str) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
-    if name.len() > FIELD_MANAGER_MAX {
-        causes.push(FieldCause::too_long("fieldManager", FIELD_MANAGER_MAX));
-    }
-    for (at, one) in name.char_indices().filter(|(_, one)| !is_printed(*one)) {
-        let why = format!(
-            "invalid character U+{:04X} (at position {at})",
-            u32::from(one)
-        );
-        causes.push(FieldCause::invalid("fieldManager", &name.into(), &why));
-    }
-    causes
-}
-
-/// Go's `unicode.IsPrint` knows every category; of spaces only the plain one is printed.
-fn is_printed(one: char) -> bool {
-    !one.is_control() && (one == ' ' || !one.is_whitespace())
 }
 
 /// As Go reads one: `300ms`, `1.5h`, `2m30s`, or just `0`.

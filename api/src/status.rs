@@ -191,6 +191,9 @@ impl From<Rejection> for Failure {
             Rejection::Conflict { resource, name, .. } => {
                 Self::new(409, "Conflict", message).with(details(&resource, &name))
             }
+            Rejection::Contested { causes: found, .. } => {
+                Self::new(409, "Conflict", message).with(json!({"causes": causes(&found)}))
+            }
             Rejection::TooLarge(_) => Self::new(413, "RequestEntityTooLarge", message),
             Rejection::UnsupportedMediaType(_) => Self::new(415, "UnsupportedMediaType", message),
             Rejection::Invalid {

@@ -1,5 +1,6 @@
 //! One verb, one file.
 
+mod apply;
 mod delete;
 mod delete_collection;
 mod pod;

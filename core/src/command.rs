@@ -20,6 +20,9 @@ pub struct Command {
     pub seed: [u8; 16],
     /// What made it necessary.
     pub cause: Cause,
+    /// Who owns the fields that it writes. Without a name nobody's account of them is kept or
+    /// changed: the collectors, and embedders that do not say.
+    pub manager: Option<Name>,
     /// What is wanted.
     pub intent: Intent,
 }
@@ -33,6 +36,7 @@ impl Command {
             time,
             seed,
             cause: Cause::Request,
+            manager: None,
             intent,
         }
     }
@@ -182,6 +186,13 @@ pub enum Patch {
     Merge(Value),
     /// Kubernetes' own, driven by list keys.
     Strategic(Value),
+    /// All that its manager wants to say of the object, and what others hold only by force.
+    Apply {
+        /// The fields that the manager wants, with their values.
+        config: Value,
+        /// Take what others own.
+        force: bool,
+    },
 }
 
 /// `fieldValidation`.

@@ -1,6 +1,8 @@
 //! The decisions: one intent, one file. Each is a pure function of the state and the command.
 
+mod account;
 mod admitted;
+mod apply;
 mod collect;
 mod commit;
 mod create;
@@ -9,7 +11,7 @@ mod patch;
 mod prepare;
 mod update;
 
-pub(crate) use admitted::admitted;
+pub(crate) use admitted::{admitted, is_settled};
 pub(crate) use collect::{drop_owners, finalize_namespace, release, unblock};
 pub(crate) use create::create;
 pub(crate) use delete::delete;
@@ -17,6 +19,7 @@ pub(crate) use patch::patch;
 pub(crate) use update::update;
 
 use crate::kind::Kind;
+use crate::object::Name;
 use crate::rejection::FieldCause;
 use crate::{Actor, Cause, Command, Intent, Rejection, Request, State, Time};
 use std::sync::Arc;
@@ -27,6 +30,8 @@ pub(crate) struct Context<'a> {
     pub(crate) state: &'a State,
     pub(crate) command: &'a Asked,
     pub(crate) strictness: Strictness,
+    /// The object is as admission left it, and says itself who holds what.
+    pub(crate) is_settled: bool,
 }
 
 /// How far a decision goes.
@@ -58,6 +63,7 @@ pub(crate) struct Asked {
     pub(crate) time: Time,
     pub(crate) seed: [u8; 16],
     pub(crate) cause: Cause,
+    pub(crate) manager: Option<Name>,
 }
 
 impl Asked {
@@ -68,6 +74,7 @@ impl Asked {
             time,
             seed,
             cause,
+            manager,
             intent,
         } = command;
         let asked = Self {
@@ -76,6 +83,7 @@ impl Asked {
             time,
             seed,
             cause,
+            manager,
         };
         (asked, intent)
     }

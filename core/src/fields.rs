@@ -1,11 +1,6 @@
 //! Who holds which field: sets of fields, and what writes make of them. Pure functions over values
 //! and schemas; of commands and of `metadata.managedFields` they know nothing.
 //! Source: `sigs.k8s.io/structured-merge-diff`, whose answers these are.
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "no write keeps account of its manager yet"
-)]
 
 mod check;
 mod collect;

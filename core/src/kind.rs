@@ -81,6 +81,13 @@ pub enum Subresource {
     Other(Name),
 }
 
+impl Version {
+    /// Whether its status is written through an endpoint of its own.
+    pub fn has_status(&self) -> bool {
+        self.subresources.contains(&Subresource::Status)
+    }
+}
+
 impl Subresource {
     /// Its path segment.
     pub fn name(&self) -> &str {

@@ -16,6 +16,7 @@ mod fields;
 pub mod invariants;
 pub mod kind;
 pub mod machine;
+pub mod managed;
 pub mod object;
 pub mod patch;
 pub mod rejection;

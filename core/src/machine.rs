@@ -32,6 +32,7 @@ fn carry_out(
         state,
         command: &command,
         strictness,
+        is_settled: decide::is_settled(&intent),
     };
     match decide::admitted(context, intent)? {
         Intent::Create(intent) => decide::create(context, intent),

@@ -30,6 +30,9 @@ pub(crate) fn apply_to(
         Patch::Strategic(change) => {
             strategic::apply(live, change, schema.unwrap_or_else(|| any_object()))
         }
+        Patch::Apply { .. } => Err(Rejection::Internal(
+            "a configuration is merged by who owns what".into(),
+        )),
     }
 }
 

@@ -53,6 +53,14 @@ pub enum Rejection {
         /// What did not agree.
         reason: String,
     },
+    /// 409 `Conflict`: others own fields that a configuration wants to be different.
+    #[error("{message}")]
+    Contested {
+        /// All of them, by who owns them.
+        message: String,
+        /// Each of them.
+        causes: Vec<FieldCause>,
+    },
     /// 413 `RequestEntityTooLarge`.
     #[error("{0}")]
     TooLarge(String),

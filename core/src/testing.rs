@@ -4,7 +4,7 @@ use crate::command::{
     Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target, Update,
 };
 use crate::kind::BuiltinKinds;
-use crate::object::{Object, ObjectKey};
+use crate::object::{Name, Object, ObjectKey};
 use crate::{
     Actor, Command, Commit, Decision, GroupResource, Intent, Rejection, Rule, State, Time, apply,
     builtin, decide, invariants,
@@ -17,6 +17,7 @@ pub(crate) struct World {
     pub(crate) commits: Vec<Arc<Commit>>,
     commands: u8,
     late: i64,
+    manager: Option<Name>,
 }
 
 impl World {
@@ -26,6 +27,7 @@ impl World {
             commits: Vec::new(),
             commands: 0,
             late: 0,
+            manager: None,
         };
         world
             .create("namespaces", json!({"metadata": {"name": "default"}}))
@@ -36,6 +38,11 @@ impl World {
     /// Before the first commit.
     pub(crate) fn empty() -> State {
         State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+    }
+
+    /// The commands from now on are those of a program of this name.
+    pub(crate) fn manager(&mut self, name: &str) {
+        self.manager = Some(name.into()).filter(|_| !name.is_empty());
     }
 
     /// The commands from now on come so much later.
@@ -56,7 +63,10 @@ impl World {
     pub(crate) fn run(&mut self, intent: Intent) -> Result<Decision, Rejection> {
         self.commands = self.commands.wrapping_add(1);
         let actor = Arc::new(Actor::new("tester"));
-        let command = Command::new(actor, self.now(), [self.commands; 16], intent);
+        let command = Command {
+            manager: self.manager.clone(),
+            ..Command::new(actor, self.now(), [self.commands; 16], intent)
+        };
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
             invariants::check(&self.state, commit).expect("no decision breaks an invariant");

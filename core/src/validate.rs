@@ -3,11 +3,13 @@
 
 mod builtin;
 mod field;
+mod manager;
 mod names;
 mod owners;
 
 pub(crate) use builtin::object;
 
+pub use manager::{field_manager, manager_of_agent};
 pub use names::{is_label_value, is_path_segment, is_qualified_name, is_subdomain};
 pub(crate) use names::{label, label_1035, subdomain};
 
@@ -161,9 +163,7 @@ fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
     let Some(annotations) = metadata.get("annotations").and_then(Value::as_object) else {
         return;
     };
-    let mut bytes = 0;
-    for (key, value) in annotations {
-        bytes += key.len() + value.as_str().map_or(0, str::len);
+    for key in annotations.keys() {
         if !is_qualified_name(&key.to_lowercase()) {
             causes.push(FieldCause::invalid(
                 "metadata.annotations",
@@ -172,12 +172,18 @@ fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
             ));
         }
     }
-    if bytes > ANNOTATION_BYTES_MAX {
+    if !annotations_fit(annotations) {
         causes.push(FieldCause::too_long(
             "metadata.annotations",
             ANNOTATION_BYTES_MAX,
         ));
     }
+}
+
+/// Whether annotations are not too long, all of them together.
+pub(crate) fn annotations_fit(annotations: &Map<String, Value>) -> bool {
+    let one = |(key, value): (&String, &Value)| key.len() + value.as_str().map_or(0, str::len);
+    annotations.iter().map(one).sum::<usize>() <= ANNOTATION_BYTES_MAX
 }
 
 fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {

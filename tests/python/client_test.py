@@ -97,14 +97,37 @@ def test_the_dynamic_client(api):
     assert deployments.get(namespace="default").items == []
 
 
+def test_server_side_apply(api):
+    dynamic_client = dynamic.DynamicClient(api)
+    maps = dynamic_client.resources.get(api_version="v1", kind="ConfigMap")
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "applied"}, "data": {"k": "v"}}
+    made = dynamic_client.server_side_apply(
+        maps, body=body, namespace="default", field_manager="first"
+    )
+    assert [one.manager for one in made.metadata.managedFields] == ["first"]
+    body["data"]["k"] = "w"
+    try:
+        dynamic_client.server_side_apply(
+            maps, body=body, namespace="default", field_manager="second"
+        )
+        raise AssertionError("what another one holds must not be taken")
+    except ApiException as error:
+        assert error.status == 409 and "FieldManagerConflict" in str(error.body), error
+    forced = dynamic_client.server_side_apply(
+        maps, body=body, namespace="default", field_manager="second", force_conflicts=True
+    )
+    assert forced.data.k == "w"
+
+
 def main():
     api = config.new_client_from_config(config_file=sys.argv[1])
     core = client.CoreV1Api(api)
     for test in (test_objects_round_trip, test_an_error_is_a_status, test_a_cascade_and_a_watch):
         test(core)
         print("ok", test.__name__)
-    test_the_dynamic_client(api)
-    print("ok test_the_dynamic_client")
+    for test in (test_the_dynamic_client, test_server_side_apply):
+        test(api)
+        print("ok", test.__name__)
 
 
 main()

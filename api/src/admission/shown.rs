@@ -8,7 +8,7 @@ use hindsight_core::{Command, Decision, Intent, Object};
 use serde_json::{Map, Value};
 
 /// What a new object has from the server alone, which mutating admission comes before.
-const FILLED_IN: [&str; 4] = ["uid", "creationTimestamp", "generation", "managedFields"];
+const FILLED_IN: [&str; 3] = ["uid", "creationTimestamp", "generation"];
 
 /// The object that a decision comes to.
 pub(super) fn new(subject: &Subject<'_>, decision: &Decision) -> Value {

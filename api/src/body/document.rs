@@ -52,9 +52,11 @@ pub(super) fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let mut options = serde_saphyr::Options::default();
     options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
+    // YAML 1.1, as upstream's decoder: `010` is 8, `yes` is true, also where it is a key.
+    options.legacy_octal_numbers = true;
     let repeats = RefCell::default();
     let document = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
-        Node::<Spanned<String>>::root(&repeats).deserialize(reader)
+        Node::<Spanned<YamlKey>>::root(&repeats).deserialize(reader)
     });
     finish(document, repeats)
 }
@@ -89,19 +91,35 @@ impl Key for String {
     }
 }
 
-impl Key for Spanned<String> {
+impl Key for Spanned<YamlKey> {
     fn name(&self) -> &str {
-        &self.value
+        &self.value.0
     }
 
     fn repeated(&self, _path: &str) -> String {
         let line = self.referenced.line();
-        format!("line {line}: key {:?} already set in map", self.value)
+        format!("line {line}: key {:?} already set in map", self.value.0)
     }
 
     /// Upstream turns YAML into JSON first, and a whole number is written there without its point.
     fn float(value: f64) -> Value {
         whole(value).map_or_else(|| value.into(), Value::from)
+    }
+}
+
+/// The text of a key that may be written as something else: `8`, `true`.
+struct YamlKey(String);
+
+impl<'de> serde::Deserialize<'de> for YamlKey {
+    fn deserialize<D: Deserializer<'de>>(reader: D) -> Result<Self, D::Error> {
+        let key = Value::deserialize(reader)?;
+        match key {
+            Value::String(text) => Ok(Self(text)),
+            Value::Bool(_) | Value::Number(_) => Ok(Self(key.to_string())),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                Err(D::Error::custom("unsupported map key"))
+            }
+        }
     }
 }
 
@@ -274,6 +292,15 @@ mod tests {
             json!([1, 1, -2000, 1.5, 9_000_000_000_000_000_000_i64, 1e19])
         );
         assert_eq!(read(json(text)), json!([1, 1.0, -2000.0, 1.5, 9e18, 1e19]));
+    }
+
+    #[test]
+    fn yaml_is_read_as_of_version_1_1() {
+        let text = b"n: yes\n010: 010\n\"no\": \"no\"\nplain: On\n1.5: ~\n0x10: 0x10\n";
+        let decoded = yaml(text).expect("YAML");
+        let expected =
+            json!({"false": true, "8": 8, "no": "no", "plain": true, "1.5": null, "16": 16});
+        assert_eq!(decoded.document, expected);
     }
 
     #[test]

@@ -33,10 +33,20 @@ impl Noted {
         Ok(decoded.document)
     }
 
+    /// The same of what is applied, whose decoder words it in its own way.
+    pub(super) fn take_config(&mut self, decoded: Decoded) -> Result<Value, String> {
+        self.take(decoded, Syntax::Yaml).map_err(|complaint| {
+            let found = complaint.strip_prefix(STRICT).unwrap_or(&complaint);
+            format!("error strict decoding YAML: error converting YAML to JSON: {found}")
+        })
+    }
+
     pub(crate) fn warnings(&self) -> &[String] {
         &self.warnings
     }
 }
+
+const STRICT: &str = "strict decoding error: ";
 
 /// YAML's findings are those of a decoder of its own, and worded as its.
 fn complaint(repeats: &[String], syntax: Syntax) -> String {
@@ -45,7 +55,7 @@ fn complaint(repeats: &[String], syntax: Syntax) -> String {
     } else {
         repeats.join(", ")
     };
-    format!("strict decoding error: {found}")
+    format!("{STRICT}{found}")
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! `create`, `update`, `patch`.
 
+use super::apply::{APPLY, apply};
 use super::{pod, show};
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
@@ -16,11 +17,8 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 const JSON_PATCH: &str = "application/json-patch+json";
-const PATCH_TYPES: [&str; 3] = [
-    JSON_PATCH,
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-];
+const MERGE_PATCH: &str = "application/merge-patch+json";
+const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 pub(crate) async fn create(
     api: &Api,
@@ -86,14 +84,17 @@ pub(crate) async fn patch(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let read = reader(asked)?;
+    let media = respond::media_type(&asked.parts.headers);
+    if media == APPLY {
+        return apply(api, asked, body).await;
+    }
+    let read = reader(asked, &media)?;
     let WriteOptions {
         dry_run,
         validation,
     } = asked.params.write_options("PatchOptions")?;
     let mut noted = Noted::new(validation);
-    let of_operations = respond::media_type(&asked.parts.headers) == JSON_PATCH;
-    let patch = read(body::decode_patch(&body, of_operations, &mut noted)?);
+    let patch = read(body::decode_patch(&body, media == JSON_PATCH, &mut noted)?);
     // Not kept while the write waits.
     drop(body);
     let intent = Intent::Patch(PatchObject {
@@ -110,20 +111,21 @@ pub(crate) async fn patch(
 }
 
 /// What a patch of this media type is. The type is looked at before the options are.
-fn reader(asked: &Asked) -> Result<fn(Value) -> Patch, Failure> {
+fn reader(asked: &Asked, media: &str) -> Result<fn(Value) -> Patch, Failure> {
     let custom = asked.kind.is_custom();
-    match respond::media_type(&asked.parts.headers).as_str() {
+    match media {
         JSON_PATCH => Ok(Patch::Json),
-        "application/merge-patch+json" => Ok(Patch::Merge),
-        "application/strategic-merge-patch+json" if !custom => Ok(Patch::Strategic),
+        MERGE_PATCH => Ok(Patch::Merge),
+        STRATEGIC_PATCH if !custom => Ok(Patch::Strategic),
+        _ if custom => Err(Failure::unsupported(&[JSON_PATCH, MERGE_PATCH, APPLY])),
         _ => {
-            let known = PATCH_TYPES.get(..if custom { 2 } else { 3 });
-            Err(Failure::unsupported(known.unwrap_or_default()))
+            let known = [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY];
+            Err(Failure::unsupported(&known))
         }
     }
 }
 
-fn answer(
+pub(super) fn answer(
     asked: &Asked,
     decision: &Decision,
     noted: &Noted,

@@ -7,6 +7,11 @@ use crate::object::ObjectKey;
 use crate::{Rejection, Revision};
 use serde_json::Value;
 
+/// Whether admission put an object of its own in the place of what was asked for.
+pub(crate) fn is_settled(intent: &Intent) -> bool {
+    matches!(intent, Intent::Admitted(admitted) if admitted.object.is_some())
+}
+
 /// The intent to carry out, once the ground is the one that admission saw.
 pub(crate) fn admitted(context: Context<'_>, intent: Intent) -> Result<Intent, Rejection> {
     let Intent::Admitted(admitted) = intent else {
@@ -16,7 +21,7 @@ pub(crate) fn admitted(context: Context<'_>, intent: Intent) -> Result<Intent, R
         same_version(context, key, admitted.seen)?;
     }
     Ok(match admitted.object {
-        Some(object) => with(admitted.intent, object),
+        Some(object) => with(admitted.intent, object, admitted.seen),
         None => admitted.intent,
     })
 }
@@ -62,7 +67,7 @@ fn with_revision_of(sent: &Value, mut object: Value) -> Value {
 }
 
 /// The client's own findings were made on what it sent; what admission added is only pruned.
-fn with(intent: Intent, object: Value) -> Intent {
+fn with(intent: Intent, object: Value, seen: Option<Revision>) -> Intent {
     let validation = FieldValidation::Ignore;
     match intent {
         Intent::Create(create) => Intent::Create(Create {
@@ -74,6 +79,13 @@ fn with(intent: Intent, object: Value) -> Intent {
             object,
             validation,
             ..update
+        }),
+        // A configuration of what was not there.
+        Intent::Patch(patch) if seen.is_none() => Intent::Create(Create {
+            key: patch.key,
+            version: patch.version,
+            object,
+            validation,
         }),
         Intent::Patch(patch) => Intent::Update(Update {
             key: patch.key,

@@ -5,6 +5,7 @@ mod name;
 #[cfg(test)]
 mod tests;
 
+use super::account::{Account, Target};
 use super::commit::Written;
 use super::delete::{decision, is};
 use super::update::{Precondition, namespace};
@@ -17,23 +18,31 @@ use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-const SERVER_OWNED: [&str; 5] = [
+const SERVER_OWNED: [&str; 4] = [
     "selfLink",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
-    "managedFields",
     "resourceVersion",
 ];
 
 pub(crate) use definition::refresh as refresh_definition;
 
 pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {
+    create_with(context, intent, Account::Kept)
+}
+
+pub(super) fn create_with(
+    context: Context<'_>,
+    intent: Create,
+    account: Account,
+) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let mut document = intent.object;
     // What does not decode is refused before anything is looked up.
     let mut warnings = prepare::prune(&context, kind, version, intent.validation, &mut document)?;
     let metadata = prepare::metadata(&mut document)?;
     let numbered = has_revision(metadata);
+    let sent = metadata.remove("managedFields");
     let mut causes = negative_generation(kind, metadata);
     let collection = admit(&context, kind, &intent.key, wanted_name(metadata))?;
     own(&context, kind, &collection, metadata);
@@ -56,6 +65,13 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
     if context.strictness == Strictness::Storage {
         refuse_storage(numbered, taken)?;
     }
+    let target = Target {
+        context,
+        kind,
+        version,
+        subresource: "",
+    };
+    target.note_created(&mut document, sent, account);
     let written = Written {
         key,
         document,
@@ -179,10 +195,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     let Some(root) = document.as_object_mut() else {
         return;
     };
-    let has_status = version
-        .subresources
-        .contains(&crate::kind::Subresource::Status);
-    if kind.strategy.status_apart && has_status {
+    if kind.strategy.status_apart && version.has_status() {
         root.remove("status");
     }
     if is(kind, "", "namespaces") {

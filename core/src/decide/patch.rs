@@ -1,15 +1,21 @@
 //! `patch`: the live object is patched here, by the one writer, so patches never conflict.
 
+use super::account::Account;
+use super::apply::apply;
 use super::update::{Change, Precondition, same_version};
 use super::{Context, prepare};
 use crate::command::{Patch, PatchObject};
 use crate::kind::Kind;
+use crate::object::ObjectKey;
 use crate::rejection::FieldCause;
 use crate::{Decision, Rejection, convert, patch, scale};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::sync::Arc;
 
 pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decision, Rejection> {
+    if let Patch::Apply { config, force } = &intent.patch {
+        return apply(context, intent, config, *force);
+    }
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let missing = || Rejection::NotFound {
         resource: intent.key.resource.clone(),
@@ -36,22 +42,8 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         same_type(kind, &live, &mut next, &intent.patch)?;
     }
     let metadata = prepare::metadata(&mut next)?;
-    for (field, expected) in [
-        ("name", &intent.key.name),
-        ("namespace", &intent.key.namespace),
-    ] {
-        let found = prepare::text(metadata, field);
-        let is_left_out = found.is_empty() || expected.is_empty();
-        if found != &**expected && !(field == "namespace" && is_left_out) {
-            return Err(Rejection::BadRequest(format!(
-                "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
-            )));
-        }
-    }
-    let wanted = metadata
-        .get("resourceVersion")
-        .and_then(Value::as_str)
-        .unwrap_or_default();
+    same_place(metadata, &intent.key)?;
+    let wanted = prepare::text(metadata, "resourceVersion");
     if !wanted.is_empty() && wanted != "0" {
         same_version(stored, wanted)?;
     }
@@ -62,7 +54,21 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         stored,
         subresource: &intent.subresource,
     };
-    change.write(next, Precondition::Patch, intent.validation)
+    change.write(next, Precondition::Patch, intent.validation, Account::Kept)
+}
+
+/// What is patched stays where it is.
+pub(super) fn same_place(metadata: &Map<String, Value>, key: &ObjectKey) -> Result<(), Rejection> {
+    for (field, expected) in [("name", &key.name), ("namespace", &key.namespace)] {
+        let found = prepare::text(metadata, field);
+        let is_left_out = found.is_empty() || expected.is_empty();
+        if found != &**expected && !(field == "namespace" && is_left_out) {
+            return Err(Rejection::BadRequest(format!(
+                "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// What a patch may say of the kind and the version. A strategic one may say anything, and is not

@@ -7,6 +7,7 @@ pub(super) mod namespace;
 #[cfg(test)]
 mod tests;
 
+use super::account::{Account, Target, put};
 use super::commit::Written;
 use super::create::refresh_definition;
 use super::delete::{decision, is, removal};
@@ -15,7 +16,7 @@ use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
+use crate::{Decision, Outcome, Rejection, Revision, convert, managed, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     if change.subresource == "binding" {
         return change.bind(&sent);
     }
-    change.write(sent, Precondition::Put, intent.validation)
+    change.write(sent, Precondition::Put, intent.validation, Account::Kept)
 }
 
 /// Where a wrong identity comes from: `PUT` conflicts, a patch tries to change what is immutable.
@@ -68,8 +69,10 @@ impl Change<'_> {
         mut sent: Value,
         from: Precondition,
         validation: FieldValidation,
+        account: Account,
     ) -> Result<Decision, Rejection> {
-        let old = self.stored.document();
+        let mut old = self.stored.document();
+        let live = managed::take(&mut old);
         let mut warnings = Vec::new();
         if self.subresource != "scale" {
             warnings = self.prune(&mut sent, from, validation)?;
@@ -77,10 +80,14 @@ impl Change<'_> {
         }
         let mut next = merge::into_stored(self, &old, sent)?;
         let metadata = prepare::metadata(&mut next)?;
+        let sent = metadata.remove("managedFields");
         prepare::dedup_owners(metadata, from, &mut warnings);
         let held = &self.stored.meta.finalizers;
         warnings.extend(validate::finalizer_warnings(self.kind, held, metadata));
-        let mut causes = self.repair(metadata, from);
+        let mut causes = self.repair(&old, metadata, from);
+        if sent != live && self.subresource.is_empty() {
+            causes.extend(managed::causes(sent.as_ref()));
+        }
         self.shape(&old, &mut next);
         causes.extend(prepare::complete(
             &self.context,
@@ -98,11 +105,26 @@ impl Change<'_> {
         self.context
             .refuse(self.kind, &self.stored.key.name, causes)?;
         self.generation(&old, &mut next);
+        let documents = (&old, &next);
+        let list = self
+            .target()
+            .list_of_changed(documents, live.as_ref(), sent, account);
+        put(&mut old, live);
+        put(&mut next, list);
         let decided = self.settle(&old, next)?;
         Ok(Decision {
             warnings,
             ..decided
         })
+    }
+
+    fn target(&self) -> Target<'_> {
+        Target {
+            context: self.context,
+            kind: self.kind,
+            version: self.version,
+            subresource: self.subresource,
+        }
     }
 
     /// What cannot be read in a body is the body's fault; after a patch, the patch's.
@@ -150,18 +172,20 @@ impl Change<'_> {
     }
 
     /// Puts back what a client cannot change, and names what it may not try to.
-    fn repair(&self, metadata: &mut Map<String, Value>, from: Precondition) -> Vec<FieldCause> {
-        let old = self.stored.document();
-        let old = old
-            .get("metadata")
-            .and_then(Value::as_object)
-            .cloned()
-            .unwrap_or_default();
+    fn repair(
+        &self,
+        old: &Value,
+        metadata: &mut Map<String, Value>,
+        from: Precondition,
+    ) -> Vec<FieldCause> {
+        let none = Map::new();
+        let old = old.get("metadata").and_then(Value::as_object);
+        let old = old.unwrap_or(&none);
         let mut causes = Vec::new();
         let sent_uid = prepare::text(metadata, "uid").to_owned();
         if from == Precondition::Patch
             && !sent_uid.is_empty()
-            && sent_uid != prepare::text(&old, "uid")
+            && sent_uid != prepare::text(old, "uid")
         {
             causes.push(FieldCause::invalid(
                 "metadata.uid",
@@ -193,7 +217,6 @@ impl Change<'_> {
             "deletionGracePeriodSeconds",
             "generation",
             "resourceVersion",
-            "managedFields",
             "selfLink",
         ] {
             match old.get(field) {

@@ -14,6 +14,7 @@ const MEDIA: &[(&str, &str)] = &[
     ("merge", "application/merge-patch+json"),
     ("json-patch", "application/json-patch+json"),
     ("strategic", "application/strategic-merge-patch+json"),
+    ("apply", "application/apply-patch+yaml"),
 ];
 
 impl Scenario {

@@ -1,0 +1,67 @@
+//! Who holds which field is known before webhooks are asked: what they change is nobody's. They may
+//! correct the account; one that cannot be read afterwards is put back.
+//! Source: upstream's `managedFieldsValidatingAdmissionController`.
+
+use super::mutate::Mutated;
+use hindsight_core::managed::is_readable;
+use serde_json::{Map, Value};
+
+const UNREADABLE: &str = ".metadata.managedFields was in an invalid state after admission; this \
+    could be caused by an outdated mutating admission controller; please fix your requests";
+
+/// The account that webhooks are shown.
+pub(super) fn of(shown: Option<&Value>) -> Option<Value> {
+    shown?.pointer("/metadata/managedFields").cloned()
+}
+
+/// Puts it back where webhooks left one that cannot be read.
+pub(super) fn mend(mutated: &mut Mutated, before: Option<Value>) {
+    let Some(metadata) = mutated.object.as_mut().and_then(metadata) else {
+        return;
+    };
+    let after = metadata.get("managedFields");
+    if !mutated.changed || after == before.as_ref() || is_readable(after) {
+        return;
+    }
+    match before {
+        Some(before) => metadata.insert("managedFields".into(), before),
+        None => metadata.remove("managedFields"),
+    };
+    mutated.warnings.push(UNREADABLE.to_owned());
+}
+
+fn metadata(document: &mut Value) -> Option<&mut Map<String, Value>> {
+    document.get_mut("metadata")?.as_object_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_cannot_be_read_is_put_back_and_what_can_is_kept() {
+        let entry = json!({"manager": "m", "operation": "Update", "apiVersion": "v1",
+            "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}}});
+        let before = json!([entry]);
+        for (after, kept) in [
+            (before.clone(), true),
+            (json!([]), true),
+            (json!([{}]), false),
+            (json!("none"), false),
+            (json!([{"manager": "m", "operation": "Guess"}]), false),
+        ] {
+            let object = json!({"metadata": {"managedFields": after}});
+            let mut mutated = Mutated {
+                object: Some(object.clone()),
+                changed: true,
+                ..Mutated::default()
+            };
+            mend(&mut mutated, Some(before.clone()));
+            let found = mutated.object.expect("an object");
+            assert_eq!(found == object, kept, "{after}");
+            assert_eq!(mutated.warnings.is_empty(), kept);
+            assert!(kept || found["metadata"]["managedFields"] == before);
+        }
+    }
+}

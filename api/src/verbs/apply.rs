@@ -1,0 +1,63 @@
+//! `patch` with a configuration: all that one manager wants to say of an object.
+
+use super::write::answer;
+use crate::body::{self, ApiBody, Noted};
+use crate::handler::{Api, Asked};
+use crate::params::WriteOptions;
+use crate::status::Failure;
+use bytes::Bytes;
+use hindsight_core::command::{Intent, Patch, PatchObject};
+use http::Response;
+use serde_json::Value;
+
+pub(super) const APPLY: &str = "application/apply-patch+yaml";
+
+pub(super) async fn apply(
+    api: &Api,
+    asked: &Asked,
+    body: Bytes,
+) -> Result<Response<ApiBody>, Failure> {
+    let WriteOptions {
+        dry_run,
+        validation,
+    } = asked.params.apply_options()?;
+    let mut noted = Noted::new(validation);
+    let config = body::decode_config(&body, &mut noted)?;
+    // Not kept while the write waits.
+    drop(body);
+    check(asked, &config)?;
+    let force = asked.params.flag("force").unwrap_or_default();
+    let intent = Intent::Patch(PatchObject {
+        key: asked.key(),
+        version: asked.form(),
+        subresource: asked.place.subresource.as_str().into(),
+        patch: Patch::Apply { config, force },
+        validation,
+    });
+    let decision = api
+        .decide(api.command(asked, "patch", intent), dry_run)
+        .await?;
+    answer(asked, &decision, &noted, dry_run)
+}
+
+/// It must say what it is, which nobody else knows, and nothing of who owns what.
+fn check(asked: &Asked, config: &Value) -> Result<(), Failure> {
+    let text = |member: &str| config.get(member).and_then(Value::as_str);
+    let (version, kind) = (text("apiVersion"), text("kind"));
+    let (version, kind) = (version.unwrap_or_default(), kind.unwrap_or_default());
+    let is_wanted = match asked.place.subresource.as_str() {
+        "scale" => (version, kind) == ("autoscaling/v1", "Scale"),
+        _ => kind == &*asked.kind.kind && version == asked.kind.api_version(&asked.version.name),
+    };
+    if !is_wanted {
+        let (group, version) = version.split_once('/').unwrap_or(("", version));
+        return Err(Failure::bad_request(format!(
+            "invalid object type: {group}/{version}, Kind={kind}"
+        )));
+    }
+    let managed = config.pointer("/metadata/managedFields");
+    if managed.is_some_and(|managed| !managed.is_null()) {
+        return Err(Failure::bad_request("metadata.managedFields must be nil"));
+    }
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Who holds which field once a decision is made.
+
+use super::Context;
+use super::delete::is;
+use crate::fields::{self, Versions};
+use crate::kind::{Kind, Version};
+use crate::managed::{self, Managed, Writer};
+use crate::{GroupResource, convert};
+use serde_json::{Map, Value};
+
+/// Where the account of an object that is written comes from.
+#[derive(Debug)]
+pub(super) enum Account {
+    /// What changes is its manager's.
+    Kept,
+    /// A configuration was applied, and this is what it came to.
+    Applied(Managed),
+}
+
+/// What a write speaks of.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Target<'a> {
+    pub(super) context: Context<'a>,
+    pub(super) kind: &'a Kind,
+    pub(super) version: &'a Version,
+    pub(super) subresource: &'a str,
+}
+
+impl Target<'_> {
+    /// What a new object is stored with; `sent` is what it came with from those who know.
+    pub(super) fn note_created(&self, document: &mut Value, sent: Option<Value>, account: Account) {
+        let list = match account {
+            Account::Applied(managed) => managed.list(),
+            Account::Kept if self.context.is_settled => sent,
+            Account::Kept => self.list_of_new(document),
+        };
+        put(document, list);
+    }
+
+    fn list_of_new(&self, document: &mut Value) -> Option<Value> {
+        let own = self.take_own(document);
+        let managed =
+            self.write(|writer| self.spoken(document, |document| writer.create(document)));
+        if let (Some(root), own) = (document.as_object_mut(), own) {
+            root.extend(own);
+        }
+        managed?.list()
+    }
+
+    /// What the server itself says of a new object is nobody's.
+    fn take_own(&self, document: &mut Value) -> Map<String, Value> {
+        let mut own = Map::new();
+        let Some(root) = document.as_object_mut() else {
+            return own;
+        };
+        let has_status = self.version.has_status();
+        let status = self.kind.strategy.status_apart && has_status;
+        let spec = is(self.kind, "", "namespaces");
+        for (member, is_own) in [("status", status), ("spec", spec)] {
+            if is_own && let Some((member, value)) = root.remove_entry(member) {
+                own.insert(member, value);
+            }
+        }
+        own
+    }
+
+    /// What a changed object is stored with: `live` is the list that it had, `sent` the one that came
+    /// with the change. Both documents are without.
+    pub(super) fn list_of_changed(
+        &self,
+        (old, next): (&Value, &Value),
+        live: Option<&Value>,
+        sent: Option<Value>,
+        account: Account,
+    ) -> Option<Value> {
+        let is_same = next == old;
+        let managed = match account {
+            Account::Applied(managed) => managed,
+            Account::Kept if self.context.is_settled => return sent,
+            Account::Kept => {
+                let sent = sent.filter(|sent| Some(sent) != live && self.subresource.is_empty());
+                if is_same && sent.is_none() {
+                    return live.cloned();
+                }
+                match self.updated(old, next, before(live, sent.as_ref())) {
+                    Some(managed) => managed,
+                    None => return live.cloned(),
+                }
+            }
+        };
+        let is_unmoved = || Managed::read(live).is_some_and(|live| live.same_fields(&managed));
+        if is_same && is_unmoved() {
+            return live.cloned();
+        }
+        managed.list()
+    }
+
+    /// None where the command has no manager.
+    fn updated(&self, old: &Value, next: &Value, managed: Managed) -> Option<Managed> {
+        self.write(|writer| {
+            self.spoken(old, |old| {
+                self.spoken(next, |next| writer.update(old, next, managed))
+            })
+        })
+    }
+
+    /// Carries this out as the command's manager.
+    pub(super) fn write<T>(&self, then: impl FnOnce(&Writer<'_>) -> T) -> Option<T> {
+        self.write_in(&self.api_version(), self, then)
+    }
+
+    /// The same, of documents that have versions of their own.
+    pub(super) fn write_in<T>(
+        &self,
+        api_version: &str,
+        versions: &dyn Versions,
+        then: impl FnOnce(&Writer<'_>) -> T,
+    ) -> Option<T> {
+        let command = self.context.command;
+        Some(then(&Writer {
+            manager: command.manager.as_ref()?,
+            subresource: self.subresource,
+            time: command.time,
+            api_version,
+            versions,
+            is_custom: self.kind.is_custom(),
+        }))
+    }
+
+    pub(super) fn api_version(&self) -> String {
+        self.kind.api_version(&self.version.name)
+    }
+
+    /// A stored document in the version that the command speaks.
+    fn spoken<T>(&self, document: &Value, then: impl FnOnce(&Value) -> T) -> T {
+        if document.get("apiVersion").and_then(Value::as_str) == Some(&self.api_version()) {
+            return then(document);
+        }
+        let mut converted = document.clone();
+        convert::to_version(self.kind, &self.version.name, &mut converted);
+        then(&converted)
+    }
+
+    /// A version of the kind by its name, which another group may serve.
+    fn named<'k>(&'k self, api_version: &'k str) -> Option<(&'k Kind, &'k str)> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let kind = if group == &*self.kind.resource.group {
+            self.kind
+        } else {
+            let resource = GroupResource::new(group, &self.kind.resource.resource);
+            let other = self.context.state.kinds.by_resource(&resource)?;
+            let is_same = other.stored_under() == self.kind.stored_under();
+            Some(&**other).filter(|_| is_same)?
+        };
+        let is_known = kind.versions.iter().any(|one| &*one.name == version);
+        is_known.then_some((kind, version))
+    }
+}
+
+impl Versions for Target<'_> {
+    fn version(&self, api_version: &str) -> Option<fields::Version<'_>> {
+        let (kind, version) = self.named(api_version)?;
+        let schema = self.context.state.kinds.schema(kind, version);
+        Some(fields::Version {
+            schema: schema.map(|schema| &**schema),
+        })
+    }
+
+    fn convert(&self, object: &Value, api_version: &str) -> Value {
+        let mut converted = object.clone();
+        if let Some((kind, version)) = self.named(api_version) {
+            convert::to_version(kind, version, &mut converted);
+        }
+        converted
+    }
+}
+
+/// What is known of who holds what before a write. A client may correct it, and drop it altogether;
+/// what cannot be read, or says nothing, is not heard.
+fn before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
+    if sent.is_some_and(managed::is_reset) {
+        return Managed::default();
+    }
+    let sent = sent.and_then(|sent| Managed::read(Some(sent)));
+    sent.filter(|sent| !sent.is_empty())
+        .or_else(|| Managed::read(live))
+        .unwrap_or_default()
+}
+
+pub(super) fn put(document: &mut Value, list: Option<Value>) {
+    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some((metadata, list)) = metadata.zip(list) {
+        metadata.insert("managedFields".into(), list);
+    }
+}

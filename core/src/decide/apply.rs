@@ -1,0 +1,225 @@
+//! A configuration that is applied: what its manager says, and nothing that it does not.
+
+use super::account::{Account, Target};
+use super::create::create_with;
+use super::patch::same_place;
+use super::update::{Change, Precondition, same_version};
+use super::{Context, prepare};
+use crate::command::{Create, FieldValidation, PatchObject};
+use crate::fields::{self, Versions};
+use crate::kind::Subresource;
+use crate::managed::{self, Managed, Scaled, Writer};
+use crate::object::Object;
+use crate::schema::any_object;
+use crate::{Decision, Rejection, convert, scale};
+use serde_json::{Map, Value};
+use std::sync::Arc;
+
+const SCALE_VERSION: &str = "autoscaling/v1";
+
+pub(super) fn apply(
+    context: Context<'_>,
+    intent: &PatchObject,
+    config: &Value,
+    force: bool,
+) -> Result<Decision, Rejection> {
+    let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
+    let stored = context.state.get(&intent.key);
+    let apply = Apply {
+        target: Target {
+            context,
+            kind,
+            version,
+            subresource: &intent.subresource,
+        },
+        intent,
+        force,
+    };
+    match stored {
+        Some(stored) if apply.is_scale() => apply.scale(stored, config),
+        Some(stored) => apply.change(stored, config),
+        None if intent.subresource.is_empty() => apply.create(config),
+        None => Err(apply.missing()),
+    }
+}
+
+struct Apply<'a> {
+    target: Target<'a>,
+    intent: &'a PatchObject,
+    force: bool,
+}
+
+impl Apply<'_> {
+    fn is_scale(&self) -> bool {
+        self.target.subresource == "scale"
+    }
+
+    fn missing(&self) -> Rejection {
+        Rejection::NotFound {
+            resource: self.intent.key.resource.clone(),
+            name: Arc::clone(&self.intent.key.name),
+        }
+    }
+
+    /// What is not there is made.
+    fn create(&self, config: &Value) -> Result<Decision, Rejection> {
+        let key = &self.intent.key;
+        let nothing = Value::Object(Map::new());
+        let (mut object, managed) = self.merge(&nothing, config, Managed::default())?;
+        let metadata = prepare::metadata(&mut object)?;
+        let uid = prepare::text(metadata, "uid");
+        if !uid.is_empty() {
+            return Err(Rejection::Conflict {
+                resource: key.resource.clone(),
+                name: Arc::clone(&key.name),
+                reason: format!(
+                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                ),
+            });
+        }
+        if prepare::text(metadata, "name").is_empty() {
+            return Err(Rejection::BadRequest(format!(
+                "the name of the object ({} based on URL) was undeterminable: name must be provided",
+                key.name
+            )));
+        }
+        same_place(metadata, key)?;
+        metadata.remove("resourceVersion");
+        let create = Create {
+            key: key.clone(),
+            version: Arc::clone(&self.intent.version),
+            object,
+            validation: FieldValidation::Ignore,
+        };
+        create_with(self.target.context, create, Account::Applied(managed))
+    }
+
+    fn change(&self, stored: &Arc<Object>, config: &Value) -> Result<Decision, Rejection> {
+        let mut live = stored.document();
+        let managed = Managed::read(managed::take(&mut live).as_ref());
+        let managed = managed.ok_or_else(|| unreadable(stored))?;
+        let Target { kind, version, .. } = self.target;
+        convert::to_version(kind, &version.name, &mut live);
+        let (next, managed) = self.merge(&live, config, managed)?;
+        self.write(stored, next, managed)
+    }
+
+    /// The count alone, which others may hold through the object itself.
+    fn scale(&self, stored: &Arc<Object>, config: &Value) -> Result<Decision, Rejection> {
+        let Target { kind, version, .. } = self.target;
+        let live = scale::scale_of(version, stored).ok_or_else(|| self.missing())?;
+        let managed = Managed::read(managed::take(&mut stored.document()).as_ref());
+        let managed = managed.ok_or_else(|| unreadable(stored))?;
+        let counts = version.subresources.iter().find_map(|one| match one {
+            Subresource::Scale { spec_path, .. } => Some(spec_path),
+            Subresource::Status | Subresource::Other(_) => None,
+        });
+        let count_path = counts.ok_or_else(|| self.missing())?;
+        let (scaled, shown) = Scaled::of(managed, count_path, &kind.api_version(&version.name));
+        let merged = self.target.write_in(SCALE_VERSION, &ScaleForm, |writer| {
+            writer.apply(&live, config, shown, self.force)
+        });
+        let (next, shown) = merged.ok_or_else(nobody)??;
+        self.write(stored, next, scaled.back(shown))
+    }
+
+    fn write(
+        &self,
+        stored: &Arc<Object>,
+        mut next: Value,
+        managed: Managed,
+    ) -> Result<Decision, Rejection> {
+        let metadata = prepare::metadata(&mut next)?;
+        same_place(metadata, &self.intent.key)?;
+        let wanted = prepare::text(metadata, "resourceVersion");
+        if !wanted.is_empty() && wanted != "0" {
+            same_version(stored, wanted)?;
+        }
+        let change = Change {
+            context: self.target.context,
+            kind: self.target.kind,
+            version: self.target.version,
+            stored,
+            subresource: self.target.subresource,
+        };
+        let account = Account::Applied(managed);
+        change.write(next, Precondition::Patch, FieldValidation::Ignore, account)
+    }
+
+    fn merge(
+        &self,
+        live: &Value,
+        config: &Value,
+        managed: Managed,
+    ) -> Result<(Value, Managed), Rejection> {
+        let version = Versions::version(&self.target, &self.target.api_version());
+        let schema = version.and_then(|version| version.schema);
+        fields::check(config, schema).map_err(|why| self.untyped(config, &why))?;
+        let said = self.writable(config);
+        let merge = |writer: &Writer<'_>| writer.apply(live, &said, managed, self.force);
+        self.target.write(merge).ok_or_else(nobody)?
+    }
+
+    /// What this endpoint writes of a configuration; nobody comes to hold the rest by it.
+    fn writable(&self, config: &Value) -> Value {
+        let Target { kind, version, .. } = self.target;
+        let mut said = config.clone();
+        let elsewhere = match self.target.subresource {
+            "" if kind.strategy.status_apart && version.has_status() => "status",
+            "" => return said,
+            _ => "spec",
+        };
+        if let Some(root) = said.as_object_mut() {
+            root.remove(elsewhere);
+        }
+        said
+    }
+
+    /// Upstream answers with 500 here; it is the client's fault.
+    fn untyped(&self, config: &Value, why: &str) -> Rejection {
+        let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str);
+        let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
+        let kind = self.target.kind;
+        Rejection::BadRequest(format!(
+            "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {why}",
+            namespace.unwrap_or_default(),
+            name.unwrap_or_default(),
+            kind.resource.group,
+            self.target.version.name,
+            kind.kind,
+        ))
+    }
+}
+
+/// A `Scale` has one form, of which its metadata and two counts are known.
+#[derive(Debug)]
+struct ScaleForm;
+
+impl Versions for ScaleForm {
+    fn version(&self, api_version: &str) -> Option<fields::Version<'_>> {
+        let schema = Some(any_object());
+        (api_version == SCALE_VERSION).then_some(fields::Version { schema })
+    }
+
+    fn convert(&self, object: &Value, _api_version: &str) -> Value {
+        object.clone()
+    }
+}
+
+fn unreadable(stored: &Object) -> Rejection {
+    Rejection::Internal(format!(
+        "failed to decode managed fields of {}",
+        stored.key.name
+    ))
+}
+
+/// Whoever applies has a name.
+fn nobody() -> Rejection {
+    let why = "is required for apply patch";
+    Rejection::Invalid {
+        group: "meta.k8s.io".into(),
+        kind: "PatchOptions".into(),
+        name: "".into(),
+        causes: vec![crate::rejection::FieldCause::required("fieldManager", why)],
+    }
+}

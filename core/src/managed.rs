@@ -1,0 +1,167 @@
+//! `metadata.managedFields`: who wrote which field, and when. Everybody who creates, changes or
+//! applies an object is in it with the fields that they hold.
+//! Source: apimachinery's `util/managedfields`.
+
+mod blank;
+mod conflict;
+mod entry;
+mod last_applied;
+mod limit;
+mod scale;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use entry::{Managed, causes, is_reset};
+pub(crate) use scale::Scaled;
+
+use crate::fields::{ManagerId, Managers, Owned, Updater, Versions};
+use crate::object::Name;
+use crate::{Rejection, Time};
+use serde_json::Value;
+
+/// Who is said to hold what an object had before anybody kept account of it.
+const BEFORE_FIRST_APPLY: &str = "before-first-apply";
+
+/// The list of an object that is about to be rewritten.
+pub(crate) fn take(document: &mut Value) -> Option<Value> {
+    let metadata = document.get_mut("metadata")?.as_object_mut()?;
+    metadata.remove("managedFields")
+}
+
+/// Whether a list can be understood: admission may leave one behind that cannot.
+pub fn is_readable(list: Option<&Value>) -> bool {
+    Managed::read(list).is_some()
+}
+
+/// A write, and who makes it.
+pub(crate) struct Writer<'a> {
+    pub(crate) manager: &'a Name,
+    /// What it goes through; empty for the object itself.
+    pub(crate) subresource: &'a str,
+    pub(crate) time: Time,
+    /// The form of the documents.
+    pub(crate) api_version: &'a str,
+    pub(crate) versions: &'a dyn Versions,
+    /// Nothing is known of the kind but what its schema says.
+    pub(crate) is_custom: bool,
+}
+
+impl Writer<'_> {
+    /// Who holds what once the new object reads as this.
+    pub(crate) fn create(&self, new: &Value) -> Managed {
+        self.update_as(self.manager, &self.nothing(new), new, Managed::default())
+    }
+
+    /// What comes before an object, of which nothing is anybody's.
+    fn nothing(&self, object: &Value) -> Value {
+        if self.is_custom {
+            Value::Null
+        } else {
+            blank::blank(object)
+        }
+    }
+
+    /// Who holds what once the object reads as this.
+    pub(crate) fn update(&self, live: &Value, new: &Value, managed: Managed) -> Managed {
+        if managed.is_empty() {
+            return managed;
+        }
+        self.update_as(self.manager, live, new, managed)
+    }
+
+    /// The fields of this write are told apart from what the manager holds already: only they make
+    /// its entry newer.
+    fn update_as(
+        &self,
+        manager: &Name,
+        live: &Value,
+        new: &Value,
+        mut managed: Managed,
+    ) -> Managed {
+        let nobody = self.id(&"".into(), false);
+        let managers = std::mem::take(&mut managed.managers);
+        managed.managers = self.updater(&nobody).update(live, new, managers);
+        if let Some(gained) = managed.managers.remove(&nobody) {
+            let who = self.id(manager, false);
+            let set = match managed.managers.get(&who) {
+                Some(held) => gained.set.union(&held.set),
+                None => gained.set,
+            };
+            managed.times.insert(who.clone(), self.time.whole_seconds());
+            managed.managers.insert(who, Owned { set, ..gained });
+        }
+        limit::join_oldest(&mut managed);
+        managed
+    }
+
+    /// The live object with the configuration applied, and who holds what then. Of a new object
+    /// `live` is an empty one.
+    pub(crate) fn apply(
+        &self,
+        live: &Value,
+        config: &Value,
+        managed: Managed,
+        force: bool,
+    ) -> Result<(Value, Managed), Rejection> {
+        let mut managed = managed;
+        if managed.is_empty() && live.get("metadata").is_some() {
+            let nothing = self.nothing(live);
+            managed = self.update_as(&BEFORE_FIRST_APPLY.into(), &nothing, live, managed);
+        }
+        let (mut next, managers) = self.merge(live, config, managed.managers, force)?;
+        managed.managers = managers;
+        if next != *live {
+            let who = self.id(self.manager, true);
+            managed.times.insert(who, self.time.whole_seconds());
+        }
+        last_applied::note(self.manager, &mut next, config);
+        Ok((next, managed))
+    }
+
+    /// Conflicts over what kubectl itself wrote before it applied on the server are none.
+    fn merge(
+        &self,
+        live: &Value,
+        config: &Value,
+        managers: Managers,
+        force: bool,
+    ) -> Result<(Value, Managers), Rejection> {
+        let who = self.id(self.manager, true);
+        let kept = last_applied::of(self, live)
+            .filter(|_| !force)
+            .map(|fields| (fields, managers.clone()));
+        let contested = match self.updater(&who).apply(live, config, managers, force) {
+            Ok(merged) => return Ok(merged),
+            Err(contested) => contested,
+        };
+        let Some((own, managers)) = kept else {
+            return Err(conflict::rejection(&contested));
+        };
+        let others: Vec<_> = contested
+            .into_iter()
+            .filter(|conflict| !own.contains(&conflict.field))
+            .collect();
+        if !others.is_empty() {
+            return Err(conflict::rejection(&others));
+        }
+        let forced = self.updater(&who).apply(live, config, managers, true);
+        forced.map_err(|contested| conflict::rejection(&contested))
+    }
+
+    fn updater<'b>(&'b self, who: &'b ManagerId) -> Updater<'b> {
+        Updater {
+            api_version: self.api_version,
+            versions: self.versions,
+            who,
+        }
+    }
+
+    fn id(&self, manager: &Name, applied: bool) -> ManagerId {
+        ManagerId {
+            manager: Name::clone(manager),
+            applied,
+            api_version: (!applied).then(|| self.api_version.into()),
+            subresource: self.subresource.into(),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! One entry a manager: from JSON, and back.
+
+use crate::Time;
+use crate::fields::{FieldSet, ManagerId, Managers, Owned};
+use crate::object::Name;
+use crate::rejection::FieldCause;
+use crate::validate;
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+
+/// Source: apimachinery's `MaxSubresourceNameLength`.
+const SUBRESOURCE_MAX: usize = 256;
+const FIELDS_TYPE: &str = "FieldsV1";
+
+/// Everybody who holds fields of an object.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Managed {
+    pub(super) managers: Managers,
+    /// When they last gained one; some never did.
+    pub(super) times: BTreeMap<ManagerId, Time>,
+}
+
+impl Managed {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.managers.is_empty()
+    }
+
+    /// Whether nothing but times differs.
+    pub(crate) fn same_fields(&self, other: &Self) -> bool {
+        self.managers == other.managers
+    }
+
+    /// What a list says; `None` where one of its entries cannot be read.
+    pub(crate) fn read(list: Option<&Value>) -> Option<Self> {
+        let mut managed = Self::default();
+        let entries = match list {
+            None | Some(Value::Null) => return Some(managed),
+            Some(list) => list.as_array()?,
+        };
+        for entry in entries {
+            let (id, owned, time) = read(entry.as_object()?)?;
+            match time {
+                Some(time) => drop(managed.times.insert(id.clone(), time)),
+                None => drop(managed.times.remove(&id)),
+            }
+            managed.managers.insert(id, owned);
+        }
+        Some(managed)
+    }
+
+    /// The list; none where nobody holds anything.
+    pub(crate) fn list(&self) -> Option<Value> {
+        if self.is_empty() {
+            return None;
+        }
+        let mut entries: Vec<_> = self.managers.iter().collect();
+        entries.sort_by_key(|(id, owned)| {
+            let time = self.times.get(id).copied().unwrap_or_default();
+            let name = (&id.manager, &owned.api_version, &id.subresource);
+            (!id.applied, time.whole_seconds(), name)
+        });
+        let written = |(id, owned): (&ManagerId, &Owned)| write(id, owned, self.times.get(id));
+        Some(entries.into_iter().map(written).collect())
+    }
+}
+
+fn read(entry: &Map<String, Value>) -> Option<(ManagerId, Owned, Option<Time>)> {
+    let text = |member: &str| entry.get(member).and_then(Value::as_str);
+    let applied = match text("operation")? {
+        "Apply" => true,
+        "Update" => false,
+        _ => return None,
+    };
+    let api_version = text("apiVersion").filter(|version| !version.is_empty())?;
+    let api_version = Name::from(api_version);
+    if text("fieldsType") != Some(FIELDS_TYPE) {
+        return None;
+    }
+    let time = match entry.get("time") {
+        None | Some(Value::Null) => None,
+        Some(time) => Some(Time::parse(time.as_str()?)?.whole_seconds()),
+    };
+    let set = FieldSet::from_fields_v1(entry.get("fieldsV1").unwrap_or(&Value::Null))?;
+    let id = ManagerId {
+        manager: text("manager").unwrap_or_default().into(),
+        applied,
+        api_version: (!applied).then(|| Name::clone(&api_version)),
+        subresource: text("subresource").unwrap_or_default().into(),
+    };
+    Some((id, Owned { set, api_version }, time))
+}
+
+fn write(id: &ManagerId, owned: &Owned, time: Option<&Time>) -> Value {
+    let mut entry = Map::new();
+    entry.insert("manager".into(), Value::from(&*id.manager));
+    let operation = if id.applied { "Apply" } else { "Update" };
+    entry.insert("operation".into(), operation.into());
+    entry.insert("apiVersion".into(), Value::from(&*owned.api_version));
+    if let Some(time) = time {
+        entry.insert("time".into(), time.to_rfc3339().into());
+    }
+    entry.insert("fieldsType".into(), FIELDS_TYPE.into());
+    entry.insert("fieldsV1".into(), owned.set.to_fields_v1());
+    if !id.subresource.is_empty() {
+        entry.insert("subresource".into(), Value::from(&*id.subresource));
+    }
+    Value::Object(entry)
+}
+
+/// Whether a client sent a list that says: keep no account any more.
+pub(crate) fn is_reset(list: &Value) -> bool {
+    let is_blank = |entry: &Value| {
+        let members = entry.as_object().into_iter().flatten();
+        let mut said = members.filter(|(_, value)| !value.is_null() && **value != json!(""));
+        entry.is_object() && said.next().is_none()
+    };
+    match list.as_array().map(Vec::as_slice) {
+        Some([]) => true,
+        Some([entry]) => is_blank(entry),
+        Some(_) | None => false,
+    }
+}
+
+/// What is wrong with a list that a client sent; one that cannot be read is not heard at all.
+/// Source: `ValidateManagedFields`.
+pub(crate) fn causes(list: Option<&Value>) -> Vec<FieldCause> {
+    let mut causes = Vec::new();
+    let readable = list.filter(|list| Managed::read(Some(list)).is_some());
+    let entries = readable.and_then(Value::as_array).into_iter().flatten();
+    for (index, entry) in entries.enumerate() {
+        let text = |member: &str| entry.get(member).and_then(Value::as_str);
+        let field = format!("metadata.managedFields[{index}]");
+        let manager = text("manager").unwrap_or_default();
+        causes.extend(validate::field_manager(
+            &format!("{field}.manager"),
+            manager,
+        ));
+        if text("subresource").unwrap_or_default().len() > SUBRESOURCE_MAX {
+            let field = format!("{field}.subresource");
+            causes.push(FieldCause::too_long(field, SUBRESOURCE_MAX));
+        }
+    }
+    causes
+}

@@ -1,0 +1,58 @@
+//! `kubectl apply` keeps what it applied in an annotation. Once it applies on the server, it may
+//! change what it wrote before, and the annotation is kept up for those who still read it.
+//! Source: `lastappliedmanager.go` and `lastappliedupdater.go`.
+
+use super::Writer;
+use crate::fields::{compare, set_of};
+use crate::object::Name;
+use crate::validate;
+use serde_json::Value;
+use std::collections::BTreeSet;
+
+const KUBECTL: &str = "kubectl";
+const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// The fields that kubectl wrote and that nobody changed since.
+pub(super) fn of(writer: &Writer<'_>, live: &Value) -> Option<BTreeSet<String>> {
+    if &**writer.manager != KUBECTL {
+        return None;
+    }
+    let text = annotation(live).filter(|text| !text.is_empty())?;
+    let applied: Value = serde_json::from_str(text).ok()?;
+    if applied.get("apiVersion").and_then(Value::as_str) != Some(writer.api_version) {
+        return None;
+    }
+    let schema = writer.versions.version(writer.api_version)?.schema;
+    let change = compare(&applied, live, schema);
+    let fields = set_of(&applied, schema)
+        .difference(&change.modified)
+        .difference(&change.added)
+        .difference(&change.removed);
+    Some(fields.paths().into_iter().collect())
+}
+
+/// Rewrites the annotation of an object that has one.
+pub(super) fn note(manager: &Name, document: &mut Value, config: &Value) {
+    if &**manager != KUBECTL || annotation(document).is_none_or(str::is_empty) {
+        return;
+    }
+    let mut applied = config.clone();
+    let annotations = applied.pointer_mut("/metadata/annotations");
+    if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
+        annotations.remove(ANNOTATION);
+    }
+    // As kubectl writes it.
+    let text = format!("{applied}\n");
+    let annotations = document.pointer_mut("/metadata/annotations");
+    if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
+        annotations.insert(ANNOTATION.into(), text.into());
+        if !validate::annotations_fit(annotations) {
+            annotations.insert(ANNOTATION.into(), "".into());
+        }
+    }
+}
+
+fn annotation(document: &Value) -> Option<&str> {
+    let annotations = document.pointer("/metadata/annotations")?;
+    annotations.get(ANNOTATION)?.as_str()
+}

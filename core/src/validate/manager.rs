@@ -1,0 +1,63 @@
+//! Names of those who own fields.
+
+use crate::rejection::FieldCause;
+
+/// Source: apimachinery's `FieldManagerMaxLength`.
+const FIELD_MANAGER_MAX: usize = 128;
+
+/// Not too long, and nothing in it that cannot be printed.
+pub fn field_manager(field: &str, name: &str) -> Vec<FieldCause> {
+    let mut causes = Vec::new();
+    if name.len() > FIELD_MANAGER_MAX {
+        causes.push(FieldCause::too_long(field, FIELD_MANAGER_MAX));
+    }
+    for (at, one) in name.char_indices().filter(|(_, one)| !is_printed(*one)) {
+        let why = format!(
+            "invalid character U+{:04X} (at position {at})",
+            u32::from(one)
+        );
+        causes.push(FieldCause::invalid(field, &name.into(), &why));
+    }
+    causes
+}
+
+/// What a program that gives no name is called: by its agent, up to the first slash.
+pub fn manager_of_agent(agent: &str) -> String {
+    let program = agent.split('/').next().unwrap_or_default();
+    let mut name = String::new();
+    for one in program.chars().filter(|one| is_printed(*one)) {
+        if name.len() + one.len_utf8() > FIELD_MANAGER_MAX {
+            break;
+        }
+        name.push(one);
+    }
+    name
+}
+
+/// Go's `unicode.IsPrint` knows every category; of spaces only the plain one is printed.
+fn is_printed(one: char) -> bool {
+    !one.is_control() && (one == ' ' || !one.is_whitespace())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_named_by_what_comes_before_the_slash() {
+        let long = "x".repeat(200);
+        for (agent, name) in [
+            ("kubectl/v1.36.0 (linux/amd64) kubernetes/abc", "kubectl"),
+            ("Mozilla", "Mozilla"),
+            ("", ""),
+            ("/1", ""),
+            ("a\tb\u{a0}c d/1", "abc d"),
+            (&long, &long[..128]),
+        ] {
+            assert_eq!(manager_of_agent(agent), name, "{agent:?}");
+        }
+        let wide = "\u{e9}".repeat(100);
+        assert_eq!(manager_of_agent(&wide).len(), 128);
+        assert!(field_manager("f", &manager_of_agent(&wide)).is_empty());
+    }
+}
