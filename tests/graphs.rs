@@ -10,7 +10,7 @@
 
 use hindsight_tests::dice::number;
 use hindsight_tests::graphs::{Counts, PLAIN_FOUR, explore_all, of};
-use hindsight_tests::histories::progress_file;
+use hindsight_tests::seeds::progress_file;
 use hindsight_tests::shape::Family;
 use std::path::Path;
 use std::time::Instant;

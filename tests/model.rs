@@ -13,18 +13,21 @@
 )]
 
 use hindsight_tests::author::{SHORT, limit, live_through};
-use hindsight_tests::histories::{Run, write};
+use hindsight_tests::histories::{Lengths, check};
 use hindsight_tests::history::{Both, smallest};
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Reference, Thing, World as Naive};
 use hindsight_tests::scenario;
+use hindsight_tests::seeds::{Run, write};
 use hindsight_tests::world::World;
 use serde_json::json;
 
 #[test]
 fn random_histories_end_as_the_naive_evaluator_says() {
-    let run = Run::from_environment(2000);
-    let failures = run.go(run.count, &|count, next, seconds| {
+    let lengths = Lengths::from_environment();
+    let run = Run::from_environment("HINDSIGHT_HISTORIES", 2000);
+    let check = |seed| check(seed, lengths.of(seed));
+    let failures = run.go(run.count, &check, &|count, next, seconds| {
         println!("{count} histories in {seconds:.0} s; the next seed is {next}");
     });
     let told: Vec<String> = failures.iter().map(ToString::to_string).collect();
@@ -122,7 +125,7 @@ fn a_history_that_fails_is_told_as_a_short_scenario() {
             told.contains("expect  ") && told.contains("it is live"),
             "{told}"
         );
-        let path = write(seed, &least.scenario);
+        let path = write(seed, &least.scenario, "scenario");
         let read = std::fs::read_to_string(&path).expect("the file");
         assert_eq!(read, least.scenario);
         std::fs::remove_file(path).expect("the file");

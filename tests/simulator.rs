@@ -1,7 +1,9 @@
 //! A thousand schedules of the simulator: each of one seed, each with faults of its own.
 //!
-//! `HINDSIGHT_SCHEDULES` sets how many, `HINDSIGHT_SEED` with which seed to begin and
-//! `HINDSIGHT_STEPS` how long each is. A schedule that fails prints the command that repeats it.
+//! `HINDSIGHT_SCHEDULES` sets how many, `HINDSIGHT_SEED` with which seed to begin, `HINDSIGHT_STEPS`
+//! how long each is, `HINDSIGHT_SHRUNK` where files go. A schedule that fails is shrunk to a file
+//! and prints the command that repeats it. In `schedules/` that file is played by every run. As many
+//! as one likes, in parts that can be stopped, are `cargo schedules` (`schedules.rs`).
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -9,56 +11,14 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::dice::number;
-use hindsight_tests::sim::{self, Bug, Options};
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use hindsight_tests::schedules::{Counts, Lengths, check};
+use hindsight_tests::seeds::Run;
+use hindsight_tests::sim::{self, Bug, Options, Schedule, smallest};
+use hindsight_tests::tree::repository;
+use std::sync::Mutex;
 
-type Counts = BTreeMap<&'static str, u64>;
-
-fn steps() -> u64 {
-    number("HINDSIGHT_STEPS", 150)
-}
-
-/// One schedule, or the message of its failure.
-fn run(seed: u64) -> Result<Counts, String> {
-    let options = Options::of(seed, steps());
-    match std::panic::catch_unwind(|| sim::run(options)) {
-        Ok(Ok(trace)) => Ok(trace.counts),
-        Ok(Err(failure)) => Err(failure.to_string()),
-        Err(_) => Err(format!(
-            "seed {seed}: a panic; repeat it with HINDSIGHT_SEED={seed} HINDSIGHT_SCHEDULES=1"
-        )),
-    }
-}
-
-/// All schedules, on as many threads as there are processors; one schedule is on one thread.
-fn run_all(first: u64, count: u64) -> Counts {
-    let next = AtomicU64::new(first);
-    let worker = || {
-        let mut counts = Counts::new();
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + count {
-                return counts;
-            }
-            for (kind, times) in run(seed).unwrap_or_else(|failure| panic!("{failure}")) {
-                *counts.entry(kind).or_default() += times;
-            }
-        }
-    };
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut sum = Counts::new();
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(worker)).collect();
-        for worker in workers {
-            for (kind, times) in worker.join().expect("every schedule holds") {
-                *sum.entry(kind).or_default() += times;
-            }
-        }
-    });
-    sum
-}
+/// Steps of a schedule that something is broken in.
+const STEPS: u64 = 150;
 
 /// What a thousand schedules must have seen, or they show nothing.
 const HAPPENS: &[&str] = &[
@@ -101,16 +61,23 @@ const HAPPENS: &[&str] = &[
 
 #[test]
 fn schedules_hold_whatever_fails() {
-    let (first, count) = (
-        number("HINDSIGHT_SEED", 1),
-        number("HINDSIGHT_SCHEDULES", 1_000),
-    );
-    let counts = run_all(first, count);
-    println!("{count} schedules from seed {first}: {counts:#?}");
-    if count < 1_000 {
-        return;
-    }
-    for kind in HAPPENS {
+    let lengths = Lengths::from_environment();
+    let run = Run::from_environment("HINDSIGHT_SCHEDULES", 1_000);
+    let sum = Mutex::new(Counts::new());
+    let check = |seed| {
+        for (kind, times) in check(lengths.of(seed))? {
+            *sum.lock().expect("no panic").entry(kind).or_default() += times;
+        }
+        Ok(())
+    };
+    let failures = run.go(run.count, &check, &|count, next, seconds| {
+        println!("{count} schedules in {seconds:.0} s; the next seed is {next}");
+    });
+    let told: Vec<String> = failures.iter().map(ToString::to_string).collect();
+    assert!(told.is_empty(), "{}", told.join("\n"));
+    let counts = sum.into_inner().expect("no panic");
+    println!("{counts:#?}");
+    for kind in HAPPENS.iter().filter(|_| run.count >= 1_000) {
         assert!(counts.contains_key(kind), "{kind} never happened");
     }
 }
@@ -118,14 +85,40 @@ fn schedules_hold_whatever_fails() {
 #[test]
 fn the_same_seed_gives_the_same_trace() {
     for seed in 1..=20 {
-        let trace = || match sim::run(Options::of(seed, steps())) {
-            Ok(trace) => trace.lines,
-            Err(failure) => failure.trace.lines,
-        };
-        let (once, again) = (trace(), trace());
-        assert!(once.len() > 20, "seed {seed} does something");
-        assert_eq!(once, again, "seed {seed}");
+        let told = || sim::tell(Options::of(seed, STEPS)).expect("it holds");
+        let (once, again) = (told(), told());
+        assert!(once.lines.len() > 20, "seed {seed} does something");
+        assert_eq!(once.lines, again.lines, "seed {seed}");
+        let untold = sim::run(Options::of(seed, STEPS)).expect("it holds");
+        assert_eq!(once.counts, untold.counts, "told or not, seed {seed}");
     }
+}
+
+#[test]
+fn the_same_steps_give_the_same_trace() {
+    for (bug, _) in BUGS {
+        let failure = broken(*bug);
+        let again = sim::replay(&failure.schedule, true).expect_err("it fails again");
+        assert_eq!(failure.trace.lines, again.trace.lines, "{bug:?}");
+        assert_eq!(failure.violation, again.violation, "{bug:?}");
+    }
+}
+
+#[test]
+fn the_files_of_schedules_hold() {
+    let folder = repository().join("tests/schedules");
+    let mut played = 0;
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        let text = std::fs::read_to_string(&path).expect("a file");
+        let schedule = Schedule::parse(&text).unwrap_or_else(|why| panic!("{path:?}: {why}"));
+        assert!(!schedule.steps.is_empty(), "{path:?} does nothing");
+        if let Err(failure) = sim::replay(&schedule, true) {
+            panic!("{path:?}: {failure}");
+        }
+        played += 1;
+    }
+    assert!(played > 0, "no schedule was played");
 }
 
 /// What is broken on purpose, and who must notice.
@@ -164,15 +157,69 @@ const BUGS: &[(Bug, &[&str])] = &[
     ),
 ];
 
+/// The first failure that it causes.
+fn broken(bug: Bug) -> Box<sim::Failure> {
+    let mut seeds = 1..=50;
+    let found = seeds.find_map(|seed| sim::run(Options::of(seed, STEPS).with(bug)).err());
+    found.unwrap_or_else(|| panic!("{bug:?} goes unnoticed"))
+}
+
 #[test]
 fn whatever_is_broken_is_noticed() {
     for (bug, checkers) in BUGS {
-        let found = (1..=50).find_map(|seed| sim::run(Options::of(seed, steps()).with(*bug)).err());
-        let failure = found.unwrap_or_else(|| panic!("{bug:?} goes unnoticed"));
+        let failure = broken(*bug);
         let checker = failure.violation.checker;
         assert!(
             checkers.contains(&checker),
             "{bug:?} is noticed by {checker}:\n{failure}"
         );
+    }
+    assert!(
+        Bug::ALL
+            .iter()
+            .all(|bug| BUGS.iter().any(|(one, _)| one == bug))
+    );
+}
+
+/// Steps that are left of any schedule that something is broken in.
+const SMALLEST_STEPS_MAX: usize = 12;
+
+#[test]
+fn a_schedule_that_fails_shrinks_to_a_small_file_that_fails_alike() {
+    for (bug, _) in BUGS {
+        let failure = broken(*bug);
+        let least = smallest(&failure);
+        let script = least.script();
+        println!("{bug:?}\n{script}");
+        let (steps, all) = (least.schedule.steps.len(), failure.schedule.steps.len());
+        assert!(steps <= SMALLEST_STEPS_MAX, "{steps} of {all}:\n{script}");
+        assert_eq!(least.violation.checker, failure.violation.checker);
+        let read = Schedule::parse(&script).expect("what was written");
+        let again = sim::replay(&read, true).expect_err("it still fails");
+        assert_eq!(again.violation, least.violation);
+        assert_eq!(again.trace.lines, least.trace.lines);
+        let mended = Schedule {
+            options: Options {
+                bug: None,
+                ..read.options
+            },
+            ..read
+        };
+        let held = sim::replay(&mended, true);
+        assert!(held.is_ok(), "without {bug:?} it holds");
+    }
+}
+
+#[test]
+fn what_is_no_schedule_is_named() {
+    for line in [
+        "jump 1",
+        "request",
+        "request soon",
+        "with luck",
+        "broken Nothing",
+    ] {
+        let refused = Schedule::parse(&format!("seed 1\n{line}\n"));
+        assert_eq!(refused.err(), Some(format!("not understood: {line}")));
     }
 }

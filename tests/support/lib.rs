@@ -5,6 +5,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::missing_panics_doc,
+    clippy::print_stdout,
     reason = "a test stops where its ground is not what it expects"
 )]
 
@@ -22,6 +23,8 @@ pub mod naive;
 pub mod recorder;
 pub mod reference;
 pub mod scenario;
+pub mod schedules;
+pub mod seeds;
 pub mod server;
 pub mod shape;
 pub mod shrink;

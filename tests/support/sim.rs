@@ -14,23 +14,31 @@ pub mod life;
 pub mod options;
 pub mod rest;
 pub mod schedule;
+pub mod script;
 pub mod server;
+pub mod shrinking;
+pub mod steps;
 pub mod trace;
 pub mod watchers;
 pub mod workload;
 
 pub use check::Violation;
 pub use options::{Bug, Faults, Options};
+pub use script::Schedule;
+pub use shrinking::smallest;
+pub use steps::{Act, Step};
 pub use trace::Trace;
 
 use crate::dice::Dice;
-use check::Checked;
+use check::{Checked, violation};
 use clients::Clients;
 use collecting::Collecting;
 use disk::Disk;
 use hindsight_log::Base;
 use history::History;
+use rayon::ThreadPoolBuilder;
 use server::Server;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use watchers::{Selection, Watcher};
 
@@ -41,7 +49,12 @@ const TRACE_SHOWN: usize = 60;
 #[derive(Debug)]
 pub struct Simulation {
     options: Options,
+    /// Chooses the steps.
+    chooser: Dice,
+    /// Fall for the rest of a step.
     dice: Dice,
+    /// Every step so far.
+    taken: Vec<Step>,
     /// Microseconds. Nothing but commands sees it.
     clock: i64,
     disk: Arc<Disk>,
@@ -71,8 +84,8 @@ struct Running {
 /// A schedule that went wrong.
 #[derive(Debug)]
 pub struct Failure {
-    /// The schedule.
-    pub options: Options,
+    /// What was played.
+    pub schedule: Schedule,
     /// What is wrong.
     pub violation: Violation,
     /// What happened.
@@ -82,8 +95,8 @@ pub struct Failure {
 impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Violation { checker, what } = &self.violation;
-        let Options { seed, steps, .. } = self.options;
-        writeln!(f, "{}\n{:#?}", self.trace.tail(TRACE_SHOWN), self.options)?;
+        let Options { seed, steps, .. } = self.schedule.options;
+        writeln!(f, "{}", self.trace.tail(TRACE_SHOWN))?;
         writeln!(f, "seed {seed}: {checker}: {what}\nto repeat it:")?;
         write!(
             f,
@@ -93,17 +106,54 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Runs one schedule to its end.
+/// Runs the schedule of a seed to its end. One that fails is run again to be told.
 pub fn run(options: Options) -> Result<Trace, Box<Failure>> {
+    let told = |failure: Box<Failure>| {
+        let again = play(options, None, true);
+        again.err().unwrap_or(failure)
+    };
+    play(options, None, false).map_err(told)
+}
+
+/// The same, told.
+pub fn tell(options: Options) -> Result<Trace, Box<Failure>> {
+    play(options, None, true)
+}
+
+/// Runs a schedule whose steps are given.
+pub fn replay(schedule: &Schedule, is_told: bool) -> Result<Trace, Box<Failure>> {
+    play(schedule.options, Some(&schedule.steps), is_told)
+}
+
+fn play(options: Options, steps: Option<&[Step]>, is_told: bool) -> Result<Trace, Box<Failure>> {
+    alone();
     let mut simulation = Simulation::new(options);
-    match simulation.play() {
+    simulation.trace.is_told = is_told;
+    let played = catch_unwind(AssertUnwindSafe(|| simulation.play(steps)));
+    let played = played.unwrap_or_else(|_| Err(violation("nothing panics", "a panic".into())));
+    match played {
         Ok(()) => Ok(simulation.trace),
         Err(violation) => Err(Box::new(Failure {
-            options,
+            schedule: Schedule {
+                options,
+                steps: simulation.taken,
+            },
             violation,
             trace: simulation.trace,
         })),
     }
+}
+
+/// Frames are decoded by all threads of a pool: here that is this thread and no other.
+fn alone() {
+    thread_local! {
+        static IS_ALONE: () = {
+            let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+            // It must outlive the thread, whose last act would otherwise be to wait for itself.
+            std::mem::forget(pool.build().expect("a pool of one thread"));
+        };
+    }
+    IS_ALONE.with(|()| ());
 }
 
 impl Simulation {
@@ -119,7 +169,9 @@ impl Simulation {
         let watchers = (0..options.watchers).map(watcher).collect();
         Self {
             options,
+            chooser: Dice(dice.roll(u64::MAX)),
             dice,
+            taken: Vec::new(),
             clock: 1_700_000_000_000_000,
             disk: Arc::new(disk),
             running: None,
@@ -132,13 +184,31 @@ impl Simulation {
         }
     }
 
-    fn play(&mut self) -> Checked {
+    fn play(&mut self, steps: Option<&[Step]>) -> Checked {
+        self.reseed_apart();
         self.start()?;
         self.first_requests()?;
-        for _ in 0..self.options.steps {
-            self.step()?;
+        match steps {
+            Some(steps) => steps
+                .iter()
+                .try_for_each(|step| self.note_and_take(*step))?,
+            None => self.choose_all()?,
         }
+        self.reseed_apart();
         self.come_to_rest()?;
         check::after_all(self)
+    }
+
+    fn choose_all(&mut self) -> Checked {
+        for _ in 0..self.options.steps {
+            let step = self.choose();
+            self.note_and_take(step)?;
+        }
+        Ok(())
+    }
+
+    fn note_and_take(&mut self, step: Step) -> Checked {
+        self.taken.push(step);
+        self.take(step)
     }
 }

@@ -1,5 +1,7 @@
 //! What must hold whatever happens: one file for each promise.
 
+#[cfg(test)]
+mod canaries;
 pub mod collector;
 pub mod dry_run;
 pub mod durability;
@@ -61,8 +63,9 @@ pub fn after_all(simulation: &mut Simulation) -> Checked {
         watch::check(history, watcher, trace)?;
     }
     if let Some(running) = running {
-        replay::check(history, &running.server, dice)?;
-        explanations::check(history, &running.server.reader, trace)?;
+        let read = replay::Read::from(&running.server.reader)?;
+        replay::check(history, &read, dice)?;
+        explanations::check(history, &read, trace)?;
         projections::check(&running.server.state, running.collecting.graph())?;
     }
     Ok(())

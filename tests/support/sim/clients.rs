@@ -2,7 +2,7 @@
 
 use super::server::Answer;
 use hindsight_core::{Command, Decision, Intent, ObjectKey, Rejection, Revision, Uid};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One command, from being sent to being answered.
 #[derive(Debug)]
@@ -61,6 +61,10 @@ pub struct Clients {
     pub operations: BTreeMap<u64, Operation>,
     /// In order.
     pub reads: Vec<Read>,
+    /// Numbers of those that are not answered.
+    pending: BTreeSet<u64>,
+    /// The last command of each client.
+    last: BTreeMap<usize, u64>,
     /// One number for everything that can be seen from outside.
     ticks: u64,
 }
@@ -70,6 +74,15 @@ impl Clients {
     pub fn tick(&mut self) -> u64 {
         self.ticks += 1;
         self.ticks
+    }
+
+    /// A command is sent.
+    pub fn send(&mut self, operation: Operation) {
+        self.pending.insert(operation.number);
+        if let Some(client) = operation.client {
+            self.last.insert(client, operation.number);
+        }
+        self.operations.insert(operation.number, operation);
     }
 
     /// The number of the next command.
@@ -84,20 +97,20 @@ impl Clients {
 
     /// What this client sent last, where nobody told it what became of that.
     pub fn unheard(&self, client: usize) -> Option<Intent> {
-        let mut own = self.operations.values().rev();
-        let last = own.find(|one| one.client == Some(client))?;
+        let last = self.operations.get(self.last.get(&client)?)?;
         matches!(last.end, End::Unknown).then(|| last.command.intent.clone())
     }
 
     /// Commands that are not answered.
     pub fn pending(&self) -> impl Iterator<Item = &Operation> {
-        let all = self.operations.values();
-        all.filter(|one| matches!(one.end, End::Pending))
+        let numbers = self.pending.iter();
+        numbers.filter_map(|number| self.operations.get(number))
     }
 
     /// A command is answered.
     pub fn answer(&mut self, number: u64, answer: Answer, newest: Revision) {
         let at = self.tick();
+        self.pending.remove(&number);
         if let Some(operation) = self.operations.get_mut(&number) {
             operation.end = match answer {
                 None => End::Unknown,
@@ -108,8 +121,8 @@ impl Clients {
 
     /// The server is gone: nobody will hear what became of what is under way.
     pub fn forget_pending(&mut self) {
-        for operation in self.operations.values_mut() {
-            if matches!(operation.end, End::Pending) {
+        for number in std::mem::take(&mut self.pending) {
+            if let Some(operation) = self.operations.get_mut(&number) {
                 operation.end = End::Unknown;
             }
         }

@@ -3,12 +3,13 @@
 use super::disk::{Disk, Frames, Inner};
 use super::options::Faults;
 use hindsight_core::Revision;
+use std::sync::Arc;
 
 /// How damage is undone.
 #[derive(Debug, Clone)]
 pub enum Repair {
     /// Put these bytes back: a backup had them.
-    Restore(Vec<u8>),
+    Restore(Arc<[u8]>),
     /// Take this frame and all later ones away: they were never acknowledged.
     Cut,
 }
@@ -36,7 +37,7 @@ impl Inner {
         {
             let bytes = &self.live[first];
             let length = self.dice.roll(bytes.len() as u64);
-            let part = bytes[..usize::try_from(length).expect("small")].to_vec();
+            let part = bytes[..usize::try_from(length).expect("small")].into();
             self.durable.insert(*first, part);
             self.damage.push((*first, Repair::Cut));
             return "torn write";
@@ -80,11 +81,12 @@ impl Disk {
             return None;
         }
         let first = inner.dice.pick(&sound);
-        let bytes = inner.durable[&first].clone();
+        let bytes = Arc::clone(&inner.durable[&first]);
         let bit = usize::try_from(inner.dice.roll(bytes.len() as u64 * 8)).expect("small");
-        let mut flipped = bytes.clone();
+        let mut flipped = bytes.to_vec();
         flipped[bit / 8] ^= 1 << (bit % 8);
-        inner.durable.insert(first, flipped.clone());
+        let flipped: Arc<[u8]> = flipped.into();
+        inner.durable.insert(first, Arc::clone(&flipped));
         inner.live.insert(first, flipped);
         inner.damage.push((first, Repair::Restore(bytes)));
         Some(first)
@@ -105,7 +107,7 @@ impl Disk {
         for (first, repair) in restored.into_iter().chain(cuts) {
             match repair {
                 Repair::Restore(bytes) => {
-                    inner.durable.insert(first, bytes.clone());
+                    inner.durable.insert(first, Arc::clone(&bytes));
                     inner.live.insert(first, bytes);
                 }
                 Repair::Cut => {

@@ -6,10 +6,10 @@ use hindsight_core::Revision;
 use hindsight_log::{Error, Purpose, Storage, Stored, Tail};
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 /// Frames by their first revision.
-pub type Frames = BTreeMap<Revision, Vec<u8>>;
+pub type Frames = BTreeMap<Revision, Arc<[u8]>>;
 
 /// A fault that waits for its operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,8 +98,10 @@ impl Disk {
 impl Inner {
     /// Frames that a power cut may take, those that replace others first.
     pub fn unsynced(&self) -> Vec<Revision> {
-        let is_dirty =
-            |(first, bytes): &(&Revision, &Vec<u8>)| self.durable.get(first) != Some(bytes);
+        let is_dirty = |(first, bytes): &(&Revision, &Arc<[u8]>)| {
+            let durable = self.durable.get(first);
+            durable.is_none_or(|durable| !Arc::ptr_eq(durable, bytes) && durable != *bytes)
+        };
         let dirty = self.live.iter().filter(is_dirty);
         dirty.map(|(first, _)| *first).collect()
     }
@@ -144,7 +146,7 @@ impl Inner {
         }
         self.cut = fault == Some(Fault::PowerCut);
         if fault.is_none() || self.dice.roll(2) == 0 {
-            self.live.insert(first, frame.to_vec());
+            self.live.insert(first, frame.into());
         }
         if fault.is_some() {
             return Err(self.refuse("appending", ErrorKind::Other));
@@ -175,7 +177,7 @@ impl Inner {
         let kept = self.dice.roll(unsynced.len() as u64 + 1);
         let left = unsynced.split_off(usize::try_from(kept).expect("small"));
         for first in unsynced {
-            self.durable.insert(first, self.live[&first].clone());
+            self.durable.insert(first, Arc::clone(&self.live[&first]));
         }
         left
     }
@@ -201,14 +203,14 @@ impl Storage for Disk {
         let mut inner = self.inner();
         inner.on_read()?;
         let found = inner.live.range(from..).next();
-        Ok(found.map(|(first, bytes)| (*first, bytes.clone())))
+        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         let mut inner = self.inner();
         inner.on_read()?;
         let found = inner.live.range(..=until).next_back();
-        Ok(found.map(|(first, bytes)| (*first, bytes.clone())))
+        Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
     }
 
     /// A disk that is full says so only when it is written to: as one that others fill meanwhile.

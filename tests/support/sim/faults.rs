@@ -3,77 +3,62 @@
 use super::Simulation;
 use super::check::{Checked, ensure};
 use super::disk::Fault;
+use super::steps::Act;
 use hindsight_log::Error;
 
 /// Ten years, in microseconds.
 const JUMP_MICROS_MAX: u64 = 10 * 365 * 86_400 * 1_000_000;
 
 impl Simulation {
-    /// Nobody answers; sooner or later somebody starts the process again.
-    pub(super) fn step_while_down(&mut self) -> Checked {
-        let faults = self.options.faults;
-        match self.dice.roll(12) {
-            0 if faults.cuts => self.cut(),
-            1 if faults.rot => self.rot(),
-            2 if faults.unreadable => {
-                let reads = self.dice.roll(6);
-                self.disk.inner().unreadable = Some(reads);
-                self.trace.note("unreadable", reads);
-            }
-            3 if self.disk.is_damaged() => {
-                self.disk.repair();
-                self.trace.note("repair", "");
-            }
-            4 if faults.cuts => self.arm(Fault::PowerCut),
-            5 if faults.refusals => self.arm(Fault::Refused),
-            6..=9 => {
-                self.disk.inner().full = false;
-                return self.start();
-            }
-            _ => {}
-        }
-        Ok(())
-    }
-
-    /// One fault of those that this schedule has.
-    pub(super) fn fault(&mut self) -> Checked {
-        let faults = self.options.faults;
-        let poisoned = self
-            .running
-            .as_ref()
-            .is_some_and(|running| running.poisoned);
-        match self.dice.roll(17) {
-            0 if faults.cuts => self.cut(),
-            1 | 2 if faults.cuts => self.arm(Fault::PowerCut),
-            3 if faults.kills => self.kill(),
-            4 if faults.refusals => self.arm(Fault::Refused),
-            5 if faults.full => {
+    /// One fault.
+    pub(super) fn fault(&mut self, act: Act) {
+        match act {
+            Act::Cut => self.cut(),
+            Act::Kill if self.running.is_some() => self.kill(),
+            Act::Full => {
                 self.disk.inner().full = true;
                 self.trace.note("full", "");
             }
-            6 => self.disk.inner().full = false,
-            7 if faults.slow => {
+            Act::Room => self.disk.inner().full = false,
+            Act::Slow => {
                 self.slow = self.dice.roll(20);
                 self.trace.note("slow", self.slow);
             }
-            8 if faults.rot => self.rot(),
-            9 if faults.unreadable => {
-                self.disk.inner().unreadable = Some(0);
-                self.trace.note("unreadable", 0);
+            Act::Rot => self.rot(),
+            Act::Unreadable => self.refuse_a_read(),
+            Act::Clock => self.jump(),
+            Act::Stall => self.stall(),
+            Act::Disconnect => self.break_stream(),
+            Act::Repair if self.running.is_none() && self.disk.is_damaged() => {
+                self.disk.repair();
+                self.trace.note("repair", "");
             }
-            10 if faults.clock => self.jump(),
-            11 if faults.stalls => self.stall(),
-            12 => self.break_stream(),
-            13 | 14 if faults.snapshots => return self.snapshot(),
-            15 if faults.prunes => return self.prune(),
-            _ if poisoned => self.kill(),
             _ => {}
         }
-        Ok(())
+    }
+
+    /// Nobody starts a process on a full disk without making room.
+    pub(super) fn start_again(&mut self) -> Checked {
+        if self.running.is_some() {
+            return Ok(());
+        }
+        self.disk.inner().full = false;
+        self.start()
+    }
+
+    /// The next one, or one of those of a start.
+    fn refuse_a_read(&mut self) {
+        let reads = if self.running.is_none() {
+            self.dice.roll(6)
+        } else {
+            0
+        };
+        self.disk.inner().unreadable = Some(reads);
+        self.trace.note("unreadable", reads);
     }
 
     /// A starting process syncs before it does anything else.
-    fn arm(&mut self, fault: Fault) {
+    pub(super) fn arm(&mut self, fault: Fault) {
         let writes = if self.running.is_none() {
             0
         } else {
@@ -81,7 +66,7 @@ impl Simulation {
         };
         self.disk.inner().armed = Some((writes, fault));
         self.trace
-            .note("armed", format!("{fault:?} after {writes} writes"));
+            .note("armed", format_args!("{fault:?} after {writes} writes"));
     }
 
     fn rot(&mut self) {
@@ -106,7 +91,7 @@ impl Simulation {
         let index = self.dice.roll(self.options.watchers as u64);
         self.watchers[usize::try_from(index).expect("small")].stalled = turns;
         self.trace
-            .note("stall", format!("of {index} for {turns} turns"));
+            .note("stall", format_args!("of {index} for {turns} turns"));
     }
 
     fn break_stream(&mut self) {

@@ -54,7 +54,7 @@ impl Simulation {
         };
         let oldest = self.snapshots.first().map(|base| base.state.revision);
         let newest = oldest.unwrap_or(running.server.state.revision);
-        let ends = self.history.hashes.keys().copied();
+        let ends = self.history.published.keys().copied();
         let ends: Vec<Revision> = ends
             .filter(|end| floor < *end && *end <= newest && *end < running.server.state.revision)
             .collect();
@@ -67,7 +67,8 @@ impl Simulation {
             .and_then(|state| thin(&*self.disk, &reader, &state, &[]));
         match thinned {
             Ok(()) => {
-                self.trace.note("prune", format!("{floor} to {wanted}"));
+                self.trace
+                    .note("prune", format_args!("{floor} to {wanted}"));
                 Ok(())
             }
             Err(error @ Error::Corrupt { .. }) => self.unread(&error, refused),

@@ -48,8 +48,10 @@ impl Simulation {
             );
             return Err(violation("watch: resumable", what));
         }
-        self.trace
-            .note("start", format!("at {recovered}, {before} was visible"));
+        self.trace.note(
+            "start",
+            format_args!("at {recovered}, {before} was visible"),
+        );
         self.running = Some(Running {
             collecting: Collecting::new(&state),
             stale: state,
@@ -67,8 +69,10 @@ impl Simulation {
     pub(super) fn kill(&mut self) {
         self.running = None;
         self.clients.forget_pending();
-        if self.disk.fate().1 {
-            // After a refused sync the cache shows what the disk may not have: nobody may trust it.
+        let (cut, doubtful) = self.disk.fate();
+        if cut || doubtful {
+            // The power went first; or a sync was refused, and the cache shows what the disk may
+            // not have: nobody may trust it.
             self.cut();
             return;
         }
@@ -114,7 +118,9 @@ impl Simulation {
             self.clients.answer(number, answer, newest);
             let operation = &self.clients.operations[&number];
             check::durability::answered(&self.history, operation)?;
-            self.trace.lines.push(describe(operation));
+            if self.trace.is_told {
+                self.trace.line(describe(operation));
+            }
         }
         Ok(())
     }

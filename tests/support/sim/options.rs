@@ -2,6 +2,11 @@
 
 use crate::dice::Dice;
 
+/// Changes in a window that nobody falls out of.
+const WINDOW_MAX: usize = 1000;
+/// Steps that the collector takes at once, as in the product.
+const COLLECTED_MAX: usize = 512;
+
 /// A part that is broken on purpose, to show that a checker sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bug {
@@ -23,7 +28,21 @@ pub enum Bug {
     CollectorStops,
 }
 
-/// One schedule.
+impl Bug {
+    /// Every one of them.
+    pub const ALL: [Self; 8] = [
+        Self::SyncDoesNothing,
+        Self::SyncedFrameLost,
+        Self::ApplyForgets,
+        Self::WatchLoses,
+        Self::WatchRepeats,
+        Self::StaleRead,
+        Self::DryRunGuesses,
+        Self::CollectorStops,
+    ];
+}
+
+/// What one schedule is made of, beside its steps.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// Everything else follows from it.
@@ -110,14 +129,56 @@ impl Options {
             bug: None,
             clients: dice.pick(&[1, 2, 3, 5]),
             watchers: dice.pick(&[1, 2, 4]),
-            window: dice.pick(&[1, 4, 16, 1000]),
-            collected_at_once: dice.pick(&[1, 2, 512]),
+            window: dice.pick(&[1, 4, 16, 64, WINDOW_MAX]),
+            collected_at_once: dice.pick(&[1, 2, COLLECTED_MAX]),
             namespaces: dice.roll(3) == 0,
             definitions: dice.roll(3) == 0,
             jobs: dice.roll(3) == 0,
-            large: dice.roll(3) == 0,
+            large: dice.roll(4) == 0,
             faults,
         }
+    }
+
+    /// As little as there can be: one of each, no faults.
+    pub fn plain() -> Self {
+        let none = Faults {
+            cuts: false,
+            kills: false,
+            torn: false,
+            lost: false,
+            rot: false,
+            refusals: false,
+            unreadable: false,
+            full: false,
+            slow: false,
+            clock: false,
+            stalls: false,
+            snapshots: false,
+            prunes: false,
+        };
+        Self {
+            seed: 1,
+            steps: 0,
+            bug: None,
+            clients: 1,
+            watchers: 1,
+            window: WINDOW_MAX,
+            collected_at_once: COLLECTED_MAX,
+            namespaces: false,
+            definitions: false,
+            jobs: false,
+            large: false,
+            faults: none,
+        }
+    }
+
+    /// How far it is from plain.
+    pub fn weight(&self) -> usize {
+        let mut copy = *self;
+        let flags = copy.flags().iter().filter(|(_, is_on)| **is_on).count();
+        let bounds = usize::from(self.window != WINDOW_MAX)
+            + usize::from(self.collected_at_once != COLLECTED_MAX);
+        self.clients + self.watchers + flags + bounds
     }
 
     /// The same with a part broken.
@@ -125,6 +186,18 @@ impl Options {
     pub const fn with(mut self, bug: Bug) -> Self {
         self.bug = Some(bug);
         self
+    }
+
+    /// What a schedule is about by word, and where that is said.
+    pub fn flags(&mut self) -> [(&'static str, &mut bool); 6] {
+        [
+            ("namespaces", &mut self.namespaces),
+            ("definitions", &mut self.definitions),
+            ("jobs", &mut self.jobs),
+            ("large", &mut self.large),
+            ("torn", &mut self.faults.torn),
+            ("lost", &mut self.faults.lost),
+        ]
     }
 
     /// Whether this part is broken.

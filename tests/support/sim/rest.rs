@@ -39,7 +39,7 @@ impl Simulation {
     }
 
     /// Until every client is answered.
-    fn write_out(&mut self) -> Checked {
+    pub(super) fn write_out(&mut self) -> Checked {
         for _ in 0..ROUNDS_MAX {
             self.decide();
             self.sync()?;

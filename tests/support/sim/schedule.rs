@@ -1,52 +1,19 @@
-//! What happens next, as the dice fall.
+//! What clients, the writer, the collector and the watches do in a step.
 
 use super::check::{self, Checked};
 use super::clients::{End, Operation, Read};
 use super::{Bug, Simulation, workload};
 use crate::sim::server::empty;
-use crate::{naive, world};
+use crate::world;
 use hindsight_core::{Cause, Command, Intent, Request, Revision, Time, decide};
 use hindsight_log::Error;
 use std::sync::Arc;
 
-/// A step takes up to so many microseconds.
-const STEP_MICROS_MAX: u64 = 2_000_000;
+/// Of so many requests one is rehearsed.
+const REHEARSED_EVERY: u64 = 2;
 
 impl Simulation {
-    /// The namespaces that everybody uses.
-    pub(super) fn first_requests(&mut self) -> Checked {
-        for name in &workload::NAMESPACES[..2] {
-            self.send(
-                Some(0),
-                vec![(naive::create_namespace(name), Cause::Request)],
-            );
-        }
-        self.decide();
-        self.sync()
-    }
-
-    /// One step of somebody.
-    pub(super) fn step(&mut self) -> Checked {
-        let passed = self.dice.roll(STEP_MICROS_MAX);
-        self.clock = self
-            .clock
-            .saturating_add(i64::try_from(passed).expect("small"));
-        if self.running.is_none() {
-            return self.step_while_down();
-        }
-        match self.dice.roll(100) {
-            0..28 => self.request(),
-            28..36 => self.read()?,
-            36..52 => self.decide(),
-            52..68 => self.sync()?,
-            68..80 => self.collect(),
-            80..92 => self.watch()?,
-            _ => self.fault()?,
-        }
-        Ok(())
-    }
-
-    fn request(&mut self) {
+    pub(super) fn request(&mut self) {
         let client = usize::try_from(self.dice.roll(self.options.clients as u64)).expect("small");
         let Some(running) = self
             .running
@@ -92,13 +59,16 @@ impl Simulation {
             let number = self.clients.next_number();
             let sent = self.clients.tick();
             let command = command(number, self.clock, intent, cause);
-            let mut rehearsed = command.clone();
-            rehearsed.time.0 += i64::from(self.options.has(Bug::DryRunGuesses));
-            let dry = client.map(|_| decide(&running.server.state, rehearsed));
+            let dry = client.filter(|_| self.dice.roll(REHEARSED_EVERY) == 0);
+            let dry = dry.map(|_| {
+                let mut rehearsed = command.clone();
+                rehearsed.time.0 += i64::from(self.options.has(Bug::DryRunGuesses));
+                decide(&running.server.state, rehearsed)
+            });
             commands.push((number, command.clone()));
             self.trace.note(
                 who(client),
-                format!("{number} at {base}: {:?}", command.intent),
+                format_args!("{number} at {base}: {:?}", command.intent),
             );
             let operation = Operation {
                 number,
@@ -109,14 +79,14 @@ impl Simulation {
                 dry,
                 end: End::Pending,
             };
-            self.clients.operations.insert(number, operation);
+            self.clients.send(operation);
         }
         let numbers = commands.iter().map(|(number, _)| *number).collect();
         running.server.submit(commands);
         numbers
     }
 
-    fn read(&mut self) -> Checked {
+    pub(super) fn read(&mut self) -> Checked {
         let Some(running) = &self.running else {
             return Ok(());
         };
@@ -132,7 +102,7 @@ impl Simulation {
             .map(|one| (one.meta.uid.clone(), one.revision));
         let revision = state.revision;
         self.trace
-            .note("read", format!("{key} at {revision}: {found:?}"));
+            .note("read", format_args!("{key} at {revision}: {found:?}"));
         let refused = self.disk.inner().refused;
         let newest = running.server.reader.newest();
         let at = self.clients.tick();
@@ -151,7 +121,7 @@ impl Simulation {
 
     /// The past, read while everything goes on, is what it was.
     fn look_back(&mut self) -> Checked {
-        let revisions: Vec<Revision> = self.history.hashes.keys().copied().collect();
+        let revisions: Vec<Revision> = self.history.published.keys().copied().collect();
         let Some(running) = self.running.as_ref().filter(|_| self.dice.roll(4) == 0) else {
             return Ok(());
         };
@@ -161,11 +131,7 @@ impl Simulation {
         match reader.state_at(empty(), revision) {
             Err(Error::Pruned { floor, .. }) => {
                 self.trace.note("look back beyond the floor", revision);
-                let named = reader.floor().is_ok_and(|found| found == floor);
-                let is_honest = named && revision < floor;
-                check::ensure("what is gone is refused", is_honest, || {
-                    format!("{revision} is refused, the floor is {floor}")
-                })
+                check::replay::is_gone(reader, revision, floor)
             }
             Ok(state) => {
                 self.trace.note("look back", revision);
@@ -219,7 +185,7 @@ impl Simulation {
         }
     }
 
-    fn watch(&mut self) -> Checked {
+    pub(super) fn watch(&mut self) -> Checked {
         let index = usize::try_from(self.dice.roll(self.options.watchers as u64)).expect("small");
         self.watch_turn(index)
     }
@@ -233,7 +199,7 @@ impl Simulation {
         let outcome = watcher.turn(&running.server, &mut self.dice);
         let position = watcher.position.unwrap_or_default();
         self.trace
-            .note("watch", format!("{index} is at {position}"));
+            .note("watch", format_args!("{index} is at {position}"));
         outcome.or_else(|error| self.unread(&error, refused))?;
         self.is_visible(position, "a watch")
     }

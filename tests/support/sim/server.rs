@@ -6,13 +6,13 @@ use hindsight_core::{Change, Command, Decision, Rejection, State, builtin};
 use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
 /// Before the first commit: the built-in kinds and nothing else.
 pub fn empty() -> State {
-    static KINDS: OnceLock<Arc<BuiltinKinds>> = OnceLock::new();
-    let kinds = KINDS.get_or_init(|| Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
-    State::new(Arc::clone(kinds))
+    static EMPTY: LazyLock<State> =
+        LazyLock::new(|| State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None))));
+    State::clone(&EMPTY)
 }
 
 /// A durable batch as it was published.

@@ -1,21 +1,32 @@
 //! What happened, a line a step, and how often each thing did.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
-/// The lines of one schedule.
+/// One schedule, told.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
-    /// In order.
+    /// In order; none where nobody asked for them.
     pub lines: Vec<String>,
     /// How often each kind of thing happened.
     pub counts: BTreeMap<&'static str, u64>,
+    /// Whether lines are written at all. They are half of the time, and a failing schedule can be
+    /// run again.
+    pub is_told: bool,
 }
 
 impl Trace {
     /// Counts and writes down.
-    pub fn note(&mut self, kind: &'static str, detail: impl std::fmt::Display) {
+    pub fn note(&mut self, kind: &'static str, detail: impl Display) {
         self.count(kind, 1);
-        self.lines.push(format!("{kind} {detail}"));
+        self.line(format_args!("{kind} {detail}"));
+    }
+
+    /// Writes down.
+    pub fn line(&mut self, line: impl Display) {
+        if self.is_told {
+            self.lines.push(line.to_string());
+        }
     }
 
     /// Counts.

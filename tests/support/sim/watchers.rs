@@ -8,7 +8,7 @@ use hindsight_log::Error;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Changes that one turn looks at.
+/// Changes that one turn looks at, where it does not read the log to its end.
 const TURN_CHANGES_MAX: usize = 5;
 
 /// What a watch selects.
@@ -140,7 +140,7 @@ impl Watcher {
                     self.take(change, dice);
                 }
             }
-            Err(_) if dice.roll(4) == 0 => self.list(&server.state),
+            Err(_) if dice.roll(2) == 0 => self.list(&server.state),
             Err(_) => match self.replay(server, position, dice) {
                 Err(Error::Pruned { .. }) => self.list(&server.state),
                 other => other?,
@@ -168,9 +168,8 @@ impl Watcher {
     fn replay(&mut self, server: &Server, after: Revision, dice: &mut Dice) -> Result<(), Error> {
         let mut state = server.reader.state_at(empty(), after)?;
         let commits = server.reader.scan_all(after.next());
-        let commits = commits
-            .take(TURN_CHANGES_MAX)
-            .collect::<Result<Vec<_>, _>>()?;
+        let most = dice.pick(&[TURN_CHANGES_MAX, usize::MAX]);
+        let commits = commits.take(most).collect::<Result<Vec<_>, _>>()?;
         self.received.push(Received::Resumed(after));
         for commit in commits {
             let commit = Arc::new(commit);

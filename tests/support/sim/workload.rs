@@ -10,6 +10,7 @@ use crate::reference::{Kind, Policy, Reference};
 use hindsight_core::command::{FieldValidation, Update};
 use hindsight_core::{Intent, Object, ObjectKey, State, Time};
 use serde_json::{Value, json};
+use std::ops::Add;
 use std::sync::Arc;
 
 /// The last one is deleted and made again, where namespaces are.
@@ -17,6 +18,8 @@ pub const NAMESPACES: [&str; 3] = ["n1", "n2", "n3"];
 const NAMES: u64 = 5;
 /// Two of them do not fit into a frame, so that a batch takes several.
 const LARGE_BYTES: usize = 33 << 10;
+/// What they repeat. A single letter would take longer to unpack than everything else together.
+const PIECE_BYTES: usize = 1 << 10;
 const FINALIZERS: [&str; 2] = ["x/a", "x/b"];
 const POLICIES: [Option<Policy>; 4] = [
     None,
@@ -90,17 +93,25 @@ fn create(dice: &mut Dice, state: &State, key: &ObjectKey, large: bool) -> Inten
         "ownerReferences": naive::references(&owners(dice, state)),
     }});
     if large && kind == Kind::ConfigMap {
-        object["data"] = json!({"large": "x".repeat(LARGE_BYTES)});
+        object["data"] = json!({"large": text(dice)});
     }
     naive::create(kind, &key.namespace, object)
+}
+
+/// Two in three are large.
+fn text(dice: &mut Dice) -> String {
+    let most = LARGE_BYTES / PIECE_BYTES;
+    "x".repeat(PIECE_BYTES - 1)
+        .add(" ")
+        .repeat(dice.pick(&[0, most, most]))
 }
 
 /// As clients do that read, change and write: the version that was read must still be there.
 fn update(dice: &mut Dice, object: &Object, large: bool, number: u64) -> Intent {
     let mut document = object.document();
     if !object.key.namespace.is_empty() {
-        let bytes = if large { LARGE_BYTES } else { 0 };
-        document["data"] = json!({"large": "x".repeat(bytes)});
+        let text = if large { text(dice) } else { String::new() };
+        document["data"] = json!({"large": text});
     }
     document["metadata"]["labels"] = json!({"v": number.to_string(), "shown": shown(dice)});
     Intent::Update(Update {

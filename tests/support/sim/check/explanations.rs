@@ -1,19 +1,20 @@
 //! The log by itself shows that nothing was taken without a cause: the product's own audit finds no
 //! fault with it, and every removal is explained back to a request or a policy.
 
+use super::replay::Read;
 use super::{Checked, ensure, violation};
 use crate::sim::history::History;
 use crate::sim::server::empty;
 use crate::sim::trace::Trace;
 use hindsight_core::{Cause, Commit, ObjectKey, Revision, Uid};
-use hindsight_log::{Error, Reader};
 use hindsight_projector::{Audit, Subject, explain};
+use std::convert::Infallible;
 
 /// Removals of one schedule that are explained.
 const EXPLAINED_MAX: usize = 5;
 
 /// Audits the history and explains the last removals.
-pub fn check(history: &History, reader: &Reader, trace: &mut Trace) -> Checked {
+pub fn check(history: &History, read: &Read, trace: &mut Trace) -> Checked {
     let mut audit = Audit::new(empty());
     for commit in &history.commits {
         let faulty = |found: hindsight_core::invariants::Violation| {
@@ -21,20 +22,16 @@ pub fn check(history: &History, reader: &Reader, trace: &mut Trace) -> Checked {
         };
         audit.take(commit).map_err(faulty)?;
     }
-    let removals = history
-        .commits
-        .iter()
-        .rev()
-        .filter(|one| one.object().is_none());
+    let removals = history.commits.iter().rev();
+    let removals = removals.filter(|one| one.object().is_none());
     for removal in removals.take(EXPLAINED_MAX) {
-        explained(history, reader, removal)?;
+        explained(history, read, removal)?;
         trace.count("removals explained", 1);
     }
     Ok(())
 }
 
-fn explained(history: &History, reader: &Reader, removal: &Commit) -> Checked {
-    let unreadable = |error: Error| violation("a sound log is read", error.to_string());
+fn explained(history: &History, read: &Read, removal: &Commit) -> Checked {
     let subject = Subject {
         api_version: String::new(),
         kind: String::new(),
@@ -42,8 +39,8 @@ fn explained(history: &History, reader: &Reader, removal: &Commit) -> Checked {
         name: removal.key.name.to_string(),
         uid: String::new(),
     };
-    let log = Log(reader);
-    let found = explain(&log, &removal.key, Some(&removal.uid), subject).map_err(unreadable)?;
+    let found = explain(read, &removal.key, Some(&removal.uid), subject);
+    let found = found.unwrap_or_else(|never| match never {});
     let root = found.root.as_ref().map(|root| root.revision);
     let cause = root
         .and_then(|root| history.commit(root))
@@ -56,13 +53,11 @@ fn explained(history: &History, reader: &Reader, removal: &Commit) -> Checked {
     })
 }
 
-struct Log<'a>(&'a Reader);
+impl hindsight_projector::History for Read {
+    type Error = Infallible;
 
-impl hindsight_projector::History for Log<'_> {
-    type Error = Error;
-
-    fn commit(&self, revision: Revision) -> Result<Option<Commit>, Error> {
-        self.0.commit(revision)
+    fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
+        Ok(self.commits.get(&revision).cloned())
     }
 
     fn last(
@@ -70,13 +65,9 @@ impl hindsight_projector::History for Log<'_> {
         key: &ObjectKey,
         uid: Option<&Uid>,
         until: Revision,
-    ) -> Result<Option<Commit>, Error> {
-        for commit in self.0.scan_back(until) {
-            let commit = commit?;
-            if commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid) {
-                return Ok(Some(commit));
-            }
-        }
-        Ok(None)
+    ) -> Result<Option<Commit>, Infallible> {
+        let mut before = self.commits.range(..=until).rev().map(|(_, commit)| commit);
+        let found = before.find(|one| one.key == *key && uid.is_none_or(|uid| *uid == one.uid));
+        Ok(found.cloned())
     }
 }

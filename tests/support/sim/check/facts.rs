@@ -3,29 +3,27 @@
 use super::{Checked, ensure};
 use crate::sim::clients::Clients;
 use crate::sim::history::History;
-use crate::sim::server::empty;
 use crate::sim::trace::Trace;
 use hindsight_core::classify::classify;
 use hindsight_core::event::OwnerClass;
-use hindsight_core::{Cause, Commit, Event, Intent, Object, Rule, State, Uid, apply};
+use hindsight_core::{Cause, Commit, Event, Intent, Object, Rule, State, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Walks the history with the state before each commit.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
-    let mut before = empty();
     let mut removed: BTreeSet<Uid> = BTreeSet::new();
-    for commit in &history.commits {
+    for (commit, before) in history.with_states() {
         let previous = before.get(&commit.key).cloned();
         if let Some(rule) = rule(commit) {
             trace.count(rule.name(), 1);
         }
         lives_once(commit, previous.as_deref())?;
         has_cause(commit)?;
-        collected_rightly(commit, &before, previous.as_deref())?;
+        collected_rightly(commit, before, previous.as_deref())?;
         time_is_over(commit, previous.as_deref())?;
         finalizers_hold(commit, previous.as_deref(), clients)?;
-        namespace_is_there(commit, &before, previous.as_ref())?;
+        namespace_is_there(commit, before, previous.as_ref())?;
         if commit.object().is_none() {
             ensure(
                 "an identity goes once",
@@ -38,7 +36,6 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
                 },
             )?;
         }
-        apply(&mut before, commit);
     }
     Ok(())
 }

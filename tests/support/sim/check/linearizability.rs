@@ -36,7 +36,7 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
     Ok(())
 }
 
-/// When which revision had been acknowledged.
+/// From when on which revision, and none higher, had been acknowledged.
 fn acknowledged(clients: &Clients) -> BTreeMap<u64, Revision> {
     let mut found = BTreeMap::new();
     for operation in clients.operations.values() {
@@ -46,13 +46,18 @@ fn acknowledged(clients: &Clients) -> BTreeMap<u64, Revision> {
             found.insert(at, last.revision);
         }
     }
+    let mut highest = Revision::ZERO;
+    for revision in found.values_mut() {
+        highest = highest.max(*revision);
+        *revision = highest;
+    }
     found
 }
 
 /// The highest revision that was acknowledged before this moment.
 fn floor(acknowledged: &BTreeMap<u64, Revision>, at: u64) -> Revision {
-    let before = acknowledged.range(..at).map(|(_, revision)| *revision);
-    before.max().unwrap_or_default()
+    let before = acknowledged.range(..at).next_back();
+    before.map_or(Revision::ZERO, |(_, revision)| *revision)
 }
 
 /// What began after an answer comes after it.

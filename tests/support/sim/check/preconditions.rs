@@ -3,9 +3,8 @@
 use super::{Checked, ensure};
 use crate::sim::clients::{Clients, Operation};
 use crate::sim::history::History;
-use crate::sim::server::empty;
 use crate::sim::trace::Trace;
-use hindsight_core::{Intent, Object, Revision, Uid, apply};
+use hindsight_core::{Intent, Object, Revision, Uid};
 
 /// What a command says about the version that it is for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -16,8 +15,7 @@ struct Wanted {
 
 /// Holds every commit against the preconditions of its command.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
-    let mut before = empty();
-    for commit in &history.commits {
+    for (commit, before) in history.with_states() {
         let number: Option<u64> = commit.request.id.parse().ok();
         let operation = number.and_then(|number| clients.operations.get(&number));
         let wanted = operation.map(wanted).unwrap_or_default();
@@ -29,7 +27,6 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
                 commit.revision,
             )?;
         }
-        apply(&mut before, commit);
     }
     Ok(())
 }

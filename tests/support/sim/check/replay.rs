@@ -1,34 +1,64 @@
 //! Any prefix of the log, folded again, is the state that was published at its end.
 
-use super::{Checked, ensure, violation};
+use super::{Checked, Violation, ensure, violation};
 use crate::dice::Dice;
 use crate::sim::history::History;
-use crate::sim::server::{Server, empty};
-use hindsight_core::{Revision, State};
+use crate::sim::server::empty;
+use hindsight_core::{Commit, Revision, State, apply};
+use hindsight_log::{Error, Reader};
+use std::collections::BTreeMap;
 
-/// Prefixes that are folded again.
-const PREFIXES: usize = 3;
+/// The log as it was read at the end, once for everybody who judges by it.
+#[derive(Debug)]
+pub struct Read {
+    /// The commits that are kept.
+    pub commits: BTreeMap<Revision, Commit>,
+    floor: Revision,
+}
 
-/// The whole log, and a few prefixes of it.
-pub fn check(history: &History, server: &Server, dice: &mut Dice) -> Checked {
-    let floor = server.reader.floor();
-    let floor = floor.map_err(|error| violation("a sound log is read", error.to_string()))?;
-    let revisions = history.hashes.keys().copied();
-    let revisions: Vec<_> = revisions.filter(|one| *one >= floor).collect();
-    let mut wanted = vec![server.state.revision];
-    wanted.extend((0..PREFIXES).map(|_| dice.pick(&revisions)));
-    for revision in wanted {
-        let state = server.reader.state_at(empty(), revision);
-        let state = state.map_err(|error| violation("a sound log is read", error.to_string()))?;
-        is_as_it_was(history, &state, revision)?;
+impl Read {
+    /// Reads all of it.
+    pub fn from(reader: &Reader) -> Result<Self, Violation> {
+        let unreadable = |error: Error| violation("a sound log is read", error.to_string());
+        let commits = reader.scan(Revision(1));
+        let commits = commits.map(|commit| commit.map(|one| (one.revision, one)));
+        Ok(Self {
+            commits: commits.collect::<Result<_, _>>().map_err(unreadable)?,
+            floor: reader.floor().map_err(unreadable)?,
+        })
     }
-    Ok(())
+}
+
+/// A prefix of the log and the whole of it.
+pub fn check(history: &History, read: &Read, dice: &mut Dice) -> Checked {
+    let published = history.published.keys().copied();
+    let published: Vec<_> = published.filter(|one| *one >= read.floor).collect();
+    let prefix = dice.pick(&published);
+    let mut state = empty();
+    for commit in read.commits.values() {
+        if state.revision <= prefix && commit.revision > prefix {
+            state.revision = prefix;
+            is_as_it_was(history, &state, prefix)?;
+        }
+        apply(&mut state, commit);
+    }
+    state.revision = state.revision.max(read.floor);
+    is_as_it_was(history, &state, history.newest())
 }
 
 /// A state that was read back is what was published at its revision.
 pub fn is_as_it_was(history: &History, state: &State, revision: Revision) -> Checked {
-    let same = history.hashes.get(&revision) == Some(&state.hash());
+    let published = history.published.get(&revision);
+    let same = published.is_some_and(|published| published.hash() == state.hash());
     ensure("replay equals live", same, || {
         format!("the log replayed to {revision} is not what was published there")
+    })
+}
+
+/// What is refused as gone is before the floor, which is the one that is named.
+pub fn is_gone(reader: &Reader, revision: Revision, floor: Revision) -> Checked {
+    let named = reader.floor().is_ok_and(|found| found == floor);
+    ensure("what is gone is refused", named && revision < floor, || {
+        format!("{revision} is refused, the floor is {floor}")
     })
 }

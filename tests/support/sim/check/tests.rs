@@ -2,27 +2,33 @@
 //! checker of that place must notice.
 
 use super::{
-    Checked, collector, durability, explanations, facts, linearizability, preconditions,
-    projections,
+    Checked, canaries, collector, durability, explanations, facts, linearizability, preconditions,
+    projections, replay, watch,
 };
-use super::{replay, watch};
+use crate::sim;
 use crate::sim::clients::End;
+use crate::sim::server::empty;
 use crate::sim::watchers::{Event, Kind, Received};
 use crate::sim::{Options, Simulation};
+use crate::tree::rust_sources;
 use hindsight_core::object::ObjectKey;
 use hindsight_core::{Cause, Commit, Intent, Rejection, Revision, Rule, Time};
 use hindsight_projector::OwnershipGraph;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const SEEDS: u64 = 60;
 const STEPS: u64 = 150;
 
 /// Falsifies a schedule; `None` where it offers nothing to falsify.
-type Falsify = fn(&mut Simulation) -> Option<()>;
+pub(super) type Falsify = fn(&mut Simulation) -> Option<()>;
 /// The part that must notice.
-type Judge = fn(&mut Simulation) -> Checked;
+pub(super) type Judge = fn(&mut Simulation) -> Checked;
 
-const ROWS: &[(&str, Judge, Falsify)] = &[
+/// The promise, who judges it, and how it is broken.
+pub(super) type Row = (&'static str, Judge, Falsify);
+
+const ROWS: &[Row] = &[
     ("watch: ordered", watches, |it| {
         let at = events(it).windows(2).find(|pair| pair[0] + 1 == pair[1])?[0];
         it.watchers[0].received.swap(at, at + 1);
@@ -230,9 +236,8 @@ const ROWS: &[(&str, Judge, Falsify)] = &[
         Some(())
     }),
     ("replay equals live", replays, |it| {
-        for hash in it.history.hashes.values_mut() {
-            hash.push('0');
-        }
+        let published = it.history.published.values_mut();
+        published.for_each(|state| *state = empty());
         Some(())
     }),
     (
@@ -281,12 +286,14 @@ fn fact(it: &mut Simulation) -> Checked {
 
 fn replays(it: &mut Simulation) -> Checked {
     let running = it.running.as_ref().expect("it runs");
-    replay::check(&it.history, &running.server, &mut it.dice)
+    let read = replay::Read::from(&running.server.reader)?;
+    replay::check(&it.history, &read, &mut it.dice)
 }
 
 fn explanation(it: &mut Simulation) -> Checked {
     let running = it.running.as_ref().expect("it runs");
-    explanations::check(&it.history, &running.server.reader, &mut it.trace)
+    let read = replay::Read::from(&running.server.reader)?;
+    explanations::check(&it.history, &read, &mut it.trace)
 }
 
 /// Where the first watch received events.
@@ -321,7 +328,7 @@ fn change_commit(
 /// The removal of an object without owners is said to follow this rule.
 fn falsify_rule(it: &mut Simulation, said: Rule) -> Option<()> {
     use hindsight_core::Event::ObjectDeleted;
-    let mut before = std::collections::BTreeSet::<ObjectKey>::new();
+    let mut before = BTreeSet::<ObjectKey>::new();
     for commit in &mut it.history.commits {
         let quiet = commit
             .object()
@@ -343,14 +350,54 @@ fn falsify_rule(it: &mut Simulation, said: Rule) -> Option<()> {
 
 #[test]
 fn whatever_is_falsified_is_noticed() {
-    for (checker, judge, falsify) in ROWS {
+    for (checker, judge, falsify) in ROWS.iter().chain(canaries::ROWS) {
         let noticed = (1..=SEEDS).find_map(|seed| {
             let mut it = Simulation::new(Options::of(seed, STEPS));
-            it.play().expect("it holds before it is falsified");
+            it.play(None).expect("it holds before it is falsified");
             falsify(&mut it)?;
             judge(&mut it).err()
         });
         let violation = noticed.unwrap_or_else(|| panic!("{checker}: nobody notices"));
         assert_eq!(violation.checker, *checker, "{}", violation.what);
     }
+}
+
+/// Every promise that a checker may say was broken, as the sources name them.
+fn promises() -> BTreeSet<String> {
+    let sources = rust_sources().filter(|one| {
+        one.path.starts_with("tests/support/sim") && !one.path.contains("/check/tests")
+    });
+    let mut found = BTreeSet::new();
+    for source in sources {
+        let ensured = source.text.split("ensure(").skip(1);
+        for rest in ensured.chain(source.text.split("violation(").skip(1)) {
+            if let Some(text) = rest.trim_start().strip_prefix('"') {
+                found.extend(text.split('"').next().map(str::to_owned));
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn every_promise_has_been_seen_broken() {
+    let rows = ROWS.iter().chain(canaries::ROWS);
+    let mut broken: BTreeSet<String> = rows.map(|(name, ..)| (*name).to_owned()).collect();
+    // By the test below.
+    broken.insert("nothing panics".into());
+    let promises = promises();
+    assert!(promises.len() > 40, "{promises:?}");
+    let never: Vec<&String> = promises.difference(&broken).collect();
+    assert!(never.is_empty(), "nobody has seen these broken: {never:?}");
+}
+
+#[test]
+fn a_panic_is_a_failure_with_a_trace() {
+    let nobody = Options {
+        clients: 0,
+        ..Options::of(1, STEPS)
+    };
+    let failure = sim::run(nobody).expect_err("a choice among none");
+    assert_eq!(failure.violation.checker, "nothing panics");
+    assert!(!failure.trace.lines.is_empty());
 }

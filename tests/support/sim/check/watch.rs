@@ -3,10 +3,9 @@
 
 use super::{Checked, ensure};
 use crate::sim::history::History;
-use crate::sim::server::empty;
 use crate::sim::trace::Trace;
 use crate::sim::watchers::{Event, Kind, Received, Selection, Watcher};
-use hindsight_core::{Object, ObjectKey, Revision, Uid, apply};
+use hindsight_core::{Object, Revision};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// From one list to the next: where it began, what came, where it ended.
@@ -84,9 +83,8 @@ impl Stretch<'_> {
 
 /// Every event that a selection is owed, by revision.
 fn due(history: &History, selection: &Selection) -> BTreeMap<Revision, Event> {
-    let mut state = empty();
     let mut due = BTreeMap::new();
-    for commit in &history.commits {
+    for (commit, state) in history.with_states() {
         let before = state.get(&commit.key).cloned();
         let held = |object: Option<&Object>| object.is_some_and(|one| selection.holds(one));
         let kind = match (
@@ -108,7 +106,6 @@ fn due(history: &History, selection: &Selection) -> BTreeMap<Revision, Event> {
             };
             due.insert(commit.revision, event);
         }
-        apply(&mut state, commit);
     }
     due
 }
@@ -211,24 +208,20 @@ fn bookmarkable(stretch: &Stretch<'_>, due: &BTreeMap<Revision, Event>) -> Check
 
 /// Every list is the selection of the state at its revision, and so is a list with its events.
 fn lists(history: &History, watcher: &Watcher) -> Checked {
-    let mut expected: BTreeMap<Revision, BTreeMap<ObjectKey, Uid>> = BTreeMap::new();
-    let mut state = empty();
-    expected.insert(state.revision, BTreeMap::new());
-    for commit in &history.commits {
-        apply(&mut state, commit);
-        expected.insert(state.revision, watcher.selection.of(&state));
-    }
+    let expected = |at| Some(watcher.selection.of(history.state(at)?));
     for one in &watcher.received {
         if let Received::List(at, objects) = one {
-            ensure("watch: list", expected.get(at) == Some(objects), || {
-                format!("at {at}: {objects:?}")
-            })?;
+            ensure(
+                "watch: list",
+                expected(*at).as_ref() == Some(objects),
+                || format!("at {at}: {objects:?}"),
+            )?;
         }
     }
     let at = watcher.position.unwrap_or_default();
     ensure(
         "watch: list and events",
-        expected.get(&at) == Some(&watcher.cache),
+        expected(at).as_ref() == Some(&watcher.cache),
         || format!("at {at} the watch believes {:?}", watcher.cache),
     )
 }

@@ -1,0 +1,257 @@
+//! Promises that cannot be broken by a change of what was recorded: here the world itself is changed,
+//! or the checker is asked about one that did not happen.
+
+use super::tests::Row;
+use super::{Checked, collector, dry_run, durability, facts, linearizability, replay};
+use crate::naive;
+use crate::reference::Policy;
+use crate::sim::Simulation;
+use crate::sim::disk::Fault;
+use hindsight_core::{
+    Cause, Change, Commit, Event, GroupResource, ObjectKey, Rejection, Revision, Rule, State, Time,
+    apply,
+};
+use std::sync::Arc;
+
+/// Further rows of what must be noticed.
+pub(super) const ROWS: &[Row] = &[
+    ("acknowledged is recovered", opens, |it| {
+        let mut inner = it.disk.inner();
+        inner.witness = None;
+        inner.durable.pop_last()?;
+        inner.live.pop_last().map(drop)
+    }),
+    (
+        "acknowledged is recovered",
+        |it| {
+            let state = &it.running.as_ref().expect("it runs").server.state;
+            durability::same_end(state, it.history.newest())
+        },
+        |it| it.history.commits.pop().map(drop),
+    ),
+    ("recovered as acknowledged", opens, |it| {
+        let last = it.history.commits.last_mut()?;
+        Arc::make_mut(last).time.0 += 1;
+        Some(())
+    }),
+    ("recovered was submitted", opens, |it| {
+        // Nobody saw the last commit, although its author was answered.
+        it.history.commits.pop()?;
+        it.history.states.pop()?;
+        let newest = it.history.newest();
+        it.watchers
+            .iter_mut()
+            .for_each(|one| one.position = Some(newest));
+        Some(())
+    }),
+    ("a sound log opens", opens, flip_a_bit),
+    ("a sound log is read", reads, flip_a_bit),
+    (
+        "durable before visible",
+        |it| {
+            let reader = &it.running.as_ref().expect("it runs").server.reader;
+            let newest = reader.newest().expect("it is sound");
+            it.is_visible(newest, "a reader of the log")
+        },
+        |it| it.history.commits.pop().map(drop),
+    ),
+    (
+        "what is gone is refused",
+        |it| {
+            let running = it.running.as_ref().expect("it runs");
+            replay::is_gone(&running.server.reader, Revision(1), Revision(u64::MAX))
+        },
+        |_| Some(()),
+    ),
+    (
+        "revisions follow each other",
+        |it| {
+            let first = it.history.commits[0].clone();
+            it.history.push(&first)
+        },
+        |_| Some(()),
+    ),
+    (
+        "watch: previous value",
+        |it| {
+            let commit = it.history.commits.pop().expect("there is one");
+            it.history.states.pop();
+            let there = it.history.replica().get(&commit.key).cloned();
+            let other = it.history.replica().objects().next().cloned();
+            let previous = if there.is_none() { other } else { None };
+            it.history.push_change(&Change { commit, previous })
+        },
+        |_| Some(()),
+    ),
+    ("an identity goes once", facts, |it| {
+        let removed = |one: &&Arc<Commit>| one.object().is_none();
+        let at = it.history.commits.iter().position(|one| removed(&one))?;
+        // As if the object had been there again, and was removed again.
+        let (commit, before) = (
+            it.history.commits[at].clone(),
+            it.history.states[at].clone(),
+        );
+        *it.history.states.last_mut()? = before;
+        it.history.commits.push(commit);
+        Some(())
+    }),
+    (
+        "answers show what was written",
+        |it| linearizability::check(&it.history, &it.clients, &mut it.trace),
+        show_another_version,
+    ),
+    (
+        "dry run equals real run",
+        |it| dry_run::check(&it.clients, &mut it.trace),
+        |it| {
+            let rehearsed = it
+                .clients
+                .operations
+                .values_mut()
+                .filter_map(|one| one.dry.as_mut());
+            rehearsed.for_each(|dry| *dry = Err(Rejection::Unprocessable));
+            Some(())
+        },
+    ),
+    (
+        "a plan comes true",
+        |it| {
+            let state = it.running.as_ref().expect("it runs").server.state.clone();
+            let object = any(&state).expect("there is one");
+            let intent = naive::delete(object, Some(Policy::Background));
+            let numbers = it.send(Some(0), vec![(intent, Cause::Request)]);
+            let command = it.clients.operations[&numbers[0]].command.clone();
+            let plan = dry_run::plan(&state, &command, it.clock)?;
+            dry_run::came_true(&plan, &state, &state, &it.history)
+        },
+        |it| any(&it.running.as_ref()?.server.state).map(drop),
+    ),
+    (
+        "collector as the naive one",
+        |it| {
+            let state = it.running.as_ref().expect("it runs").server.state.clone();
+            let mut expected = naive::world(&state);
+            let object = any(&state)
+                .and_then(|key| state.get(&key).cloned())
+                .expect("there is one");
+            expected.delete(object.meta.uid.as_str(), Some(Policy::Background));
+            collector::ends_as_expected(expected, &state)
+        },
+        |it| any(&it.running.as_ref()?.server.state).map(drop),
+    ),
+    (
+        "nothing outlives its namespace",
+        |it| without(it, "namespaces", "n1"),
+        |it| {
+            let state = &it.running.as_ref()?.server.state;
+            (state.population("n1") > 0).then_some(())
+        },
+    ),
+    (
+        "nothing outlives its kind",
+        |it| without(it, "customresourcedefinitions", "widgets.example.com"),
+        |it| {
+            let state = &it.running.as_ref()?.server.state;
+            let widgets = GroupResource::new("example.com", "widgets");
+            state.list(&widgets, None).next().map(drop)
+        },
+    ),
+    ("liveness", Simulation::write_out, |it| {
+        it.slow = u64::MAX;
+        it.send(
+            Some(0),
+            vec![(naive::create_namespace("another"), Cause::Request)],
+        );
+        Some(())
+    }),
+    (
+        "the writer fails with its disk",
+        |it| {
+            it.send(
+                Some(0),
+                vec![(naive::create_namespace("another"), Cause::Request)],
+            );
+            it.decide();
+            it.sync()
+        },
+        |it| {
+            // As if the disk had not refused what it is about to.
+            it.disk.inner().armed = Some((0, Fault::Refused));
+            it.running.as_mut()?.refused = u64::MAX;
+            Some(())
+        },
+    ),
+];
+
+/// The process is killed and starts again, from the beginning of the log.
+fn opens(it: &mut Simulation) -> Checked {
+    it.snapshots.clear();
+    it.kill();
+    it.start()
+}
+
+fn reads(it: &mut Simulation) -> Checked {
+    let reader = &it.running.as_ref().expect("it runs").server.reader;
+    replay::Read::from(reader).map(drop)
+}
+
+fn facts(it: &mut Simulation) -> Checked {
+    facts::check(&it.history, &it.clients, &mut it.trace)
+}
+
+/// Of which the disk does not know.
+fn flip_a_bit(it: &mut Simulation) -> Option<()> {
+    it.disk.rot()?;
+    it.disk.inner().damage.clear();
+    Some(())
+}
+
+/// The answers to creations and updates speak of a version that nobody wrote.
+fn show_another_version(it: &mut Simulation) -> Option<()> {
+    use crate::sim::clients::End;
+    for operation in it.clients.operations.values_mut() {
+        let End::Answered {
+            answer: Ok(decision),
+            ..
+        } = &mut operation.end
+        else {
+            continue;
+        };
+        let Some(last) = decision.commits.last_mut() else {
+            continue;
+        };
+        let event = Arc::make_mut(last).events.last_mut();
+        if let Some(Event::ObjectCreated { object } | Event::ObjectUpdated { object }) = event {
+            Arc::make_mut(object).revision.0 += 1;
+            return Some(());
+        }
+    }
+    None
+}
+
+/// Somebody whom clients made, who is not going yet.
+fn any(state: &State) -> Option<ObjectKey> {
+    let maps = GroupResource::new("", "configmaps");
+    let found = state.list(&maps, None).find(|one| !one.is_deleting());
+    found.map(|one| one.key.clone())
+}
+
+/// The state at the end, without the object that a part of it lives in.
+fn without(it: &mut Simulation, resource: &str, name: &str) -> Checked {
+    let mut state = it.running.as_ref().expect("it runs").server.state.clone();
+    let found = state
+        .objects()
+        .find(|one| &*one.key.resource.resource == resource && &*one.key.name == name);
+    let object = found.expect("it is there").clone();
+    let mut commit = Commit::clone(&it.history.commits[0]);
+    commit.revision = state.revision.next();
+    commit.key = object.key.clone();
+    commit.uid = object.meta.uid.clone();
+    commit.events = vec![Event::ObjectDeleted {
+        rule: Rule::Requested,
+        owners: Vec::new(),
+        decided_at: state.revision,
+    }];
+    apply(&mut state, &commit);
+    collector::nothing_is_left(&state, Time(0))
+}
