@@ -14,7 +14,7 @@ mod tests;
 pub(crate) use entry::{Managed, causes, is_reset};
 pub(crate) use scale::Scaled;
 
-use crate::fields::{ManagerId, Managers, Owned, Updater, Versions};
+use crate::fields::{ManagerId, Managers, Owned, Updater, Versions, compare};
 use crate::object::Name;
 use crate::{Rejection, Time};
 use serde_json::Value;
@@ -49,7 +49,17 @@ pub(crate) struct Writer<'a> {
 impl Writer<'_> {
     /// Who holds what once the new object reads as this.
     pub(crate) fn create(&self, new: &Value) -> Managed {
-        self.update_as(self.manager, &self.nothing(new), new, Managed::default())
+        let version = self.versions.version(self.api_version);
+        let schema = version.and_then(|version| version.schema);
+        let set = compare(&self.nothing(new), new, schema).added;
+        let mut managed = Managed::default();
+        if !set.is_empty() {
+            let who = self.id(self.manager, false);
+            let api_version = self.api_version.into();
+            managed.times.insert(who.clone(), self.time.whole_seconds());
+            managed.managers.insert(who, Owned { set, api_version });
+        }
+        managed
     }
 
     /// What comes before an object, of which nothing is anybody's.

@@ -67,6 +67,26 @@ impl Comparison {
 /// What differs below a field, and what became of the field itself. Where the value changes its
 /// shape, what was there in the old one goes and what is there in the new one comes.
 fn value(old: Option<&Value>, new: Option<&Value>, kind: Type<'_>) -> (Comparison, Fate) {
+    // Most of what differs is on one side alone, and needs no other side to be looked at.
+    match (old, new) {
+        (None, Some(new)) => {
+            let added = whole(new, kind);
+            let found = Comparison {
+                added,
+                ..Comparison::default()
+            };
+            return (found, Fate::Added);
+        }
+        (Some(old), None) => {
+            let removed = whole(old, kind);
+            let found = Comparison {
+                removed,
+                ..Comparison::default()
+            };
+            return (found, Fate::Removed);
+        }
+        _ => {}
+    }
     let shape = |value: &Value| kind.shape(value);
     match (old.map(shape), new.map(shape)) {
         (Some(before), Some(after)) if discriminant(&before) != discriminant(&after) => {
@@ -78,6 +98,42 @@ fn value(old: Option<&Value>, new: Option<&Value>, kind: Type<'_>) -> (Compariso
         (Some(shape), _) | (None, Some(shape)) => shaped(old, new, shape),
         (None, None) => (Comparison::default(), Fate::Same),
     }
+}
+
+/// Everything below a value that is on one side alone.
+fn whole(value: &Value, kind: Type<'_>) -> FieldSet {
+    match (kind.shape(value), value) {
+        (Shape::Map(kind), Value::Object(found)) => members(found, kind),
+        (Shape::List(kind), Value::Array(found)) => items(found, kind),
+        (Shape::Map(_) | Shape::List(_) | Shape::Leaf, _) => FieldSet::default(),
+    }
+}
+
+fn members(found: &Map<String, Value>, kind: MapType<'_>) -> FieldSet {
+    let mut set = FieldSet::default();
+    for (name, value) in found.iter().filter(|(name, _)| kind.tracks(name)) {
+        let (element, member, _) = kind.lenient(name);
+        set.insert(element, kind.tracks_itself(name), whole(value, member));
+    }
+    set
+}
+
+fn items(found: &[Value], kind: ListType<'_>) -> FieldSet {
+    let mut apart: BTreeMap<Element, Items<'_>> = BTreeMap::new();
+    for item in found {
+        if let Ok(element) = kind.element(item) {
+            apart.entry(element).or_default().push(item);
+        }
+    }
+    let mut set = FieldSet::default();
+    for (element, items) in apart {
+        let below = match *items {
+            [item] => whole(item, kind.item()),
+            _ => FieldSet::default(),
+        };
+        set.insert(element, true, below);
+    }
+    set
 }
 
 fn shaped(old: Option<&Value>, new: Option<&Value>, shape: Shape<'_>) -> (Comparison, Fate) {
@@ -121,6 +177,12 @@ fn maps(
     new: Option<&Map<String, Value>>,
     kind: MapType<'_>,
 ) -> Comparison {
+    if old.is_none_or(Map::is_empty) {
+        return Comparison {
+            added: new.map_or_else(FieldSet::default, |new| members(new, kind)),
+            ..Comparison::default()
+        };
+    }
     let names = [old, new].into_iter().flatten().flat_map(Map::keys);
     let names: BTreeSet<&String> = names.filter(|name| kind.tracks(name)).collect();
     let mut found = Comparison::default();

@@ -93,7 +93,7 @@ fn keys(text: &str) -> Option<Element> {
 
 fn text(element: &Element) -> String {
     match element {
-        Element::Field(name) => format!("f:{name}"),
+        Element::Field(name) => ["f:", name].concat(),
         Element::Key(values) => {
             let written = |(name, value): &(Arc<str>, Datum)| {
                 format!("{}:{}", Value::from(&**name), go_json(&value.0))

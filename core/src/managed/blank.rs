@@ -28,6 +28,10 @@ const WITHOUT_TEMPLATE: &str = "ReplicationController";
 
 /// The structures that this object has, empty.
 pub(super) fn blank(object: &Value) -> Value {
+    let has = |name: &str| object.get(name).is_some_and(Value::is_object);
+    if !has("spec") && !has("status") {
+        return Value::Object(Map::new());
+    }
     let kind = object.get("kind").and_then(Value::as_str);
     let mut blank = Value::Object(Map::new());
     for (path, names) in STRUCTURES {
