@@ -9,7 +9,9 @@ use crate::Revision;
 use crate::custom::{is_accepted, kind_of_definition};
 use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
-use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, Uid};
+use crate::object::{
+    FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, Uid,
+};
 use crate::webhook::Webhooks;
 use edges::{Dependents, Edges};
 use imbl::{OrdMap, OrdSet};
@@ -258,17 +260,7 @@ impl State {
         if self.waiting.is_empty() {
             return;
         }
-        for event in &commit.events {
-            let owner = match event {
-                Event::OwnerAdded { owner } | Event::OwnerChanged { to: owner, .. } => owner,
-                Event::ObjectCreated { .. }
-                | Event::ObjectUpdated { .. }
-                | Event::FinalizerAdded { .. }
-                | Event::FinalizerRemoved { .. }
-                | Event::OwnerRemoved { .. }
-                | Event::DeletionRequested { .. }
-                | Event::ObjectDeleted { .. } => continue,
-            };
+        for owner in commit.events.iter().filter_map(owner_of_edge) {
             if let Some(held) = self.waiting.get_mut(&owner.uid) {
                 held.since = commit.revision;
             }
@@ -323,6 +315,20 @@ pub fn defined_by(definition: &ObjectKey) -> GroupResource {
         .split_once('.')
         .unwrap_or((&definition.name, ""));
     GroupResource::new(group, resource)
+}
+
+/// To whom this adds an edge, or of whose edge it says something new.
+fn owner_of_edge(event: &Event) -> Option<&OwnerReference> {
+    match event {
+        Event::OwnerAdded { owner } | Event::OwnerChanged { to: owner, .. } => Some(owner),
+        Event::ObjectCreated { .. }
+        | Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::DeletionRequested { .. }
+        | Event::ObjectDeleted { .. } => None,
+    }
 }
 
 fn is_held(object: &Object) -> bool {

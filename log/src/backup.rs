@@ -12,7 +12,8 @@ use crate::reader::{Read, read};
 use crate::tail::Whole;
 use crate::verify::{Content, hex};
 use crate::{Error, Reader, Storage, Tail, frame};
-use file::{Entry, FORMAT, Input, Output};
+pub(crate) use file::FORMAT;
+use file::{Entry, Input, Output};
 use hindsight_core::{Revision, Time};
 use std::io::{self, Read as _, Write};
 

@@ -11,6 +11,7 @@ use crate::storage::Stored;
 use crate::{Error, Storage, Tail};
 use crossbeam_channel::{Receiver, bounded};
 use hindsight_core::Revision;
+use rayon::ThreadPoolBuilder;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -59,9 +60,7 @@ impl Chain {
             decoded: Decoded::Here(Decoder::new(Arc::clone(&storage), next, false)),
             storage,
             ready: VecDeque::new(),
-            links: Links {
-                expected: Some((next, tail.hash)),
-            },
+            links: Links::after(tail),
         }
     }
 
@@ -96,13 +95,35 @@ impl Chain {
     }
 }
 
+/// Starts the threads that decode. Who decodes first would start them otherwise, and panic where there are
+/// none to be had.
+pub(crate) fn start_threads() -> Result<(), Error> {
+    let started = ThreadPoolBuilder::new().build_global();
+    let source = started.err().and_then(|error| {
+        // Nothing where they run already.
+        let source = std::error::Error::source(&error)?;
+        let kind = source.downcast_ref::<std::io::Error>()?.kind();
+        Some(std::io::Error::new(kind, source.to_string()))
+    });
+    source.map_or(Ok(()), |source| {
+        Err(Error::io("starting the threads that read the log")(source))
+    })
+}
+
 /// Holds each frame against the one before.
-#[derive(Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
     expected: Option<(Revision, Hash)>,
 }
 
 impl Links {
+    /// Of what comes after this.
+    pub(crate) const fn after(tail: Tail) -> Self {
+        Self {
+            expected: Some((tail.revision.next(), tail.hash)),
+        }
+    }
+
     /// Gives the frame back where it follows; says so where what comes before it was thinned meanwhile.
     pub(crate) fn follow(
         &mut self,

@@ -1,6 +1,7 @@
 //! What can go wrong with the log, and what to do about it.
 
 use hindsight_core::Revision;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// A failure of the log. Every message says what to do next.
@@ -91,7 +92,7 @@ pub enum Error {
     #[error("{} is or holds something that is not an event log; name another --data-dir", .0.display())]
     Foreign(PathBuf),
     /// The operating system refused.
-    #[error("{what}: {source}")]
+    #[error("{what}: {source}{}", advice(.source))]
     Io {
         /// What was being done.
         what: String,
@@ -109,6 +110,19 @@ pub enum Error {
         /// Its answer.
         reason: String,
     },
+}
+
+/// What to do about a refusal of the system, where that is known.
+fn advice(source: &std::io::Error) -> &'static str {
+    match source.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "; free some room on the disk, 40 MiB for a new log, or name another --data-dir"
+        }
+        ErrorKind::WouldBlock => {
+            "; too many threads or processes run here: stop some, or raise the limit"
+        }
+        _ => "",
+    }
 }
 
 impl Error {

@@ -15,6 +15,7 @@ mod rot;
 mod script;
 mod slow;
 mod snapshots;
+mod thinning;
 
 /// Whether to go through everything.
 fn is_long() -> bool {

@@ -5,7 +5,7 @@ use crate::snapshot::Keeper;
 use crate::storage::synced::Synced;
 use crate::writer::End;
 use crate::{
-    Base, Error, Poison, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer,
+    Base, Error, Poison, Publish, Reader, Retention, Snapshots, Steps, Storage, Tail, Writer, chain,
 };
 use hindsight_core::{Revision, State};
 use std::sync::Arc;
@@ -31,6 +31,7 @@ impl Log {
     /// Reads what comes after `base` and folds it; refuses what [`Self::open`] refuses, as far as it
     /// is read.
     pub fn open_from(storage: Arc<dyn Storage>, base: Base) -> Result<(Self, State), Error> {
+        chain::start_threads()?;
         let reader = Reader::new(Arc::clone(&storage));
         base.is_of(&*storage)?;
         let mut base = base;

@@ -8,6 +8,9 @@ use crate::{Base, Error, Snapshots, Storage, Tail, codec};
 use hindsight_core::{Commit, Revision, State, Time, apply};
 use std::sync::Arc;
 
+/// Smaller frames than this can always be thinned.
+const WHOLE_BYTES_MIN: usize = 48 << 10;
+
 /// Reads what is durable. Cheap to clone; never waits for the writer.
 #[derive(Debug, Clone)]
 pub struct Reader {
@@ -187,8 +190,7 @@ impl Reader {
             }
         }
         if state.revision < floor {
-            let asked = state.revision;
-            return Err(Error::Pruned { asked, floor });
+            return Err(self.pruned(state.revision, floor));
         }
         Ok(state)
     }
@@ -228,12 +230,11 @@ impl Reader {
 
     /// Every commit from this revision on, oldest first; an error where some of them are not kept.
     pub fn scan_all(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
+        let reader = self.clone();
         let whole = self.frames(from).map(move |frame| {
             let frame = frame?;
             match frame.holds {
-                Holds::Some(floor, _) if from < frame.end => {
-                    Err(Error::Pruned { asked: from, floor })
-                }
+                Holds::Some(floor, _) if from < frame.end => Err(reader.pruned(from, floor)),
                 Holds::All | Holds::Some(..) | Holds::Restored(_) => Ok(frame),
             }
         });
@@ -243,14 +244,29 @@ impl Reader {
     /// The revision from which on everything is kept; of what was before, deletions are, and what
     /// the policy of the time kept. Zero in a log of which nothing was dropped.
     pub fn floor(&self) -> Result<Revision, Error> {
-        let first = self.storage.at_or_after(Revision(1))?;
-        let first = first
-            .map(|(first, bytes)| read(&bytes, first))
-            .transpose()?;
-        Ok(match first.map(|frame| frame.holds) {
-            Some(Holds::Some(floor, _)) => floor,
-            Some(Holds::All | Holds::Restored(_)) | None => Revision::ZERO,
-        })
+        let mut from = Revision(1);
+        while let Some((first, bytes)) = self.storage.at_or_after(from)? {
+            let frame = read(&bytes, first)?;
+            match frame.holds {
+                Holds::Some(floor, _) => return Ok(floor),
+                // One that is thinned may stand behind what is too large for it.
+                Holds::All if bytes.len() < WHOLE_BYTES_MIN => break,
+                Holds::All | Holds::Restored(_) => from = frame.end,
+            }
+        }
+        Ok(Revision::ZERO)
+    }
+
+    /// What was asked for is not kept any more. The frame that it was in names a floor, and the first one
+    /// the floor of today.
+    fn pruned(&self, asked: Revision, named: Revision) -> Error {
+        match self.floor() {
+            Ok(floor) => Error::Pruned {
+                asked,
+                floor: floor.max(named),
+            },
+            Err(error) => error,
+        }
     }
 
     /// Every frame after this one, without a gap and as far as was acknowledged.

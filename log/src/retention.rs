@@ -1,15 +1,21 @@
 //! Thins the beginning of the log, as far as a policy says: `docs/decisions/0014-retention.md`.
 
-mod thin;
+mod group;
+mod index;
+mod order;
+mod revisions;
+mod thinning;
+mod window;
 
-pub use thin::thin;
+pub use thinning::thin;
+#[cfg(test)]
+pub(crate) use thinning::{TURN_BYTES, TURN_FRAMES};
 
-use crate::reader::Holds;
 use crate::{Error, Poison, Reader, Snapshots, Storage};
-use hindsight_core::{GroupResource, Revision, State, Time};
-use std::collections::VecDeque;
+use hindsight_core::{Commit, GroupResource, Revision, State, Time};
 use std::sync::Arc;
-use thin::{Causes, note_causes, thin_but};
+use thinning::Thinning;
+use window::Window;
 
 /// How much history is kept. Deletions always are, and everything that the newest state needs.
 #[derive(Debug, Clone)]
@@ -24,7 +30,14 @@ pub struct Retention {
     pub clock: fn() -> Time,
 }
 
-/// Applies a policy now and then.
+/// What becomes of the commits of some frames.
+#[derive(Debug, Default)]
+struct Retained {
+    commits: Vec<Commit>,
+    dropped: Vec<Revision>,
+}
+
+/// Applies a policy now and then: a round, in turns of which each takes a moment.
 #[derive(Debug)]
 pub(crate) struct Pruner {
     storage: Arc<dyn Storage>,
@@ -34,20 +47,11 @@ pub(crate) struct Pruner {
     policy: Retention,
     /// Of the writer: who learns of a failed sync must tell it.
     poison: Poison,
-    /// The frames from the floor on.
-    whole: VecDeque<Extent>,
-    bytes: u64,
-    /// Of the commits in them, and in those that were there before.
-    causes: Causes,
-}
-
-/// One frame.
-#[derive(Debug)]
-struct Extent {
-    /// Its last revision.
-    end: Revision,
-    bytes: u64,
-    latest: Time,
+    /// What is known of the log; nothing before the first round, and after a failure.
+    known: Option<(Thinning, Window)>,
+    /// Of the round that is under way: nothing after any of the snapshots, for a start from one needs the
+    /// frame that ends there.
+    limit: Option<Revision>,
 }
 
 impl Pruner {
@@ -59,85 +63,77 @@ impl Pruner {
         policy: Retention,
         poison: Poison,
     ) -> Self {
-        let reader = Reader::new(Arc::clone(&storage)).with_snapshots(snapshots.clone());
         Self {
+            reader: Reader::new(Arc::clone(&storage)),
             storage,
-            reader,
             snapshots,
             empty,
             policy,
             poison,
-            whole: VecDeque::new(),
-            bytes: 0,
-            causes: Causes::default(),
+            known: None,
+            limit: None,
         }
     }
 
-    /// Thins what may be.
-    pub(crate) fn round(&mut self) {
-        let Err(error) = self.try_round() else {
-            return;
+    /// Begins a round; one that is under way goes on with what may be thinned now.
+    pub(crate) fn begin(&mut self) {
+        self.limit = Some(self.snapshots.revisions().pop().unwrap_or_default());
+    }
+
+    /// Does a piece of it. False at its end, and where none is under way.
+    pub(crate) fn turn(&mut self) -> bool {
+        let Some(limit) = self.limit else {
+            return false;
+        };
+        let turned = self.try_turn(limit);
+        if !matches!(turned, Ok(true)) {
+            self.limit = None;
+        }
+        let error = match turned {
+            Ok(goes_on) => return goes_on,
+            Err(error) => error,
         };
         tracing::warn!(%error, "the log was not thinned");
         if matches!(error, Error::Io { .. } | Error::Engine { .. }) {
             self.poison.set(error.to_string());
         }
+        false
     }
 
-    /// Nothing after any of the snapshots: a start from one needs the frame that ends there.
-    fn try_round(&mut self) -> Result<(), Error> {
-        let oldest = self.snapshots.revisions().pop();
-        self.extend(oldest.unwrap_or_default())?;
-        let Some(floor) = self.cut() else {
-            return Ok(());
+    fn try_turn(&mut self, limit: Revision) -> Result<bool, Error> {
+        let (mut thinning, mut window) = match self.known.take() {
+            Some(known) => known,
+            None => (self.thinning()?, Window::new(self.policy.clone())),
         };
-        let state = self.reader.state_at(self.empty.clone(), floor)?;
-        let kinds = &self.policy.kinds;
-        thin_but(&*self.storage, &self.reader, &state, kinds, &self.causes)
+        let turned = self.piece(limit, &mut thinning, &mut window)?;
+        self.known = Some((thinning, window));
+        Ok(turned)
     }
 
-    /// Takes in the frames that were written since, up to this revision.
-    fn extend(&mut self, until: Revision) -> Result<(), Error> {
-        let known = match self.whole.back() {
-            Some(last) => last.end,
-            None => self.reader.floor()?,
-        };
-        for frame in self.reader.frames(known.next()) {
-            let frame = frame?;
-            let end = frame.end.previous();
-            note_causes(&frame, &mut self.causes);
-            if end > until || end <= known || frame.holds != Holds::All {
-                continue;
-            }
-            let bytes = u64::try_from(frame.bytes).unwrap_or(u64::MAX);
-            let times = frame.commits.iter().map(|commit| commit.time);
-            self.bytes += bytes;
-            self.whole.push_back(Extent {
-                end,
-                bytes,
-                latest: times.max().unwrap_or_default(),
-            });
-        }
-        Ok(())
+    fn thinning(&self) -> Result<Thinning, Error> {
+        let floor = self.reader.floor()?;
+        let kinds = self.policy.kinds.clone();
+        Ok(Thinning::new(floor, self.empty.clone(), kinds))
     }
 
-    /// The last revision that need not be kept, if there is any. The newest frame always is.
-    fn cut(&mut self) -> Option<Revision> {
-        let oldest = self.policy.age_micros;
-        let oldest = oldest.map(|age| Time((self.policy.clock)().0.saturating_sub(age)));
-        let mut cut = None;
-        while self.whole.len() > 1
-            && let Some(first) = self.whole.front()
-        {
-            let is_old = oldest.is_some_and(|oldest| first.latest < oldest);
-            let is_much = self.policy.bytes.is_some_and(|limit| self.bytes > limit);
-            if !is_old && !is_much {
-                break;
-            }
-            cut = Some(first.end);
-            self.bytes -= first.bytes;
-            self.whole.pop_front();
+    fn piece(
+        &self,
+        limit: Revision,
+        thinning: &mut Thinning,
+        window: &mut Window,
+    ) -> Result<bool, Error> {
+        let storage = &*self.storage;
+        if thinning.walk(storage, |frame| window.push(frame))? {
+            return Ok(true);
         }
-        cut
+        let cut = window.cut(limit);
+        let is_thinned = thinning.advance(storage, cut, |frame| {
+            window.pop(frame.end.previous(), frame.bytes);
+        })?;
+        if is_thinned || thinning.renew(storage)? {
+            return Ok(true);
+        }
+        thinning.settle(storage)?;
+        Ok(false)
     }
 }

@@ -5,6 +5,8 @@
 mod file;
 mod keeper;
 
+#[cfg(test)]
+pub(crate) use file::FORMAT;
 pub(crate) use keeper::Keeper;
 
 use crate::{Base, Error, Tail};

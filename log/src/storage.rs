@@ -8,6 +8,11 @@ pub(crate) mod sled;
 pub(crate) mod synced;
 mod witness;
 
+#[cfg(test)]
+pub(crate) use sled::TREE_FORMAT;
+#[cfg(test)]
+pub(crate) use witness::FORMAT as WITNESS_FORMAT;
+
 use crate::{Error, Tail};
 use hindsight_core::Revision;
 

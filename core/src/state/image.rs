@@ -1,9 +1,10 @@
 //! A state taken apart and put together again: what must be written down beside its objects so that
 //! nothing of it is lost.
 
-use super::State;
+use super::{State, is_held, owner_of_edge};
+use crate::event::{Commit, Event};
 use crate::object::{Object, Uid};
-use crate::{Revision, webhook};
+use crate::{Revision, apply, webhook};
 use std::sync::Arc;
 
 /// What a state holds beside its objects. Everything else of it follows from the objects.
@@ -33,6 +34,27 @@ impl State {
                 .map(|(uid, held)| (uid.clone(), held.since))
                 .collect(),
         }
+    }
+
+    /// Takes in what [`Self::image`] tells of: a state that is given every commit in this way comes to the
+    /// same image, and holds few objects. False for a commit that says nothing of it.
+    pub fn apply_beside(&mut self, commit: &Commit) -> bool {
+        let is_told = |object: &Arc<Object>| is_definition(object) || is_held(object);
+        let object = commit.object();
+        let says_something = object.is_some_and(is_told)
+            || self.get(&commit.key).is_some()
+            || (!self.waiting.is_empty() && commit.events.iter().any(|one| self.is_edge(one)));
+        if says_something {
+            apply(self, commit);
+            if object.is_some_and(|object| !is_told(object)) {
+                self.take(&commit.key);
+            }
+        }
+        says_something
+    }
+
+    fn is_edge(&self, event: &Event) -> bool {
+        owner_of_edge(event).is_some_and(|owner| self.waiting.contains_key(&owner.uid))
     }
 
     /// Puts a state together. `self` must be empty; the kinds that it knows are kept.
@@ -80,7 +102,16 @@ mod tests {
         empty.assembled(state.objects().cloned(), &state.image())
     }
 
-    fn assert_same(state: &State) {
+    /// What is told of it, also by a state that was given every commit and keeps only that.
+    fn assert_same(world: &World) {
+        let state = &world.state;
+        let mut beside = World::empty();
+        for commit in &world.commits {
+            beside.apply_beside(commit);
+        }
+        let told = |image: Image| (image.accepted, image.waiting);
+        assert_eq!(told(beside.image()), told(state.image()));
+        assert!(beside.len() < state.len(), "it keeps everything");
         let again = put_together(state);
         assert_eq!(again.hash(), state.hash());
         let held = |state: &State| format!("{:?}", state.waiting);
@@ -110,7 +141,13 @@ mod tests {
         world.create("configmaps", child("second", &owner)).unwrap();
         assert_eq!(world.state.image().waiting.len(), 1);
         assert!(world.state.image().waiting[0].1 > marked);
-        assert_same(&world.state);
+        assert_same(&world);
+        let freed = json!({"metadata": {"finalizers": null}});
+        world
+            .patch("configmaps", "owner", Patch::Merge(freed))
+            .unwrap();
+        assert_eq!(world.state.image().waiting, []);
+        assert_same(&world);
     }
 
     #[test]
@@ -124,7 +161,7 @@ mod tests {
         world
             .create("customresourcedefinitions", definition)
             .unwrap();
-        assert_same(&world.state);
+        assert_same(&world);
         assert_eq!(world.state.image().accepted, []);
         let refused =
             json!({"status": {"conditions": [{"type": "NamesAccepted", "status": "False"}]}});
@@ -140,7 +177,7 @@ mod tests {
             }))
             .unwrap();
         assert_eq!(world.state.image().accepted.len(), 1);
-        assert_same(&world.state);
+        assert_same(&world);
     }
 
     #[test]
@@ -159,6 +196,6 @@ mod tests {
             .create_in("other", "configmaps", json!({"metadata": {"name": "c"}}))
             .unwrap();
         assert!(!world.state.webhooks.is_empty());
-        assert_same(&world.state);
+        assert_same(&world);
     }
 }

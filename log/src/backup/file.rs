@@ -15,7 +15,7 @@ use std::io::{self, Read, Write};
 
 const MAGIC: &[u8; 4] = b"HSBK";
 /// The newest format, and the only one that is written.
-pub(super) const FORMAT: u8 = 2;
+pub(crate) const FORMAT: u8 = 2;
 const FORMAT_MIN: u8 = 1;
 const HEAD: u8 = 1;
 const SNAPSHOT: u8 = 2;

@@ -30,7 +30,7 @@ fn short() -> Arc<Disk> {
     disk
 }
 
-fn backup_of(reader: &Reader) -> Vec<u8> {
+pub(super) fn backup_of(reader: &Reader) -> Vec<u8> {
     let mut file = Vec::new();
     let made = reader.backup(Time(5), &mut file, |_, _| {});
     let made = made.expect("made");
@@ -39,8 +39,8 @@ fn backup_of(reader: &Reader) -> Vec<u8> {
 }
 
 /// A log that a backup was put into.
-struct Target {
-    storage: Arc<dyn Storage>,
+pub(super) struct Target {
+    pub(super) storage: Arc<dyn Storage>,
     snapshots: Snapshots,
     _directory: tempfile::TempDir,
 }
@@ -68,7 +68,7 @@ impl Target {
         }
     }
 
-    fn restored(file: &[u8]) -> (Self, Restored) {
+    pub(super) fn restored(file: &[u8]) -> (Self, Restored) {
         let target = Self::new();
         let restored = target.take(file).expect("restored");
         (target, restored)
@@ -78,7 +78,7 @@ impl Target {
         Log::open(Arc::clone(&self.storage), script::empty()).expect("opened")
     }
 
-    fn reader(&self) -> Reader {
+    pub(super) fn reader(&self) -> Reader {
         Reader::new(Arc::clone(&self.storage))
     }
 }
@@ -266,8 +266,7 @@ fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused()
     let middle = at(&reader, Revision(500));
     let end = reader.frames(middle.revision).next();
     let end = end.expect("a frame").expect("intact").end.previous();
-    let state = at(&reader, end);
-    crate::retention::thin(&*disk, &reader, &state, &[]).expect("thinned");
+    crate::retention::thin(&*disk, &reader, end, script::empty(), &[]).expect("thinned");
     let file = backup_of(&reader);
     let forged = parts(&file).into_iter().map(|part| {
         let payload = &part[5..part.len() - 4];
@@ -286,13 +285,18 @@ fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused()
     assert!(error.to_string().contains("does not agree"), "{error}");
 }
 
+/// The same backup, as it was written first.
+pub(super) fn first_format(file: &[u8]) -> Vec<u8> {
+    let parts = parts(file);
+    let (end, before) = parts.split_last().expect("an end");
+    let end = entry(4, &end[5..end.len() - 4 - 32]);
+    [b"HSBK\x01", &*before.concat(), &end].concat()
+}
+
 #[test]
 fn a_backup_of_the_first_format_is_restored() {
     let file = backup_of(&Reader::new(short()));
-    let parts = parts(&file);
-    let (end, before) = parts.split_last().expect("an end");
-    let end = entry(4, &end[5..end.len() - 4 - 32]);
-    let old = [b"HSBK\x01", &*before.concat(), &end].concat();
+    let old = first_format(&file);
     let restored = Target::new().take(&old).expect("restored");
     assert_eq!(restored.backup.content(), None);
     let mut copied = Vec::new();

@@ -1,6 +1,7 @@
 //! A storage that records what is done to it, fails when it is told to, and can be crashed at any
 //! step: what was synced stays, and of the rest what the test chooses.
 
+use crate::storage::conformance::{Backend, conforms};
 use crate::{Error, Purpose, Storage, Stored, Tail};
 use hindsight_core::Revision;
 use std::collections::BTreeMap;
@@ -13,6 +14,8 @@ const DELETIONS_BYTES: usize = 8 << 10;
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Append(Revision, Arc<[u8]>),
+    /// In the place of those up to the second.
+    Replace(Revision, Revision, Arc<[u8]>),
     Sync,
     FailedSync,
     Witness(Tail),
@@ -135,6 +138,7 @@ impl Storage for Disk {
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
         let mut inner = self.inner();
         inner.replacements += 1;
+        inner.steps.push(Step::Replace(first, last, frame.into()));
         fails(inner.replacements, self.faults.replace, "replacing")?;
         if !self.faults.leaves_replaced {
             inner.frames.retain(|at, _| *at < first || *at > last);
@@ -185,6 +189,67 @@ impl Storage for Disk {
     }
 }
 
+impl Backend for Disk {
+    fn storage(&self) -> &dyn Storage {
+        self
+    }
+
+    /// After what was synced, any of the first of what came then; what replaces others may be there with
+    /// some of them. The note of any age; the newest comes last.
+    fn crashed(&self) -> Vec<Box<dyn Backend>> {
+        let steps = self.steps();
+        let is_sync = |step: &Step| matches!(step, Step::Sync);
+        let synced = steps.iter().rposition(is_sync).map_or(0, |last| last + 1);
+        let notes = steps.iter().filter_map(|step| match step {
+            Step::Witness(tail) => Some(Some(*tail)),
+            _ => None,
+        });
+        let notes: Vec<Option<Tail>> = [None].into_iter().chain(notes).collect();
+        let mut left: Vec<Box<dyn Backend>> = Vec::new();
+        for note in notes {
+            for done in synced..=steps.len() {
+                for leaves_replaced in [true, false] {
+                    let mut frames = BTreeMap::new();
+                    let (last, before) = steps[..done].split_last().expect("something was done");
+                    before
+                        .iter()
+                        .for_each(|step| carry_out(step, &mut frames, false));
+                    carry_out(last, &mut frames, leaves_replaced);
+                    left.push(Box::new(Self::holding(frames, note)));
+                }
+            }
+        }
+        left
+    }
+
+    fn is_bounded(&self) -> bool {
+        self.inner().room.is_some()
+    }
+}
+
+fn carry_out(step: &Step, frames: &mut BTreeMap<Revision, Arc<[u8]>>, leaves_replaced: bool) {
+    match step {
+        Step::Append(first, bytes) => {
+            frames.insert(*first, Arc::clone(bytes));
+        }
+        Step::Replace(first, last, bytes) => {
+            frames.retain(|at, _| leaves_replaced || at < first || at > last);
+            frames.insert(*first, Arc::clone(bytes));
+        }
+        Step::Sync | Step::FailedSync | Step::Witness(_) | Step::Shown(_) | Step::Told(_) => {}
+    }
+}
+
+#[test]
+fn it_conforms_with_room_and_without() {
+    conforms(&|| Box::new(Disk::default()));
+    conforms(&|| {
+        let disk = Disk::default();
+        disk.set_room(64 << 20);
+        Box::new(disk)
+    });
+}
+
 fn fails(count: usize, fault: Option<(usize, ErrorKind)>, what: &str) -> Result<(), Error> {
     match fault {
         Some((at, kind)) if count == at + 1 => Err(Error::Io {
@@ -218,7 +283,8 @@ impl Crash {
         match step {
             Step::Append(first, bytes) => self.unsynced.push((*first, Arc::clone(bytes))),
             Step::Sync => self.synced.append(&mut self.unsynced),
-            Step::FailedSync => {}
+            // Those of a log that is thinned are crashed one by one: `retention`.
+            Step::Replace(..) | Step::FailedSync => {}
             Step::Witness(tail) => self.witnesses.push(Some(*tail)),
             Step::Shown(revision) => self.shown = self.shown.max(*revision),
             Step::Told(revision) => self.told = self.told.max(*revision),

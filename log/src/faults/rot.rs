@@ -5,7 +5,8 @@ use super::disk::{Disk, Step};
 use super::is_long;
 use super::script::{empty, run};
 use crate::reader::read;
-use crate::{Error, Log, SledStorage, Storage, Tail, frame};
+use crate::retention::thin;
+use crate::{Error, Log, Reader, SledStorage, Storage, Tail, frame};
 use hindsight_core::Revision;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::fs;
@@ -65,6 +66,32 @@ fn every_turned_bit_of_a_log_is_noticed() {
     assert_eq!(bits, (LOG_BYTES * 8).div_ceil(step));
 }
 
+/// What the chain does not cover of a thinned frame, its own checksum does.
+#[test]
+fn every_turned_bit_of_what_was_thinned_is_noticed() {
+    let whole = Arc::new(Disk::holding(frames(), None));
+    let reader = Reader::new(Arc::clone(&whole) as Arc<dyn Storage>);
+    let floor = frames()[frames().len() / 2].0.previous();
+    thin(&*whole, &reader, floor, empty(), &[]).expect("thinned");
+    let is_thinned = |one: &(Revision, Arc<[u8]>)| one.1[4] == frame::STANDS;
+    let thinned: Frames = whole.frames().into_iter().filter(is_thinned).collect();
+    assert!(thinned.len() > 3, "{}", thinned.len());
+    let step = if is_long() { 1 } else { BITS_APART / 50 };
+    let mut bits = 0;
+    for (first, bytes) in &thinned {
+        let here: Vec<usize> = (0..bytes.len() * 8).step_by(step).collect();
+        bits += here.len();
+        here.into_par_iter().for_each(|bit| {
+            assert!(
+                read(&turned(bytes, bit), *first).is_err(),
+                "{first}: bit {bit}"
+            );
+        });
+        read(bytes, *first).expect("itself it is sound");
+    }
+    println!("{bits} bits turned, each noticed");
+}
+
 #[test]
 fn a_turned_bit_refuses_the_log_and_the_record_is_named() {
     let frames = frames();
@@ -73,7 +100,7 @@ fn a_turned_bit_refuses_the_log_and_the_record_is_named() {
         let mut damaged = frames.clone();
         damaged[place].1 = turned(bytes, place * 7919 % (bytes.len() * 8)).into();
         let disk = Arc::new(Disk::holding(damaged, None)) as Arc<dyn Storage>;
-        let verified = crate::verify(&crate::Reader::new(Arc::clone(&disk)), |_| {});
+        let verified = crate::verify(&Reader::new(Arc::clone(&disk)), |_| {});
         let errors = [verified.err(), Log::open(disk, empty()).err()];
         for error in errors {
             let revision = match error.expect("refused") {

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"HSSN";
-const FORMAT: u8 = 1;
+pub(crate) const FORMAT: u8 = 1;
 /// Bytes of bodies in a block; a single larger object has a block of its own.
 const BLOCK_BYTES: usize = 64 << 10;
 /// What no block exceeds: a body has 3 MiB at most.

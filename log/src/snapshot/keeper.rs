@@ -4,7 +4,7 @@
 use super::Snapshots;
 use crate::retention::Pruner;
 use crate::{Base, Error, Tail};
-use crossbeam_channel::{RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use hindsight_core::{Change, Revision, State};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,8 +15,13 @@ const KEPT: usize = 2;
 /// A clean end writes one if at least this share of what calls for one has happened since the last.
 const AT_END: u64 = 10;
 
-/// How often the log is thinned where nothing is written.
+/// How often the log is thinned where nothing is written, and when first.
 const PRUNED_EVERY: Duration = Duration::from_hours(1);
+const PRUNED_AFTER: Duration = Duration::from_mins(1);
+/// Between two pieces of that, for whoever writes.
+const PRUNED_PAUSE: Duration = Duration::from_millis(5);
+/// Pieces of it that are done at a clean end.
+const PRUNED_AT_END: usize = 64;
 
 /// Decides when, and has it done in a thread of its own.
 #[derive(Debug)]
@@ -36,28 +41,21 @@ impl Keeper {
         snapshots: Snapshots,
         every: u64,
         end: Base,
-        mut pruner: Option<Pruner>,
+        pruner: Option<Pruner>,
     ) -> Result<Self, Error> {
         if let Err(error) = snapshots.sweep_unfinished() {
             tracing::warn!(%error, "an unfinished snapshot is still there");
         }
         let last = snapshots.revisions().first().copied().unwrap_or_default();
         let (due, received) = bounded::<Base>(0);
-        let run = move || {
-            loop {
-                match received.recv_timeout(PRUNED_EVERY) {
-                    Ok(base) => keep(&snapshots, &base),
-                    Err(RecvTimeoutError::Timeout) => {}
-                    Err(RecvTimeoutError::Disconnected) => return,
-                }
-                if let Some(pruner) = &mut pruner {
-                    pruner.round();
-                }
-            }
+        let work = Work {
+            snapshots,
+            pruner,
+            received,
         };
         let thread = std::thread::Builder::new()
             .name("snapshots".into())
-            .spawn(run)
+            .spawn(move || work.run())
             .map_err(Error::io("starting the thread that writes snapshots"))?;
         Ok(Self {
             every: if every == 0 { u64::MAX } else { every },
@@ -108,6 +106,47 @@ impl Drop for Keeper {
         {
             tracing::error!("the thread that writes snapshots ended in a panic");
         }
+    }
+}
+
+/// What the thread does.
+struct Work {
+    snapshots: Snapshots,
+    pruner: Option<Pruner>,
+    received: Receiver<Base>,
+}
+
+impl Work {
+    fn run(mut self) {
+        let mut pause = PRUNED_AFTER;
+        loop {
+            match self.received.recv_timeout(pause) {
+                Ok(base) => {
+                    keep(&self.snapshots, &base);
+                    self.begin();
+                }
+                Err(RecvTimeoutError::Timeout) if pause != PRUNED_PAUSE => self.begin(),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            pause = if self.turn() {
+                PRUNED_PAUSE
+            } else {
+                PRUNED_EVERY
+            };
+        }
+        let mut left = 0..PRUNED_AT_END;
+        while left.next().is_some() && self.turn() {}
+    }
+
+    fn begin(&mut self) {
+        if let Some(pruner) = &mut self.pruner {
+            pruner.begin();
+        }
+    }
+
+    fn turn(&mut self) -> bool {
+        self.pruner.as_mut().is_some_and(Pruner::turn)
     }
 }
 

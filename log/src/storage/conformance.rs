@@ -1,7 +1,209 @@
 //! What every storage must do; run against each of them.
 
-use super::Storage;
+use super::{Purpose, Storage, Stored};
+use crate::Tail;
 use hindsight_core::Revision;
+use std::path::{Path, PathBuf};
+
+/// A storage, and what becomes of it.
+pub(crate) trait Backend {
+    /// It, open.
+    fn storage(&self) -> &dyn Storage;
+
+    /// What a crash now may leave, each as it is found; none where nothing outlives the process.
+    fn crashed(&self) -> Vec<Box<dyn Backend>>;
+
+    /// Whether there is an amount for which it has no room.
+    fn is_bounded(&self) -> bool;
+}
+
+/// Of each storage, a new one for every case.
+pub(crate) fn conforms(make: &dyn Fn() -> Box<dyn Backend>) {
+    for (name, case) in CASES {
+        println!("{name}");
+        case(&*make());
+    }
+}
+
+type Case = fn(&dyn Backend);
+
+const CASES: &[(&str, Case)] = &[
+    ("what is appended is found by its place", |one| {
+        holds(one.storage());
+    }),
+    ("one frame stands in the place of others", |one| {
+        replaces(one.storage());
+    }),
+    (
+        "what was synced outlives a crash, and of the rest the first",
+        survives,
+    ),
+    (
+        "what was replaced outlives a crash, or what replaces it",
+        survives_replacing,
+    ),
+    ("what was witnessed is found again", witnesses),
+    ("room is taken and changes nothing", |one| {
+        has_room(one.storage(), one.is_bounded());
+    }),
+];
+
+fn frame(revision: u64, length: usize) -> Vec<u8> {
+    let mut bytes = format!("frame {revision} ").into_bytes();
+    bytes.resize(length.max(bytes.len()), revision.to_le_bytes()[0]);
+    bytes
+}
+
+fn append(storage: &dyn Storage, revision: u64, length: usize) {
+    let appended = storage.append(Revision(revision), &frame(revision, length));
+    appended.expect("appended");
+}
+
+fn all(storage: &dyn Storage) -> Vec<Stored> {
+    let mut found = Vec::new();
+    let mut from = Revision::ZERO;
+    while let Some(one) = storage.at_or_after(from).expect("readable") {
+        from = one.0.next();
+        assert_eq!(
+            storage.at_or_before(one.0).expect("readable").as_ref(),
+            Some(&one)
+        );
+        found.push(one);
+    }
+    found
+}
+
+fn stored(revisions: &[(u64, usize)]) -> Vec<Stored> {
+    let frames = revisions.iter();
+    frames
+        .map(|(one, length)| (Revision(*one), frame(*one, *length)))
+        .collect()
+}
+
+fn replaces(storage: &dyn Storage) {
+    for (revision, length) in [
+        (1, 9),
+        (2, 9),
+        (4, 300 << 10),
+        (5, 9),
+        (9, 200 << 10),
+        (10, 9),
+    ] {
+        append(storage, revision, length);
+    }
+    storage.sync().expect("synced");
+    // In the place of several, the last of which are large; of one; of itself and of what is not there.
+    for (first, last, left) in [
+        (2, 8, &[(1, 9), (2, 50), (9, 200 << 10), (10, 9)][..]),
+        (9, 9, &[(1, 9), (2, 50), (9, 50), (10, 9)]),
+        (10, 90, &[(1, 9), (2, 50), (9, 50), (10, 50)]),
+        (1, 10, &[(1, 50)]),
+    ] {
+        let put = storage.replace(Revision(first), Revision(last), &frame(first, 50));
+        put.expect("replaced");
+        storage.sync().expect("synced");
+        assert_eq!(all(storage), stored(left), "{first} to {last}");
+    }
+    append(storage, 11, 9);
+    storage.sync().expect("synced");
+    assert_eq!(all(storage), stored(&[(1, 50), (11, 9)]));
+}
+
+fn survives(one: &dyn Backend) {
+    let storage = one.storage();
+    append(storage, 1, 9);
+    append(storage, 2, 300 << 10);
+    storage.sync().expect("synced");
+    let synced = stored(&[(1, 9), (2, 300 << 10)]);
+    let whole = stored(&[(1, 9), (2, 300 << 10), (3, 9), (4, 250 << 10), (5, 9)]);
+    for crashed in one.crashed() {
+        assert_eq!(all(crashed.storage()), synced);
+    }
+    for (revision, length) in [(3, 9), (4, 250 << 10), (5, 9)] {
+        append(storage, revision, length);
+    }
+    for crashed in one.crashed() {
+        let found = all(crashed.storage());
+        assert!(
+            found.len() >= synced.len() && whole.starts_with(&found),
+            "{}",
+            found.len()
+        );
+        // And it is gone on with.
+        append(crashed.storage(), 6, 9);
+        crashed.storage().sync().expect("synced");
+    }
+}
+
+fn survives_replacing(one: &dyn Backend) {
+    let storage = one.storage();
+    for revision in 1..=4 {
+        append(storage, revision, 9);
+    }
+    storage.sync().expect("synced");
+    let replaced = storage.replace(Revision(2), Revision(3), &frame(2, 50));
+    replaced.expect("replaced");
+    for is_synced in [false, true] {
+        for crashed in one.crashed() {
+            let found = all(crashed.storage());
+            let new = stored(&[(1, 9), (2, 50), (4, 9)]);
+            let both = stored(&[(1, 9), (2, 50), (3, 9), (4, 9)]);
+            let old = stored(&[(1, 9), (2, 9), (3, 9), (4, 9)]);
+            let is_lawful = found == new || !is_synced && (found == both || found == old);
+            assert!(is_lawful, "{is_synced} {found:?}");
+        }
+        storage.sync().expect("synced");
+    }
+}
+
+/// The note may be lost with the power; it is never one that was not made.
+fn witnesses(one: &dyn Backend) {
+    let storage = one.storage();
+    assert_eq!(storage.witnessed().expect("read"), None);
+    let tail = |revision: u64| Tail {
+        revision: Revision(revision),
+        hash: [revision.to_le_bytes()[0]; 32],
+    };
+    for revision in 1..=3 {
+        append(storage, revision, 9);
+        storage.sync().expect("synced");
+        storage.witness(&tail(revision));
+        let made: Vec<_> = (1..=revision)
+            .map(|one| Some(tail(one)))
+            .chain([None])
+            .collect();
+        for crashed in one.crashed() {
+            let found = crashed.storage().witnessed().expect("read");
+            assert!(made.contains(&found), "{found:?}");
+        }
+        let told = one
+            .crashed()
+            .last()
+            .map(|one| one.storage().witnessed().expect("read"));
+        assert!(
+            told.is_none_or(|told| told == Some(tail(revision))),
+            "{told:?}"
+        );
+    }
+}
+
+fn has_room(storage: &dyn Storage, is_bounded: bool) {
+    append(storage, 1, 9);
+    storage.sync().expect("synced");
+    for bytes in [0, 1, 1 << 10] {
+        for purpose in [Purpose::Writes, Purpose::Deletions] {
+            assert!(storage.has_room(bytes, purpose), "{bytes}");
+        }
+    }
+    for purpose in [Purpose::Deletions, Purpose::Writes] {
+        assert_eq!(storage.has_room(1 << 50, purpose), !is_bounded);
+    }
+    assert!(
+        storage.has_room(1, Purpose::Writes),
+        "a refusal is not for ever"
+    );
+    assert_eq!(all(storage), stored(&[(1, 9)]));
+}
 
 pub(crate) fn holds(storage: &dyn Storage) {
     assert_eq!(storage.at_or_after(Revision::ZERO).expect("readable"), None);
@@ -62,13 +264,86 @@ fn holds_large(storage: &dyn Storage) {
     }
 }
 
-#[test]
-fn memory_conforms() {
-    holds(&super::memory::MemoryStorage::default());
+impl Backend for super::memory::MemoryStorage {
+    fn storage(&self) -> &dyn Storage {
+        self
+    }
+
+    fn crashed(&self) -> Vec<Box<dyn Backend>> {
+        Vec::new()
+    }
+
+    fn is_bounded(&self) -> bool {
+        false
+    }
+}
+
+/// As an open log has it, on files. A crash is a copy of them: what a kill leaves.
+struct Files {
+    synced: super::synced::Synced,
+    path: PathBuf,
+    _directory: tempfile::TempDir,
+}
+
+impl Files {
+    fn new() -> Self {
+        Self::over(tempfile::tempdir().expect("a directory"))
+    }
+
+    fn over(directory: tempfile::TempDir) -> Self {
+        let path = directory.path().join("events");
+        let storage = super::sled::SledStorage::open(&path).expect("opened");
+        let newest = storage.at_or_before(Revision(u64::MAX)).expect("read");
+        let newest = newest.map_or(Revision::ZERO, |(first, _)| first);
+        Self {
+            synced: super::synced::Synced::new(std::sync::Arc::new(storage), newest),
+            path,
+            _directory: directory,
+        }
+    }
+}
+
+impl Backend for Files {
+    fn storage(&self) -> &dyn Storage {
+        &self.synced
+    }
+
+    fn crashed(&self) -> Vec<Box<dyn Backend>> {
+        let copied = tempfile::tempdir().expect("a directory");
+        copy(self.path.parent().expect("inside"), copied.path());
+        vec![Box::new(Self::over(copied))]
+    }
+
+    fn is_bounded(&self) -> bool {
+        cfg!(target_os = "linux")
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).expect("listed") {
+        let entry = entry.expect("listed");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            std::fs::create_dir_all(&target).expect("made");
+            copy(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).expect("copied");
+        }
+    }
 }
 
 #[test]
-fn sled_conforms_keeps_everything_and_makes_no_blobs() {
+fn memory_conforms() {
+    conforms(&|| Box::new(super::memory::MemoryStorage::default()));
+}
+
+#[test]
+fn sled_on_files_conforms() {
+    conforms(&|| Box::new(Files::new()));
+}
+
+#[test]
+fn sled_keeps_everything_and_makes_no_blobs() {
     let directory = tempfile::tempdir().expect("a directory");
     holds(&super::sled::SledStorage::open(directory.path()).expect("opened"));
     let again = super::sled::SledStorage::open(directory.path()).expect("reopened");
@@ -85,7 +360,7 @@ fn small_writes_take_little_room() {
     let directory = tempfile::tempdir().expect("a directory");
     let storage = super::sled::SledStorage::open(&directory.path().join("events")).expect("opened");
     for first in 1..=20 {
-        assert!(storage.has_room(100, super::Purpose::Writes));
+        assert!(storage.has_room(100, Purpose::Writes));
         storage
             .append(Revision(first), &[1; 100])
             .expect("appended");

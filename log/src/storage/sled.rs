@@ -6,7 +6,7 @@ mod frames;
 use super::room::{self, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored};
-use crate::{Error, Tail};
+use crate::{Error, Tail, chain};
 use frames::Frames;
 use hindsight_core::Revision;
 use std::fs::File;
@@ -25,7 +25,7 @@ const OPEN_PAUSE: Duration = Duration::from_millis(10);
 /// Of the trees that frames are in; the number of the format is behind.
 const TREE_PREFIX: &str = "frames-";
 /// The newest of those trees that this release knows.
-const TREE_FORMAT: u8 = 1;
+pub(crate) const TREE_FORMAT: u8 = 1;
 /// What sled puts into its directory; snapshots have numbers behind.
 const OWN_FILES: &[&str] = &["conf", "db", "blobs"];
 const SNAPSHOT_PREFIX: &str = "snap.";
@@ -53,6 +53,7 @@ impl SledStorage {
         }
         std::fs::create_dir_all(directory).map_err(io("making"))?;
         refuse_foreign(directory)?;
+        chain::start_threads()?;
         let reserve = directory.with_extension("reserve");
         room::release(&reserve)?;
         drop_unfinished_snapshots(directory)?;
@@ -208,6 +209,18 @@ fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
 }
 
 fn engine(what: &'static str, error: &::sled::Error) -> Error {
+    if let ::sled::Error::Io(source) = error
+        && matches!(
+            source.kind(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+        )
+    {
+        let source = std::io::Error::new(source.kind(), source.to_string());
+        return Error::Io {
+            what: what.into(),
+            source,
+        };
+    }
     Error::Engine {
         what,
         reason: error.to_string(),

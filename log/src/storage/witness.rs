@@ -17,7 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-const FORMAT: u8 = 1;
+pub(crate) const FORMAT: u8 = 1;
 const MAGIC: &[u8; 4] = b"HSLT";
 /// Whatever a disk writes at once is not larger.
 const SLOT_BYTES: usize = 4096;

@@ -62,10 +62,7 @@ impl Simulation {
             return Ok(());
         }
         let wanted = self.dice.pick(&ends);
-        let thinned = reader
-            .state_at(empty(), wanted)
-            .and_then(|state| thin(&*self.disk, &reader, &state, &[]));
-        match thinned {
+        match thin(&*self.disk, &reader, wanted, empty(), &[]) {
             Ok(()) => {
                 self.trace
                     .note("prune", format_args!("{floor} to {wanted}"));

@@ -1,0 +1,291 @@
+//! What the thinning of a log costs, counted: by what became old, and not by what is kept.
+
+use super::disk::Disk;
+use super::script;
+use crate::poison::Poison;
+use crate::retention::{Pruner, TURN_BYTES, TURN_FRAMES};
+use crate::{
+    Base, Error, Log, MemoryStorage, Purpose, Reader, Retention, Snapshots, Storage, Stored, Tail,
+    Writer, verify,
+};
+use hindsight_core::{Revision, Time};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// Counts what is read and put in the place of what.
+#[derive(Debug, Default)]
+struct Counting {
+    inner: MemoryStorage,
+    read: AtomicUsize,
+    written: AtomicUsize,
+    /// Frames, and their bytes, in the place of which each was put.
+    replaced: Mutex<Vec<(usize, usize)>>,
+}
+
+impl Counting {
+    fn work(&self) -> (usize, usize) {
+        (
+            self.read.swap(0, Ordering::SeqCst),
+            self.written.swap(0, Ordering::SeqCst),
+        )
+    }
+
+    fn take_replaced(&self) -> Vec<(usize, usize)> {
+        std::mem::take(&mut self.replaced.lock().expect("unpoisoned"))
+    }
+
+    fn found(&self, found: Option<Stored>) -> Option<Stored> {
+        let bytes = found.as_ref().map_or(0, |(_, bytes)| bytes.len());
+        self.read.fetch_add(bytes, Ordering::SeqCst);
+        found
+    }
+
+    fn between(&self, first: Revision, last: Revision) -> Vec<usize> {
+        let mut sizes = Vec::new();
+        let mut from = first;
+        while let Some((at, bytes)) = self.inner.at_or_after(from).expect("read") {
+            if at > last {
+                break;
+            }
+            sizes.push(bytes.len());
+            from = at.next();
+        }
+        sizes
+    }
+}
+
+impl Storage for Counting {
+    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.inner.append(first, frame)
+    }
+
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.written.fetch_add(frame.len(), Ordering::SeqCst);
+        let sizes = self.between(first, last);
+        let replaced = (sizes.len(), sizes.iter().sum());
+        self.replaced.lock().expect("unpoisoned").push(replaced);
+        self.inner.replace(first, last, frame)
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.inner.sync()
+    }
+
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        Ok(self.found(self.inner.at_or_after(from)?))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        Ok(self.found(self.inner.at_or_before(until)?))
+    }
+
+    fn witness(&self, tail: &Tail) {
+        self.inner.witness(tail);
+    }
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        self.inner.witnessed()
+    }
+
+    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
+        self.inner.has_room(bytes, purpose)
+    }
+}
+
+/// A log that is written to, and what thins it.
+struct Kept {
+    storage: Arc<Counting>,
+    snapshots: Snapshots,
+    writer: Writer,
+    commands: script::Commands,
+    made: u64,
+    _directory: tempfile::TempDir,
+}
+
+/// Objects that are changed all the time, and as many that are made and deleted.
+const ROUND: u64 = 60;
+/// Bytes of history that are whole.
+const WHOLE_BYTES: u64 = 40_000;
+
+struct Silent;
+
+impl crate::Publish for Silent {
+    fn publish(&mut self, _: hindsight_core::State, _: Vec<Arc<hindsight_core::Change>>) {}
+}
+
+impl Kept {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let storage = Arc::new(Counting::default());
+        let opened = Log::open(Arc::clone(&storage) as Arc<dyn Storage>, script::empty());
+        let (log, state) = opened.expect("opened");
+        let writer = log.start(state, Box::new(Silent)).expect("started");
+        let mut kept = Self {
+            storage,
+            snapshots: Snapshots::at(directory.path().to_owned()),
+            writer,
+            commands: script::Commands::default(),
+            made: 0,
+            _directory: directory,
+        };
+        let namespace = json!({"metadata": {"name": "default"}});
+        kept.write(script::create("namespaces", "", namespace));
+        kept
+    }
+
+    fn write(&mut self, intent: hindsight_core::Intent) {
+        let command = self.commands.command(intent);
+        let disk = Arc::new(Disk::default());
+        script::submit(&self.writer, &disk, vec![command]).expect("written");
+    }
+
+    /// The same amount of history again, most of which is soon superseded.
+    fn write_round(&mut self) {
+        for index in 0..ROUND {
+            self.made += 1;
+            let map = |name: &str| {
+                let data = script::noise(self.made, 300);
+                script::create(
+                    "configmaps",
+                    "default",
+                    json!({"metadata": {"name": name}, "data": {"k": data}}),
+                )
+            };
+            let (passing, lasting) = (format!("p{}", self.made), format!("l{}", index % 20));
+            let (passing_map, lasting_map) = (map(&passing), map(&lasting));
+            self.write(passing_map);
+            self.write(script::delete(&passing));
+            let changed = json!({"data": {"k": script::noise(self.made, 300)}});
+            self.write(if self.made <= 20 {
+                lasting_map
+            } else {
+                script::patch(&lasting, changed)
+            });
+        }
+    }
+
+    fn reader(&self) -> Reader {
+        Reader::new(Arc::clone(&self.storage) as Arc<dyn Storage>)
+    }
+
+    fn snapshot(&self) -> Base {
+        let base = self.reader().base(script::empty()).expect("folded");
+        self.snapshots.write(&base).expect("written");
+        self.snapshots
+            .retain(&[base.state.revision])
+            .expect("removed");
+        base
+    }
+
+    fn pruner(&self) -> Pruner {
+        let storage = Arc::clone(&self.storage) as Arc<dyn Storage>;
+        let policy = Retention {
+            age_micros: None,
+            bytes: Some(WHOLE_BYTES),
+            kinds: Vec::new(),
+            clock: || Time(0),
+        };
+        let (snapshots, empty) = (self.snapshots.clone(), script::empty());
+        Pruner::new(storage, snapshots, empty, policy, Poison::default())
+    }
+}
+
+#[test]
+fn a_round_costs_what_became_old_and_not_what_is_kept() {
+    let mut kept = Kept::new();
+    let storage = Arc::clone(&kept.storage);
+    let mut pruner = kept.pruner();
+    let mut rounds = Vec::new();
+    for _ in 0..24 {
+        kept.write_round();
+        let base = kept.snapshot();
+        storage.work();
+        pruner.begin();
+        while pruner.turn() {}
+        rounds.push(storage.work());
+        let folded = kept.reader().state_at(script::empty(), base.state.revision);
+        assert_eq!(folded.expect("kept").hash(), base.state.hash());
+        verify(&kept.reader(), |_| {}).expect("intact");
+    }
+    let thinned: usize = storage
+        .between(Revision::ZERO, kept.reader().floor().expect("read"))
+        .iter()
+        .sum();
+    let most = |rounds: &[(usize, usize)]| {
+        let read = rounds.iter().map(|round| round.0).max();
+        let written = rounds.iter().map(|round| round.1).max();
+        (read.expect("some"), written.expect("some"))
+    };
+    let (early, late) = (most(&rounds[2..8]), most(&rounds[18..]));
+    println!(
+        "{thinned} bytes are kept thinned; read and written in a round: {early:?}, then {late:?}"
+    );
+    assert!(
+        late.0 <= early.0 * 5 / 4 && late.1 <= early.1 * 5 / 4,
+        "{rounds:?}"
+    );
+    assert!(late.0 + late.1 < thinned, "{late:?} of {thinned}");
+    assert!(late.1 > 0, "nothing was thinned");
+}
+
+/// Others write between the pieces, and wait for one at most.
+#[test]
+fn a_round_comes_in_pieces_however_much_became_old() {
+    let mut kept = Kept::new();
+    (0..20).for_each(|_| kept.write_round());
+    let base = kept.snapshot();
+    let all = kept.storage.between(Revision::ZERO, Revision(u64::MAX));
+    let mut pruner = kept.pruner();
+    kept.storage.work();
+    pruner.begin();
+    let (mut turns, mut most) = (0, 0);
+    while pruner.turn() {
+        turns += 1;
+        let (read, written) = kept.storage.work();
+        most = most.max(read + written);
+    }
+    println!(
+        "{} bytes in {} frames: {turns} pieces of {most} at most",
+        all.iter().sum::<usize>(),
+        all.len()
+    );
+    assert!(most < 2 * TURN_BYTES && most < all.iter().sum(), "{most}");
+    assert!(turns > all.len() / TURN_FRAMES, "{turns}");
+    for (frames, bytes) in kept.storage.take_replaced() {
+        assert!(frames <= 64 && bytes <= 256 << 10, "{frames} {bytes}");
+    }
+    let whole: usize = kept
+        .storage
+        .between(
+            kept.reader().floor().expect("read").next(),
+            Revision(u64::MAX),
+        )
+        .iter()
+        .sum();
+    assert!(whole as u64 <= WHOLE_BYTES, "{whole}");
+    let folded = kept.reader().state_at(script::empty(), base.state.revision);
+    assert_eq!(folded.expect("kept").hash(), base.state.hash());
+}
+
+/// What is known of a log is found again from its frames.
+#[test]
+fn a_restart_between_any_two_pieces_goes_on_where_it_was() {
+    let mut kept = Kept::new();
+    let mut floors = std::collections::BTreeSet::new();
+    for round in 0..30 {
+        kept.write_round();
+        let base = kept.snapshot();
+        let mut pruner = kept.pruner();
+        pruner.begin();
+        for _ in 0..round {
+            pruner.turn();
+        }
+        drop(pruner);
+        floors.insert(kept.reader().floor().expect("read"));
+        let folded = kept.reader().state_at(script::empty(), base.state.revision);
+        assert_eq!(folded.expect("kept").hash(), base.state.hash());
+    }
+    assert!(floors.len() > 5, "{floors:?}");
+    verify(&kept.reader(), |_| {}).expect("intact");
+}

@@ -1,0 +1,112 @@
+//! Frames that become one.
+
+use super::Retained;
+use super::index::{self, Index};
+use crate::codec::{self, Stands};
+use crate::frame::{self, Hash};
+use crate::reader::{Holds, Read};
+use crate::storage::REPLACING_BYTES;
+use crate::{Error, Storage};
+use hindsight_core::{Commit, Revision, Time};
+
+/// Bytes of bodies in a thinned frame: less than what may replace others, with all that is added.
+pub(super) const BODIES_BYTES: usize = 40 << 10;
+/// Frames that one replaces, and their bytes as they are stored: nobody else writes meanwhile.
+const FRAMES_MAX: usize = 64;
+const STORED_BYTES_MAX: usize = 256 << 10;
+
+#[derive(Default)]
+pub(super) struct Group {
+    pub(super) retained: Retained,
+    bytes: usize,
+    stored: usize,
+    frames: usize,
+    /// First revision of the first frame, and the revision after the last.
+    extent: Option<(Revision, Revision)>,
+    previous: Hash,
+    hash: Hash,
+    latest: Option<Time>,
+}
+
+impl Group {
+    pub(super) const fn extent(&self) -> Option<(Revision, Revision)> {
+        self.extent
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.frames == 0
+    }
+
+    /// Whether one more frame makes it neither too large nor too long.
+    pub(super) fn has_place(&self, frame: &Read, index: &Index) -> bool {
+        let kept = frame.commits.iter().filter(|commit| index.keeps(commit));
+        let begin = self.extent.map_or(frame.first, |(first, _)| first);
+        self.is_empty()
+            || self.bytes + index::bytes(kept) <= BODIES_BYTES
+                && self.stored + frame.bytes <= STORED_BYTES_MAX
+                && self.frames < FRAMES_MAX
+                && u32::try_from(frame.end.0 - begin.0).is_ok()
+    }
+
+    /// Takes in the next frame.
+    pub(super) fn add(&mut self, frame: Read, index: &Index) -> Result<(), Error> {
+        let (first, end) = (frame.first, frame.end);
+        let follows = (first, frame.previous);
+        let (begin, expected) = match self.extent {
+            None => (first, follows),
+            Some((begin, end)) => (begin, (end, self.hash)),
+        };
+        if expected != follows {
+            return Err(Error::corrupt(first, "it does not follow the one before"));
+        }
+        if self.is_empty() {
+            self.previous = frame.previous;
+        }
+        let times = frame.commits.iter().map(|commit| commit.time);
+        let known = match frame.holds {
+            Holds::Some(_, latest) => Some(latest),
+            Holds::All | Holds::Restored(_) => None,
+        };
+        self.latest = times.chain(known).chain(self.latest).max();
+        self.extent = Some((begin, end));
+        self.hash = frame.hash;
+        self.frames += 1;
+        self.stored += frame.bytes;
+        let (kept, dropped): (Vec<_>, Vec<_>) =
+            frame.commits.into_iter().partition(|one| index.keeps(one));
+        self.bytes += index::bytes(&kept);
+        self.retained.commits.extend(kept);
+        let dropped = dropped.into_iter().map(|commit| commit.revision);
+        self.retained.dropped.extend(dropped);
+        Ok(())
+    }
+
+    /// Puts one frame in the place of all. False where that would be too large, because of a single large
+    /// object: then all are left as they are.
+    pub(super) fn put(&self, storage: &dyn Storage, floor: Revision) -> Result<bool, Error> {
+        let Some((first, end)) = self.extent else {
+            return Ok(false);
+        };
+        let commits: Vec<&Commit> = self.retained.commits.iter().collect();
+        let revisions: Vec<Revision> = commits.iter().map(|commit| commit.revision).collect();
+        let mut kept = Vec::new();
+        codec::encode(&commits, &mut kept)?;
+        let (Ok(count), false) = (
+            u32::try_from(end.0 - first.0),
+            kept.len() > frame::PAYLOAD_BYTES_MAX,
+        ) else {
+            return Ok(false);
+        };
+        let kept = frame::packed(&kept);
+        let latest = self.latest.unwrap_or_default();
+        let mut bytes = Vec::new();
+        frame::begin(&mut bytes);
+        Stands::thinned(self.hash, floor, latest, &revisions, &kept).encode(&mut bytes)?;
+        frame::seal(&mut bytes, frame::STANDS, first, count, &self.previous);
+        if bytes.len() >= REPLACING_BYTES {
+            return Ok(false);
+        }
+        storage.replace(first, end.previous(), &bytes)?;
+        Ok(true)
+    }
+}

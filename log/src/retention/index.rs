@@ -1,0 +1,241 @@
+//! What of the thinned part of the log is superseded, and where it is: derived from the frames, so that a
+//! round need not read what has not changed.
+
+use super::Retained;
+use super::revisions::Revisions;
+use crate::reader::{Holds, Read};
+use hindsight_core::{Cause, Commit, GroupResource, ObjectKey, Revision, State};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a commit needs beside its body.
+const COMMIT_BYTES: usize = 256;
+
+/// A key of an object, short: so much of its hash that no two have the same.
+type Short = [u8; 16];
+
+#[derive(Debug)]
+pub(super) struct Index {
+    kinds: Vec<GroupResource>,
+    /// The commit of the newest version of each object.
+    current: BTreeMap<Short, Place>,
+    pieces: BTreeMap<Revision, Piece>,
+    /// Pieces of which little is needed, and whole ones.
+    due: BTreeSet<Revision>,
+    /// Commits of versions that have been replaced and that nothing keeps by itself.
+    superseded: Revisions,
+    /// Commits that made others necessary.
+    causes: Revisions,
+    /// What the state says beside its objects, and the commits that it says it by.
+    beside: State,
+    pinned: BTreeSet<Revision>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Place {
+    revision: Revision,
+    /// It stays when it is replaced.
+    is_kept: bool,
+}
+
+/// A frame.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Piece {
+    /// The revision after it.
+    pub(super) end: Revision,
+    pub(super) is_whole: bool,
+    commits: usize,
+    superseded: usize,
+    bytes: usize,
+}
+
+impl Piece {
+    /// Of what is needed, about.
+    pub(super) const fn bytes(&self) -> usize {
+        let needed = self.commits.saturating_sub(self.superseded);
+        match self.commits {
+            0 => 0,
+            commits => self.bytes / commits * needed,
+        }
+    }
+
+    const fn is_sparse(&self) -> bool {
+        self.superseded * 2 > self.commits
+    }
+}
+
+impl Index {
+    pub(super) const fn new(empty: State, kinds: Vec<GroupResource>) -> Self {
+        Self {
+            kinds,
+            current: BTreeMap::new(),
+            pieces: BTreeMap::new(),
+            due: BTreeSet::new(),
+            superseded: Revisions::new(),
+            causes: Revisions::new(),
+            beside: empty,
+            pinned: BTreeSet::new(),
+        }
+    }
+
+    /// What a frame says of others, wherever it is.
+    pub(super) fn note_causes(&mut self, frame: &Read) {
+        for commit in &frame.commits {
+            if let Cause::Commit(cause) = commit.cause {
+                self.causes.insert(cause);
+            }
+        }
+    }
+
+    /// Takes in the next frame of the thinned part.
+    pub(super) fn add(&mut self, frame: &Read) {
+        if matches!(frame.holds, Holds::Restored(_)) {
+            return;
+        }
+        let piece = Piece {
+            end: frame.end,
+            is_whole: frame.holds == Holds::All,
+            commits: frame.commits.len(),
+            superseded: 0,
+            bytes: bytes(&frame.commits),
+        };
+        self.pieces.insert(frame.first, piece);
+        if piece.is_whole {
+            self.due.insert(frame.first);
+        }
+        let mut is_told = false;
+        for commit in &frame.commits {
+            self.note(commit);
+            is_told |= self.beside.apply_beside(commit);
+        }
+        if is_told {
+            self.pin();
+        }
+    }
+
+    fn note(&mut self, commit: &Commit) {
+        let key = short(&commit.key);
+        let is_kept = commit.events.iter().any(|event| event.verdict().is_some())
+            || self.kinds.contains(&commit.key.resource);
+        let place = Place {
+            revision: commit.revision,
+            is_kept,
+        };
+        let before = match commit.object() {
+            Some(_) => self.current.insert(key, place),
+            None => self.current.remove(&key),
+        };
+        if let Some(before) = before.filter(|before| !before.is_kept) {
+            self.superseded.insert(before.revision);
+            self.count(before.revision);
+        }
+    }
+
+    /// What the state does not say by this commit any more may go.
+    fn pin(&mut self) {
+        let image = self.beside.image();
+        let accepted = image.accepted.iter().map(|one| one.revision);
+        let waiting = image.waiting.iter().map(|(_, since)| *since);
+        let pinned: BTreeSet<Revision> = accepted.chain(waiting).collect();
+        let before = std::mem::replace(&mut self.pinned, pinned);
+        for revision in before {
+            if !self.pinned.contains(&revision) && self.superseded.contains(revision) {
+                self.count(revision);
+            }
+        }
+    }
+
+    fn count(&mut self, superseded: Revision) {
+        let found = self.pieces.range_mut(..=superseded).next_back();
+        if let Some((first, piece)) = found {
+            piece.superseded += 1;
+            if piece.is_sparse() {
+                self.due.insert(*first);
+            }
+        }
+    }
+
+    /// There is something in the frame that holds this revision that no walk meets.
+    pub(super) fn clear_away(&mut self, revision: Revision) {
+        let found = self.pieces.range(..=revision).next_back();
+        self.due.extend(found.map(|(first, _)| *first));
+    }
+
+    /// Whether a commit of the thinned part stays.
+    pub(super) fn keeps(&self, commit: &Commit) -> bool {
+        let revision = commit.revision;
+        !self.superseded.contains(revision)
+            || self.causes.contains(revision)
+            || self.pinned.contains(&revision)
+    }
+
+    /// What is kept of these commits now stands in one frame, in the place of those from `first` on.
+    pub(super) fn replaced(&mut self, first: Revision, end: Revision, retained: &Retained) {
+        for revision in &retained.dropped {
+            self.superseded.remove(*revision);
+        }
+        let gone: Vec<_> = self.pieces.range(first..end).map(|(at, _)| *at).collect();
+        for first in gone {
+            self.pieces.remove(&first);
+            self.due.remove(&first);
+        }
+        let piece = Piece {
+            end,
+            is_whole: false,
+            commits: retained.commits.len(),
+            superseded: 0,
+            bytes: bytes(&retained.commits),
+        };
+        self.pieces.insert(first, piece);
+    }
+
+    /// These stay as they are, until more of them is superseded.
+    pub(super) fn leave(&mut self, first: Revision, end: Revision) {
+        let left: Vec<_> = self.due.range(first..end).copied().collect();
+        for first in left {
+            self.due.remove(&first);
+        }
+    }
+
+    pub(super) fn due(&self) -> Option<Revision> {
+        self.due.first().copied()
+    }
+
+    /// The first frame that is thinned.
+    pub(super) fn head(&self) -> Option<Revision> {
+        let thinned = self.pieces.iter().find(|(_, piece)| !piece.is_whole);
+        thinned.map(|(first, _)| *first)
+    }
+
+    pub(super) fn piece(&self, first: Revision) -> Option<&Piece> {
+        self.pieces.get(&first)
+    }
+
+    /// The frame before this revision.
+    pub(super) fn before(&self, revision: Revision) -> Option<(Revision, &Piece)> {
+        let found = self.pieces.range(..revision).next_back();
+        found.map(|(first, piece)| (*first, piece))
+    }
+}
+
+/// Bytes that these commits take, about.
+pub(super) fn bytes<'a>(commits: impl IntoIterator<Item = &'a Commit>) -> usize {
+    let commits = commits.into_iter();
+    let sizes = commits.map(|commit| commit.object().map_or(0, |object| object.body.len()));
+    sizes.map(|size| size + COMMIT_BYTES).sum()
+}
+
+fn short(key: &ObjectKey) -> Short {
+    let mut hasher = blake3::Hasher::new();
+    let resource = &key.resource;
+    for part in [
+        &resource.group,
+        &resource.resource,
+        &key.namespace,
+        &key.name,
+    ] {
+        hasher.update(part.as_bytes());
+        hasher.update(&[0]);
+    }
+    let hash = hasher.finalize();
+    *hash.as_bytes().first_chunk().unwrap_or(&[0; 16])
+}

@@ -1,0 +1,105 @@
+//! How old commits are, told along the log: by the steps of the clock from one commit to the next, none
+//! of which counts for much.
+
+use hindsight_core::Time;
+
+/// Of an age, what a single step of the clock counts for at most.
+const STEPS_IN_AN_AGE: i64 = 16;
+
+/// A clock that goes on from commit to commit.
+#[derive(Debug, Clone)]
+pub(super) struct Order {
+    step_max: i64,
+    last: Option<Time>,
+    /// Where the last commit is, from any beginning.
+    at: i64,
+    /// The latest at which any was.
+    latest: i64,
+}
+
+impl Order {
+    /// To tell whether commits are of this age, in microseconds.
+    pub(super) const fn of(age: i64) -> Self {
+        Self {
+            step_max: age / STEPS_IN_AN_AGE,
+            last: None,
+            at: 0,
+            latest: i64::MIN,
+        }
+    }
+
+    /// Where the next commit is; never before one that was before it.
+    pub(super) fn note(&mut self, time: Time) -> i64 {
+        self.at = self.until(time);
+        self.last = Some(time);
+        self.latest = self.latest.max(self.at);
+        self.latest
+    }
+
+    /// Where a commit would be that was made at this time.
+    pub(super) fn until(&self, time: Time) -> i64 {
+        let last = self.last.unwrap_or(time);
+        let step = time.0.saturating_sub(last.0);
+        self.at
+            .saturating_add(step.clamp(-self.step_max, self.step_max))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AGE: i64 = 1600;
+    const YEARS: i64 = 1_000_000;
+
+    /// Of commits at these times, how old each is at the end, or just less.
+    fn ages(times: &[i64], now: i64) -> Vec<i64> {
+        let mut order = Order::of(AGE);
+        let at: Vec<i64> = times.iter().map(|time| order.note(Time(*time))).collect();
+        let now = order.until(Time(now));
+        at.into_iter().map(|at| now - at).collect()
+    }
+
+    #[test]
+    fn a_clock_that_goes_on_tells_the_age_exactly() {
+        assert_eq!(ages(&[5, 15, 90], 100), [95, 85, 10]);
+    }
+
+    #[test]
+    fn jumps_that_are_taken_back_count_for_nothing_however_often() {
+        let jumping: Vec<i64> = (0..100)
+            .map(|index| index + if index % 2 == 0 { 0 } else { YEARS })
+            .collect();
+        for now in [100, 100 + YEARS] {
+            let oldest = ages(&jumping, now)[0];
+            assert!(oldest <= 100 + 2 * AGE / STEPS_IN_AN_AGE, "{oldest}");
+        }
+        let back: Vec<i64> = jumping.iter().map(|time| time - 2 * YEARS).collect();
+        let oldest = ages(&back, 100)[0];
+        assert!(oldest <= 100 + 2 * AGE / STEPS_IN_AN_AGE, "{oldest}");
+    }
+
+    #[test]
+    fn a_jump_that_stays_counts_for_little_and_keeps_nothing_for_ever() {
+        let step = AGE / STEPS_IN_AN_AGE;
+        assert_eq!(ages(&[0, 10, YEARS, YEARS + 10], YEARS + 20)[0], 30 + step);
+        assert_eq!(ages(&[0, 10], YEARS), [10 + step, step]);
+        // One commit of the future, and those after it go on as before.
+        let future = ages(&[0, YEARS, 20, 30, 40], 50);
+        assert!(future.is_sorted_by(|one, next| one >= next), "{future:?}");
+        assert!(future[0] <= 50 && future[1] >= -step, "{future:?}");
+    }
+
+    #[test]
+    fn who_comes_later_is_never_older() {
+        let mut dice = 1_u64;
+        let times: Vec<i64> = (0..1000)
+            .map(|_| {
+                dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                i64::from_le_bytes((dice >> 8).to_le_bytes())
+            })
+            .collect();
+        let ages = ages(&times, i64::MIN);
+        assert!(ages.is_sorted_by(|one, next| one >= next));
+    }
+}

@@ -1,0 +1,322 @@
+//! Puts thinned frames in the place of whole ones, a piece at a time. What a piece costs does not depend on
+//! how much is kept.
+
+use super::group::{BODIES_BYTES, Group};
+use super::index::Index;
+use crate::chain::Links;
+use crate::reader::{Holds, Read, read};
+use crate::storage::Purpose;
+use crate::{Error, Reader, Storage, Tail};
+use hindsight_core::{GroupResource, Revision, State};
+
+/// Frames that are read at a time, and their bytes as they are stored.
+pub(crate) const TURN_FRAMES: usize = 256;
+pub(crate) const TURN_BYTES: usize = 512 << 10;
+/// Frames that are made anew at a time because little of them is needed any more.
+const RENEWED_MAX: usize = 4;
+/// Frames that one of those is made of.
+const TOGETHER_MAX: usize = 8;
+/// What all that one piece writes takes, and more.
+const ROOM_BYTES: usize = 1 << 20;
+
+/// Thins every frame up to this revision, which must be the end of one and not before the floor that there
+/// is. The commits that are kept, folded into `empty`, come to the state there. After a failure nothing
+/// may be appended.
+pub fn thin(
+    storage: &dyn Storage,
+    reader: &Reader,
+    floor: Revision,
+    empty: State,
+    kinds: &[GroupResource],
+) -> Result<(), Error> {
+    let mut thinning = Thinning::new(reader.floor()?, empty, kinds.to_vec());
+    while thinning.walk(storage, |_| {})? {}
+    while thinning.advance(storage, floor, |_| {})? || thinning.renew(storage)? {}
+    thinning.settle(storage)
+}
+
+/// How far a log is thinned, and what of that has been superseded since.
+#[derive(Debug)]
+pub(super) struct Thinning {
+    index: Index,
+    /// As far as the log is known.
+    walked: Cursor,
+    /// As far as it is thinned.
+    thinned: Cursor,
+    /// Up to here it was when it was begun with.
+    found: Revision,
+    is_unsynced: bool,
+}
+
+impl Thinning {
+    /// Of a log with this floor.
+    pub(super) fn new(floor: Revision, empty: State, kinds: Vec<GroupResource>) -> Self {
+        Self {
+            index: Index::new(empty, kinds),
+            walked: Cursor::start(),
+            thinned: Cursor::start(),
+            found: floor,
+            is_unsynced: false,
+        }
+    }
+
+    pub(super) const fn floor(&self) -> Revision {
+        self.thinned.tail.revision
+    }
+
+    /// Reads what is there and not known yet, and tells of what is whole. False once all is known.
+    pub(super) fn walk(
+        &mut self,
+        storage: &dyn Storage,
+        mut whole: impl FnMut(&Read),
+    ) -> Result<bool, Error> {
+        let mut bytes = 0;
+        for _ in 0..TURN_FRAMES {
+            let frame = match self.walked.next(storage)? {
+                Met::Nothing => return Ok(false),
+                Met::Leftover(revision) => {
+                    self.index.clear_away(revision);
+                    continue;
+                }
+                Met::Frame(frame) => frame,
+            };
+            bytes += frame.bytes;
+            self.index.note_causes(&frame);
+            if frame.end.previous() <= self.found {
+                self.index.add(&frame);
+                self.thinned = self.walked.clone();
+            } else {
+                whole(&frame);
+            }
+            if bytes >= TURN_BYTES {
+                return Ok(true);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Thins some more, not beyond `until`, and tells of what is not whole any more. False where there is
+    /// nothing to be thinned, or no room. All must be known.
+    pub(super) fn advance(
+        &mut self,
+        storage: &dyn Storage,
+        until: Revision,
+        mut thinned: impl FnMut(&Read),
+    ) -> Result<bool, Error> {
+        if self.floor() >= until || !storage.has_room(ROOM_BYTES, Purpose::Writes) {
+            return Ok(false);
+        }
+        let frames = self.taken(storage, until)?;
+        let Some(last) = frames.last() else {
+            return Ok(false);
+        };
+        let floor = last.end.previous();
+        for frame in &frames {
+            self.index.add(frame);
+            thinned(frame);
+        }
+        self.name_floor(storage, floor)?;
+        let mut group = Group::default();
+        for frame in frames {
+            let is_mark = matches!(frame.holds, Holds::Restored(_));
+            if is_mark || self.is_full(&group, &frame) {
+                self.put(storage, std::mem::take(&mut group), floor)?;
+            }
+            if is_mark {
+                continue;
+            }
+            if group.is_empty() {
+                self.begin(storage, &mut group, frame.first)?;
+                if !group.has_place(&frame, &self.index) {
+                    group = Group::default();
+                }
+            }
+            group.add(frame, &self.index)?;
+        }
+        self.put(storage, group, floor)?;
+        Ok(true)
+    }
+
+    /// Makes frames anew of which little is needed any more. False where there are none, or no room.
+    pub(super) fn renew(&mut self, storage: &dyn Storage) -> Result<bool, Error> {
+        for _ in 0..RENEWED_MAX {
+            let Some(due) = self.index.due() else {
+                return Ok(false);
+            };
+            if !storage.has_room(ROOM_BYTES, Purpose::Writes) {
+                return Ok(false);
+            }
+            let mut group = Group::default();
+            for first in self.around(due) {
+                group.add(fetch(storage, first)?, &self.index)?;
+            }
+            self.put(storage, group, self.floor())?;
+        }
+        Ok(true)
+    }
+
+    /// Makes durable what was done.
+    pub(super) fn settle(&mut self, storage: &dyn Storage) -> Result<(), Error> {
+        if std::mem::take(&mut self.is_unsynced) {
+            storage.sync()?;
+        }
+        Ok(())
+    }
+
+    fn taken(&mut self, storage: &dyn Storage, until: Revision) -> Result<Vec<Read>, Error> {
+        let mut frames: Vec<Read> = Vec::new();
+        let mut bytes = 0;
+        while frames.len() < TURN_FRAMES && bytes < TURN_BYTES && self.floor() < until {
+            let before = self.thinned.clone();
+            match self.thinned.next(storage)? {
+                Met::Frame(frame) if frame.end.previous() <= until => {
+                    bytes += frame.bytes;
+                    frames.push(frame);
+                }
+                Met::Leftover(_) => {}
+                Met::Frame(_) | Met::Nothing => {
+                    self.thinned = before;
+                    break;
+                }
+            }
+        }
+        Ok(frames)
+    }
+
+    /// The first thinned frame says what the floor is. It is told before anything is dropped.
+    fn name_floor(&mut self, storage: &dyn Storage, floor: Revision) -> Result<(), Error> {
+        let Some(head) = self.index.head() else {
+            return Ok(());
+        };
+        let mut group = Group::default();
+        group.add(fetch(storage, head)?, &self.index)?;
+        if self.put(storage, group, floor)? {
+            return Ok(());
+        }
+        Err(Error::corrupt(head, "it cannot be written again"))
+    }
+
+    /// The frame that names the floor is written often, and stays small.
+    fn is_full(&self, group: &Group, frame: &Read) -> bool {
+        let is_head = self.index.head().is_none() && !group.is_empty();
+        is_head || !group.has_place(frame, &self.index)
+    }
+
+    /// Goes on in the frame before, if there is little in it.
+    fn begin(
+        &self,
+        storage: &dyn Storage,
+        group: &mut Group,
+        first: Revision,
+    ) -> Result<(), Error> {
+        match self.index.before(first) {
+            Some((before, piece))
+                if piece.end == first
+                    && !piece.is_whole
+                    && piece.bytes() <= BODIES_BYTES / 2
+                    && self.index.head() != Some(before) =>
+            {
+                group.add(fetch(storage, before)?, &self.index)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A frame that is due, and those beside it that have a place in one frame with it.
+    fn around(&self, due: Revision) -> Vec<Revision> {
+        let head = self.index.head();
+        let bytes = |first: Revision| {
+            self.index
+                .piece(first)
+                .map_or(0, super::index::Piece::bytes)
+        };
+        let mut firsts = vec![due];
+        let mut together = bytes(due);
+        if head == Some(due) {
+            return firsts;
+        }
+        if let Some((before, piece)) = self.index.before(due)
+            && piece.end == due
+            && head != Some(before)
+            && together + piece.bytes() <= BODIES_BYTES
+        {
+            together += piece.bytes();
+            firsts.insert(0, before);
+        }
+        let mut end = self.index.piece(due).map(|piece| piece.end);
+        while let Some(next) = end
+            && let Some(piece) = self.index.piece(next)
+            && together + piece.bytes() <= BODIES_BYTES
+            && firsts.len() < TOGETHER_MAX
+        {
+            together += piece.bytes();
+            firsts.push(next);
+            end = Some(piece.end);
+        }
+        firsts
+    }
+
+    fn put(&mut self, storage: &dyn Storage, group: Group, floor: Revision) -> Result<bool, Error> {
+        let Some((first, end)) = group.extent() else {
+            return Ok(false);
+        };
+        let is_put = group.put(storage, floor)?;
+        if is_put {
+            self.is_unsynced = true;
+            self.index.replaced(first, end, &group.retained);
+        } else {
+            self.index.leave(first, end);
+        }
+        Ok(is_put)
+    }
+}
+
+fn fetch(storage: &dyn Storage, first: Revision) -> Result<Read, Error> {
+    match storage.at_or_after(first)? {
+        Some((found, bytes)) if found == first => read(&bytes, first),
+        _ => Err(Error::corrupt(first, "it is missing")),
+    }
+}
+
+/// A place between two frames, from which the next one is found.
+#[derive(Debug, Clone)]
+struct Cursor {
+    links: Links,
+    tail: Tail,
+    /// Where to look: behind the beginning of the last frame, for there may be what it replaced.
+    from: Revision,
+}
+
+enum Met {
+    Frame(Read),
+    /// There is something within the last frame that begins here.
+    Leftover(Revision),
+    Nothing,
+}
+
+impl Cursor {
+    fn start() -> Self {
+        Self {
+            links: Links::after(Tail::START),
+            tail: Tail::START,
+            from: Revision(1),
+        }
+    }
+
+    fn next(&mut self, storage: &dyn Storage) -> Result<Met, Error> {
+        let Some((first, bytes)) = storage.at_or_after(self.from)? else {
+            return Ok(Met::Nothing);
+        };
+        if first <= self.tail.revision {
+            self.from = self.tail.revision.next();
+            return Ok(Met::Leftover(first));
+        }
+        let frame = self.links.follow(storage, first, read(&bytes, first)?)?;
+        self.tail = Tail {
+            revision: frame.end.previous(),
+            hash: frame.hash,
+        };
+        self.from = first.next();
+        Ok(Met::Frame(frame))
+    }
+}

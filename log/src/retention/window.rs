@@ -1,0 +1,124 @@
+//! What of the log is whole: how much it is, how old, and how much of it a policy lets go.
+
+use super::Retention;
+use super::order::Order;
+use crate::reader::{Holds, Read};
+use hindsight_core::Revision;
+use std::collections::VecDeque;
+
+/// Frames that follow each other are told apart only as far as that matters.
+const EXTENT_BYTES: u64 = 64 << 10;
+const EXTENT_FRAMES: u32 = 256;
+/// Of the age that is kept, what one stretch of them may span.
+const EXTENTS_IN_AN_AGE: i64 = 64;
+
+#[derive(Debug)]
+pub(super) struct Window {
+    policy: Retention,
+    order: Order,
+    span_max: i64,
+    extents: VecDeque<Extent>,
+    /// The newest frame, which always stays whole.
+    newest: Option<Extent>,
+    bytes: u64,
+}
+
+/// Some frames.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    /// The last revision in them.
+    end: Revision,
+    bytes: u64,
+    frames: u32,
+    /// Where the first of them is, and where the last is.
+    from: i64,
+    until: i64,
+}
+
+impl Window {
+    pub(super) const fn new(policy: Retention) -> Self {
+        let age = match policy.age_micros {
+            Some(age) => age,
+            None => i64::MAX,
+        };
+        Self {
+            policy,
+            order: Order::of(age),
+            span_max: age / EXTENTS_IN_AN_AGE,
+            extents: VecDeque::new(),
+            newest: None,
+            bytes: 0,
+        }
+    }
+
+    /// Takes in the next frame.
+    pub(super) fn push(&mut self, frame: &Read) {
+        let mark = match frame.holds {
+            Holds::Restored(time) => Some(time),
+            Holds::All | Holds::Some(..) => None,
+        };
+        let times = frame.commits.iter().map(|commit| commit.time).chain(mark);
+        let places = times.map(|time| self.order.note(time));
+        let (from, until) = places.fold((i64::MAX, i64::MIN), |(from, until), place| {
+            (from.min(place), until.max(place))
+        });
+        let bytes = u64::try_from(frame.bytes).unwrap_or(u64::MAX);
+        self.bytes = self.bytes.saturating_add(bytes);
+        let extent = Extent {
+            end: frame.end.previous(),
+            bytes,
+            frames: 1,
+            from,
+            until,
+        };
+        if let Some(before) = self.newest.replace(extent) {
+            self.join(before);
+        }
+    }
+
+    fn join(&mut self, one: Extent) {
+        match self.extents.back_mut() {
+            Some(last)
+                if last.bytes + one.bytes <= EXTENT_BYTES
+                    && last.frames < EXTENT_FRAMES
+                    && one.until.saturating_sub(last.from) <= self.span_max =>
+            {
+                last.end = one.end;
+                last.bytes += one.bytes;
+                last.frames += 1;
+                last.until = one.until;
+            }
+            _ => self.extents.push_back(one),
+        }
+    }
+
+    /// The last revision that need not be kept whole, none of them after `limit`.
+    pub(super) fn cut(&self, limit: Revision) -> Revision {
+        let age = self.policy.age_micros.unwrap_or(i64::MAX);
+        let now = self.order.until((self.policy.clock)());
+        let mut bytes = self.bytes;
+        let mut cut = Revision::ZERO;
+        for extent in &self.extents {
+            let is_old = now.saturating_sub(extent.until) > age;
+            let is_much = self.policy.bytes.is_some_and(|most| bytes > most);
+            if !is_old && !is_much || cut == limit {
+                break;
+            }
+            cut = extent.end.min(limit);
+            bytes -= extent.bytes;
+        }
+        cut
+    }
+
+    /// The first frame, which ends there, is whole no more.
+    pub(super) fn pop(&mut self, end: Revision, bytes: usize) {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if let Some(first) = self.extents.front_mut() {
+            first.bytes = first.bytes.saturating_sub(bytes);
+            if first.end <= end {
+                self.extents.pop_front();
+            }
+        }
+    }
+}
