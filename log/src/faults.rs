@@ -8,6 +8,7 @@ mod copies;
 mod crashes;
 mod disk;
 mod failures;
+mod fixtures;
 mod full;
 mod refusals;
 mod retention;

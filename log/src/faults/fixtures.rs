@@ -1,0 +1,305 @@
+//! One of each format that ever was written, in `log/golden`: read by the code of today.
+
+use super::backups::{Target, backup_of, first_format};
+use super::disk::Disk;
+use super::script::{self, Commands, create, delete, empty, patch, submit};
+use crate::frame::{self, FRAME_FORMAT};
+use crate::retention::thin;
+use crate::{
+    Log, MemoryStorage, Reader, SledStorage, Snapshots, Storage, backup, snapshot, storage, verify,
+};
+use hindsight_core::{Intent, Revision};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is committed is small.
+const BYTES_MAX: usize = 64 << 10;
+const PAGE: usize = 512;
+
+fn golden() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
+}
+
+/// Of each format, and what of it a log can hold.
+fn names() -> Vec<String> {
+    let frames = ["frame-1", "frame-2-thinned", "frame-2-restored", "frame-3"];
+    let numbered = [
+        ("snapshot", snapshot::FORMAT),
+        ("backup", backup::FORMAT),
+        ("witness", storage::WITNESS_FORMAT),
+        ("directory", storage::TREE_FORMAT),
+    ];
+    let newest = numbered.iter();
+    let newest =
+        newest.flat_map(|(what, format)| (1..=*format).map(move |one| format!("{what}-{one}")));
+    frames.into_iter().map(String::from).chain(newest).collect()
+}
+
+/// Every fixture, and the state that it was made of.
+struct Made {
+    files: Vec<(String, Vec<u8>)>,
+    expected: String,
+}
+
+fn written(disk: &Arc<Disk>) {
+    let (writer, _) = script::open(disk);
+    let mut commands = Commands::default();
+    let mut write = |intents: Vec<Intent>| {
+        let made = intents.into_iter().map(|intent| commands.command(intent));
+        submit(&writer, disk, made.collect()).expect("written");
+    };
+    let named = |name: &str| json!({"metadata": {"name": name}, "data": {"k": "snow \u{2744}"}});
+    let map = |name: &str| create("configmaps", "default", named(name));
+    write(vec![create(
+        "namespaces",
+        "",
+        json!({"metadata": {"name": "default"}}),
+    )]);
+    write(vec![map("a"), map("gone")]);
+    write(vec![patch("a", json!({"data": {"k": "changed"}}))]);
+    write(vec![delete("gone")]);
+    write(vec![patch(
+        "a",
+        json!({"metadata": {"finalizers": ["example.com/held"]}}),
+    )]);
+    write((0..12).map(|index| map(&format!("n{index}"))).collect());
+    write(vec![delete("a")]);
+    write(vec![map("last")]);
+}
+
+/// A log of all formats: its beginning thinned, and restored from a backup.
+fn log() -> (Target, Vec<(Revision, Vec<u8>)>) {
+    let disk = Arc::new(Disk::default());
+    written(&disk);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    thin(&*disk, &reader, Revision(5), empty(), &[]).expect("thinned");
+    let (target, _) = Target::restored(&backup_of(&reader));
+    let mut frames = Vec::new();
+    let mut from = Revision::ZERO;
+    while let Some((first, bytes)) = target.storage.at_or_after(from).expect("read") {
+        from = first.next();
+        frames.push((first, bytes));
+    }
+    (target, frames)
+}
+
+fn made() -> Made {
+    let (target, frames) = log();
+    let reader = target.reader();
+    let base = reader.base(empty()).expect("folded");
+    let mut files = Vec::new();
+    let mut put = |name: &str, bytes: Vec<u8>| files.push((name.to_owned(), bytes));
+    // The log again, frame by frame, as the four of them name the formats.
+    let kind = |(_, bytes): &(Revision, Vec<u8>)| match (bytes[4], frame::payload(bytes).1.first())
+    {
+        (1, _) => "frame-1",
+        (3, _) => "frame-3",
+        (_, Some(0)) => "frame-2-thinned",
+        _ => "frame-2-restored",
+    };
+    for name in ["frame-1", "frame-2-thinned", "frame-2-restored", "frame-3"] {
+        let of_this = frames.iter().filter(|one| kind(one) == name);
+        put(name, of_this.flat_map(|one| framed(&one.1)).collect());
+    }
+    let directory = tempfile::tempdir().expect("a directory");
+    let at = directory.path();
+    let snapshots = Snapshots::at(at.join("snapshots"));
+    snapshots.write(&base).expect("written");
+    let written = fs::read_dir(at.join("snapshots")).expect("listed").next();
+    let written = written.expect("one").expect("listed").path();
+    put("snapshot-1", fs::read(written).expect("read"));
+    let file = backup_of(&reader);
+    put("backup-1", first_format(&file));
+    put("backup-2", file);
+    let storage = SledStorage::open(&at.join("events")).expect("made");
+    for (first, bytes) in &frames {
+        storage.append(*first, bytes).expect("appended");
+    }
+    storage.sync().expect("synced");
+    storage.witness(&base.tail());
+    drop(storage);
+    put("witness-1", fs::read(at.join("events.tail")).expect("read"));
+    fs::remove_file(at.join("events.reserve")).ok();
+    put("directory-1", packed(at));
+    let report = verify(&reader, |_| {}).expect("intact");
+    let (newest, state) = (base.state.revision, base.state.hash());
+    let (chain, content) = (report.chain, report.content);
+    Made {
+        files,
+        expected: format!("revision {newest}\nstate {state}\nchain {chain}\ncontent {content}\n"),
+    }
+}
+
+fn framed(bytes: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(bytes.len()).expect("small").to_le_bytes();
+    [&length, bytes].concat()
+}
+
+/// A file without its zeros.
+#[derive(Serialize, Deserialize)]
+struct Sparse {
+    name: String,
+    length: u64,
+    pages: Vec<(u64, Vec<u8>)>,
+}
+
+fn packed(directory: &Path) -> Vec<u8> {
+    let mut files = Vec::new();
+    let mut open = vec![directory.to_owned()];
+    while let Some(path) = open.pop() {
+        if path.is_dir() {
+            let listed = fs::read_dir(&path).expect("listed");
+            open.extend(listed.map(|entry| entry.expect("listed").path()));
+            continue;
+        }
+        let bytes = fs::read(&path).expect("read");
+        let name = path.strip_prefix(directory).expect("inside");
+        let pages = (0_u64..).zip(bytes.chunks(PAGE));
+        let pages = pages.filter(|(_, page)| page.iter().any(|byte| *byte != 0));
+        files.push(Sparse {
+            name: name.to_string_lossy().into_owned(),
+            length: bytes.len() as u64,
+            pages: pages.map(|(at, page)| (at, page.to_vec())).collect(),
+        });
+    }
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    bincode::serde::encode_to_vec(&files, bincode::config::legacy()).expect("encoded")
+}
+
+fn unpack(packed: &[u8], directory: &Path) {
+    let read = bincode::serde::decode_from_slice(packed, bincode::config::legacy());
+    let (files, _): (Vec<Sparse>, usize) = read.expect("decoded");
+    for file in files {
+        let path = directory.join(file.name);
+        fs::create_dir_all(path.parent().expect("inside")).expect("made");
+        let mut bytes = vec![0; usize::try_from(file.length).expect("small")];
+        for (at, page) in file.pages {
+            let begin = usize::try_from(at).expect("small") * PAGE;
+            bytes[begin..begin + page.len()].copy_from_slice(&page);
+        }
+        fs::write(path, bytes).expect("written");
+    }
+}
+
+#[test]
+#[ignore = "writes into the tree what is read by the others"]
+fn fixtures_that_are_missing_are_written() {
+    let made = made();
+    let files = made
+        .files
+        .into_iter()
+        .map(|(name, bytes)| (name + ".bin", bytes));
+    let expected = ("expected".to_owned(), made.expected.into_bytes());
+    for (name, bytes) in files.chain([expected]) {
+        let path = golden().join(name);
+        if !path.exists() {
+            fs::write(path, bytes).expect("written");
+        }
+    }
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    let path = golden().join(format!("{name}.bin"));
+    let bytes =
+        fs::read(&path).unwrap_or_else(|error| panic!("{name}: {error}: log/golden/README.md"));
+    assert!(bytes.len() < BYTES_MAX, "{name}: {}", bytes.len());
+    bytes
+}
+
+/// What a log must come to.
+fn expected(of: &str) -> String {
+    let expected = fs::read_to_string(golden().join("expected")).expect("read");
+    let line = expected.lines().find_map(|line| line.strip_prefix(of));
+    line.expect("named").trim().to_owned()
+}
+
+fn assert_expected(storage: Arc<dyn Storage>, what: &str) {
+    let (_, state) = Log::open(storage, empty()).expect(what);
+    assert_eq!(state.revision.to_string(), expected("revision"), "{what}");
+    assert_eq!(state.hash(), expected("state"), "{what}");
+}
+
+#[test]
+fn every_format_has_a_fixture() {
+    assert_eq!(
+        FRAME_FORMAT, 3,
+        "a frame of the new format is missing from `names`"
+    );
+    for name in names() {
+        fixture(&name);
+    }
+}
+
+#[test]
+fn frames_of_every_format_make_the_log_that_they_were() {
+    let storage = MemoryStorage::default();
+    for name in names().into_iter().filter(|name| name.starts_with("frame")) {
+        let bytes = fixture(&name);
+        let mut rest = &bytes[..];
+        let mut count = 0;
+        while let Some((length, after)) = rest.split_first_chunk::<4>() {
+            let (bytes, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+            assert!(name.contains(&format!("frame-{}", bytes[4])), "{name}");
+            let first = frame::first(bytes).expect("whole");
+            storage.append(first, bytes).expect("appended");
+            rest = after;
+            count += 1;
+        }
+        assert!(count > 0, "{name}");
+    }
+    let storage: Arc<dyn Storage> = Arc::new(storage);
+    let report = verify(&Reader::new(Arc::clone(&storage)), |_| {}).expect("intact");
+    assert_eq!(report.chain, expected("chain"));
+    assert_eq!(report.content, expected("content"));
+    assert_expected(storage, "frames");
+}
+
+#[test]
+fn snapshots_of_every_format_hold_the_state_that_they_were_made_of() {
+    for format in 1..=snapshot::FORMAT {
+        let directory = tempfile::tempdir().expect("a directory");
+        let revision: u64 = expected("revision").parse().expect("a number");
+        let path = directory.path().join(format!("{revision:020}.snapshot"));
+        fs::write(path, fixture(&format!("snapshot-{format}"))).expect("written");
+        let snapshots = Snapshots::at(directory.path().to_owned());
+        let base = snapshots.read(Revision(revision), empty()).expect("read");
+        assert_eq!(base.state.hash(), expected("state"));
+        assert_eq!(
+            blake3::Hash::from_bytes(base.tail().hash).to_hex().as_str(),
+            expected("chain")
+        );
+    }
+}
+
+#[test]
+fn backups_of_every_format_are_restored() {
+    for format in 1..=backup::FORMAT {
+        let (target, restored) = Target::restored(&fixture(&format!("backup-{format}")));
+        assert_eq!(restored.backup.chain(), expected("chain"), "{format}");
+        let newest: u64 = expected("revision").parse().expect("a number");
+        let state = target.reader().state_at(empty(), Revision(newest));
+        assert_eq!(state.expect("kept").hash(), expected("state"), "{format}");
+    }
+}
+
+#[test]
+fn directories_and_witnesses_of_every_format_open() {
+    for format in 1..=storage::TREE_FORMAT {
+        for witness in (1..=storage::WITNESS_FORMAT).map(|one| format!("witness-{one}")) {
+            let directory = tempfile::tempdir().expect("a directory");
+            let at = directory.path();
+            unpack(&fixture(&format!("directory-{format}")), at);
+            fs::write(at.join("events.tail"), fixture(&witness)).expect("written");
+            let storage = SledStorage::open(&at.join("events")).expect("opened");
+            let witnessed = storage.witnessed().expect("read").expect("a note");
+            assert_eq!(witnessed.revision.to_string(), expected("revision"));
+            assert_expected(Arc::new(storage), "directory");
+            let snapshots = Snapshots::at(at.join("snapshots"));
+            let base = snapshots.newest(&empty()).expect("a snapshot");
+            assert_eq!(base.state.hash(), expected("state"));
+        }
+    }
+}
