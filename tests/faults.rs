@@ -180,6 +180,28 @@ fn a_sync_that_fails_while_the_server_starts_ends_it() {
     }
 }
 
+#[test]
+fn a_server_for_which_there_are_no_threads_ends_with_a_message() {
+    for at in [1, 2, 3, 16] {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let calls = "clone,clone3";
+        let Some(mut command) = with_fault(&serve(&directory), calls, "error=EAGAIN", at) else {
+            return;
+        };
+        command.stderr(Stdio::piped());
+        let ended = Server::start_with(command, &directory).expect_err("it ends");
+        let message = text(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "thread {at}: {message}");
+        assert!(
+            message.contains("raise their limit"),
+            "thread {at}: {message}"
+        );
+        let server = Server::start_on(&directory);
+        server.kubectl(&["create", "configmap", "a"]);
+    }
+}
+
 /// Once it has failed, whatever comes is refused until the process has ended.
 #[test]
 fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all_that_was() {

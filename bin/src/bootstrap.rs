@@ -4,6 +4,7 @@ use crate::effects;
 use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::{Actor, Cause, Command, GroupResource, ObjectKey, Request, Revision};
+use hindsight_log::WriteError;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -36,7 +37,10 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
     };
     let answers = plane
         .submit_blocking(NAMESPACES.iter().map(command).collect())
-        .map_err(|error| OpenError::Bootstrap(error.to_string()))?;
+        .map_err(|error| match error {
+            WriteError::Full => OpenError::NoRoom,
+            other => OpenError::Bootstrap(other.to_string()),
+        })?;
     match answers.into_iter().find_map(Result::err) {
         Some(rejection) => Err(OpenError::Bootstrap(rejection.to_string())),
         None => Ok(()),

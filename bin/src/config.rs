@@ -54,6 +54,11 @@ pub enum OpenError {
     /// The log.
     #[error(transparent)]
     Log(#[from] Error),
+    /// There is no room for a new log.
+    #[error(
+        "the disk is full: a new log needs 40 MiB; free some room and start again, or name another --data-dir"
+    )]
+    NoRoom,
     /// The first objects could not be written.
     #[error("the first objects could not be written: {0}")]
     Bootstrap(String),

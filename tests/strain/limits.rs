@@ -103,9 +103,18 @@ fn fill(at: &Path, but: u64) {
 fn on_a_disk_without_room_the_first_start_says_so_and_the_next_one_is_the_first() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let mut refused = 0;
-    for but in [0, 64 << 10, 1 << 20, 6 << 20] {
-        let at = temporary.path().join(format!("but{but}"));
-        let Some(_disk) = Disk::in_memory(&at, 96) else {
+    // Some of a disk, or all of a small one.
+    for (mib, but) in [
+        (96, 0),
+        (96, 64 << 10),
+        (96, 1 << 20),
+        (96, 6 << 20),
+        (96, 24 << 20),
+        (4, 4 << 20),
+        (24, 24 << 20),
+    ] {
+        let at = temporary.path().join(format!("{mib}but{but}"));
+        let Some(disk) = Disk::in_memory(&at, mib) else {
             return skipped("a disk without room", "nothing can be mounted here");
         };
         fill(&at, but);
@@ -119,10 +128,13 @@ fn on_a_disk_without_room_the_first_start_says_so_and_the_next_one_is_the_first(
                 let message = text(&ended.stderr);
                 assert_eq!(ended.status.code(), Some(1), "{message}");
                 let is_told = message.contains("o space left") || message.contains("is full");
-                assert!(is_told, "{but} bytes are left: {message}");
+                let is_advised = message.contains("40 MiB") && message.contains("--data-dir");
+                assert!(is_told && is_advised, "{but} bytes are left: {message}");
+                assert!(!message.contains("go on"), "nothing goes on: {message}");
             }
         }
         std::fs::remove_file(at.join("filling")).expect("removed");
+        disk.resize(96);
         let server = Server::start_on(&directory);
         create(
             &mut Caller::of(&server).connect().expect("connected"),

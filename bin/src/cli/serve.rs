@@ -3,7 +3,7 @@
 use super::{Directory, keep, show};
 use crate::config::SNAPSHOT_EVERY;
 use crate::server::{self, Options};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::{Args, ValueEnum};
 use hindsight_core::GroupResource;
@@ -82,10 +82,7 @@ impl Serve {
             token_auth_file: self.token_auth_file,
             without_owner_reference_permissions: self.owner_reference_permissions == Switch::Off,
         };
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(2)
-            .enable_all()
-            .build()?;
+        let runtime = start_runtime()?;
         runtime.block_on(server::run(options, |address, kubeconfig| {
             let kubeconfig = kubeconfig.display();
             show::line(&format!(
@@ -110,6 +107,30 @@ impl Serve {
             clock: crate::effects::now,
         })
     }
+}
+
+/// What a server that does nothing has, and some more.
+const THREADS_MIN: usize = 16;
+
+fn start_runtime() -> Result<tokio::runtime::Runtime> {
+    has_threads().context("starting threads; stop some processes, or raise their limit")?;
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    Ok(builder.worker_threads(2).enable_all().build()?)
+}
+
+/// Whether so many can be had at once: where there are fewer, tokio panics, or waits for ever.
+fn has_threads() -> std::io::Result<()> {
+    let (stop, stopped) = crossbeam_channel::bounded::<()>(0);
+    let wait = || {
+        let stopped = stopped.clone();
+        std::thread::Builder::new().spawn(move || stopped.recv().is_ok())
+    };
+    let started: Vec<_> = (0..THREADS_MIN).map(|_| wait()).collect();
+    drop(stop);
+    for thread in started {
+        thread?.join().ok();
+    }
+    Ok(())
 }
 
 /// To standard error; `RUST_LOG` selects, warnings by default.
