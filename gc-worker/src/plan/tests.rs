@@ -43,6 +43,30 @@ fn in_a_circle_the_lower_uid_is_decided_first() {
 }
 
 #[test]
+fn in_a_circle_whoever_orphans_comes_before_lower_uids() {
+    only(
+        &[
+            ("a", &["gone", "c"]),
+            ("b!orphan", &["a"]),
+            ("c", &["b", "a"]),
+        ],
+        &["drop owners of c"],
+    );
+}
+
+#[test]
+fn a_deletion_is_of_the_version_that_was_looked_at() {
+    let state = world(&[("d", &["gone"])]);
+    let steps = due(&OwnershipGraph::rebuild(&state), &state);
+    let seen = state.objects().next().map(|object| object.revision);
+    assert!(
+        matches!(&steps[..], [step] if matches!(&step.intent,
+            Intent::Delete(delete) if delete.target.revision == seen)),
+        "{steps:?}"
+    );
+}
+
+#[test]
 fn nobody_waits_for_those_above_something_that_goes() {
     only(
         &[("a", &["gone"]), ("b!x/a", &["a"]), ("c", &["b", "gone"])],
