@@ -4,6 +4,7 @@
 use super::Retained;
 use super::revisions::Revisions;
 use crate::reader::{Holds, Read};
+use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, Commit, GroupResource, ObjectKey, Revision, State};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,18 +105,22 @@ impl Index {
         }
         let mut is_told = false;
         for commit in &frame.commits {
-            self.note(commit);
-            is_told |= self.beside.apply_beside(commit);
+            let tells = self.beside.apply_beside(commit);
+            self.note(commit, tells);
+            is_told |= tells;
         }
         if is_told {
             self.pin();
         }
     }
 
-    fn note(&mut self, commit: &Commit) {
+    /// `tells` where the state may say something else beside its objects from here on. Versions of an
+    /// owner that waits stay, and the one that ends it: it may wait again, and not have all the time.
+    fn note(&mut self, commit: &Commit, tells: bool) {
         let key = short(&commit.key);
         let is_kept = commit.events.iter().any(|event| event.verdict().is_some())
-            || self.kinds.contains(&commit.key.resource);
+            || self.kinds.contains(&commit.key.resource)
+            || (tells && !is_definition(&commit.key));
         let place = Place {
             revision: commit.revision,
             is_kept,
