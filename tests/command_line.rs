@@ -30,6 +30,10 @@ const CODES: &str = "
 1 why nothing/a                                | PLURAL.GROUP
 1 log nothing                                  | kubectl api-resources
 1 get configmap/a --as-of 999999               | has not happened yet; the newest is
+3 why configmap never                          | look in another namespace with -n
+0 why configmap b -n default                   |
+0 log configmap a                              |
+1 log configmap/a b                            | write one name
 2 why configmap                                | write KIND/NAME, such as configmap/settings
 2 log configmap/a/b                            | write KIND or KIND/NAME
 2 get configmap/a --as-of yesterday            | RFC 3339

@@ -81,7 +81,21 @@ pub(super) struct Named {
     pub(super) name: Option<String>,
 }
 
-/// Reads the argument of `log` and `get`.
+impl Named {
+    /// The name may stand behind the kind, as kubectl has it too.
+    pub(super) fn with(self, name: Option<String>) -> Result<Self> {
+        match (&self.name, name) {
+            (Some(one), Some(other)) => bail!("{one} and {other}: write one name"),
+            (None, Some(name)) => Ok(Self {
+                name: Some(name),
+                ..self
+            }),
+            (_, None) => Ok(self),
+        }
+    }
+}
+
+/// Reads the argument of `log`, `get` and `why`.
 pub(super) fn named(text: &str) -> Result<Named, String> {
     let (kind, name) = match text.split_once('/') {
         Some((kind, name)) => (kind, Some(name)),
@@ -93,14 +107,6 @@ pub(super) fn named(text: &str) -> Result<Named, String> {
     let name = name.map(str::to_owned);
     let kind = kind.to_owned();
     Ok(Named { kind, name })
-}
-
-/// Reads the argument of `why`.
-pub(super) fn one(text: &str) -> Result<Named, String> {
-    named(text)
-        .ok()
-        .filter(|named| named.name.is_some())
-        .ok_or_else(|| "write KIND/NAME, such as configmap/settings".into())
 }
 
 /// A question as the server's path.

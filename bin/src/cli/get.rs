@@ -58,7 +58,7 @@ enum Form {
 
 impl Get {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let name = self.name.clone().or_else(|| self.kind.name.clone());
+        let name = self.kind.clone().with(self.name.clone())?.name;
         let namespace = Some(self.namespace.clone()).filter(|_| !self.all_namespaces);
         let filter = Filter {
             kind: Some(self.kind.kind.clone()),

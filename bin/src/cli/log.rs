@@ -27,6 +27,8 @@ pub(super) struct Log {
     /// KIND or KIND/NAME; everything without it
     #[arg(value_parser = named)]
     subject: Option<Named>,
+    /// NAME
+    name: Option<String>,
     /// Only this namespace
     #[arg(long, short)]
     namespace: Option<String>,
@@ -43,12 +45,12 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn run(self) -> Result<ExitCode> {
+        let subject = self.subject.clone();
+        let subject = subject.map(|subject| subject.with(self.name.clone()));
+        let subject = subject.transpose()?;
         let filter = Filter {
-            kind: self.subject.as_ref().map(|subject| subject.kind.clone()),
-            name: self
-                .subject
-                .as_ref()
-                .and_then(|subject| subject.name.clone()),
+            kind: subject.as_ref().map(|subject| subject.kind.clone()),
+            name: subject.and_then(|subject| subject.name),
             namespace: self.namespace.clone(),
             uid: self.uid.clone(),
         };

@@ -1,11 +1,12 @@
 //! `hindsight why`: from a deletion back to its cause.
 
-use super::ask::{Named, Source, one, path, state_with};
+use super::ask::{Named, Source, named, path, state_with};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
 use anyhow::Result;
 use clap::Args;
+use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   hindsight why pod/web-0 -n prod           why a pod is gone, going or there
+  hindsight why pod web-0 -n prod           the same
   hindsight why namespace/team-a            why a namespace is gone, or what holds it
   hindsight why configmap/a --uid 4f1c...   one of several that had the name
   hindsight why widgets.example.com/w       one whose definition may be gone as well
@@ -27,9 +29,11 @@ Exit code 3: no such object was ever there.";
 pub(super) struct Why {
     #[command(flatten)]
     directory: Directory,
-    /// KIND/NAME
-    #[arg(value_parser = one)]
+    /// KIND/NAME, or KIND and the name behind it
+    #[arg(value_parser = named)]
     subject: Named,
+    /// NAME
+    name: Option<String>,
     /// The object's namespace
     #[arg(long, short, default_value = "default")]
     namespace: String,
@@ -43,9 +47,14 @@ pub(super) struct Why {
 
 impl Why {
     pub(super) fn run(self) -> Result<ExitCode> {
+        let subject = self.subject.with(self.name)?;
+        if subject.name.is_none() {
+            let why = "write KIND/NAME, such as configmap/settings\n";
+            clap::Error::raw(ErrorKind::MissingRequiredArgument, why).exit();
+        }
         let filter = Filter {
-            kind: Some(self.subject.kind),
-            name: self.subject.name,
+            kind: Some(subject.kind),
+            name: subject.name,
             namespace: Some(self.namespace),
             uid: self.uid,
         };
