@@ -59,6 +59,15 @@ impl Base {
     }
 }
 
+/// Whether a thinned frame stands for this revision and for later ones, so that nothing ends there any more.
+pub(crate) fn is_thinned_over(storage: &dyn Storage, revision: Revision) -> Result<bool, Error> {
+    let found = storage.at_or_before(revision)?;
+    let found = found.map(|(first, bytes)| reader::read(&bytes, first));
+    Ok(found.transpose()?.is_some_and(|frame| {
+        matches!(frame.holds, Holds::Some(..)) && frame.end.previous() > revision
+    }))
+}
+
 /// Whether exactly this was once the end of the log.
 pub(crate) fn holds(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     let revision = tail.revision;

@@ -4,7 +4,7 @@ use super::disk::Disk;
 use super::script;
 use crate::{
     Base, Error, Log, MemoryStorage, Reader, Restore, Restored, Snapshots, Storage, Tail, Writer,
-    copy_backup, verify,
+    copy_backup, thin, verify,
 };
 use hindsight_core::{Revision, State, Time};
 use std::num::NonZeroU64;
@@ -266,7 +266,7 @@ fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused()
     let middle = at(&reader, Revision(500));
     let end = reader.frames(middle.revision).next();
     let end = end.expect("a frame").expect("intact").end.previous();
-    crate::retention::thin(&*disk, &reader, end, script::empty(), &[]).expect("thinned");
+    thin(&*disk, &reader, end, script::empty(), &[]).expect("thinned");
     let file = backup_of(&reader);
     let forged = parts(&file).into_iter().map(|part| {
         let payload = &part[5..part.len() - 4];
@@ -369,6 +369,57 @@ fn the_newest_snapshot_that_can_be_used_goes_along() {
     }
     let none = Target::restored(&backup_of(&reader)).0;
     assert_eq!(none.snapshots.revisions(), []);
+}
+
+/// Thins the whole log once the first bytes are written.
+struct Thinned {
+    disk: Arc<Disk>,
+    until: Option<Revision>,
+    file: Vec<u8>,
+}
+
+impl std::io::Write for Thinned {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if let Some(until) = self.until.take() {
+            let reader = Reader::new(Arc::<Disk>::clone(&self.disk));
+            thin(&*self.disk, &reader, until, script::empty(), &[]).expect("thinned");
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_backup_of_a_log_that_is_thinned_beyond_its_snapshot_meanwhile_is_restored_without_it() {
+    let disk = logged();
+    let directory = tempfile::tempdir().expect("a directory");
+    let source = Snapshots::at(directory.path().to_owned());
+    let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(source.clone());
+    let mut base = Base::empty(script::empty());
+    for (number, frame) in reader.whole(base.tail()).expect("readable").enumerate() {
+        base.fold(&frame.expect("intact"));
+        if number == 5 {
+            source.write(&base).expect("written");
+        }
+    }
+    let newest = base.state.revision;
+    let mut to = Thinned {
+        disk: Arc::clone(&disk),
+        until: disk
+            .frames()
+            .iter()
+            .rev()
+            .nth(1)
+            .map(|(first, _)| first.previous()),
+        file: Vec::new(),
+    };
+    reader.backup(Time(5), &mut to, |_, _| {}).expect("made");
+    let (target, _) = Target::restored(&to.file);
+    assert_eq!(target.snapshots.revisions(), []);
+    assert_eq!(hash_at(target.opened().1, newest), base.state.hash());
 }
 
 #[test]
