@@ -1,6 +1,6 @@
 //! `patch` with a configuration: all that one manager wants to say of an object.
 
-use super::write::answer;
+use super::write::carry_out;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::params::WriteOptions;
@@ -34,10 +34,7 @@ pub(super) async fn apply(
         patch: Patch::Apply { config, force },
         validation,
     });
-    let decision = api
-        .decide(api.command(asked, "patch", intent), dry_run)
-        .await?;
-    answer(asked, &decision, &noted, dry_run)
+    carry_out(api, asked, ("patch", intent), &noted, dry_run).await
 }
 
 /// It must say what it is, which nobody else knows, and nothing of who owns what.

@@ -47,10 +47,7 @@ pub(crate) async fn create(
         object,
         validation,
     });
-    let decision = api
-        .decide(api.command(asked, "create", intent), dry_run)
-        .await?;
-    answer(asked, &decision, &noted, dry_run)
+    carry_out(api, asked, ("create", intent), &noted, dry_run).await
 }
 
 pub(crate) async fn update(
@@ -73,10 +70,7 @@ pub(crate) async fn update(
         object,
         validation,
     });
-    let decision = api
-        .decide(api.command(asked, "update", intent), dry_run)
-        .await?;
-    answer(asked, &decision, &noted, dry_run)
+    carry_out(api, asked, ("update", intent), &noted, dry_run).await
 }
 
 pub(crate) async fn patch(
@@ -104,10 +98,7 @@ pub(crate) async fn patch(
         patch,
         validation,
     });
-    let decision = api
-        .decide(api.command(asked, "patch", intent), dry_run)
-        .await?;
-    answer(asked, &decision, &noted, dry_run)
+    carry_out(api, asked, ("patch", intent), &noted, dry_run).await
 }
 
 /// What a patch of this media type is. The type is looked at before the options are.
@@ -125,7 +116,20 @@ fn reader(asked: &Asked, media: &str) -> Result<fn(Value) -> Patch, Failure> {
     }
 }
 
-pub(super) fn answer(
+/// Decides what is wanted by this verb, and answers with the object.
+pub(super) async fn carry_out(
+    api: &Api,
+    asked: &Asked,
+    (verb, intent): (&str, Intent),
+    noted: &Noted,
+    dry_run: bool,
+) -> Result<Response<ApiBody>, Failure> {
+    let command = api.command(asked, verb, intent);
+    let decision = api.decide(command, dry_run).await?;
+    answer(asked, &decision, noted, dry_run)
+}
+
+fn answer(
     asked: &Asked,
     decision: &Decision,
     noted: &Noted,

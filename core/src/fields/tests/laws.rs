@@ -7,29 +7,19 @@ use crate::fields::compare::{Comparison, compare};
 use crate::fields::merge::merge;
 use crate::fields::{FieldSet, Managers, Owned, Updater, check, set_of};
 use crate::schema::Schema;
+use crate::testing::Dice;
 use serde_json::{Map, Value, json};
 
 const ROUNDS: u64 = 1_000;
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
 impl Dice {
-    fn below(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
     fn one_of<'a>(&mut self, all: &[&'a str]) -> &'a str {
         let sides = u64::try_from(all.len()).expect("a length");
         all[usize::try_from(self.below(sides)).expect("an index")]
     }
 
     /// Some of the letters, each at most once, in any order.
-    fn letters(&mut self) -> Vec<&'static str> {
+    fn some_letters(&mut self) -> Vec<&'static str> {
         let mut all = vec!["a", "b", "c", "d"];
         let mut chosen = Vec::new();
         for _ in 0..self.below(4) {
@@ -41,7 +31,7 @@ impl Dice {
 
     /// At least one letter: an empty list whose items have owners has none itself.
     fn names(&mut self) -> Vec<&'static str> {
-        Some(self.letters())
+        Some(self.some_letters())
             .filter(|letters| !letters.is_empty())
             .unwrap_or_else(|| vec!["a"])
     }
@@ -67,7 +57,7 @@ impl Dice {
             "count" => json!(self.below(3)),
             "text" => json!(self.one_of(&["x", "y"])),
             "point" | "whole" => self.point(),
-            "args" => json!(self.letters()),
+            "args" => json!(self.some_letters()),
             "set" => json!(self.names()),
             "labels" => self.map(|dice| json!(dice.below(2).to_string())),
             "points" => self.map(Self::point),
@@ -78,12 +68,12 @@ impl Dice {
                     .nth(usize::try_from(dice.below(4)).expect("an index"))
                     .unwrap_or_default()
             }),
-            _ => self.items(),
+            _ => self.some_items(),
         }
     }
 
     fn map(&mut self, value: impl Fn(&mut Self) -> Value) -> Value {
-        let names = self.letters().into_iter();
+        let names = self.some_letters().into_iter();
         let members = names.map(|name| (name.to_owned(), value(self)));
         Value::Object(members.collect())
     }
@@ -98,7 +88,7 @@ impl Dice {
         point
     }
 
-    fn items(&mut self) -> Value {
+    fn some_items(&mut self) -> Value {
         let names = self.names().into_iter();
         let items = names.map(|name| {
             let mut item = json!({"name": name});

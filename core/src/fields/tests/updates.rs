@@ -350,15 +350,17 @@ fn in_version(api_version: &str, spec: &Value) -> Value {
     json!({"apiVersion": api_version, "spec": spec})
 }
 
+fn applied_in_v1(versions: &Renamed) -> World<'_> {
+    let mut world = World::new(versions);
+    let config = in_version("v1", &json!({"count": 1, "text": "t"}));
+    world.apply("a", &config, false);
+    world
+}
+
 #[test]
 fn managers_of_several_versions_hold_the_same_fields() {
     let versions = renamed();
-    let mut world = World::new(&versions);
-    world.apply(
-        "a",
-        &in_version("v1", &json!({"count": 1, "text": "t"})),
-        false,
-    );
+    let mut world = applied_in_v1(&versions);
     let found = world.apply("b", &in_version("v2", &json!({"number": 2})), false);
     assert_eq!(found, "a .spec.count");
     let found = world.apply("b", &in_version("v2", &json!({"number": 1})), false);
@@ -377,12 +379,7 @@ fn managers_of_several_versions_hold_the_same_fields() {
 #[test]
 fn an_update_in_another_version_takes_the_field() {
     let versions = renamed();
-    let mut world = World::new(&versions);
-    world.apply(
-        "a",
-        &in_version("v1", &json!({"count": 1, "text": "t"})),
-        false,
-    );
+    let mut world = applied_in_v1(&versions);
     world.update("u", in_version("v2", &json!({"number": 2, "text": "t"})));
     assert_eq!(world.held("a"), r#"{"f:text":{}}"#);
     assert_eq!(world.held("u"), r#"{"f:number":{}}"#);

@@ -1,20 +1,10 @@
 //! A patch that is made from two documents, as clients make one, turns the first into the second.
 
 use super::patched;
+use crate::testing::Dice;
 use serde_json::{Map, Value, json};
 
-/// Numbers that look random and are the same in every run.
-struct Dice(u64);
-
 impl Dice {
-    fn below(&mut self, sides: u64) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % sides
-    }
-
     /// Some of the letters, each at most once, in any order.
     fn letters(&mut self) -> Vec<&'static str> {
         let mut all = vec!["a", "b", "c", "d", "e"];
