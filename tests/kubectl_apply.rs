@@ -6,10 +6,14 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::manifests::DEPLOYMENT;
+use hindsight_tests::manifests::{DEPLOYMENT, widgets};
 use hindsight_tests::server::{Server, text};
 use serde_json::Value;
 
+/// Its ports are told apart by their number.
+const WIDGET: &str = "{type: object, properties: {spec: {type: object, properties: {ports: {
+  type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port],
+  items: {type: object, required: [port], properties: {port: {type: integer}}}}}}}}";
 const APPLY: [&str; 4] = ["apply", "--server-side", "-f", "-"];
 
 fn manifest(data: &str) -> String {
@@ -141,49 +145,24 @@ fn who_applied_on_the_client_goes_on_on_the_server() {
 #[test]
 fn custom_resources_are_applied_as_their_schema_says() {
     let server = Server::start();
-    let definition = "
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: gadgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: gadgets, singular: gadget, kind: Gadget}
-  versions:
-  - name: v1
-    served: true
-    storage: true
-    schema:
-      openAPIV3Schema:
-        type: object
-        properties:
-          spec:
-            type: object
-            properties:
-              ports:
-                type: array
-                x-kubernetes-list-type: map
-                x-kubernetes-list-map-keys: [port]
-                items: {type: object, required: [port], properties: {port: {type: integer}}}
-";
-    apply(&server, &[], definition);
-    let gadget = |ports: &str| {
+    apply(&server, &[], &widgets(WIDGET));
+    let widget = |ports: &str| {
         format!(
-            "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {{name: g}}\nspec: {{ports: {ports}}}\n"
+            "apiVersion: example.com/v1\nkind: Widget\nmetadata: {{name: g}}\nspec: {{ports: {ports}}}\n"
         )
     };
-    apply(&server, &["--field-manager=one"], &gadget("[{port: 1}]"));
-    apply(&server, &["--field-manager=two"], &gadget("[{port: 2}]"));
-    let ports = |server: &Server| read(server, "gadget/g")["spec"]["ports"].clone();
+    apply(&server, &["--field-manager=one"], &widget("[{port: 1}]"));
+    apply(&server, &["--field-manager=two"], &widget("[{port: 2}]"));
+    let ports = |server: &Server| read(server, "widget/g")["spec"]["ports"].clone();
     assert_eq!(
         ports(&server),
         serde_json::json!([{"port": 1}, {"port": 2}])
     );
-    apply(&server, &["--field-manager=one"], &gadget("[]"));
+    apply(&server, &["--field-manager=one"], &widget("[]"));
     assert_eq!(ports(&server), serde_json::json!([{"port": 2}]));
     let unknown = server.kubectl_fails(
         &[&APPLY[..], &["--validate=false"]].concat(),
-        "apiVersion: example.com/v1\nkind: Gadget\nmetadata: {name: g}\nspec: {odd: 1}\n",
+        "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: g}\nspec: {odd: 1}\n",
     );
     assert!(
         unknown.contains(".spec.odd: field not declared in schema"),

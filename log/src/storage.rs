@@ -2,12 +2,16 @@
 
 #[cfg(test)]
 pub(crate) mod conformance;
+#[cfg(test)]
+mod counting;
 pub(crate) mod memory;
 mod room;
 pub(crate) mod sled;
 pub(crate) mod synced;
 mod witness;
 
+#[cfg(test)]
+pub(crate) use counting::Counting;
 #[cfg(test)]
 pub(crate) use sled::TREE_FORMAT;
 #[cfg(test)]

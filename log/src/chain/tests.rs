@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::codec;
-use crate::{MemoryStorage, Purpose};
+use crate::storage::Counting;
 use hindsight_core::event::Commit;
 use hindsight_core::{Actor, Cause, Event, GroupResource, Object, ObjectKey, Request, Time, Uid};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 
 const FRAMES: u64 = 100;
 /// Much larger than the frame that is stored, which says so of itself.
@@ -13,48 +13,6 @@ const BODY_BYTES: usize = 1 << 20;
 /// Those that wait, the one that does not fit among them, and the one that is being used up; each may
 /// go beyond its bound by a frame.
 const HELD_MAX: usize = (BATCHES_AHEAD + 2) * (BATCH_BYTES_MAX / BODY_BYTES + 1);
-
-/// Counts what was fetched.
-#[derive(Debug, Default)]
-struct Counting {
-    inner: MemoryStorage,
-    fetched: AtomicUsize,
-}
-
-impl Storage for Counting {
-    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.inner.append(first, frame)
-    }
-
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.inner.replace(first, last, frame)
-    }
-
-    fn sync(&self) -> Result<(), Error> {
-        self.inner.sync()
-    }
-
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.fetched.fetch_add(1, Ordering::SeqCst);
-        self.inner.at_or_after(from)
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.inner.at_or_before(until)
-    }
-
-    fn witness(&self, tail: &Tail) {
-        self.inner.witness(tail);
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        self.inner.witnessed()
-    }
-
-    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
-        self.inner.has_room(bytes, purpose)
-    }
-}
 
 fn commit(revision: Revision, bytes: usize) -> Commit {
     let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "a");

@@ -4,94 +4,11 @@ use super::disk::Disk;
 use super::script;
 use crate::poison::Poison;
 use crate::retention::{Pruner, TURN_BYTES, TURN_FRAMES};
-use crate::{
-    Base, Error, Log, MemoryStorage, Purpose, Reader, Retention, Snapshots, Storage, Stored, Tail,
-    Writer, verify,
-};
+use crate::storage::Counting;
+use crate::{Base, Log, Reader, Retention, Snapshots, Storage, Writer, verify};
 use hindsight_core::{Revision, Time};
 use serde_json::json;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-
-/// Counts what is read and put in the place of what.
-#[derive(Debug, Default)]
-struct Counting {
-    inner: MemoryStorage,
-    read: AtomicUsize,
-    written: AtomicUsize,
-    /// Frames, and their bytes, in the place of which each was put.
-    replaced: Mutex<Vec<(usize, usize)>>,
-}
-
-impl Counting {
-    fn work(&self) -> (usize, usize) {
-        (
-            self.read.swap(0, Ordering::SeqCst),
-            self.written.swap(0, Ordering::SeqCst),
-        )
-    }
-
-    fn take_replaced(&self) -> Vec<(usize, usize)> {
-        std::mem::take(&mut self.replaced.lock().expect("unpoisoned"))
-    }
-
-    fn found(&self, found: Option<Stored>) -> Option<Stored> {
-        let bytes = found.as_ref().map_or(0, |(_, bytes)| bytes.len());
-        self.read.fetch_add(bytes, Ordering::SeqCst);
-        found
-    }
-
-    fn between(&self, first: Revision, last: Revision) -> Vec<usize> {
-        let mut sizes = Vec::new();
-        let mut from = first;
-        while let Some((at, bytes)) = self.inner.at_or_after(from).expect("read") {
-            if at > last {
-                break;
-            }
-            sizes.push(bytes.len());
-            from = at.next();
-        }
-        sizes
-    }
-}
-
-impl Storage for Counting {
-    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.inner.append(first, frame)
-    }
-
-    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.written.fetch_add(frame.len(), Ordering::SeqCst);
-        let sizes = self.between(first, last);
-        let replaced = (sizes.len(), sizes.iter().sum());
-        self.replaced.lock().expect("unpoisoned").push(replaced);
-        self.inner.replace(first, last, frame)
-    }
-
-    fn sync(&self) -> Result<(), Error> {
-        self.inner.sync()
-    }
-
-    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        Ok(self.found(self.inner.at_or_after(from)?))
-    }
-
-    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        Ok(self.found(self.inner.at_or_before(until)?))
-    }
-
-    fn witness(&self, tail: &Tail) {
-        self.inner.witness(tail);
-    }
-
-    fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        self.inner.witnessed()
-    }
-
-    fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
-        self.inner.has_room(bytes, purpose)
-    }
-}
+use std::sync::Arc;
 
 /// A log that is written to, and what thins it.
 struct Kept {
