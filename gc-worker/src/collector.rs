@@ -14,7 +14,8 @@ use hindsight_core::object::Object;
 use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Change, GroupResource, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Which of the server's own identities a step is carried out as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,11 +47,14 @@ enum Origin {
 #[derive(Debug)]
 pub struct Collector {
     graph: OwnershipGraph,
-    queue: Queue,
+    queue: Queue<Uid>,
     unresolved: BTreeSet<Uid>,
     /// Those whose turn comes when others have been decided.
     deferred: BTreeSet<Uid>,
-    containers: BTreeSet<ObjectKey>,
+    /// Containers that may be going.
+    containers: Queue<ObjectKey>,
+    /// Who waits for a container to be emptied, by container.
+    behind: BTreeMap<Uid, BTreeSet<Uid>>,
     /// Definitions that are going.
     ending: BTreeSet<ObjectKey>,
     deadlines: Deadlines,
@@ -66,7 +70,8 @@ impl Collector {
             queue: Queue::default(),
             unresolved: BTreeSet::new(),
             deferred: BTreeSet::new(),
-            containers: BTreeSet::new(),
+            containers: Queue::default(),
+            behind: BTreeMap::new(),
             ending: BTreeSet::new(),
             deadlines: Deadlines::default(),
             warnings: Warnings::default(),
@@ -123,53 +128,69 @@ impl Collector {
         for step in self.deadlines.due(state, now, limit) {
             self.add(&mut batch, Worker::TtlController, Origin::Nobody, step);
         }
-        // A container decides about all that is in it before owners do: one outcome, whatever is
-        // looked at first.
-        if self.empty_containers(state, now, limit, &mut batch) {
-            return batch;
-        }
+        let emptying = self.empty_containers(state, now, limit, &mut batch);
+        self.go_on_behind(&emptying);
         while batch.len() < limit {
             let Some(uid) = self.queue.pop() else { break };
-            self.look(state, &uid, &mut batch);
+            self.look(state, &emptying, &uid, &mut batch);
         }
         batch
     }
 
-    /// What the containers that are going call for; whether that removes anything.
+    /// What the containers that are going call for; which of them are not empty yet. Something is left
+    /// of the batch for those who wait for no container.
     fn empty_containers(
         &mut self,
         state: &State,
         now: Time,
         limit: usize,
         batch: &mut Vec<(Worker, Step)>,
-    ) -> bool {
-        let mut removes = false;
-        for key in std::mem::take(&mut self.containers) {
-            let room = limit.saturating_sub(batch.len());
-            if room == 0 {
-                self.containers.insert(key);
-                continue;
-            }
-            let Some(object) = state.get(&key).filter(|object| object.is_deleting()) else {
+    ) -> BTreeSet<Uid> {
+        let others = if self.queue.is_empty() { 0 } else { limit / 4 };
+        let mut emptying = BTreeSet::new();
+        for _ in 0..self.containers.len() {
+            let room = limit.saturating_sub(batch.len() + others);
+            let Some(key) = (room > 0).then(|| self.containers.pop()).flatten() else {
+                break;
+            };
+            let Some(object) = going(state, &key) else {
                 continue;
             };
             let (worker, steps) = content::steps(state, object, now, room);
             if steps.len() >= room {
-                self.containers.insert(key.clone());
+                self.containers.push(key.clone());
             }
             for step in steps {
-                removes |= !matches!(step.intent, Intent::Patch(_));
+                if !matches!(step.intent, Intent::Patch(_)) {
+                    emptying.insert(object.meta.uid.clone());
+                }
                 self.add(batch, worker, Origin::Container(key.clone()), step);
             }
         }
-        removes || batch.len() >= limit
+        let unseen = self.containers.iter().filter_map(|key| going(state, key));
+        emptying.extend(unseen.map(|object| object.meta.uid.clone()));
+        emptying
+    }
+
+    /// Whoever waited for a container that is empty now is looked at again.
+    fn go_on_behind(&mut self, emptying: &BTreeSet<Uid>) {
+        let is_empty = |container: &Uid, _: &mut BTreeSet<Uid>| !emptying.contains(container);
+        for (_, waiting) in self.behind.extract_if(.., is_empty) {
+            waiting.into_iter().for_each(|uid| self.queue.push(uid));
+        }
     }
 
     /// What lets definitions go whose end changes nothing for anybody who is still to be decided. It
     /// comes first, so that nobody else's work holds it up.
     fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Vec<(Worker, Step)>) {
         let graph = &self.graph;
-        let view = View { graph, state };
+        // An end asks by itself what is still being emptied around it.
+        let emptying = &BTreeSet::new();
+        let view = View {
+            graph,
+            state,
+            emptying,
+        };
         let room = limit.saturating_sub(batch.len());
         let ends = self.ending.iter().filter_map(|key| {
             let end = view.end(key, &self.ending)?;
@@ -181,9 +202,24 @@ impl Collector {
         }
     }
 
-    fn look(&mut self, state: &State, uid: &Uid, batch: &mut Vec<(Worker, Step)>) {
-        let graph = &self.graph;
-        let plan = plan(View { graph, state }, uid);
+    fn look(
+        &mut self,
+        state: &State,
+        emptying: &BTreeSet<Uid>,
+        uid: &Uid,
+        batch: &mut Vec<(Worker, Step)>,
+    ) {
+        let view = View {
+            graph: &self.graph,
+            state,
+            emptying,
+        };
+        let plan = plan(view, uid);
+        if let Some(container) = plan.first.iter().find(|one| emptying.contains(*one)) {
+            let behind = self.behind.entry(container.clone()).or_default();
+            behind.insert(uid.clone());
+            return;
+        }
         if plan.unresolved {
             self.unresolved.insert(uid.clone());
         }
@@ -220,7 +256,7 @@ impl Collector {
             match origin {
                 Origin::Object(uid) if is_stale || answer.is_ok() => self.queue.push(uid),
                 Origin::Container(key) if is_stale => {
-                    self.containers.insert(key);
+                    self.containers.push(key);
                 }
                 // Refused for good, until it changes: it would be asked for ever.
                 Origin::Definition(key) if !is_stale && answer.is_err() => {
@@ -238,7 +274,7 @@ impl Collector {
         self.deadlines.note(key, object);
         let is_going = object.is_some_and(Object::is_deleting);
         if is_going && (is_namespace(key) || is_definition(key)) {
-            self.containers.insert(key.clone());
+            self.containers.push(key.clone());
         }
         if is_going && is_definition(key) {
             self.ending.insert(key.clone());
@@ -257,7 +293,12 @@ impl Collector {
         if !key.namespace.is_empty() {
             let namespaces = GroupResource::new("", "namespaces");
             self.containers
-                .insert(ObjectKey::new(namespaces, "", &key.namespace));
+                .push(ObjectKey::new(namespaces, "", &key.namespace));
         }
     }
+}
+
+/// The container with this key, where it is going.
+fn going<'a>(state: &'a State, key: &ObjectKey) -> Option<&'a Arc<Object>> {
+    state.get(key).filter(|object| object.is_deleting())
 }

@@ -9,8 +9,10 @@ use hindsight_core::command::{
 };
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use hindsight_core::state::{defined_by, is_definition, is_namespace};
-use hindsight_core::{Cause, GroupResource, Rule, State, Time};
+use hindsight_core::{Cause, GroupResource, Rule, State, Time, Uid};
+use hindsight_projector::OwnershipGraph;
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const NAMESPACE_TOKEN: &str = "kubernetes";
@@ -45,6 +47,16 @@ pub(crate) fn is_busy(state: &State, container: &Object) -> bool {
     } else {
         is_definition(&container.key) && !instances(state, container, 1).is_empty()
     }
+}
+
+/// Containers from which something is still to be removed.
+pub(crate) fn emptying(graph: &OwnershipGraph, state: &State) -> BTreeSet<Uid> {
+    let going = graph.nodes().filter(|(_, node)| node.is_deleting());
+    let busy = going.filter(|(_, node)| {
+        let object = state.get(node.key());
+        object.is_some_and(|object| is_busy(state, object))
+    });
+    busy.map(|(uid, _)| uid.clone()).collect()
 }
 
 /// Pods first, while there are any; then everything else; then the namespace itself. Where nothing

@@ -6,6 +6,7 @@ mod order;
 #[cfg(test)]
 mod tests;
 
+use crate::content;
 pub(crate) use end::ends_a_definition;
 
 use hindsight_core::classify::classify;
@@ -16,6 +17,7 @@ use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use hindsight_core::{Cause, ObjectKey, OwnerReference, Revision, Rule, State, Uid};
 use hindsight_projector::OwnershipGraph;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Steps of one look; what is cut off comes with the next one. A batch holds up other writers.
@@ -61,12 +63,19 @@ impl Plan {
 pub(crate) struct View<'a> {
     pub(crate) graph: &'a OwnershipGraph,
     pub(crate) state: &'a State,
+    /// Containers that are being emptied: whatever is in or below them waits for that.
+    pub(crate) emptying: &'a BTreeSet<Uid>,
 }
 
 /// Every step of the garbage collector that this state calls for, in no order: all of them may be
 /// carried out, and whichever is first does not matter.
 pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
-    let view = View { graph, state };
+    let emptying = content::emptying(graph, state);
+    let view = View {
+        graph,
+        state,
+        emptying: &emptying,
+    };
     let plans = graph.nodes().map(|(uid, _)| plan(view, uid));
     plans.flat_map(|plan| plan.steps).collect()
 }

@@ -1,27 +1,48 @@
-//! Uids that must be looked at, each at most once; and which those are after a change.
+//! What must be looked at, each at most once; and which objects those are after a change.
 
 use hindsight_core::{Change, Event, Uid};
 use hindsight_projector::OwnershipGraph;
 use std::collections::{BTreeSet, VecDeque};
 
 /// First in, first out, without repetitions. It never holds more than there are live objects.
-#[derive(Debug, Default)]
-pub(crate) struct Queue {
-    order: VecDeque<Uid>,
-    members: BTreeSet<Uid>,
+#[derive(Debug)]
+pub(crate) struct Queue<T> {
+    order: VecDeque<T>,
+    members: BTreeSet<T>,
 }
 
-impl Queue {
-    pub(crate) fn push(&mut self, uid: Uid) {
-        if self.members.insert(uid.clone()) {
-            self.order.push_back(uid);
+impl<T> Default for Queue<T> {
+    fn default() -> Self {
+        Self {
+            order: VecDeque::new(),
+            members: BTreeSet::new(),
+        }
+    }
+}
+
+impl<T: Ord + Clone> Queue<T> {
+    pub(crate) fn push(&mut self, one: T) {
+        if self.members.insert(one.clone()) {
+            self.order.push_back(one);
         }
     }
 
-    pub(crate) fn pop(&mut self) -> Option<Uid> {
-        let uid = self.order.pop_front()?;
-        self.members.remove(&uid);
-        Some(uid)
+    pub(crate) fn pop(&mut self) -> Option<T> {
+        let one = self.order.pop_front()?;
+        self.members.remove(&one);
+        Some(one)
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.order.is_empty()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
+        self.order.iter()
     }
 }
 

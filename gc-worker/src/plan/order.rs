@@ -16,11 +16,14 @@ impl View<'_> {
     }
 
     /// Those of them that come before it. In a circle the lower uid comes first, but whoever orphans
-    /// before all others.
+    /// before all others, and a container that is being emptied too.
     pub(super) fn undecided_before(&self, uid: &Uid) -> Vec<Uid> {
-        let is_orphaning = |other: &Uid| self.graph.node(other).is_some_and(Node::is_orphaning);
+        let leads = |other: &Uid| {
+            let node = self.graph.node(other);
+            self.emptying.contains(other) || node.is_some_and(Node::is_orphaning)
+        };
         self.undecided_above(uid)
-            .filter(|one| one < uid || is_orphaning(one) || !self.above(one).contains(uid))
+            .filter(|one| one < uid || leads(one) || !self.above(one).contains(uid))
             .collect()
     }
 
@@ -31,7 +34,8 @@ impl View<'_> {
         let around = self.climb(self.containers(&owner.key).cloned().collect());
         let undecided = around.into_iter().filter(|one| self.is_pending(one));
         undecided
-            .filter(|one| one != uid && !self.above(one).contains(uid))
+            .filter(|one| self.emptying.contains(one) || !self.above(one).contains(uid))
+            .filter(|one| one != uid)
             .collect()
     }
 
@@ -95,8 +99,11 @@ impl View<'_> {
             .chain(definition)
     }
 
-    /// Whether a look at it, in its turn, would change it or its dependents.
+    /// Whether a look at it, in its turn, would change it, its dependents or what is in it.
     pub(super) fn is_pending(&self, uid: &Uid) -> bool {
+        if self.emptying.contains(uid) {
+            return true;
+        }
         let Some((object, node)) = self.object(uid).zip(self.graph.node(uid)) else {
             return false;
         };

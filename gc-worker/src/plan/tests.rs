@@ -1,9 +1,10 @@
 //! Which steps are due on one state, and which must wait for others.
 
 use super::due;
-use crate::testing::world;
-use hindsight_core::Intent;
+use crate::testing::{put, world};
+use hindsight_core::{Intent, State};
 use hindsight_projector::OwnershipGraph;
+use serde_json::json;
 use std::collections::BTreeSet;
 
 fn told(intent: &Intent) -> String {
@@ -27,11 +28,15 @@ fn told(intent: &Intent) -> String {
 
 #[track_caller]
 fn only(objects: &[(&str, &[&str])], expected: &[&str]) {
-    let state = world(objects);
-    let steps = due(&OwnershipGraph::rebuild(&state), &state);
+    only_in(&world(objects), expected);
+}
+
+#[track_caller]
+fn only_in(state: &State, expected: &[&str]) {
+    let steps = due(&OwnershipGraph::rebuild(state), state);
     let found: BTreeSet<String> = steps.iter().map(|step| told(&step.intent)).collect();
     let found: Vec<&str> = found.iter().map(String::as_str).collect();
-    assert_eq!(found, expected, "{objects:?}");
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -136,4 +141,23 @@ fn a_knot_that_waits_for_somebody_else_stays_closed() {
         ],
         &["release c from foregroundDeletion"],
     );
+}
+
+/// These objects, and their namespace, which goes and is owned by one of them.
+fn in_a_namespace_that_goes(objects: &[(&str, &[&str])], owner: &str) -> State {
+    let mut state = world(objects);
+    let document = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+        "name": "n", "deletionTimestamp": "2024-01-01T00:00:00Z", "ownerReferences": [
+            {"apiVersion": "v1", "kind": "ConfigMap", "name": owner, "uid": owner}]}});
+    put(&mut state, ("", "namespaces"), document);
+    state
+}
+
+#[test]
+fn a_namespace_that_is_emptied_comes_before_whoever_is_in_it_in_a_circle_too() {
+    let gone = ("a", &["gone"][..]);
+    only_in(&in_a_namespace_that_goes(&[gone], "nobody"), &[]);
+    only_in(&in_a_namespace_that_goes(&[gone], "a"), &[]);
+    let orphans = ("x!orphan", &[][..]);
+    only_in(&in_a_namespace_that_goes(&[orphans], "x"), &[]);
 }
