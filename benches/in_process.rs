@@ -1,5 +1,5 @@
 //! Durable events through the embedded control plane from many writers, beside a plain append with
-//! fdatasync in the same run.
+//! fdatasync and the storage alone in the same run.
 #![allow(
     clippy::print_stdout,
     reason = "printing figures is what this program is for"
@@ -9,7 +9,8 @@ use anyhow::{Context, Result};
 use clap::Parser;
 use hindsight::{Config, ControlPlane};
 use hindsight_core::command::{Create, FieldValidation, Intent};
-use hindsight_core::{Actor, Command, GroupResource, ObjectKey};
+use hindsight_core::{Actor, Command, GroupResource, ObjectKey, Revision};
+use hindsight_log::{SledStorage, Storage};
 use serde_json::json;
 use std::io::Write;
 use std::path::Path;
@@ -30,7 +31,7 @@ struct Arguments {
     seconds: f64,
 }
 
-/// How long each of the two writes before it is the other's turn.
+/// How long each of them writes before it is another's turn.
 const TURN: Duration = Duration::from_millis(100);
 
 /// The server's own.
@@ -39,42 +40,48 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    println!("writers  batch   plain append        durable   ratio");
+    println!("writers  batch   plain append   storage alone   ratio        durable   ratio");
     for (writers, batch) in [(1, 1), (1, 64), (arguments.writers, arguments.batch)] {
         let directory = tempfile::tempdir()?;
         let budget = Duration::from_secs_f64(arguments.seconds);
-        let [plain, durable] = alternate(directory.path(), (writers, batch), budget)?;
-        let ratio = median(plain.iter().zip(&durable).map(|(one, other)| other / one));
-        let (plain, durable) = (median(plain), median(durable));
+        let [plain, stored, durable] = alternate(directory.path(), (writers, batch), budget)?;
+        let ratio =
+            |of: &[f64]| 100.0 * median(plain.iter().zip(of).map(|(one, other)| other / one));
+        let (stored_ratio, durable_ratio) = (ratio(&stored), ratio(&durable));
+        let (plain, stored, durable) = (median(plain), median(stored), median(durable));
         println!(
-            "{writers:>7} {batch:>6} {plain:>12.0}/s {durable:>12.0}/s {:>5.0} %",
-            100.0 * ratio
+            "{writers:>7} {batch:>6} {plain:>12.0}/s {stored:>13.0}/s {stored_ratio:>5.0} % \
+             {durable:>12.0}/s {durable_ratio:>5.0} %"
         );
     }
     Ok(())
 }
 
-/// Rates of both in turn, so that a disk that others slow down is slow for both.
+/// Rates of all three in turn, so that a disk that others slow down is slow for all.
 fn alternate(
     directory: &Path,
     (writers, batch): (usize, usize),
     budget: Duration,
-) -> Result<[Vec<f64>; 2]> {
+) -> Result<[Vec<f64>; 3]> {
     let mut plain = Plain::new(directory, writers * batch)?;
+    let mut stored = Stored::new(directory, writers * batch)?;
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.join("data")),
         ..Config::default()
     })?;
-    let mut rates = [Vec::new(), Vec::new()];
+    let mut rates = [Vec::new(), Vec::new(), Vec::new()];
     let mut names = 0;
     let start = Instant::now();
-    while start.elapsed() < budget * 2 {
+    while start.elapsed() < budget * 3 {
         let turn = Instant::now();
         let written = plain.append_for(TURN)?;
         rates[0].push(f64::from(written) / turn.elapsed().as_secs_f64());
         let turn = Instant::now();
-        let written = durable(&plane, (writers, batch), names)?;
+        let written = stored.append_for(TURN)?;
         rates[1].push(f64::from(written) / turn.elapsed().as_secs_f64());
+        let turn = Instant::now();
+        let written = durable(&plane, (writers, batch), names)?;
+        rates[2].push(f64::from(written) / turn.elapsed().as_secs_f64());
         names += 1;
     }
     Ok(rates)
@@ -148,6 +155,38 @@ impl Plain {
         while start.elapsed() < turn {
             self.file.write_all(&self.bytes)?;
             self.file.sync_data()?;
+            events = events.saturating_add(self.batch);
+        }
+        Ok(events)
+    }
+}
+
+/// Frames of as many bytes in the log's storage, synced each: what is left of the plain append before
+/// anything is decided.
+struct Stored {
+    storage: SledStorage,
+    frame: Vec<u8>,
+    next: Revision,
+    batch: u32,
+}
+
+impl Stored {
+    fn new(directory: &Path, batch: usize) -> Result<Self> {
+        Ok(Self {
+            storage: SledStorage::open(&directory.join("stored"))?,
+            frame: vec![7; 400 * batch],
+            next: Revision::default().next(),
+            batch: u32::try_from(batch)?,
+        })
+    }
+
+    /// Events written in a turn.
+    fn append_for(&mut self, turn: Duration) -> Result<u32> {
+        let (start, mut events) = (Instant::now(), 0_u32);
+        while start.elapsed() < turn {
+            self.storage.append(self.next, &self.frame)?;
+            self.storage.sync()?;
+            self.next = self.next.next();
             events = events.saturating_add(self.batch);
         }
         Ok(events)
