@@ -127,7 +127,7 @@ fn the_questions_about_changes_and_deletions_show_the_object_as_it_was() {
         );
         assert_eq!(request["oldObject"], created);
         assert_eq!(request["object"]["data"]["k"], "v");
-        assert_eq!(request["options"]["kind"], "PatchOptions");
+        assert_eq!(request["options"]["kind"], "UpdateOptions");
     }
     let options = json!({"gracePeriodSeconds": 3, "propagationPolicy": "Orphan"});
     scene.ok("DELETE", &format!("{item}?dryRun=All"), &Value::Null);

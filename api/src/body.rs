@@ -133,18 +133,21 @@ pub(crate) fn decode_patch(
     noted.take(decoded, Syntax::Json).map_err(invalid)
 }
 
-/// What is applied: YAML, of which JSON is a part.
-pub(crate) fn decode_config(bytes: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
+/// What is applied: YAML, of which JSON is a part; and what a strict client must hear of it.
+pub(crate) fn decode_config(
+    bytes: &[u8],
+    noted: &mut Noted,
+) -> Result<(Value, Option<String>), Failure> {
     let as_json = document::json(bytes).ok();
     let decoded = match as_json.filter(|decoded| decoded.repeats.is_empty()) {
         Some(decoded) => decoded,
         None => document::yaml(bytes)
             .map_err(|error| Failure::bad_request(format!("error decoding YAML: {error}")))?,
     };
-    let document = noted.take_config(decoded).map_err(Failure::bad_request)?;
+    let (document, complaint) = noted.take_config(decoded);
     let found = match &document {
-        Value::Null => return Ok(Value::Object(Map::new())),
-        Value::Object(_) => return Ok(document),
+        Value::Null => return Ok((Value::Object(Map::new()), complaint)),
+        Value::Object(_) => return Ok((document, complaint)),
         Value::Array(_) => "array",
         Value::String(_) => "string",
         Value::Number(_) => "number",

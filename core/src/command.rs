@@ -192,6 +192,8 @@ pub enum Patch {
         config: Value,
         /// Take what others own.
         force: bool,
+        /// What a strict client must hear of the text, once the configuration itself can be applied.
+        complaint: Option<String>,
     },
 }
 

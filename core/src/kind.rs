@@ -86,6 +86,14 @@ impl Version {
     pub fn has_status(&self) -> bool {
         self.subresources.contains(&Subresource::Status)
     }
+
+    /// Where its objects have the count that their `Scale` shows, where they have one.
+    pub fn count_path(&self) -> Option<&str> {
+        self.subresources.iter().find_map(|one| match one {
+            Subresource::Scale { spec_path, .. } => Some(&**spec_path),
+            Subresource::Status | Subresource::Other(_) => None,
+        })
+    }
 }
 
 impl Subresource {

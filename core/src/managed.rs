@@ -28,9 +28,9 @@ pub(crate) fn take(document: &mut Value) -> Option<Value> {
     metadata.remove("managedFields")
 }
 
-/// Whether a list can be understood: admission may leave one behind that cannot.
-pub fn is_readable(list: Option<&Value>) -> bool {
-    Managed::read(list).is_some()
+/// Why a list cannot be understood, where it cannot: admission may leave such a one behind.
+pub fn unreadable(list: Option<&Value>) -> Option<String> {
+    Managed::decode(list).err()
 }
 
 /// A write, and who makes it.

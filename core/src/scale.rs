@@ -1,6 +1,7 @@
 //! The `Scale` that a scalable object shows.
 
 use crate::kind::{Subresource, Version};
+use crate::managed::{Managed, Scaled};
 use crate::object::Object;
 use serde_json::{Value, json};
 
@@ -49,6 +50,18 @@ pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
         "spec": {"replicas": count(spec_path)},
         "status": status,
     }))
+}
+
+/// The same, with those who hold its count: as it is admitted.
+pub fn scale_with_owners(version: &Version, object: &Object) -> Option<Value> {
+    let mut scale = scale_of(version, object)?;
+    let managed = Managed::read(object.document().pointer("/metadata/managedFields"))?;
+    let (_, shown) = Scaled::of(managed, version.count_path()?, "");
+    let metadata = scale.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some((list, metadata)) = shown.list().zip(metadata) {
+        metadata.insert("managedFields".into(), list);
+    }
+    Some(scale)
 }
 
 /// Built-in kinds keep a structured selector; a Scale shows it as text.

@@ -3,7 +3,7 @@
 //! Source: upstream's `managedFieldsValidatingAdmissionController`.
 
 use super::mutate::Mutated;
-use hindsight_core::managed::is_readable;
+use hindsight_core::managed::unreadable;
 use serde_json::{Map, Value};
 
 const UNREADABLE: &str = ".metadata.managedFields was in an invalid state after admission; this \
@@ -20,14 +20,17 @@ pub(super) fn mend(mutated: &mut Mutated, before: Option<Value>) {
         return;
     };
     let after = metadata.get("managedFields");
-    if !mutated.changed || after == before.as_ref() || is_readable(after) {
+    if !mutated.changed || after == before.as_ref() {
         return;
     }
+    let Some(why) = unreadable(after) else {
+        return;
+    };
     match before {
         Some(before) => metadata.insert("managedFields".into(), before),
         None => metadata.remove("managedFields"),
     };
-    mutated.warnings.push(UNREADABLE.to_owned());
+    mutated.warnings.push(format!("{UNREADABLE}: {why}"));
 }
 
 fn metadata(document: &mut Value) -> Option<&mut Map<String, Value>> {

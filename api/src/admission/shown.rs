@@ -3,7 +3,8 @@
 
 use super::subject::{Operation, Subject};
 use hindsight_core::convert;
-use hindsight_core::scale::scale_of;
+use hindsight_core::kind::Version;
+use hindsight_core::scale::{scale_of, scale_with_owners};
 use hindsight_core::{Command, Decision, Intent, Object};
 use serde_json::{Map, Value};
 
@@ -12,7 +13,11 @@ const FILLED_IN: [&str; 3] = ["uid", "creationTimestamp", "generation"];
 
 /// The object that a decision comes to.
 pub(super) fn new(subject: &Subject<'_>, decision: &Decision) -> Value {
-    let mut document = show(subject, decision.outcome.object());
+    as_stored(subject, show(subject, decision.outcome.object()))
+}
+
+/// With the revision that is there before the write.
+fn as_stored(subject: &Subject<'_>, mut document: Value) -> Value {
     let stored = subject.old.as_ref().map(|old| old.revision.to_string());
     if let Some(metadata) = metadata(&mut document) {
         match stored {
@@ -25,6 +30,10 @@ pub(super) fn new(subject: &Subject<'_>, decision: &Decision) -> Value {
 
 /// The same, as mutating admission sees it.
 pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decision) -> Value {
+    if let Some(version) = scaled(subject) {
+        let scale = scale_with_owners(version, decision.outcome.object());
+        return as_stored(subject, scale.unwrap_or_default());
+    }
     let mut document = new(subject, decision);
     if subject.operation != Operation::Create {
         return document;
@@ -51,11 +60,16 @@ pub(super) fn old(subject: &Subject<'_>) -> Option<Value> {
 }
 
 fn show(subject: &Subject<'_>, object: &Object) -> Value {
-    let version = subject.kind.served(&subject.version);
-    match version.filter(|_| &*subject.subresource == "scale") {
+    match scaled(subject) {
         Some(version) => scale_of(version, object).unwrap_or_default(),
         None => in_version(subject, object.document(), &subject.version),
     }
+}
+
+/// The version of the object whose `Scale` is written, where one is.
+fn scaled<'a>(subject: &'a Subject<'_>) -> Option<&'a Version> {
+    let version = subject.kind.served(&subject.version);
+    version.filter(|_| &*subject.subresource == "scale")
 }
 
 /// The document in the form of this version.

@@ -141,7 +141,7 @@ fn options(command: &Command, operation: Operation, dry_run: bool) -> Value {
     let (kind, mut members) = match (&command.intent, operation) {
         (Intent::Delete(delete), Operation::Delete) => ("DeleteOptions", delete_options(delete)),
         (_, Operation::Create) => ("CreateOptions", written_options(command)),
-        (Intent::Patch(_), _) => ("PatchOptions", written_options(command)),
+        // Also of a patch: how it was made is not what is admitted.
         _ => ("UpdateOptions", written_options(command)),
     };
     members.insert("apiVersion".into(), "meta.k8s.io/v1".into());

@@ -33,12 +33,18 @@ impl Noted {
         Ok(decoded.document)
     }
 
-    /// The same of what is applied, whose decoder words it in its own way.
-    pub(super) fn take_config(&mut self, decoded: Decoded) -> Result<Value, String> {
-        self.take(decoded, Syntax::Yaml).map_err(|complaint| {
-            let found = complaint.strip_prefix(STRICT).unwrap_or(&complaint);
+    /// What is applied, and what a strict client must hear of it later, in the words of a decoder of
+    /// its own.
+    pub(super) fn take_config(&mut self, decoded: Decoded) -> (Value, Option<String>) {
+        let strict = self.validation == FieldValidation::Strict && !decoded.repeats.is_empty();
+        let complaint = strict.then(|| {
+            let found = yaml_errors(&decoded.repeats);
             format!("error strict decoding YAML: error converting YAML to JSON: {found}")
-        })
+        });
+        if self.validation == FieldValidation::Warn {
+            self.warnings.extend(decoded.repeats);
+        }
+        (decoded.document, complaint)
     }
 
     pub(crate) fn warnings(&self) -> &[String] {
@@ -46,16 +52,18 @@ impl Noted {
     }
 }
 
-const STRICT: &str = "strict decoding error: ";
-
 /// YAML's findings are those of a decoder of its own, and worded as its.
 fn complaint(repeats: &[String], syntax: Syntax) -> String {
     let found = if syntax == Syntax::Yaml {
-        format!("yaml: unmarshal errors:\n  {}", repeats.join("\n  "))
+        yaml_errors(repeats)
     } else {
         repeats.join(", ")
     };
-    format!("{STRICT}{found}")
+    format!("strict decoding error: {found}")
+}
+
+fn yaml_errors(repeats: &[String]) -> String {
+    format!("yaml: unmarshal errors:\n  {}", repeats.join("\n  "))
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ pub(super) async fn apply(
         validation,
     } = asked.params.apply_options()?;
     let mut noted = Noted::new(validation);
-    let config = body::decode_config(&body, &mut noted)?;
+    let (config, complaint) = body::decode_config(&body, &mut noted)?;
     // Not kept while the write waits.
     drop(body);
     check(asked, &config)?;
@@ -31,7 +31,11 @@ pub(super) async fn apply(
         key: asked.key(),
         version: asked.form(),
         subresource: asked.place.subresource.as_str().into(),
-        patch: Patch::Apply { config, force },
+        patch: Patch::Apply {
+            config,
+            force,
+            complaint,
+        },
         validation,
     });
     carry_out(api, asked, ("patch", intent), &noted, dry_run).await

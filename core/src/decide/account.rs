@@ -4,7 +4,7 @@ use super::Context;
 use super::delete::is;
 use crate::fields::{self, Versions};
 use crate::kind::{Kind, Version};
-use crate::managed::{self, Managed, Writer};
+use crate::managed::{self, Managed, Scaled, Writer};
 use crate::{GroupResource, convert};
 use serde_json::{Map, Value};
 
@@ -76,7 +76,11 @@ impl Target<'_> {
         let is_same = next == old;
         let managed = match account {
             Account::Applied(managed) => managed,
-            Account::Kept if self.context.is_settled => return sent,
+            Account::Kept if self.context.is_settled => {
+                let settled = self.settled(live, sent);
+                let is_unmoved = is_same && same_fields(live, settled.as_ref());
+                return if is_unmoved { live.cloned() } else { settled };
+            }
             Account::Kept => {
                 let sent = sent.filter(|sent| Some(sent) != live && self.subresource.is_empty());
                 if is_same && sent.is_none() {
@@ -93,6 +97,16 @@ impl Target<'_> {
             return live.cloned();
         }
         managed.list()
+    }
+
+    /// What admission left; of a `Scale` it is told of those who hold the count.
+    fn settled(&self, live: Option<&Value>, sent: Option<Value>) -> Option<Value> {
+        if self.subresource != "scale" {
+            return sent;
+        }
+        let live = Managed::read(live)?;
+        let (scaled, _) = Scaled::of(live, self.version.count_path()?, &self.api_version());
+        scaled.back(Managed::read(sent.as_ref())?).list()
     }
 
     /// None where the command has no manager.
@@ -175,6 +189,13 @@ impl Versions for Target<'_> {
     }
 }
 
+/// Whether two lists differ in nothing but times.
+fn same_fields(one: Option<&Value>, other: Option<&Value>) -> bool {
+    let (one, other) = (Managed::read(one), Managed::read(other));
+    one.zip(other)
+        .is_some_and(|(one, other)| one.same_fields(&other))
+}
+
 /// What is known of who holds what before a write. A client may correct it, and drop it altogether;
 /// what cannot be read, or says nothing, is not heard.
 fn before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
@@ -187,9 +208,11 @@ fn before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
         .unwrap_or_default()
 }
 
+/// Writes a list down; an empty one is none.
 pub(super) fn put(document: &mut Value, list: Option<Value>) {
     let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
-    if let Some((metadata, list)) = metadata.zip(list) {
+    let list = list.filter(|list| list.as_array().is_none_or(|entries| !entries.is_empty()));
+    if let Some((metadata, list)) = metadata.zip(list.filter(|list| !list.is_null())) {
         metadata.insert("managedFields".into(), list);
     }
 }

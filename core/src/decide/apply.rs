@@ -7,7 +7,6 @@ use super::update::{Change, Precondition, same_version};
 use super::{Context, prepare};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
-use crate::kind::Subresource;
 use crate::managed::{self, Managed, Scaled, Writer};
 use crate::object::Object;
 use crate::schema::any_object;
@@ -17,11 +16,19 @@ use std::sync::Arc;
 
 const SCALE_VERSION: &str = "autoscaling/v1";
 
+/// What is applied, and how.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted<'a> {
+    pub(super) config: &'a Value,
+    pub(super) force: bool,
+    /// What a strict client must hear of its text.
+    pub(super) complaint: Option<&'a str>,
+}
+
 pub(super) fn apply(
     context: Context<'_>,
     intent: &PatchObject,
-    config: &Value,
-    force: bool,
+    wanted: Wanted<'_>,
 ) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let stored = context.state.get(&intent.key);
@@ -33,12 +40,12 @@ pub(super) fn apply(
             subresource: &intent.subresource,
         },
         intent,
-        force,
+        wanted,
     };
     match stored {
-        Some(stored) if apply.is_scale() => apply.scale(stored, config),
-        Some(stored) => apply.change(stored, config),
-        None if intent.subresource.is_empty() => apply.create(config),
+        Some(stored) if apply.is_scale() => apply.scale(stored),
+        Some(stored) => apply.change(stored),
+        None if intent.subresource.is_empty() => apply.create(),
         None => Err(apply.missing()),
     }
 }
@@ -46,7 +53,7 @@ pub(super) fn apply(
 struct Apply<'a> {
     target: Target<'a>,
     intent: &'a PatchObject,
-    force: bool,
+    wanted: Wanted<'a>,
 }
 
 impl Apply<'_> {
@@ -62,10 +69,10 @@ impl Apply<'_> {
     }
 
     /// What is not there is made.
-    fn create(&self, config: &Value) -> Result<Decision, Rejection> {
+    fn create(&self) -> Result<Decision, Rejection> {
         let key = &self.intent.key;
         let nothing = Value::Object(Map::new());
-        let (mut object, managed) = self.merge(&nothing, config, Managed::default())?;
+        let (mut object, managed) = self.merge(&nothing, Managed::default())?;
         let metadata = prepare::metadata(&mut object)?;
         let uid = prepare::text(metadata, "uid");
         if !uid.is_empty() {
@@ -94,32 +101,30 @@ impl Apply<'_> {
         create_with(self.target.context, create, Account::Applied(managed))
     }
 
-    fn change(&self, stored: &Arc<Object>, config: &Value) -> Result<Decision, Rejection> {
+    fn change(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
         let mut live = stored.document();
         let managed = Managed::read(managed::take(&mut live).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
         let Target { kind, version, .. } = self.target;
         convert::to_version(kind, &version.name, &mut live);
-        let (next, managed) = self.merge(&live, config, managed)?;
+        let (next, managed) = self.merge(&live, managed)?;
         self.write(stored, next, managed)
     }
 
     /// The count alone, which others may hold through the object itself.
-    fn scale(&self, stored: &Arc<Object>, config: &Value) -> Result<Decision, Rejection> {
+    fn scale(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
         let Target { kind, version, .. } = self.target;
         let live = scale::scale_of(version, stored).ok_or_else(|| self.missing())?;
         let managed = Managed::read(managed::take(&mut stored.document()).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
-        let counts = version.subresources.iter().find_map(|one| match one {
-            Subresource::Scale { spec_path, .. } => Some(spec_path),
-            Subresource::Status | Subresource::Other(_) => None,
-        });
-        let count_path = counts.ok_or_else(|| self.missing())?;
+        let count_path = version.count_path().ok_or_else(|| self.missing())?;
         let (scaled, shown) = Scaled::of(managed, count_path, &kind.api_version(&version.name));
+        let Wanted { config, force, .. } = self.wanted;
         let merged = self.target.write_in(SCALE_VERSION, &ScaleForm, |writer| {
-            writer.apply(&live, config, shown, self.force)
+            writer.apply(&live, config, shown, force)
         });
         let (next, shown) = merged.ok_or_else(nobody)??;
+        self.hear()?;
         self.write(stored, next, scaled.back(shown))
     }
 
@@ -146,18 +151,22 @@ impl Apply<'_> {
         change.write(next, Precondition::Patch, FieldValidation::Ignore, account)
     }
 
-    fn merge(
-        &self,
-        live: &Value,
-        config: &Value,
-        managed: Managed,
-    ) -> Result<(Value, Managed), Rejection> {
+    fn merge(&self, live: &Value, managed: Managed) -> Result<(Value, Managed), Rejection> {
+        let Wanted { config, force, .. } = self.wanted;
         let version = Versions::version(&self.target, &self.target.api_version());
         let schema = version.and_then(|version| version.schema);
         fields::check(config, schema).map_err(|why| self.untyped(config, &why))?;
         let said = self.writable(config);
-        let merge = |writer: &Writer<'_>| writer.apply(live, &said, managed, self.force);
-        self.target.write(merge).ok_or_else(nobody)?
+        let merge = |writer: &Writer<'_>| writer.apply(live, &said, managed, force);
+        let merged = self.target.write(merge).ok_or_else(nobody)??;
+        self.hear()?;
+        Ok(merged)
+    }
+
+    /// Conflicts come first: upstream reads a text strictly once it is merged.
+    fn hear(&self) -> Result<(), Rejection> {
+        let complaint = self.wanted.complaint.map(str::to_owned);
+        complaint.map_or(Ok(()), |why| Err(Rejection::BadRequest(why)))
     }
 
     /// What this endpoint writes of a configuration; nobody comes to hold the rest by it.

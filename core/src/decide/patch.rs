@@ -1,7 +1,7 @@
 //! `patch`: the live object is patched here, by the one writer, so patches never conflict.
 
 use super::account::Account;
-use super::apply::apply;
+use super::apply::{Wanted, apply};
 use super::update::{Change, Precondition, same_version};
 use super::{Context, prepare};
 use crate::command::{Patch, PatchObject};
@@ -13,8 +13,18 @@ use serde_json::{Map, Value};
 use std::sync::Arc;
 
 pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decision, Rejection> {
-    if let Patch::Apply { config, force } = &intent.patch {
-        return apply(context, intent, config, *force);
+    if let Patch::Apply {
+        config,
+        force,
+        complaint,
+    } = &intent.patch
+    {
+        let wanted = Wanted {
+            config,
+            force: *force,
+            complaint: complaint.as_deref(),
+        };
+        return apply(context, intent, wanted);
     }
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let missing = || Rejection::NotFound {

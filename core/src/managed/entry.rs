@@ -32,20 +32,25 @@ impl Managed {
 
     /// What a list says; `None` where one of its entries cannot be read.
     pub(crate) fn read(list: Option<&Value>) -> Option<Self> {
+        Self::decode(list).ok()
+    }
+
+    /// The same; the text says why it cannot be read, as upstream does.
+    pub(super) fn decode(list: Option<&Value>) -> Result<Self, String> {
         let mut managed = Self::default();
         let entries = match list {
-            None | Some(Value::Null) => return Some(managed),
-            Some(list) => list.as_array()?,
+            None | Some(Value::Null) => return Ok(managed),
+            Some(list) => list.as_array().ok_or("it is not a list")?,
         };
-        for entry in entries {
-            let (id, owned, time) = read(entry.as_object()?)?;
+        for (index, entry) in entries.iter().enumerate() {
+            let (id, owned, time) = read(index, entry)?;
             match time {
                 Some(time) => drop(managed.times.insert(id.clone(), time)),
                 None => drop(managed.times.remove(&id)),
             }
             managed.managers.insert(id, owned);
         }
-        Some(managed)
+        Ok(managed)
     }
 
     /// The list; none where nobody holds anything.
@@ -64,30 +69,48 @@ impl Managed {
     }
 }
 
-fn read(entry: &Map<String, Value>) -> Option<(ManagerId, Owned, Option<Time>)> {
+fn read(index: usize, entry: &Value) -> Result<(ManagerId, Owned, Option<Time>), String> {
     let text = |member: &str| entry.get(member).and_then(Value::as_str);
-    let applied = match text("operation")? {
-        "Apply" => true,
-        "Update" => false,
-        _ => return None,
+    let applied = match text("operation") {
+        Some("Apply") => true,
+        Some("Update") => false,
+        _ => return Err("operation must be `Apply` or `Update`".into()),
     };
-    let api_version = text("apiVersion").filter(|version| !version.is_empty())?;
-    let api_version = Name::from(api_version);
-    if text("fieldsType") != Some(FIELDS_TYPE) {
-        return None;
+    let api_version = text("apiVersion").filter(|version| !version.is_empty());
+    let api_version = Name::from(api_version.ok_or("apiVersion must not be empty")?);
+    match text("fieldsType").unwrap_or_default() {
+        FIELDS_TYPE => {}
+        "" => {
+            return Err(format!(
+                "missing fieldsType in managed fields entry {index}"
+            ));
+        }
+        other => {
+            let why = format!("invalid fieldsType {other:?} in managed fields entry {index}");
+            return Err(why);
+        }
     }
     let time = match entry.get("time") {
         None | Some(Value::Null) => None,
-        Some(time) => Some(Time::parse(time.as_str()?)?.whole_seconds()),
+        Some(time) => {
+            let time = time.as_str().and_then(Time::parse);
+            let time = time.ok_or_else(|| undecodable("time", index))?;
+            Some(time.whole_seconds())
+        }
     };
-    let set = FieldSet::from_fields_v1(entry.get("fieldsV1").unwrap_or(&Value::Null))?;
+    let set = FieldSet::from_fields_v1(entry.get("fieldsV1").unwrap_or(&Value::Null));
+    let set = set.ok_or_else(|| undecodable("versioned set", index))?;
     let id = ManagerId {
         manager: text("manager").unwrap_or_default().into(),
         applied,
         api_version: (!applied).then(|| Name::clone(&api_version)),
         subresource: text("subresource").unwrap_or_default().into(),
     };
-    Some((id, Owned { set, api_version }, time))
+    Ok((id, Owned { set, api_version }, time))
+}
+
+fn undecodable(what: &str, index: usize) -> String {
+    format!("error decoding {what} of managed fields entry {index}")
 }
 
 fn write(id: &ManagerId, owned: &Owned, time: Option<&Time>) -> Value {

@@ -36,7 +36,15 @@ fn apply(
     world.manager(manager);
     let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
         "data": data});
-    world.patch("configmaps", "a", Patch::Apply { config, force })
+    world.patch("configmaps", "a", applied(config, force))
+}
+
+fn applied(config: Value, force: bool) -> Patch {
+    Patch::Apply {
+        config,
+        force,
+        complaint: None,
+    }
 }
 
 /// Manager, seconds and fields of each entry.
@@ -88,29 +96,45 @@ fn a_list_is_read_and_written_in_order() {
 #[test]
 fn what_is_no_list_is_told() {
     let good = entry("a", "Update", "2020-01-01T00:00:00Z", json!({"f:data": {}}));
-    for (member, value, readable) in [
-        ("manager", json!("b"), true),
-        ("fieldsV1", Value::Null, true),
-        ("time", Value::Null, true),
-        ("time", json!("soon"), false),
-        ("operation", json!("Guess"), false),
-        ("operation", Value::Null, false),
-        ("apiVersion", json!(""), false),
-        ("fieldsType", json!("FieldsV2"), false),
-        ("fieldsType", Value::Null, false),
-        ("fieldsV1", json!({"data": {}}), false),
-        ("fieldsV1", json!({"k:{": {}}), false),
-        ("fieldsV1", json!([]), false),
+    let operation = "operation must be `Apply` or `Update`";
+    let set = "error decoding versioned set of managed fields entry 1";
+    for (member, value, why) in [
+        ("manager", json!("b"), ""),
+        ("fieldsV1", Value::Null, ""),
+        ("time", Value::Null, ""),
+        (
+            "time",
+            json!("soon"),
+            "error decoding time of managed fields entry 1",
+        ),
+        ("operation", json!("Guess"), operation),
+        ("operation", Value::Null, operation),
+        ("apiVersion", json!(""), "apiVersion must not be empty"),
+        (
+            "fieldsType",
+            json!("FieldsV2"),
+            "invalid fieldsType \"FieldsV2\" in managed fields entry 1",
+        ),
+        (
+            "fieldsType",
+            Value::Null,
+            "missing fieldsType in managed fields entry 1",
+        ),
+        ("fieldsV1", json!({"data": {}}), set),
+        ("fieldsV1", json!({"k:{": {}}), set),
+        ("fieldsV1", json!([]), set),
     ] {
         let mut changed = good.clone();
         changed[member] = value.clone();
-        let found = super::is_readable(Some(&json!([good, changed])));
-        assert_eq!(found, readable, "{member}: {value}");
+        let found = super::unreadable(Some(&json!([good, changed])));
+        assert_eq!(found.unwrap_or_default(), why, "{member}: {value}");
     }
     for list in [json!({}), json!("x"), json!([1]), json!([null])] {
-        assert!(!super::is_readable(Some(&list)), "{list}");
+        assert!(super::unreadable(Some(&list)).is_some(), "{list}");
     }
-    assert!(super::is_readable(None) && super::is_readable(Some(&Value::Null)));
+    for list in [None, Some(&Value::Null)] {
+        assert_eq!(super::unreadable(list), None);
+    }
 }
 
 #[test]
@@ -264,6 +288,35 @@ fn what_admission_adds_is_nobodys() {
 }
 
 #[test]
+fn a_write_that_admission_undoes_is_none_also_when_time_has_passed() {
+    let mut world = world("maker", json!({"k": "v"}));
+    let stored = world.get("configmaps", "a").expect("an object");
+    let list = |time: &str, fields: Value| json!([entry("maker", "Update", time, fields)]);
+    let fields = json!({"f:data": {".": {}, "f:k": {}}});
+    let later = "2040-01-01T00:00:00Z";
+    for (list, written) in [
+        (list(later, fields), 0),
+        (list(later, json!({"f:data": {".": {}, "f:l": {}}})), 1),
+    ] {
+        let mut object = stored.document();
+        object["metadata"]["managedFields"] = list.clone();
+        let admitted = Admitted {
+            seen: Some(stored.revision),
+            object: Some(object),
+            intent: Intent::Patch(PatchObject {
+                key: stored.key.clone(),
+                version: "v1".into(),
+                subresource: "".into(),
+                patch: Patch::Merge(json!({"data": {"k": "w"}})),
+                validation: FieldValidation::Warn,
+            }),
+        };
+        let decision = world.run(Intent::Admitted(Box::new(admitted)));
+        assert_eq!(decision.expect("decided").commits.len(), written, "{list}");
+    }
+}
+
+#[test]
 fn a_configuration_of_what_is_not_there_is_admitted_as_a_creation() {
     let mut world = World::new();
     world.manager("one");
@@ -273,10 +326,10 @@ fn a_configuration_of_what_is_not_there_is_admitted_as_a_creation() {
         key: world.key("configmaps", "a"),
         version: "v1".into(),
         subresource: "".into(),
-        patch: Patch::Apply {
-            config: json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}),
-            force: false,
-        },
+        patch: applied(
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}),
+            false,
+        ),
         validation: FieldValidation::Warn,
     });
     let admitted = Admitted {
@@ -289,6 +342,37 @@ fn a_configuration_of_what_is_not_there_is_admitted_as_a_creation() {
         .expect("created");
     let made = world.get("configmaps", "a").expect("an object").document();
     assert_eq!(made["data"]["k"], "mutated");
+}
+
+#[test]
+fn a_strict_client_hears_of_its_text_after_conflicts_and_before_anything_else() {
+    let mut world = world("maker", json!({"k": "v"}));
+    world.manager("one");
+    for (namespace, name, data, force, heard) in [
+        ("default", "a", json!({"k": "w"}), false, false),
+        ("default", "a", json!({"k": "w"}), true, true),
+        ("default", "a", json!({"l": "w"}), false, true),
+        ("default", "b", json!({"l": "w"}), false, true),
+        ("other", "c", json!({"l": "w"}), false, true),
+    ] {
+        let mut key = world.key("configmaps", name);
+        key.namespace = namespace.into();
+        let patched = world.run(Intent::Patch(PatchObject {
+            key,
+            version: "v1".into(),
+            subresource: "".into(),
+            patch: Patch::Apply {
+                config: json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
+                    "data": data}),
+                force,
+                complaint: Some("said twice".into()),
+            },
+            validation: FieldValidation::Strict,
+        }));
+        let refusal = patched.expect_err("a refusal");
+        let expected = Rejection::BadRequest("said twice".into());
+        assert_eq!(refusal == expected, heard, "{name}: {refusal}");
+    }
 }
 
 #[test]

@@ -65,12 +65,12 @@ fn documents(intent: &Intent) -> usize {
         Intent::Create(create) => heap(&create.object),
         Intent::Update(update) => heap(&update.object),
         Intent::Patch(patch) => match &patch.patch {
-            Patch::Json(document)
-            | Patch::Merge(document)
-            | Patch::Strategic(document)
-            | Patch::Apply {
-                config: document, ..
-            } => heap(document),
+            Patch::Json(document) | Patch::Merge(document) | Patch::Strategic(document) => {
+                heap(document)
+            }
+            Patch::Apply {
+                config, complaint, ..
+            } => heap(config) + complaint.as_ref().map_or(0, String::len),
         },
         Intent::Admitted(admitted) => {
             // What admission let through is not inside another.

@@ -1,9 +1,8 @@
 //! Which parts of the sent document a request may write: all but the status, only the status,
 //! only the scale.
 
-use super::{Change, approval};
+use super::{Change, approval, put};
 use crate::Rejection;
-use crate::kind::Subresource;
 use serde_json::{Map, Value, json};
 
 /// The stored document with the client's wishes in the parts that this request may write.
@@ -57,16 +56,9 @@ fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     next
 }
 
-/// `spec.replicas` of the Scale goes where the kind keeps its count.
+/// `spec.replicas` of the Scale goes where the kind keeps its count; who holds it comes along.
 fn scale(change: &Change<'_>, old: &Value, sent: &Value) -> Result<Value, Rejection> {
-    let path = change
-        .version
-        .subresources
-        .iter()
-        .find_map(|subresource| match subresource {
-            Subresource::Scale { spec_path, .. } => Some(spec_path),
-            Subresource::Status | Subresource::Other(_) => None,
-        });
+    let path = change.version.count_path();
     let path = path.ok_or_else(|| Rejection::BadRequest("this kind has no scale".into()))?;
     let replicas = sent
         .pointer("/spec/replicas")
@@ -89,6 +81,7 @@ fn scale(change: &Change<'_>, old: &Value, sent: &Value) -> Result<Value, Reject
             .ok_or_else(|| Rejection::BadRequest(format!("{path} does not lead to a number")))?;
     }
     *slot = json!(replicas);
+    put(&mut next, sent.pointer("/metadata/managedFields").cloned());
     Ok(next)
 }
 
