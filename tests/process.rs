@@ -65,6 +65,15 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
         "restore a backup",
     ),
     (
+        "a database of somebody else under the same name",
+        |at| {
+            fs::create_dir_all(at.join("events")).expect("made");
+            let page = b"SQLite format 3\0".repeat(1 << 16);
+            fs::write(at.join("events/db"), page).expect("written");
+        },
+        "not an event log; name another --data-dir",
+    ),
+    (
         "a database twice in one file",
         |at| {
             used(at);

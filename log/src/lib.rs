@@ -14,6 +14,7 @@ mod frame;
 mod lock;
 mod log;
 mod poison;
+mod private;
 mod reader;
 mod retention;
 mod snapshot;

@@ -1,6 +1,6 @@
 //! One process per data directory.
 
-use crate::Error;
+use crate::{Error, private};
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
 use std::path::Path;
@@ -17,7 +17,7 @@ impl DirectoryLock {
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
-        make_private(directory)?;
+        private::make(directory)?;
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -68,21 +68,6 @@ impl DirectoryLock {
         };
         write().map_err(Error::io("writing the lock"))
     }
-}
-
-#[cfg(unix)]
-fn make_private(directory: &Path) -> Result<(), Error> {
-    use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(directory)
-        .map_err(Error::io(format!("making {}", directory.display())))
-}
-
-#[cfg(not(unix))]
-fn make_private(directory: &Path) -> Result<(), Error> {
-    std::fs::create_dir_all(directory).map_err(Error::io(format!("making {}", directory.display())))
 }
 
 #[cfg(test)]

@@ -134,15 +134,19 @@ impl Reader {
         entries(self.frames(from), from)
     }
 
-    /// Commits up to this revision, newest first.
+    /// Commits up to this revision, newest first. What was left behind where a thinned frame stands for
+    /// it is told of once.
     pub fn scan_back(&self, until: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         let mut next = Some(until);
         let storage = Arc::clone(&self.storage);
         std::iter::from_fn(move || {
-            let found = storage.at_or_before(next?).transpose()?;
+            let until = next?;
+            let found = storage.at_or_before(until).transpose()?;
             let read = found.and_then(|(first, bytes)| {
                 next = (first.0 > 1).then(|| first.previous());
-                Ok(read(&bytes, first)?.commits)
+                let mut commits = read(&bytes, first)?.commits;
+                commits.retain(|commit| commit.revision <= until);
+                Ok(commits)
             });
             if read.is_err() {
                 next = None;
@@ -153,7 +157,6 @@ impl Reader {
             })
         })
         .flatten()
-        .skip_while(move |commit| commit.as_ref().is_ok_and(|commit| commit.revision > until))
     }
 
     /// Folds the log into `base`, from there up to the first revision that is not wanted.

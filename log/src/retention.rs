@@ -82,7 +82,9 @@ impl Pruner {
 
     /// Does a piece of it. False at its end, and where none is under way.
     pub(crate) fn turn(&mut self) -> bool {
-        let Some(limit) = self.limit else {
+        // What failed for the writer has failed for everybody.
+        let is_sound = self.poison.reason().is_none();
+        let Some(limit) = self.limit.filter(|_| is_sound) else {
             return false;
         };
         let turned = self.try_turn(limit);

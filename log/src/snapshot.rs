@@ -9,7 +9,7 @@ mod keeper;
 pub(crate) use file::FORMAT;
 pub(crate) use keeper::Keeper;
 
-use crate::{Base, Error, Tail};
+use crate::{Base, Error, Tail, private};
 use file::{Head, Unreadable};
 use hindsight_core::{Revision, State, Time};
 use std::fs::File;
@@ -55,7 +55,7 @@ impl Snapshots {
     /// Writes one: under another name first, synced, then named. A crash leaves all of it or none.
     pub fn write(&self, base: &Base) -> Result<(), Error> {
         let io = |what| Error::io(format!("{what} a snapshot in {}", self.directory.display()));
-        std::fs::create_dir_all(&self.directory).map_err(io("making room for"))?;
+        private::make_own(&self.directory)?;
         let path = self.path(base.state.revision);
         let unfinished = path.with_extension(UNFINISHED);
         let mut file = File::create(&unfinished).map_err(io("making"))?;
@@ -96,7 +96,7 @@ impl Snapshots {
 
     /// A file for one that comes from a backup; it has no name before it is finished.
     pub(crate) fn begin(&self, revision: Revision) -> Result<File, Error> {
-        std::fs::create_dir_all(&self.directory).map_err(Error::io("making room for snapshots"))?;
+        private::make_own(&self.directory)?;
         let path = self.path(revision).with_extension(UNFINISHED);
         File::create(path).map_err(Error::io("making a snapshot"))
     }

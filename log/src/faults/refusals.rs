@@ -21,6 +21,11 @@ const OPENING: &[(&str, Prepare, usize)] = &[
         |at| make(at, &["events"]),
         0,
     ),
+    (
+        "no configuration of the engine",
+        |at| after(at, |at| remove(at, "events/conf")),
+        FRAMES,
+    ),
     ("only blobs", |at| make(at, &["events/blobs"]), 0),
     (
         "an empty configuration",
@@ -327,4 +332,17 @@ fn snapshots(at: &Path) -> impl Iterator<Item = String> {
     let names = listed.map(|entry| entry.expect("listed").file_name());
     let names = names.map(|name| format!("events/{}", name.to_string_lossy()));
     names.filter(|name| name.contains("snap."))
+}
+
+#[test]
+fn a_file_of_somebody_else_is_left_as_it_is() {
+    for foreign in [&b"SQLite format 3\0"[..], b"x"] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let (at, foreign) = (temporary.path(), foreign.repeat(3000));
+        put(at, "events/db", &foreign);
+        let refused = SledStorage::open(&at.join("events")).expect_err("it is no log");
+        assert!(refused.to_string().contains("--data-dir"), "{refused}");
+        assert_eq!(fs::read(at.join("events/db")).expect("read"), foreign);
+        assert!(!at.join("events/conf").exists());
+    }
 }

@@ -96,12 +96,29 @@ fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Reader) {
             Err(error) => panic!("{error}"),
         }
     }
+    assert_backwards(&thinned, whole);
     let kept = commits(&thinned, Revision(1));
     let missing = |commit: &Commit| is_deletion(commit) && !kept.contains(commit);
     assert!(!commits(whole, Revision(1)).iter().any(missing));
     for commit in &kept {
         let found = thinned.commit(commit.revision).expect("read");
         assert_eq!(found.as_ref(), Some(commit));
+    }
+}
+
+/// From wherever one looks back: each commit once, and every deletion.
+fn assert_backwards(thinned: &Reader, whole: &Reader) {
+    let newest = whole.newest().expect("read");
+    for until in (1..=newest.0).step_by(29).map(Revision) {
+        let back: Result<Vec<Commit>, Error> = thinned.scan_back(until).collect();
+        let back = back.expect("readable");
+        let newest_first = |one: &Commit, next: &Commit| one.revision > next.revision;
+        assert!(back.is_sorted_by(newest_first), "{until}");
+        let first = back.first().expect("something is kept");
+        assert!(first.revision <= until, "{until} {}", first.revision);
+        let deletions = commits(whole, Revision(1)).into_iter().filter(is_deletion);
+        let mut deletions = deletions.filter(|commit| commit.revision <= until);
+        assert!(deletions.all(|commit| back.contains(&commit)), "{until}");
     }
 }
 

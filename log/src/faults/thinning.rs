@@ -96,6 +96,10 @@ impl Kept {
     }
 
     fn pruner(&self) -> Pruner {
+        self.pruner_of(Poison::default())
+    }
+
+    fn pruner_of(&self, poison: Poison) -> Pruner {
         let storage = Arc::clone(&self.storage) as Arc<dyn Storage>;
         let policy = Retention {
             age_micros: None,
@@ -104,7 +108,7 @@ impl Kept {
             clock: || Time(0),
         };
         let (snapshots, empty) = (self.snapshots.clone(), script::empty());
-        Pruner::new(storage, snapshots, empty, policy, Poison::default())
+        Pruner::new(storage, snapshots, empty, policy, poison)
     }
 }
 
@@ -205,4 +209,21 @@ fn a_restart_between_any_two_pieces_goes_on_where_it_was() {
     }
     assert!(floors.len() > 5, "{floors:?}");
     verify(&kept.reader(), |_| {}).expect("intact");
+}
+
+#[test]
+fn a_log_that_failed_is_thinned_no_further() {
+    let mut kept = Kept::new();
+    (0..20).for_each(|_| kept.write_round());
+    kept.snapshot();
+    let poison = Poison::default();
+    let mut pruner = kept.pruner_of(poison.clone());
+    pruner.begin();
+    while kept.storage.take_replaced().is_empty() {
+        assert!(pruner.turn(), "there is something to be thinned");
+    }
+    poison.set("a sync failed".into());
+    pruner.begin();
+    assert!(!pruner.turn());
+    assert!(kept.storage.take_replaced().is_empty());
 }

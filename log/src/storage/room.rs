@@ -59,8 +59,12 @@ impl Room {
             if is_full(&error) {
                 return false;
             }
-            tracing::warn!(%error, "no room can be kept on this file system; a full disk will stop the log");
-            self.is_unsupported.store(true, Ordering::Relaxed);
+            if error.kind() == ErrorKind::Unsupported {
+                tracing::warn!(%error, "no room can be kept on this file system; a full disk will stop the log");
+                self.is_unsupported.store(true, Ordering::Relaxed);
+            } else {
+                tracing::warn!(%error, "no room was taken on the disk this time");
+            }
             true
         })
     }
@@ -90,16 +94,17 @@ impl Room {
         let allocated = self.allocated.load(Ordering::Relaxed);
         let available = system::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let ample = wanted.saturating_add(STEP_BYTES);
-        let until = if ample - allocated <= available {
+        // Another thread may have taken more meanwhile.
+        let until = if ample.saturating_sub(allocated) <= available {
             ample
         } else {
             wanted
         };
-        if until - allocated > available {
+        if until.saturating_sub(allocated) > available {
             return Ok(false);
         }
         system::allocate(&self.file, allocated, until)?;
-        self.allocated.store(until, Ordering::Relaxed);
+        self.allocated.fetch_max(until, Ordering::Relaxed);
         self.keep_reserve();
         Ok(true)
     }
@@ -166,6 +171,7 @@ fn is_full(error: &std::io::Error) -> bool {
 #[cfg(target_os = "linux")]
 mod system {
     use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
+    use rustix::io::retry_on_intr;
     use std::fs::File;
     use std::io::Result;
     use std::os::unix::fs::MetadataExt;
@@ -189,14 +195,21 @@ mod system {
 
     /// Without making the file longer.
     pub(super) fn allocate(file: &File, from: u64, until: u64) -> Result<()> {
-        let length = until.saturating_sub(from);
-        Ok(fallocate(file, FallocateFlags::KEEP_SIZE, from, length)?)
+        taken(file, FallocateFlags::KEEP_SIZE, from, until)
     }
 
     /// Never shorter, whatever is written meanwhile.
     pub(super) fn lengthen(file: &File, from: u64, until: u64) -> Result<()> {
-        let length = until.saturating_sub(from);
-        Ok(fallocate(file, FallocateFlags::empty(), from, length)?)
+        taken(file, FallocateFlags::empty(), from, until)
+    }
+
+    fn taken(file: &File, flags: FallocateFlags, from: u64, until: u64) -> Result<()> {
+        if until <= from {
+            return Ok(());
+        }
+        Ok(retry_on_intr(|| {
+            fallocate(file, flags, from, until - from)
+        })?)
     }
 }
 

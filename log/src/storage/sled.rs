@@ -1,12 +1,14 @@
 //! Frames in sled. Its `flush` does not fsync, so this file does: the database file after every
 //! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
 
+mod foreign;
 mod frames;
 
 use super::room::{self, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored};
-use crate::{Error, Tail, chain};
+use crate::{Error, Tail, chain, private};
+use foreign::refuse_foreign;
 use frames::Frames;
 use hindsight_core::Revision;
 use std::fs::File;
@@ -26,8 +28,6 @@ const OPEN_PAUSE: Duration = Duration::from_millis(10);
 const TREE_PREFIX: &str = "frames-";
 /// The newest of those trees that this release knows.
 pub(crate) const TREE_FORMAT: u8 = 1;
-/// What sled puts into its directory; snapshots have numbers behind.
-const OWN_FILES: &[&str] = &["conf", "db", "blobs"];
 const SNAPSHOT_PREFIX: &str = "snap.";
 
 /// A sled database in a directory.
@@ -51,7 +51,7 @@ impl SledStorage {
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
         }
-        std::fs::create_dir_all(directory).map_err(io("making"))?;
+        private::make_own(directory)?;
         refuse_foreign(directory)?;
         chain::start_threads()?;
         let reserve = directory.with_extension("reserve");
@@ -168,18 +168,6 @@ fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
         let error = std::io::Error::new(ErrorKind::InvalidData, reason);
         Err(::sled::Error::Io(error))
     })
-}
-
-/// sled would make its own files among anybody's.
-fn refuse_foreign(directory: &Path) -> Result<(), Error> {
-    let is_own = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        OWN_FILES.contains(&&*name) || name.starts_with(SNAPSHOT_PREFIX)
-    };
-    if entries(directory)?.iter().all(is_own) {
-        return Ok(());
-    }
-    Err(Error::Foreign(directory.to_owned()))
 }
 
 /// A log of a newer release looks empty to this one.

@@ -1,5 +1,5 @@
 //! A storage whose readers see what is synced and nothing else: what was only appended may never
-//! have been. And once a sync has failed, each one after it fails too.
+//! have been. And once a write or a sync has failed, nothing more is written, by no thread.
 
 use super::{Purpose, Storage, Stored};
 use crate::{Error, Tail};
@@ -15,7 +15,8 @@ pub(crate) struct Synced {
     appended: AtomicU64,
     /// As `appended` was at the last sync.
     synced: AtomicU64,
-    /// Why a sync failed. A disk says so once, to whoever syncs first, though others' writes are lost.
+    /// Why a write or a sync failed. A disk says so once, to whoever syncs first, though others' writes
+    /// are lost; so it is held while anything is written.
     failed: Mutex<Option<String>>,
 }
 
@@ -30,10 +31,17 @@ impl Synced {
         }
     }
 
-    /// A write that fails may have been a sync that did.
-    fn held(&self, written: Result<(), Error>) -> Result<(), Error> {
+    /// Writes, unless something failed before. A write that fails may have been a sync that did.
+    fn unless_failed(&self, write: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reason) = &*failed {
+            return Err(Error::Engine {
+                what: "writing after a failure",
+                reason: reason.clone(),
+            });
+        }
+        let written = write();
         if let Err(error) = &written {
-            let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
             *failed = Some(error.to_string());
         }
         written
@@ -46,31 +54,23 @@ impl Synced {
 
 impl Storage for Synced {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.held(self.inner.append(first, frame))?;
+        self.unless_failed(|| self.inner.append(first, frame))?;
         self.appended.store(first.0, Ordering::Release);
         Ok(())
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.held(self.inner.replace(first, last, frame))
+        self.unless_failed(|| self.inner.replace(first, last, frame))
     }
 
     fn sync(&self) -> Result<(), Error> {
-        let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(reason) = &*failed {
-            return Err(Error::Engine {
-                what: "syncing after a sync that failed",
-                reason: reason.clone(),
-            });
-        }
-        // Before, for somebody may append while somebody else syncs.
-        let appended = self.appended.load(Ordering::Acquire);
-        if let Err(error) = self.inner.sync() {
-            *failed = Some(error.to_string());
-            return Err(error);
-        }
-        self.synced.fetch_max(appended, Ordering::AcqRel);
-        Ok(())
+        self.unless_failed(|| {
+            // Before, for somebody may append while somebody else syncs.
+            let appended = self.appended.load(Ordering::Acquire);
+            self.inner.sync()?;
+            self.synced.fetch_max(appended, Ordering::AcqRel);
+            Ok(())
+        })
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
@@ -155,6 +155,19 @@ mod tests {
         let error = storage.sync().expect_err("what was appended may be lost");
         assert!(error.to_string().contains("gone"), "{error}");
         assert!(storage.at_or_after(Revision(1)).expect("read").is_none());
+    }
+
+    #[test]
+    fn after_a_failure_nothing_more_is_written() {
+        let inner = Arc::new(FailsOnce::default());
+        let storage = Synced::new(Arc::clone(&inner) as Arc<dyn Storage>, Revision::ZERO);
+        storage.append(Revision(1), b"a").expect("appended");
+        assert!(storage.sync().is_err());
+        assert!(storage.append(Revision(2), b"b").is_err());
+        assert!(storage.replace(Revision(1), Revision(1), b"c").is_err());
+        let newest = inner.at_or_before(Revision(u64::MAX)).expect("read");
+        assert_eq!(newest, Some((Revision(1), b"a".to_vec())));
+        assert_eq!(inner.1.load(Ordering::Relaxed), 1, "syncs");
     }
 
     #[test]

@@ -65,16 +65,16 @@ impl Crew {
     /// Until nobody can submit any more.
     fn decide(&self) {
         while let Ok(first) = self.waiting.recv() {
-            let front = unpoisoned(self.front.lock());
+            let front = self.taken(self.front.lock());
             self.guard("decider", || self.carry_out(front, first));
         }
-        unpoisoned(self.front.lock()).batches = None;
+        self.taken(self.front.lock()).batches = None;
     }
 
     /// Until the decider is gone.
     fn sync(&self, decided: &Receiver<Batch>) {
         while let Ok(batch) = decided.recv() {
-            let mut syncer = unpoisoned(self.syncer.lock());
+            let mut syncer = self.taken(self.syncer.lock());
             self.guard("syncer", || syncer.settle(batch));
             self.handed_over.fetch_sub(1, Ordering::Release);
         }
@@ -84,7 +84,7 @@ impl Crew {
     pub(super) fn serve(&self, submission: Submission) -> Result<(), Submission> {
         let front = match self.front.try_lock() {
             Ok(front) => front,
-            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::Poisoned(poisoned)) => self.taken(Err(poisoned)),
             Err(TryLockError::WouldBlock) => return Err(submission),
         };
         self.guard("submitter", || self.carry_out(front, submission));
@@ -115,15 +115,18 @@ impl Crew {
         }
     }
 
+    /// Whoever takes what a panic let go may be here before its [`Self::guard`] is.
+    fn taken<T>(&self, locked: Result<T, PoisonError<T>>) -> T {
+        locked.unwrap_or_else(|poisoned| {
+            self.poison.set("a thread of it ended in a panic".into());
+            poisoned.into_inner()
+        })
+    }
+
     fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
         std::thread::Builder::new()
             .name(name.into())
             .spawn(run)
             .map_err(Error::io(format!("starting the {name} thread")))
     }
-}
-
-/// A panic has poisoned the log already; nothing is written then.
-fn unpoisoned<T>(locked: Result<T, PoisonError<T>>) -> T {
-    locked.unwrap_or_else(PoisonError::into_inner)
 }

@@ -6,8 +6,9 @@ use crate::{Purpose, Storage};
 use hindsight_core::{Change, Command, Intent};
 use std::sync::Arc;
 
-/// Batches that were sent and may not be stored yet: the one that waits and the one in work.
-const IN_FLIGHT: usize = super::BATCHES_AHEAD + 1;
+/// Batches that were decided and may not be stored yet: the one that waits, the one that was taken to be
+/// stored, and the one that a submitter stores itself.
+const IN_FLIGHT: usize = super::BATCHES_AHEAD + 2;
 
 pub(super) struct Room {
     storage: Arc<dyn Storage>,
