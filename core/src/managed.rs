@@ -7,11 +7,13 @@ mod conflict;
 mod entry;
 mod last_applied;
 mod limit;
+mod reset;
 mod scale;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use entry::{Managed, causes, is_reset};
+pub(crate) use reset::{kept, unowned};
 pub(crate) use scale::Scaled;
 
 use crate::fields::{ManagerId, Managers, Owned, Updater, Versions, compare};
@@ -42,6 +44,8 @@ pub(crate) struct Writer<'a> {
     /// The form of the documents.
     pub(crate) api_version: &'a str,
     pub(crate) versions: &'a dyn Versions,
+    /// Paths that nobody comes to hold by it.
+    pub(crate) unowned: &'a [&'a str],
     /// Nothing is known of the kind but what its schema says.
     pub(crate) is_custom: bool,
 }
@@ -51,7 +55,8 @@ impl Writer<'_> {
     pub(crate) fn create(&self, new: &Value) -> Managed {
         let version = self.versions.version(self.api_version);
         let schema = version.and_then(|version| version.schema);
-        let set = compare(&self.nothing(new), new, schema).added;
+        let mut set = compare(&self.nothing(new), new, schema).added;
+        set.forget(self.unowned);
         let mut managed = Managed::default();
         if !set.is_empty() {
             let who = self.id(self.manager, false);
@@ -162,6 +167,7 @@ impl Writer<'_> {
         Updater {
             api_version: self.api_version,
             versions: self.versions,
+            unowned: self.unowned,
             who,
         }
     }

@@ -6,7 +6,7 @@ use crate::fields::{self, Versions};
 use crate::kind::{Kind, Version};
 use crate::managed::{self, Managed, Scaled, Writer};
 use crate::{GroupResource, convert};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Where the account of an object that is written comes from.
 #[derive(Debug)]
@@ -41,27 +41,17 @@ impl Target<'_> {
         let own = self.take_own(document);
         let managed =
             self.write(|writer| self.spoken(document, |document| writer.create(document)));
-        if let (Some(root), own) = (document.as_object_mut(), own) {
-            root.extend(own);
+        if let (Some(root), Some((member, value))) = (document.as_object_mut(), own) {
+            root.insert(member, value);
         }
         managed?.list()
     }
 
-    /// What the server itself says of a new object is nobody's.
-    fn take_own(&self, document: &mut Value) -> Map<String, Value> {
-        let mut own = Map::new();
-        let Some(root) = document.as_object_mut() else {
-            return own;
-        };
-        let has_status = self.version.has_status();
-        let status = self.kind.strategy.status_apart && has_status;
-        let spec = is(self.kind, "", "namespaces");
-        for (member, is_own) in [("status", status), ("spec", spec)] {
-            if is_own && let Some((member, value)) = root.remove_entry(member) {
-                own.insert(member, value);
-            }
-        }
-        own
+    /// What the server itself says of a new namespace is nobody's.
+    fn take_own(&self, document: &mut Value) -> Option<(String, Value)> {
+        let root = document.as_object_mut()?;
+        let is_namespace = is(self.kind, "", "namespaces");
+        is_namespace.then(|| root.remove_entry("spec")).flatten()
     }
 
     /// What a changed object is stored with: `live` is the list that it had, `sent` the one that came
@@ -137,6 +127,7 @@ impl Target<'_> {
             time: command.time,
             api_version,
             versions,
+            unowned: managed::unowned(self.kind, self.version, self.subresource),
             is_custom: self.kind.is_custom(),
         }))
     }

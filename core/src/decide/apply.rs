@@ -156,8 +156,7 @@ impl Apply<'_> {
         let version = Versions::version(&self.target, &self.target.api_version());
         let schema = version.and_then(|version| version.schema);
         fields::check(config, schema).map_err(|why| self.untyped(config, &why))?;
-        let said = self.writable(config);
-        let merge = |writer: &Writer<'_>| writer.apply(live, &said, managed, force);
+        let merge = |writer: &Writer<'_>| writer.apply(live, config, managed, force);
         let merged = self.target.write(merge).ok_or_else(nobody)??;
         self.hear()?;
         Ok(merged)
@@ -167,21 +166,6 @@ impl Apply<'_> {
     fn hear(&self) -> Result<(), Rejection> {
         let complaint = self.wanted.complaint.map(str::to_owned);
         complaint.map_or(Ok(()), |why| Err(Rejection::BadRequest(why)))
-    }
-
-    /// What this endpoint writes of a configuration; nobody comes to hold the rest by it.
-    fn writable(&self, config: &Value) -> Value {
-        let Target { kind, version, .. } = self.target;
-        let mut said = config.clone();
-        let elsewhere = match self.target.subresource {
-            "" if kind.strategy.status_apart && version.has_status() => "status",
-            "" => return said,
-            _ => "spec",
-        };
-        if let Some(root) = said.as_object_mut() {
-            root.remove(elsewhere);
-        }
-        said
     }
 
     /// Upstream answers with 500 here; it is the client's fault.

@@ -122,6 +122,33 @@ impl FieldSet {
         })
     }
 
+    /// Takes out the fields at these paths, names joined by dots, and all that is in them.
+    pub(crate) fn forget(&mut self, paths: &[&str]) {
+        for path in paths {
+            self.forget_one(path);
+        }
+    }
+
+    fn forget_one(&mut self, path: &str) {
+        let (name, rest) = match path.split_once('.') {
+            Some((name, rest)) => (name, Some(rest)),
+            None => (path, None),
+        };
+        let Ok(place) = self.find(&Element::field(name)) else {
+            return;
+        };
+        let is_left = match (self.nodes.get_mut(place), rest) {
+            (Some(node), Some(rest)) => {
+                node.below.forget_one(rest);
+                !node.is_empty()
+            }
+            _ => false,
+        };
+        if !is_left {
+            self.nodes.remove(place);
+        }
+    }
+
     /// Each field's path, as conflicts name it: those of a map before what is below them.
     pub(crate) fn paths(&self) -> Vec<String> {
         let mut found = Vec::new();

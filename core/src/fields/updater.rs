@@ -61,12 +61,14 @@ pub(crate) struct Version<'a> {
 }
 
 /// A write's manager, kind and version. Objects come in that version, with or without managedFields
-/// of their own, which are looked past. What the write cannot change (`status`, where it has an
-/// endpoint of its own) is to be taken out of a configuration before, so that nobody comes to hold it.
+/// of their own, which are looked past.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Updater<'a> {
     pub(crate) api_version: &'a str,
     pub(crate) versions: &'a dyn Versions,
+    /// Paths that the write has no say in (`status`, where it has an endpoint of its own): nobody gains
+    /// them by it, and nobody loses them.
+    pub(crate) unowned: &'a [&'a str],
     /// Who writes.
     pub(crate) who: &'a ManagerId,
 }
@@ -76,7 +78,7 @@ impl<'a> Updater<'a> {
     /// null. The others lose what changed; `who` gains it.
     pub(crate) fn update(&self, live: &Value, new: &Value, managers: Managers) -> Managers {
         let managers = self.reconcile(managers);
-        let change = compare(live, new, self.schema());
+        let change = self.compare(live, new, self.schema());
         let (mut managers, _) = self.others((live, new), &change, managers);
         let old = managers.remove(self.who).map(|owned| owned.set);
         let kept = old.unwrap_or_default().difference(&change.removed);
@@ -98,7 +100,8 @@ impl<'a> Updater<'a> {
     ) -> Result<(Value, Managers), Vec<Conflict>> {
         let mut managers = self.reconcile(managers);
         let merged = merge(live, config, self.schema());
-        let said = set_of(config, self.schema());
+        let mut said = set_of(config, self.schema());
+        said.forget(self.unowned);
         let last = managers.remove(self.who);
         let less = last.filter(|last| {
             &*last.api_version != self.api_version || !last.set.difference(&said).is_empty()
@@ -113,7 +116,7 @@ impl<'a> Updater<'a> {
             ),
             None => merged,
         };
-        let change = compare(live, &new, self.schema());
+        let change = self.compare(live, &new, self.schema());
         let (managers, conflicts) = self.others((live, &new), &change, managers);
         if force || conflicts.is_empty() {
             Ok((new, managers))
@@ -127,6 +130,14 @@ impl<'a> Updater<'a> {
             let api_version = self.api_version.into();
             managers.insert(self.who.clone(), Owned { set, api_version });
         }
+    }
+
+    fn compare(&self, old: &Value, new: &Value, schema: Option<&Schema>) -> Comparison {
+        let mut change = compare(old, new, schema);
+        for set in [&mut change.added, &mut change.modified, &mut change.removed] {
+            set.forget(self.unowned);
+        }
+        change
     }
 
     fn schema(&self) -> Option<&'a Schema> {
@@ -178,7 +189,7 @@ impl<'a> Updater<'a> {
                 let form = |object| self.convert(object, api_version);
                 let version = self.versions.version(api_version);
                 let schema = version.and_then(|version| version.schema);
-                Changed::of(&compare(&form(live), &form(new), schema))
+                Changed::of(&self.compare(&form(live), &form(new), schema))
             });
             let lost = owned.set.intersection(&changed.set);
             conflicts.extend(lost.paths().into_iter().map(|field| Conflict {

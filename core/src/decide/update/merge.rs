@@ -3,6 +3,7 @@
 
 use super::{Change, approval, put};
 use crate::Rejection;
+use crate::managed::kept;
 use serde_json::{Map, Value, json};
 
 /// The stored document with the client's wishes in the parts that this request may write.
@@ -36,7 +37,7 @@ fn whole(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     sent
 }
 
-/// The status endpoint keeps everything else; built-in kinds let its metadata through.
+/// The status endpoint keeps everything else; built-in kinds let most of its metadata through.
 fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     let mut next = old.clone();
     let Some(root) = next.as_object_mut() else {
@@ -48,12 +49,23 @@ fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
             None => root.remove("status"),
         };
         if !change.kind.is_custom()
-            && let Some(metadata) = sent.remove("metadata")
+            && let Some(mut metadata) = sent.remove("metadata")
         {
+            keep(change, old, &mut metadata);
             root.insert("metadata".into(), metadata);
         }
     }
     next
+}
+
+fn keep(change: &Change<'_>, old: &Value, metadata: &mut Value) {
+    let none = Value::Object(Map::new());
+    let old = old.get("metadata").unwrap_or(&none);
+    if let Some(metadata) = metadata.as_object_mut() {
+        for member in kept(change.kind) {
+            super::restore(metadata, old, member);
+        }
+    }
 }
 
 /// `spec.replicas` of the Scale goes where the kind keeps its count; who holds it comes along.

@@ -222,6 +222,7 @@ fn an_apply_repeated_changes_nothing_and_what_nobody_says_any_more_is_gone() {
             let updater = Updater {
                 api_version: "v1",
                 versions: &versions,
+                unowned: &[],
                 who: &who,
             };
             let outcome = updater.apply(live, config, managers.clone(), true);
@@ -267,6 +268,7 @@ fn nothing_that_clients_send_ends_the_process() {
         let updater = Updater {
             api_version: "v1",
             versions: &versions,
+            unowned: &[],
             who: &who,
         };
         let [live, config] = [(); 2].map(|()| dice.anything(6));

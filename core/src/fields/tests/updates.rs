@@ -76,6 +76,7 @@ impl<'a> World<'a> {
         Updater {
             api_version: object["apiVersion"].as_str().expect("a version"),
             versions: self.versions,
+            unowned: &[],
             who,
         }
     }
@@ -456,6 +457,7 @@ fn a_create_holds_all_that_it_says_but_what_the_server_keeps() {
     let updater = Updater {
         api_version: "v1",
         versions: &versions,
+        unowned: &[],
         who: &who,
     };
     let new = json!({"apiVersion": "v1", "kind": "A", "metadata": {"name": "a", "uid": "u",

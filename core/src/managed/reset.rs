@@ -1,0 +1,140 @@
+//! What a write through an endpoint leaves as it was, and what nobody comes to hold by it. Source:
+//! `PrepareForUpdate` and `GetResetFields` of each strategy of upstream.
+
+#[cfg(test)]
+mod tests;
+
+use crate::kind::{Kind, Version};
+
+const CERTIFICATES: &str = "certificates.k8s.io";
+
+/// Of the metadata, what a status has no say in where it is its own.
+const METADATA: &[&str] = &["labels", "annotations", "finalizers", "ownerReferences"];
+
+/// Built-in kinds whose `/status` leaves members of the metadata as they are.
+const KEPT: &[(&str, &str, &[&str])] = &[
+    ("", "pods", &["ownerReferences"]),
+    ("apps", "deployments", &["labels"]),
+    (
+        "admissionregistration.k8s.io",
+        "validatingadmissionpolicies",
+        METADATA,
+    ),
+    ("apiregistration.k8s.io", "apiservices", METADATA),
+    ("flowcontrol.apiserver.k8s.io", "flowschemas", METADATA),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        "prioritylevelconfigurations",
+        METADATA,
+    ),
+    ("resource.k8s.io", "resourceclaims", METADATA),
+    ("storage.k8s.io", "volumeattachments", METADATA),
+];
+
+/// Paths that nobody holds by a write through an endpoint, where they are not only `status` or `spec`.
+const UNOWNED: &[(&str, &str, &str, &[&str])] = &[
+    (
+        "",
+        "pods",
+        "status",
+        &[
+            "spec",
+            "metadata.deletionTimestamp",
+            "metadata.ownerReferences",
+        ],
+    ),
+    (
+        "apps",
+        "deployments",
+        "status",
+        &["spec", "metadata.labels"],
+    ),
+    (
+        "admissionregistration.k8s.io",
+        "validatingadmissionpolicies",
+        "status",
+        &["spec", "metadata"],
+    ),
+    // Its metadata is written all the same: so are finalizers taken off.
+    (
+        "apiextensions.k8s.io",
+        "customresourcedefinitions",
+        "status",
+        &["spec", "metadata"],
+    ),
+    (
+        "apiregistration.k8s.io",
+        "apiservices",
+        "status",
+        &["spec", "metadata"],
+    ),
+    (
+        CERTIFICATES,
+        "certificatesigningrequests",
+        "",
+        &["spec", "status"],
+    ),
+    (
+        CERTIFICATES,
+        "certificatesigningrequests",
+        "status",
+        &["spec", "status.conditions"],
+    ),
+    (
+        CERTIFICATES,
+        "certificatesigningrequests",
+        "approval",
+        &["spec", "status.certificate"],
+    ),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        "flowschemas",
+        "status",
+        &["spec", "metadata"],
+    ),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        "prioritylevelconfigurations",
+        "status",
+        &["spec", "metadata"],
+    ),
+    (
+        "resource.k8s.io",
+        "resourceclaims",
+        "status",
+        &["spec", "metadata"],
+    ),
+    (
+        "storage.k8s.io",
+        "volumeattachments",
+        "status",
+        &["spec", "metadata"],
+    ),
+];
+
+/// Members of a built-in kind's metadata that a write to its status leaves as they are.
+pub(crate) fn kept(kind: &Kind) -> &'static [&'static str] {
+    let (group, resource) = (&*kind.resource.group, &*kind.resource.resource);
+    let mut rows = KEPT.iter();
+    let row = rows.find(|row| (row.0, row.1) == (group, resource));
+    row.map_or(&[], |row| row.2)
+}
+
+/// Paths that nobody comes to hold by a write through an endpoint, names joined by dots.
+pub(crate) fn unowned(
+    kind: &Kind,
+    version: &Version,
+    subresource: &str,
+) -> &'static [&'static str] {
+    let place = (&*kind.resource.group, &*kind.resource.resource, subresource);
+    let mut rows = UNOWNED.iter();
+    let row = rows.find(|row| (row.0, row.1, row.2) == place);
+    match (row.filter(|_| !kind.is_custom()), subresource) {
+        (Some(row), _) => row.3,
+        (None, "status") if kind.is_custom() => &["spec", "metadata"],
+        (None, "status") => &["spec"],
+        (None, "") if kind.strategy.status_apart && version.has_status() => &["status"],
+        (None, "finalize") => &["status"],
+        (None, _) => &[],
+    }
+}
