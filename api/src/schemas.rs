@@ -1,5 +1,7 @@
 //! The schemas of built-in kinds, derived from `k8s-openapi` when they are first needed.
 
+#[cfg(test)]
+mod atomicity;
 mod convert;
 mod merges;
 mod table;

@@ -15,6 +15,8 @@ const ANYTHING: [&str; 5] = [
     "apiextensions.v1.JSONSchemaProps",
     "meta.v1.FieldsV1",
 ];
+/// Its name is the empty text where it has none.
+const LOCAL_REFERENCE: &str = "core.v1.LocalObjectReference";
 /// 32 bits, or a text.
 const INT_OR_STRING: &str = "util.intstr.IntOrString";
 
@@ -50,7 +52,8 @@ impl Converter {
         let (additional, mut items) = (child("additionalProperties"), child("items"));
         let identity = Identity::of(document);
         if let (Identity::Map(keys), Some(items)) = (&identity, &mut items) {
-            with_default_keys(Arc::make_mut(items), keys);
+            let always = always_there(document, root, keys);
+            with_default_keys(Arc::make_mut(items), &always);
         }
         let type_name = document
             .get("type")
@@ -105,9 +108,22 @@ impl Converter {
     }
 }
 
+/// The keys that every item has: those that its type requires, and those with a default of their own.
+fn always_there<'k>(list: &Value, root: &Value, keys: &'k [Arc<str>]) -> Vec<&'k Arc<str>> {
+    let name = list.get("items").and_then(reference).unwrap_or_default();
+    let items = root.get("definitions").and_then(|all| all.get(name));
+    let required = items.and_then(|items| items.get("required"));
+    let required = required.and_then(Value::as_array);
+    let is_required = |key: &str| required.is_some_and(|all| all.iter().any(|one| one == key));
+    let has_default = |key: &str| key == "protocol" || name.ends_with(LOCAL_REFERENCE);
+    let keys = keys.iter();
+    keys.filter(|key| is_required(key) || has_default(key))
+        .collect()
+}
+
 /// What an item has in a key that it does not name, as upstream's types have it.
-fn with_default_keys(item: &mut Schema, keys: &[Arc<str>]) {
-    for key in keys {
+fn with_default_keys(item: &mut Schema, keys: &[&Arc<str>]) {
+    for &key in keys {
         let Some(member) = item.properties.get_mut(key) else {
             continue;
         };

@@ -76,6 +76,9 @@ api.flowcontrol.v1.ResourcePolicyRule verbs set - -
 api.networking.v1.ServiceCIDRStatus conditions map type merge
 api.node.v1.Scheduling nodeSelector atomic-map - -
 api.policy.v1.PodDisruptionBudgetStatus conditions map type merge
+api.resource.v1.AllocatedDeviceStatus conditions map type -
+api.resource.v1.ResourceClaimStatus devices map driver,device,pool,shareID -
+api.resource.v1.ResourceClaimStatus reservedFor map uid merge
 api.storage.v1.CSIDriverSpec volumeLifecycleModes set - -
 api.storage.v1.CSINodeSpec drivers map name merge
 apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitionStatus conditions map type -
@@ -97,6 +100,7 @@ const ATOMIC: &[&str] = &[
     "api.core.v1.ConfigMapKeySelector",
     "api.core.v1.EndpointAddress",
     "api.core.v1.EndpointPort",
+    "api.core.v1.FileKeySelector",
     "api.core.v1.LocalObjectReference",
     "api.core.v1.NodeSelector",
     "api.core.v1.NodeSelectorTerm",
@@ -108,9 +112,10 @@ const ATOMIC: &[&str] = &[
     "api.core.v1.SecretReference",
     "api.core.v1.TopologySelectorTerm",
     "api.core.v1.TypedLocalObjectReference",
+    "api.discovery.v1.EndpointPort",
+    "api.networking.v1.ServiceBackendPort",
     "api.rbac.v1.RoleRef",
     "api.rbac.v1.Subject",
-    "api.networking.v1.ServiceBackendPort",
     "apimachinery.pkg.apis.meta.v1.LabelSelector",
     "apimachinery.pkg.apis.meta.v1.OwnerReference",
 ];

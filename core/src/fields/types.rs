@@ -356,17 +356,19 @@ impl<'a> ListType<'a> {
             }
         };
         let value = |key: &Arc<str>| {
-            let value = members.get(&**key).or_else(|| self.default_of(key));
-            let value = value.ok_or_else(|| {
-                format!(
-                    "associative list with keys has an element that omits key field \"{key}\" \
-                     (and doesn't have default value)"
-                )
-            })?;
-            Ok((Arc::clone(key), Datum(value.clone())))
+            let value = members.get(&**key).or_else(|| self.default_of(key))?;
+            Some((Arc::clone(key), Datum(value.clone())))
         };
-        let values: Result<Vec<_>, String> = keys.iter().map(value).collect();
-        Ok(Element::key(values?))
+        let values: Vec<_> = keys.iter().filter_map(value).collect();
+        if values.is_empty() {
+            let keys: Vec<String> = keys.iter().map(|key| format!("{key:?}")).collect();
+            return Err(format!(
+                "associative list with keys has an element that omits all key fields [{}] (and \
+                 doesn't have default values for any key fields)",
+                keys.join(" ")
+            ));
+        }
+        Ok(Element::key(values))
     }
 
     fn default_of(self, key: &str) -> Option<&'a Value> {

@@ -26,7 +26,7 @@ const FAULTS: &str = r#"
 {"set": ["a", {}]} | .spec.set: element 1: associative list without keys has an element that's a map type
 {"set": [[]]} | .spec.set: element 0: not supported: associative list with lists as elements
 {"items": [{"name": "a"}, {"name": "a"}]} | .spec.items: duplicate entries for key [name="a"]
-{"items": [{"image": "a"}]} | .spec.items: element 0: associative list with keys has an element that omits key field "name" (and doesn't have default value)
+{"items": [{"image": "a"}]} | .spec.items: element 0: associative list with keys has an element that omits all key fields ["name"] (and doesn't have default values for any key fields)
 {"items": [null]} | .spec.items: element 0: associative list with keys may not have a null element
 {"items": [1]} | .spec.items: element 0: associative list with keys may not have non-map elements
 {"ports": [{"port": 1}, {"port": 1, "protocol": "TCP"}]} | .spec.ports: duplicate entries for key [port=1,protocol="TCP"]
