@@ -227,3 +227,26 @@ fn a_log_that_failed_is_thinned_no_further() {
     assert!(!pruner.turn());
     assert!(kept.storage.take_replaced().is_empty());
 }
+
+#[test]
+fn what_keeps_nothing_becomes_one_frame_however_large_the_versions_between_were() {
+    let mut kept = Kept::new();
+    let data = |number| json!({"data": {"k": script::noise(number, 50_000)}});
+    let mut document = data(0);
+    document["metadata"] = json!({"name": "large"});
+    kept.write(script::create("configmaps", "default", document));
+    let mut pruner = kept.pruner();
+    for number in 1..=300 {
+        kept.write(script::patch("large", data(number)));
+        if number % 10 == 0 {
+            kept.snapshot();
+            pruner.begin();
+            while pruner.turn() {}
+        }
+    }
+    let floor = kept.reader().floor().expect("read");
+    assert!(floor > Revision(200), "{floor}");
+    let thinned = kept.storage.between(Revision::ZERO, floor);
+    assert!(thinned.len() <= 6, "{thinned:?}");
+    verify(&kept.reader(), |_| {}).expect("intact");
+}

@@ -59,6 +59,10 @@ impl Piece {
         }
     }
 
+    const fn is_empty(&self) -> bool {
+        self.commits == 0
+    }
+
     const fn is_sparse(&self) -> bool {
         self.superseded * 2 > self.commits
     }
@@ -99,8 +103,12 @@ impl Index {
             superseded: 0,
             bytes: bytes(&frame.commits),
         };
+        let before = self.before(frame.first);
+        let is_one_with = before.is_some_and(|(_, before)| {
+            before.end == frame.first && before.is_empty() && piece.is_empty()
+        });
         self.pieces.insert(frame.first, piece);
-        if piece.is_whole {
+        if piece.is_whole || is_one_with {
             self.due.insert(frame.first);
         }
         let mut is_told = false;

@@ -12,6 +12,8 @@ use hindsight_core::{GroupResource, Revision, State};
 /// Frames that are read at a time, and their bytes as they are stored.
 pub(crate) const TURN_FRAMES: usize = 256;
 pub(crate) const TURN_BYTES: usize = 512 << 10;
+/// Frames in which one goes on: one large version may have stood between two of which nothing is left.
+const BEFORE_MAX: usize = 2;
 /// Frames that are made anew at a time because little of them is needed any more.
 const RENEWED_MAX: usize = 4;
 /// Frames that one of those is made of.
@@ -103,7 +105,7 @@ impl Thinning {
         until: Revision,
         mut thinned: impl FnMut(&Read),
     ) -> Result<bool, Error> {
-        if self.floor() >= until || !storage.has_room(ROOM_BYTES, Purpose::Writes) {
+        if self.floor() >= until || !storage.has_room(ROOM_BYTES, Purpose::Deletions) {
             return Ok(false);
         }
         let frames = self.taken(storage, until)?;
@@ -143,7 +145,7 @@ impl Thinning {
             let Some(due) = self.index.due() else {
                 return Ok(false);
             };
-            if !storage.has_room(ROOM_BYTES, Purpose::Writes) {
+            if !storage.has_room(ROOM_BYTES, Purpose::Deletions) {
                 return Ok(false);
             }
             let mut group = Group::default();
@@ -202,24 +204,28 @@ impl Thinning {
         is_head || !group.has_place(frame, &self.index)
     }
 
-    /// Goes on in the frame before, if there is little in it.
+    /// Goes on in the frames before, if there is little in them.
     fn begin(
         &self,
         storage: &dyn Storage,
         group: &mut Group,
         first: Revision,
     ) -> Result<(), Error> {
-        match self.index.before(first) {
-            Some((before, piece))
-                if piece.end == first
-                    && !piece.is_whole
-                    && piece.bytes() <= BODIES_BYTES / 2
-                    && self.index.head() != Some(before) =>
-            {
-                group.add(fetch(storage, before)?, &self.index)
-            }
-            _ => Ok(()),
+        let head = self.index.head();
+        let (mut firsts, mut bytes) = (Vec::new(), 0);
+        while firsts.len() < BEFORE_MAX
+            && let at = firsts.last().copied().unwrap_or(first)
+            && let Some((before, piece)) = self.index.before(at)
+            && (piece.end == at && !piece.is_whole && head != Some(before))
+            && bytes + piece.bytes() <= BODIES_BYTES / 2
+        {
+            bytes += piece.bytes();
+            firsts.push(before);
         }
+        for first in firsts.into_iter().rev() {
+            group.add(fetch(storage, first)?, &self.index)?;
+        }
+        Ok(())
     }
 
     /// A frame that is due, and those beside it that have a place in one frame with it.

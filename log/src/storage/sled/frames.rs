@@ -6,7 +6,7 @@ use crate::Error;
 use crate::storage::Stored;
 use ::sled::{Db, IVec, Tree};
 use hindsight_core::Revision;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A page holds up to 17 values before it is split; so many of this size stay under the limit.
 const PIECE_BYTES: usize = 96 << 10;
@@ -23,11 +23,26 @@ const TIMES_WRITTEN: usize = 3;
 /// Of sled's own, for each change.
 const CHANGE_BYTES: usize = 1 << 10;
 
+/// sled takes a segment again once what is left in it was moved, a page at a time: whenever it rewrites
+/// a page, which is at every eleventh change of that, it moves one. Where large frames are replaced by
+/// small ones it falls behind for ever. So a page is changed for that alone, as often as it takes for one
+/// to be moved, for so many bytes that were replaced.
+const BYTES_FOR_A_MOVE: usize = 16 << 10;
+const CHANGES_FOR_A_MOVE: usize = 11;
+/// Half of the largest page.
+const MOVED_BYTES: usize = 1 << 20;
+const TURNS: &str = "turns-1";
+
 /// The first piece of every frame by its first revision, and the others behind by their number.
 #[derive(Debug)]
 pub(super) struct Frames {
     first: Tree,
     others: Tree,
+    /// One value, which is changed so that pages are moved.
+    turns: Tree,
+    turn: AtomicU64,
+    /// Replaced bytes for which no page was moved yet.
+    owed: AtomicUsize,
     unsynced: AtomicUsize,
 }
 
@@ -39,6 +54,9 @@ impl Frames {
         Ok(Self {
             first: open_tree(database, FRAMES)?,
             others: open_tree(database, PIECES)?,
+            turns: open_tree(database, TURNS)?,
+            turn: AtomicU64::new(0),
+            owed: AtomicUsize::new(0),
             unsynced: AtomicUsize::new(0),
         })
     }
@@ -64,13 +82,33 @@ impl Frames {
         for found in found {
             let (key, value) = found.map_err(failed)?;
             tree.remove(key).map_err(failed)?;
+            self.owed.fetch_add(value.len(), Ordering::Relaxed);
             self.changed(value.len(), sync)?;
         }
         Ok(())
     }
 
+    /// Has as many pages moved as were paid for.
+    fn move_pages(&self, sync: Sync<'_>) -> Result<(), Error> {
+        let owed = self.owed.swap(0, Ordering::Relaxed);
+        for _ in 0..owed / BYTES_FOR_A_MOVE {
+            for _ in 0..CHANGES_FOR_A_MOVE {
+                let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+                let changed = self.turns.insert(b"turn", &turn.to_be_bytes());
+                changed.map_err(|error| engine("tidying up", &error))?;
+            }
+            self.wrote(MOVED_BYTES, sync)?;
+        }
+        let rest = owed % BYTES_FOR_A_MOVE;
+        self.owed.fetch_add(rest, Ordering::Relaxed);
+        Ok(())
+    }
+
     fn changed(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
-        let bytes = bytes.saturating_mul(TIMES_WRITTEN) + CHANGE_BYTES;
+        self.wrote(bytes.saturating_mul(TIMES_WRITTEN) + CHANGE_BYTES, sync)
+    }
+
+    fn wrote(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
         if self.unsynced.fetch_add(bytes, Ordering::Relaxed) + bytes <= UNSYNCED_BYTES {
             return Ok(());
         }
@@ -112,7 +150,8 @@ impl Frames {
         let replaced = self.first.range(key(first.next())..=key(last));
         self.drop_all(&self.first, replaced, sync)?;
         let pieces = other_key(first, 0)..other_key(last.next(), 0);
-        self.drop_all(&self.others, self.others.range(pieces), sync)
+        self.drop_all(&self.others, self.others.range(pieces), sync)?;
+        self.move_pages(sync)
     }
 
     pub(super) fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
@@ -176,4 +215,35 @@ fn other_key(first: Revision, number: u32) -> [u8; 12] {
         .zip(whole)
         .for_each(|(to, from)| *to = from);
     bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{SledStorage, Storage};
+    use hindsight_core::Revision;
+
+    #[test]
+    fn the_room_of_what_was_replaced_is_used_again() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let storage = SledStorage::open(temporary.path()).expect("opened");
+        let frame = vec![7; 60 << 10];
+        let mut replaced = Revision::ZERO;
+        let mut lengths = Vec::new();
+        for number in 1..=3000 {
+            storage.append(Revision(number), &frame).expect("appended");
+            if number % 9 == 0 && number > 80 {
+                let until = Revision(number - 80);
+                let thinned = storage.replace(replaced.next(), until, &[1; 200]);
+                thinned.expect("replaced");
+                replaced = until;
+                storage.sync().expect("synced");
+            }
+            if number % 1000 == 0 {
+                let file = temporary.path().join("db").metadata();
+                lengths.push(file.expect("it is there").len() >> 20);
+            }
+        }
+        let (first, last) = (lengths[0], lengths[2]);
+        assert!(last <= first + 8, "MiB: {lengths:?}");
+    }
 }
