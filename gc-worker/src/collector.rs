@@ -79,6 +79,7 @@ impl Collector {
         };
         for object in state.objects() {
             collector.note(&object.key, Some(object));
+            collector.warnings.begin(object, &collector.graph);
             if object.is_deleting() || !object.meta.owner_references.is_empty() {
                 collector.queue.push(object.meta.uid.clone());
             }

@@ -2,8 +2,8 @@
 
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, Request, State, Time, Uid,
-    apply, builtin,
+    Actor, Cause, Change, Commit, Event, GroupResource, Object, ObjectKey, Request, State, Time,
+    Uid, apply, builtin,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -12,18 +12,24 @@ pub(crate) fn empty() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
-/// Adds this document; the uid is the name.
-pub(crate) fn put(state: &mut State, resource: (&str, &str), mut document: Value) -> Arc<Object> {
+/// Adds this document; the uid is the name, where it has none.
+pub(crate) fn put(state: &mut State, resource: (&str, &str), document: Value) -> Arc<Object> {
+    let change = write(state, resource, document);
+    Arc::clone(change.commit.object().expect("an object"))
+}
+
+/// The same, or its next version.
+pub(crate) fn write(state: &mut State, resource: (&str, &str), mut document: Value) -> Change {
     let name = document["metadata"]["name"].as_str().expect("a name");
     let namespace = document["metadata"]["namespace"].as_str();
-    let uid = Uid::from(name);
+    let uid = Uid::from(document["metadata"]["uid"].as_str().unwrap_or(name));
     let group = GroupResource::new(resource.0, resource.1);
     let key = ObjectKey::new(group, namespace.unwrap_or_default(), name);
     document["metadata"]["uid"] = json!(uid.as_str());
     let revision = state.revision.next();
     let object = Object::from_value(key.clone(), document, revision, None).expect("readable");
     let object = Arc::new(object);
-    let commit = Commit {
+    let commit = Arc::new(Commit {
         revision,
         time: Time(0),
         actor: Arc::new(Actor::new("")),
@@ -31,12 +37,10 @@ pub(crate) fn put(state: &mut State, resource: (&str, &str), mut document: Value
         cause: Cause::Request,
         key,
         uid,
-        events: vec![Event::ObjectCreated {
-            object: Arc::clone(&object),
-        }],
-    };
-    drop(apply(state, &commit));
-    object
+        events: vec![Event::ObjectCreated { object }],
+    });
+    let previous = apply(state, &commit);
+    Change { commit, previous }
 }
 
 /// `NAME` is a live object, `NAME!A,B` one that goes and is held by finalizers `A` and `B`. Owners:

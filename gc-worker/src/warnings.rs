@@ -1,27 +1,35 @@
 //! References to an owner in another namespace: the dependent is told by an `Event`. Source:
-//! upstream's graph builder, `reportInvalidNamespaceOwnerRef`.
+//! upstream's graph builder, `addDependentToOwners` and `reportInvalidNamespaceOwnerRef`.
+
+#[cfg(test)]
+mod tests;
 
 use crate::plan::Step;
 use hindsight_core::command::{Create, FieldValidation, Intent};
-use hindsight_core::{Cause, Change, Event, GroupResource, ObjectKey, Revision, State, Time, Uid};
+use hindsight_core::kind::{DefaultPropagation, Kinds};
+use hindsight_core::validate::is_subdomain;
+use hindsight_core::{
+    Cause, Change, GroupResource, Object, ObjectKey, OwnerReference, Revision, State, Time,
+};
 use hindsight_projector::OwnershipGraph;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Where events about cluster-scoped objects live.
 const DEFAULT_NAMESPACE: &str = "default";
 const COMPONENT: &str = "garbage-collector-controller";
 
-/// Warnings that have yet to be written.
+/// References that have yet to be looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Warnings(VecDeque<Warning>);
+pub(crate) struct Warnings(VecDeque<News>);
 
+/// References of one dependent that lead somewhere since a revision, in their order.
 #[derive(Debug)]
-struct Warning {
-    dependent: ObjectKey,
-    uid: Uid,
-    owner: Uid,
-    seen: Revision,
+struct News {
+    dependent: Arc<Object>,
+    named: Vec<(OwnerReference, Arc<Object>)>,
+    since: Revision,
 }
 
 impl Warnings {
@@ -31,103 +39,161 @@ impl Warnings {
         let Some(object) = commit.object() else {
             return;
         };
-        if let Some(owner) = misplaced(change, graph) {
-            self.push(&object.key, &commit.uid, owner, commit.revision);
-        }
+        self.look(object, added(change, object), graph);
         if change.previous.is_some() {
             return;
         }
-        for (uid, node) in graph.dependents(&commit.uid) {
-            if is_elsewhere(&object.key, node.key()) {
-                self.push(node.key(), uid, &commit.uid, commit.revision);
-            }
+        for (_, node) in graph.dependents(&commit.uid) {
+            let mut references = node.owners().iter();
+            let reference = references.find(|one| one.uid == commit.uid);
+            let named = reference.map(|reference| (reference.clone(), Arc::clone(object)));
+            self.push(node.object(), named.into_iter().collect(), commit.revision);
         }
     }
 
-    fn push(&mut self, dependent: &ObjectKey, uid: &Uid, owner: &Uid, seen: Revision) {
-        self.0.push_back(Warning {
-            dependent: dependent.clone(),
-            uid: uid.clone(),
-            owner: owner.clone(),
-            seen,
-        });
+    /// What is there when a collector begins: whether it was told of before nobody knows, but then it
+    /// was under the same name.
+    pub(crate) fn begin(&mut self, object: &Arc<Object>, graph: &OwnershipGraph) {
+        self.look(object, object.owners().iter(), graph);
     }
 
-    /// The next few, as commands.
+    fn look<'a>(
+        &mut self,
+        dependent: &Arc<Object>,
+        references: impl Iterator<Item = &'a OwnerReference>,
+        graph: &OwnershipGraph,
+    ) {
+        let named = references.filter_map(|reference| {
+            let owner = graph.node(&reference.uid)?.object();
+            Some((reference.clone(), Arc::clone(owner)))
+        });
+        self.push(dependent, named.collect(), dependent.revision);
+    }
+
+    fn push(
+        &mut self,
+        dependent: &Arc<Object>,
+        named: Vec<(OwnerReference, Arc<Object>)>,
+        since: Revision,
+    ) {
+        if named
+            .iter()
+            .any(|(_, owner)| is_elsewhere(owner, dependent))
+        {
+            let dependent = Arc::clone(dependent);
+            self.0.push_back(News {
+                dependent,
+                named,
+                since,
+            });
+        }
+    }
+
+    /// What the next few call for, as commands.
     pub(crate) fn take(&mut self, state: &State, now: Time, limit: usize) -> Vec<Step> {
         let count = limit.min(self.0.len());
-        let warnings = self.0.drain(..count);
-        warnings
-            .filter_map(|warning| warning.step(state, now))
+        let news = self.0.drain(..count);
+        news.filter_map(|news| news.step(&state.kinds, now))
             .collect()
     }
 }
 
-/// The owner in another namespace that a change added; only the first reference that looks wrong
-/// is looked at, as upstream.
-fn misplaced<'a>(change: &'a Change, graph: &OwnershipGraph) -> Option<&'a Uid> {
-    let adds =
-        |event: &Event| matches!(event, Event::OwnerAdded { .. } | Event::OwnerChanged { .. });
-    let object = change.commit.object()?;
-    if !change.commit.events.iter().any(adds) {
-        return None;
+/// References to those whom the object did not refer to before; not those that only changed.
+fn added<'a>(change: &'a Change, object: &'a Object) -> impl Iterator<Item = &'a OwnerReference> {
+    let before = change.previous.as_ref().map_or(&[][..], |one| one.owners());
+    let is_new = |one: &&OwnerReference| before.iter().all(|other| other.uid != one.uid);
+    object.owners().iter().filter(is_new)
+}
+
+fn is_elsewhere(owner: &Object, dependent: &Object) -> bool {
+    let namespace = &owner.key.namespace;
+    !namespace.is_empty() && *namespace != dependent.key.namespace
+}
+
+/// As which version discovery shows an object.
+fn api_version(kinds: &Kinds, object: &Object) -> String {
+    let kind = kinds.by_resource(&object.key.resource);
+    let preferred = kind.and_then(|kind| Some(kind.api_version(&kind.versions.first()?.name)));
+    preferred.unwrap_or_else(|| (*object.type_meta.api_version).into())
+}
+
+/// Whether the graph of upstream's collector has it.
+fn is_collected(kinds: &Kinds, object: &Object) -> bool {
+    let kind = kinds.by_resource(&object.key.resource);
+    kind.is_none_or(|kind| kind.strategy.default_propagation != DefaultPropagation::Unsupported)
+}
+
+impl News {
+    /// The reference to tell of: one event at most, and only where the first that looks wrong is wrong in
+    /// its namespace.
+    fn misplaced(&self, kinds: &Kinds) -> Option<&OwnerReference> {
+        let mut known = self.named.iter();
+        let (reference, owner) = known.find(|(reference, owner)| {
+            is_collected(kinds, owner)
+                && (is_elsewhere(owner, &self.dependent) || !is_named(kinds, reference, owner))
+        })?;
+        let mut all = self.dependent.owners().iter();
+        is_elsewhere(owner, &self.dependent)
+            .then(|| all.find(|one| one.uid == reference.uid))
+            .flatten()
     }
-    let mut wrong = object.owners().iter().filter_map(|owner| {
-        let found = graph.node(&owner.uid)?.key();
-        let elsewhere = is_elsewhere(found, &object.key);
-        (elsewhere || found.name != owner.name)
-            .then_some((owner, elsewhere && found.name == owner.name))
-    });
-    let (owner, only_elsewhere) = wrong.next()?;
-    only_elsewhere.then_some(&owner.uid)
-}
 
-fn is_elsewhere(owner: &ObjectKey, dependent: &ObjectKey) -> bool {
-    !owner.namespace.is_empty() && owner.namespace != dependent.namespace
-}
-
-impl Warning {
-    fn step(&self, state: &State, now: Time) -> Option<Step> {
-        let dependent = state
-            .get(&self.dependent)
-            .filter(|object| object.meta.uid == self.uid)?;
-        let mut owners = dependent.meta.owner_references.iter();
-        let owner = owners.find(|owner| owner.uid == self.owner)?;
-        let home = &self.dependent.namespace;
-        let namespace = if home.is_empty() {
-            DEFAULT_NAMESPACE
-        } else {
-            home
+    fn step(&self, kinds: &Kinds, now: Time) -> Option<Step> {
+        let owner = self.misplaced(kinds)?;
+        let namespace = match &*self.dependent.key.namespace {
+            "" => DEFAULT_NAMESPACE,
+            home => home,
         };
+        Some(Step {
+            intent: Intent::Create(Create {
+                key: ObjectKey::new(GroupResource::new("", "events"), namespace, ""),
+                version: "v1".into(),
+                object: self.event(owner, kinds, now),
+                validation: FieldValidation::Ignore,
+            }),
+            cause: Cause::Commit(self.since),
+        })
+    }
+
+    fn event(&self, owner: &OwnerReference, kinds: &Kinds, now: Time) -> Value {
+        let home = &self.dependent.key.namespace;
         let message = format!(
             "ownerRef [{}/{}, namespace: {home}, name: {}, uid: {}] does not exist in namespace \"{home}\"",
             owner.api_version, owner.kind, owner.name, owner.uid
         );
         let time = now.to_rfc3339();
-        let mut involved = json!({"apiVersion": &*dependent.type_meta.api_version,
-            "kind": &*dependent.type_meta.kind,
-            "name": &*self.dependent.name, "uid": self.uid.as_str()});
+        let mut involved = json!({"apiVersion": api_version(kinds, &self.dependent),
+            "kind": &*self.dependent.type_meta.kind,
+            "name": &*self.dependent.key.name, "uid": self.dependent.meta.uid.as_str()});
         if !home.is_empty()
             && let Some(members) = involved.as_object_mut()
         {
             members.insert("namespace".into(), (&**home).into());
         }
-        let event = json!({
-            "apiVersion": "v1", "kind": "Event",
-            "metadata": {"name": format!("{}.{:x}", self.dependent.name, self.seen.0)},
+        json!({
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": self.name()},
             "involvedObject": involved, "reason": "OwnerRefInvalidNamespace", "message": message,
             "type": "Warning", "source": {"component": COMPONENT}, "count": 1,
             "firstTimestamp": time, "lastTimestamp": time,
             "reportingComponent": COMPONENT, "reportingInstance": "",
-        });
-        Some(Step {
-            intent: Intent::Create(Create {
-                key: ObjectKey::new(GroupResource::new("", "events"), namespace, ""),
-                version: "v1".into(),
-                object: event,
-                validation: FieldValidation::Ignore,
-            }),
-            cause: Cause::Commit(self.seen),
         })
     }
+
+    /// Not every name of an object can begin one of an event.
+    fn name(&self) -> String {
+        let since = self.since.0;
+        let name = format!("{}.{since:x}", self.dependent.key.name);
+        if is_subdomain(&name) {
+            name
+        } else {
+            format!("{}.{since:x}", self.dependent.meta.uid)
+        }
+    }
+}
+
+/// Whether a reference names its owner as the collector sees it, but for the namespace.
+fn is_named(kinds: &Kinds, reference: &OwnerReference, owner: &Object) -> bool {
+    reference.name == owner.key.name
+        && reference.kind == owner.type_meta.kind
+        && *reference.api_version == *api_version(kinds, owner)
 }

@@ -16,6 +16,11 @@ const REMOVED_MAX: usize = 16_384;
 pub struct Node(Arc<Object>);
 
 impl Node {
+    /// Its newest version.
+    pub const fn object(&self) -> &Arc<Object> {
+        &self.0
+    }
+
     /// Where it lives.
     pub fn key(&self) -> &ObjectKey {
         &self.0.key

@@ -69,12 +69,12 @@ fn namespace_that_goes(contents: usize) -> State {
 }
 
 fn deleted(batch: &[(Worker, Step)]) -> Vec<(Worker, &str)> {
-    let deleted = batch
-        .iter()
-        .filter_map(|(worker, step)| match &step.intent {
-            Intent::Delete(delete) => Some((*worker, &*delete.target.key.name)),
-            _ => None,
-        });
+    let deleted = batch.iter().filter_map(|(worker, step)| {
+        let Intent::Delete(delete) = &step.intent else {
+            return None;
+        };
+        Some((*worker, &*delete.target.key.name))
+    });
     deleted.collect()
 }
 

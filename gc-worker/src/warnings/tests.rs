@@ -1,0 +1,256 @@
+//! When a dependent is told, how often, and what.
+
+use crate::collector::Collector;
+use crate::testing::{empty, write};
+use hindsight_core::{Intent, State, Time};
+use serde_json::{Value, json};
+
+const CONFIG_MAPS: (&str, &str) = ("", "configmaps");
+const PRIORITY_CLASSES: (&str, &str) = ("scheduling.k8s.io", "priorityclasses");
+
+struct World {
+    state: State,
+    collector: Collector,
+}
+
+impl World {
+    fn new() -> Self {
+        let state = empty();
+        let collector = Collector::new(&state);
+        Self { state, collector }
+    }
+
+    fn write(&mut self, resource: (&str, &str), document: Value) {
+        let change = write(&mut self.state, resource, document);
+        self.collector.observe(&change);
+    }
+
+    /// `there` is in a namespace of its own; `here`, and whoever is named as `dependent`, in another.
+    fn config_map(&mut self, name: &str, references: &[Value]) {
+        let namespace = if name.starts_with("there") {
+            "two"
+        } else {
+            "one"
+        };
+        let document = json!({"apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": namespace, "ownerReferences": references}});
+        self.write(CONFIG_MAPS, document);
+    }
+
+    fn told(&mut self) -> Vec<Value> {
+        let batch = self.collector.next_batch(&self.state, Time(0), 100);
+        let events = batch.into_iter().filter_map(|(_, step)| {
+            let Intent::Create(create) = step.intent else {
+                return None;
+            };
+            assert_eq!(&*create.key.resource.resource, "events");
+            let mut event = create.object;
+            event["metadata"]["namespace"] = json!(&*create.key.namespace);
+            Some(event)
+        });
+        events.collect()
+    }
+}
+
+fn to(uid: &str) -> Value {
+    reference(("v1", "ConfigMap"), uid, uid)
+}
+
+fn reference((api_version, kind): (&str, &str), name: &str, uid: &str) -> Value {
+    json!({"apiVersion": api_version, "kind": kind, "name": name, "uid": uid})
+}
+
+#[test]
+fn only_the_first_reference_that_looks_wrong_is_told_of_and_its_namespace_is_looked_at_first() {
+    let by_name = |kind, name, uid| reference(("v1", kind), name, uid);
+    let cases: [(&str, &[Value], Option<&str>); 9] = [
+        ("right", &[to("here")], None),
+        ("of nobody", &[to("nobody")], None),
+        ("elsewhere", &[to("there")], Some("there")),
+        (
+            "elsewhere, whatever it is called",
+            &[by_name("Pod", "wrong", "there")],
+            Some("wrong"),
+        ),
+        (
+            "by a wrong name first",
+            &[by_name("ConfigMap", "wrong", "here"), to("there")],
+            None,
+        ),
+        (
+            "by a wrong kind first",
+            &[by_name("Secret", "here", "here"), to("there")],
+            None,
+        ),
+        (
+            "by another version first",
+            &[reference(("v2", "ConfigMap"), "here", "here"), to("there")],
+            None,
+        ),
+        (
+            "elsewhere last",
+            &[to("here"), to("nobody"), to("there")],
+            Some("there"),
+        ),
+        (
+            "elsewhere twice",
+            &[to("there"), to("there-too")],
+            Some("there"),
+        ),
+    ];
+    for (case, references, wanted) in cases {
+        let mut world = World::new();
+        for owner in ["here", "there", "there-too"] {
+            world.config_map(owner, &[]);
+        }
+        world.config_map("dependent", references);
+        let told = world.told();
+        let names: Vec<&str> = told
+            .iter()
+            .filter_map(|event| event["message"].as_str())
+            .collect();
+        let wanted: Vec<String> = wanted
+            .iter()
+            .map(|name| format!("name: {name}, uid: "))
+            .collect();
+        assert_eq!(names.len(), wanted.len(), "{case}: {names:?}");
+        let says = |(name, wanted): (&&str, &String)| name.contains(wanted);
+        assert!(names.iter().zip(&wanted).all(says), "{case}: {names:?}");
+    }
+}
+
+#[test]
+fn a_reference_is_told_of_when_it_comes_and_not_when_it_changes() {
+    let mut world = World::new();
+    world.config_map("there", &[]);
+    world.config_map("here", &[]);
+    let blocking = |blocks: bool| {
+        let mut reference = to("there");
+        reference["blockOwnerDeletion"] = json!(blocks);
+        reference
+    };
+    world.config_map("dependent", &[to("here")]);
+    assert_eq!(world.told().len(), 0, "nobody is elsewhere");
+    world.config_map("dependent", &[to("here"), to("there")]);
+    assert_eq!(world.told().len(), 1, "it came");
+    for references in [
+        vec![to("here"), blocking(true)],
+        vec![blocking(false), to("here")],
+        vec![blocking(false)],
+        vec![blocking(false), to("nobody")],
+    ] {
+        world.config_map("dependent", &references);
+        assert_eq!(world.told().len(), 0, "{references:?}");
+    }
+    world.config_map("dependent", &[to("here")]);
+    world.config_map("dependent", &[to("here"), to("there")]);
+    assert_eq!(world.told().len(), 1, "it came again");
+}
+
+#[test]
+fn an_owner_that_comes_after_its_dependents_is_told_of_to_each_that_is_elsewhere() {
+    let mut world = World::new();
+    world.config_map("near", &[to("here"), to("there")]);
+    world.config_map("far", &[reference(("v1", "ConfigMap"), "wrong", "there")]);
+    world.config_map("there-beside", &[to("there")]);
+    assert_eq!(world.told().len(), 0);
+    world.config_map("there", &[]);
+    let told = world.told();
+    let mut names: Vec<&str> = told
+        .iter()
+        .filter_map(|one| one["involvedObject"]["name"].as_str())
+        .collect();
+    names.sort_unstable();
+    assert_eq!(names, ["far", "near"]);
+    world.config_map("there", &[]);
+    assert_eq!(world.told().len(), 0, "it only changed");
+}
+
+#[test]
+fn a_collector_that_begins_tells_under_the_name_under_which_it_was_told() {
+    let mut world = World::new();
+    world.config_map("there", &[]);
+    world.config_map("here", &[]);
+    world.config_map("dependent", &[to("here"), to("there")]);
+    let told = world.told();
+    world.collector = Collector::new(&world.state);
+    assert_eq!(world.told(), told);
+    assert_eq!(told.len(), 1);
+}
+
+#[test]
+fn what_a_dependent_is_told() {
+    let mut world = World::new();
+    world.config_map("there", &[]);
+    world.config_map("dependent", &[to("there")]);
+    let message = "ownerRef [v1/ConfigMap, namespace: one, name: there, uid: there] does not exist in namespace \"one\"";
+    let time = "1970-01-01T00:00:00Z";
+    let component = "garbage-collector-controller";
+    assert_eq!(
+        world.told(),
+        [json!({
+        "apiVersion": "v1", "kind": "Event", "metadata": {"namespace": "one", "name": "dependent.2"},
+        "involvedObject": {"apiVersion": "v1", "kind": "ConfigMap", "namespace": "one",
+            "name": "dependent", "uid": "dependent"},
+        "reason": "OwnerRefInvalidNamespace", "message": message, "type": "Warning",
+        "source": {"component": component}, "reportingComponent": component, "reportingInstance": "",
+        "count": 1, "firstTimestamp": time, "lastTimestamp": time})]
+    );
+}
+
+#[test]
+fn a_dependent_of_the_whole_cluster_is_told_in_the_default_namespace() {
+    let mut world = World::new();
+    world.config_map("there", &[]);
+    let document = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "metadata": {"name": "wide", "ownerReferences": [to("there")]}});
+    world.write(PRIORITY_CLASSES, document);
+    let told = world.told();
+    assert_eq!(told.len(), 1);
+    assert_eq!(told[0]["metadata"]["namespace"], "default");
+    let involved = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "name": "wide", "uid": "wide"});
+    assert_eq!(told[0]["involvedObject"], involved);
+    let message = "ownerRef [v1/ConfigMap, namespace: , name: there, uid: there] does not exist in namespace \"\"";
+    assert_eq!(told[0]["message"], message);
+}
+
+#[test]
+fn events_are_no_owners_and_no_dependents() {
+    let mut world = World::new();
+    let event = |name: &str, namespace: &str, references: &[Value]| {
+        json!({"apiVersion": "v1", "kind": "Event",
+            "metadata": {"name": name, "namespace": namespace, "ownerReferences": references}})
+    };
+    world.config_map("there", &[]);
+    world.write(("", "events"), event("dependent", "one", &[to("there")]));
+    world.write(("", "events"), event("happened", "two", &[]));
+    let to_event = reference(("v1", "Event"), "happened", "happened");
+    world.config_map("refers", std::slice::from_ref(&to_event));
+    assert_eq!(world.told(), Vec::<Value>::new());
+    world.config_map("refers-to-both", &[to_event, to("there")]);
+    assert_eq!(
+        world.told().len(),
+        1,
+        "an event is not the first that looks wrong"
+    );
+}
+
+#[test]
+fn every_dependent_has_a_name_that_an_event_can_begin_with_or_is_told_under_its_uid() {
+    let longest = "a".repeat(253);
+    for (name, wanted) in [
+        ("plain.name", "plain.name.2"),
+        ("sys:x", "u.2"),
+        (&longest, "u.2"),
+    ] {
+        let mut world = World::new();
+        world.config_map("there", &[]);
+        let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
+            {"name": name, "namespace": "one", "uid": "u", "ownerReferences": [to("there")]}});
+        world.write(CONFIG_MAPS, document);
+        let told = world.told();
+        assert_eq!(told[0]["metadata"]["name"], wanted);
+        assert_eq!(told[0]["involvedObject"]["name"], name);
+    }
+}
