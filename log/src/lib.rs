@@ -37,5 +37,5 @@ pub use storage::memory::MemoryStorage;
 pub use storage::sled::SledStorage;
 pub use storage::{Purpose, Storage, Stored};
 pub use tail::Tail;
-pub use verify::{Report, verify};
+pub use verify::{Report, state_at_floor, verify};
 pub use writer::{Publish, Reply, Steps, Submitted, WriteError, Writer};

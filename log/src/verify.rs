@@ -2,8 +2,8 @@
 
 use crate::frame::Hash;
 use crate::reader::Holds;
-use crate::{Error, Reader, Tail};
-use hindsight_core::{Commit, Revision, Time};
+use crate::{Base, Error, Reader, Snapshots, Tail};
+use hindsight_core::{Commit, Revision, State, Time};
 use std::collections::BTreeMap;
 
 /// What a whole, intact log holds.
@@ -75,6 +75,31 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
     }
     report.content = hex(content.hash());
     Ok(report)
+}
+
+/// The state at the floor, folded from the first frame and not from a snapshot. Every snapshot that can
+/// be read must be what the log comes to there; the error names the first that is not.
+pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result<State, Error> {
+    let snapshots = reader.snapshots();
+    let written = snapshots.map_or_else(Vec::new, Snapshots::revisions);
+    let mut base = Base::empty(empty.clone());
+    let mut at_floor = empty.clone();
+    for frame in reader.whole(Tail::START)? {
+        base.fold(&frame?);
+        let revision = base.state.revision;
+        if revision == floor {
+            at_floor = base.state.clone();
+        }
+        let is_written = written.contains(&revision);
+        let snapshot = snapshots.filter(|_| is_written);
+        let snapshot = snapshot.and_then(|all| all.read(revision, empty.clone()).ok());
+        if snapshot
+            .is_some_and(|one| one.tail() != base.tail() || one.state.hash() != base.state.hash())
+        {
+            return Err(Error::corrupt(revision, "its snapshot is of another state"));
+        }
+    }
+    Ok(at_floor)
 }
 
 impl Report {

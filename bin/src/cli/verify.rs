@@ -7,7 +7,7 @@ use crate::restoring;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use hindsight_core::Revision;
-use hindsight_log::{DirectoryLock, Error, Reader, Report, SledStorage, verify};
+use hindsight_log::{DirectoryLock, Error, Reader, Report, SledStorage, state_at_floor, verify};
 use hindsight_projector::audit;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -164,10 +164,10 @@ fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// The hash of the state that a log without a fault comes to. What was thinned is taken as it is.
+/// The hash of the state that a log without a fault comes to. Of what was thinned, rules are asked nothing.
 fn deep(reader: &Reader, report: &Report) -> Result<String> {
     let bar = show::progress(report.newest.0);
-    let base = reader.state_at(empty_state(), report.floor)?;
+    let base = state_at_floor(reader, &empty_state(), report.floor)?;
     let log = reader.scan_all(report.floor.next());
     let audited = audit(base, &report.restores, log, |revision| {
         bar.set_position(revision.0);

@@ -6,7 +6,8 @@ use crate::codec::Stands;
 use crate::frame;
 use crate::retention::thin;
 use crate::{
-    Error, Log, MemoryStorage, Publish, Reader, Retention, Snapshots, Storage, Writer, verify,
+    Error, Log, MemoryStorage, Publish, Reader, Retention, Snapshots, Storage, Writer,
+    state_at_floor, verify,
 };
 use hindsight_core::command::Propagation;
 use hindsight_core::{Change, Commit, GroupResource, Intent, Revision, State, Time};
@@ -141,6 +142,29 @@ fn until(whole: &Reader, time: Time) -> Revision {
 
 fn copy(disk: &Arc<Disk>) -> Arc<Disk> {
     Arc::new(Disk::holding(disk.frames(), None))
+}
+
+#[test]
+fn a_snapshot_of_another_state_than_the_log_comes_to_is_found() {
+    let disk = logged();
+    let ends = ends(&disk);
+    let (floor, until) = (ends[ends.len() / 3], ends[ends.len() / 2]);
+    thin_to(&disk, floor, &[]).expect("thinned");
+    let directory = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let with = reader(&disk).with_snapshots(snapshots.clone());
+    let mut base = reader(&logged()).base(script::empty()).expect("folded");
+    assert!(state_at_floor(&with, &script::empty(), floor).is_ok());
+    snapshots.write(&base).expect("written");
+    let state = state_at_floor(&with, &script::empty(), floor).expect("they agree");
+    assert_eq!(state.hash(), hash_of(&reader(&logged()), floor));
+    // As if something had been lost between.
+    let newest = base.state.revision;
+    base.state = state_at(&reader(&disk), until.0);
+    base.state.revision = newest;
+    snapshots.write(&base).expect("written");
+    let error = state_at_floor(&with, &script::empty(), floor).expect_err("another state");
+    assert!(error.to_string().contains("snapshot"), "{error}");
 }
 
 #[test]
