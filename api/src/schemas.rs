@@ -4,6 +4,8 @@
 mod atomicity;
 mod convert;
 mod merges;
+#[cfg(test)]
+mod structures;
 mod table;
 
 use convert::Converter;

@@ -12,6 +12,7 @@ mod scale;
 #[cfg(test)]
 mod tests;
 
+pub use blank::always_there;
 pub(crate) use entry::{Managed, causes, is_reset};
 pub(crate) use reset::{kept, unowned};
 pub(crate) use scale::Scaled;
@@ -20,6 +21,7 @@ use crate::fields::{ManagerId, Managers, Owned, Updater, Versions, compare};
 use crate::object::Name;
 use crate::{Rejection, Time};
 use serde_json::Value;
+use std::borrow::Cow;
 
 /// Who is said to hold what an object had before anybody kept account of it.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
@@ -55,7 +57,9 @@ impl Writer<'_> {
     pub(crate) fn create(&self, new: &Value) -> Managed {
         let version = self.versions.version(self.api_version);
         let schema = version.and_then(|version| version.schema);
-        let mut set = compare(&self.nothing(new), new, schema).added;
+        let change = compare(&self.nothing(new), new, schema);
+        // A structure that is owned as a whole was there, and not like this.
+        let mut set = change.added.union(&change.modified);
         set.forget(self.unowned);
         let mut managed = Managed::default();
         if !set.is_empty() {
@@ -95,7 +99,12 @@ impl Writer<'_> {
     ) -> Managed {
         let nobody = self.id(&"".into(), false);
         let managers = std::mem::take(&mut managed.managers);
-        managed.managers = self.updater(&nobody).update(live, new, managers);
+        let live = if self.is_custom {
+            Cow::Borrowed(live)
+        } else {
+            blank::complete(live, new)
+        };
+        managed.managers = self.updater(&nobody).update(&live, new, managers);
         if let Some(gained) = managed.managers.remove(&nobody) {
             let who = self.id(manager, false);
             let set = match managed.managers.get(&who) {

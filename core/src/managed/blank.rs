@@ -1,81 +1,108 @@
 //! What an object of a built-in kind has before anybody says anything: the structures that its Go
-//! type cannot be without. They are nobody's, only what is in them.
+//! type cannot be without. They are nobody's, only what is in them. Source: members of upstream's
+//! types that are structures and no pointers, which its OpenAPI document gives the default `{}`.
+
+#[cfg(test)]
+mod tests;
 
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 
-/// Those below the ones of each row, from the outside in.
-const STRUCTURES: [(&str, &[&str]); 6] = [
-    ("", &["spec", "status"]),
-    (
-        "/spec",
-        &[
-            "template",
-            "jobTemplate",
-            "strategy",
-            "updateStrategy",
-            "scaleTargetRef",
-            "resources",
-            "names",
-        ],
-    ),
-    ("/spec/template", &["metadata", "spec"]),
-    ("/spec/jobTemplate", &["metadata", "spec"]),
-    ("/spec/jobTemplate/spec", &["template"]),
-    ("/spec/jobTemplate/spec/template", &["metadata", "spec"]),
-];
-/// Its template may be missing.
-const WITHOUT_TEMPLATE: &str = "ReplicationController";
+/// `group Kind path ...`, `-` for the core group. What is around a structure comes before it.
+const STRUCTURES: &str = "\
+- Event /involvedObject /source
+- LimitRange /spec
+- Namespace /spec /status
+- Node /spec /status /status/daemonEndpoints /status/daemonEndpoints/kubeletEndpoint /status/nodeInfo
+- PersistentVolume /spec /status
+- PersistentVolumeClaim /spec /spec/resources /status
+- Pod /spec /status
+- PodTemplate /template /template/metadata /template/spec
+- ReplicationController /spec /status
+- ResourceQuota /spec /status
+- Service /spec /status /status/loadBalancer
+admissionregistration.k8s.io ValidatingAdmissionPolicy /spec /status
+admissionregistration.k8s.io ValidatingAdmissionPolicyBinding /spec
+apiextensions.k8s.io CustomResourceDefinition /spec /spec/names /status /status/acceptedNames
+apiregistration.k8s.io APIService /spec /status
+apps DaemonSet /spec /spec/template /spec/template/metadata /spec/template/spec /spec/updateStrategy /status
+apps Deployment /spec /spec/strategy /spec/template /spec/template/metadata /spec/template/spec /status
+apps ReplicaSet /spec /spec/template /spec/template/metadata /spec/template/spec /status
+apps StatefulSet /spec /spec/template /spec/template/metadata /spec/template/spec /spec/updateStrategy /status
+autoscaling HorizontalPodAutoscaler /spec /spec/scaleTargetRef /status
+batch CronJob /spec /spec/jobTemplate /spec/jobTemplate/metadata /spec/jobTemplate/spec \
+/spec/jobTemplate/spec/template /spec/jobTemplate/spec/template/metadata \
+/spec/jobTemplate/spec/template/spec /status
+batch Job /spec /spec/template /spec/template/metadata /spec/template/spec /status
+certificates.k8s.io CertificateSigningRequest /spec /status
+coordination.k8s.io Lease /spec
+events.k8s.io Event /deprecatedSource /regarding
+flowcontrol.apiserver.k8s.io FlowSchema /spec /spec/priorityLevelConfiguration /status
+flowcontrol.apiserver.k8s.io PriorityLevelConfiguration /spec /status
+networking.k8s.io IPAddress /spec
+networking.k8s.io Ingress /spec /status /status/loadBalancer
+networking.k8s.io IngressClass /spec
+networking.k8s.io NetworkPolicy /spec /spec/podSelector
+networking.k8s.io ServiceCIDR /spec /status
+policy PodDisruptionBudget /spec /status
+rbac.authorization.k8s.io ClusterRoleBinding /roleRef
+rbac.authorization.k8s.io RoleBinding /roleRef
+resource.k8s.io DeviceClass /spec
+resource.k8s.io ResourceClaim /spec /spec/devices /status
+resource.k8s.io ResourceClaimTemplate /spec /spec/metadata /spec/spec /spec/spec/devices
+resource.k8s.io ResourceSlice /spec /spec/pool
+storage.k8s.io CSIDriver /spec
+storage.k8s.io CSINode /spec
+storage.k8s.io VolumeAttachment /spec /spec/source /status
+";
+
+/// The structures that objects of a built-in kind always have beside their metadata, as pointers.
+pub fn always_there(group: &str, kind: &str) -> impl Iterator<Item = &'static str> {
+    let group = if group.is_empty() { "-" } else { group };
+    let row = STRUCTURES.lines().find_map(|line| {
+        let rest = line.strip_prefix(group)?.strip_prefix(' ')?;
+        rest.strip_prefix(kind)?.strip_prefix(' ')
+    });
+    row.unwrap_or_default()
+        .split(' ')
+        .filter(|path| !path.is_empty())
+}
+
+/// Those of them that this object shows.
+fn shown(object: &Value) -> impl Iterator<Item = &'static str> {
+    let text = |member: &str| {
+        object
+            .get(member)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    };
+    let (group, _) = text("apiVersion").split_once('/').unwrap_or_default();
+    let paths = always_there(group, text("kind"));
+    paths.filter(|path| object.pointer(path).is_some_and(Value::is_object))
+}
 
 /// The structures that this object has, empty.
 pub(super) fn blank(object: &Value) -> Value {
-    let has = |name: &str| object.get(name).is_some_and(Value::is_object);
-    if !has("spec") && !has("status") {
-        return Value::Object(Map::new());
-    }
-    let kind = object.get("kind").and_then(Value::as_str);
     let mut blank = Value::Object(Map::new());
-    for (path, names) in STRUCTURES {
-        let Some(members) = blank.pointer_mut(path).and_then(Value::as_object_mut) else {
-            continue;
-        };
-        let here = object.pointer(path);
-        for name in names {
-            let is_there = here
-                .and_then(|here| here.get(name))
-                .is_some_and(Value::is_object);
-            if is_there && !(*name == "template" && kind == Some(WITHOUT_TEMPLATE)) {
-                members.insert((*name).to_owned(), Value::Object(Map::new()));
-            }
-        }
-    }
+    shown(object).for_each(|path| put(&mut blank, path));
     blank
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn only_structures_that_are_there_and_that_must_be() {
-        for (object, expected) in [
-            (json!({"kind": "ConfigMap", "data": {"k": "v"}}), json!({})),
-            (
-                json!({"kind": "Lease", "spec": {"holderIdentity": "h"}}),
-                json!({"spec": {}}),
-            ),
-            (
-                json!({"kind": "Deployment", "spec": {"strategy": {"rollingUpdate": {}}, "selector": {},
-                    "template": {"metadata": {"labels": {}}, "spec": {"containers": []}}}}),
-                json!({"spec": {"strategy": {}, "template": {"metadata": {}, "spec": {}}}}),
-            ),
-            (
-                json!({"kind": "ReplicationController", "spec": {"template": {"spec": {}}}}),
-                json!({"spec": {}}),
-            ),
-            (json!({"kind": "Lease", "spec": null}), json!({})),
-        ] {
-            assert_eq!(blank(&object), expected, "{object}");
+/// What an object was, with the structures that it has now and was not shown with.
+pub(super) fn complete<'a>(old: &'a Value, new: &Value) -> Cow<'a, Value> {
+    let mut old = Cow::Borrowed(old);
+    for path in shown(new) {
+        if old.pointer(path).is_none_or(Value::is_null) {
+            put(old.to_mut(), path);
         }
+    }
+    old
+}
+
+fn put(document: &mut Value, path: &str) {
+    let (around, name) = path.rsplit_once('/').unwrap_or_default();
+    let around = document.pointer_mut(around).and_then(Value::as_object_mut);
+    if let Some(around) = around {
+        around.insert(name.to_owned(), Value::Object(Map::new()));
     }
 }

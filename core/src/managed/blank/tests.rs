@@ -1,0 +1,100 @@
+//! Tables of objects and of what they have before anybody says anything.
+
+use super::*;
+use crate::builtin;
+use serde_json::json;
+
+#[test]
+fn only_structures_that_are_there_and_that_must_be() {
+    for (object, expected) in [
+        (
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"k": "v"}}),
+            json!({}),
+        ),
+        (
+            json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+                "spec": {"holderIdentity": "h"}}),
+            json!({"spec": {}}),
+        ),
+        (
+            json!({"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"selector": {},
+                "strategy": {"rollingUpdate": {}},
+                "template": {"metadata": {"labels": {}}, "spec": {"containers": []}}}}),
+            json!({"spec": {"strategy": {}, "template": {"metadata": {}, "spec": {}}}}),
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "ReplicationController",
+                "spec": {"template": {"spec": {}}}}),
+            json!({"spec": {}}),
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "Pod", "spec": {"resources": {"limits": {}}}}),
+            json!({"spec": {}}),
+        ),
+        (
+            json!({"apiVersion": "v1", "kind": "PodTemplate", "template": {"spec": {}}}),
+            json!({"template": {"spec": {}}}),
+        ),
+        (
+            json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "spec": null}),
+            json!({}),
+        ),
+        (
+            json!({"apiVersion": "example.com/v1", "kind": "Lease", "spec": {"a": 1}}),
+            json!({}),
+        ),
+    ] {
+        assert_eq!(blank(&object), expected, "{object}");
+    }
+}
+
+#[test]
+fn what_was_not_shown_was_there_all_the_same() {
+    let node = |status: Value| json!({"apiVersion": "v1", "kind": "Node", "status": status});
+    for (old, new, complete_old) in [
+        (
+            node(Value::Null),
+            node(json!({"nodeInfo": {"a": 1}, "config": {}})),
+            node(json!({"nodeInfo": {}})),
+        ),
+        (
+            node(json!({"nodeInfo": {"a": 0}})),
+            node(json!({"nodeInfo": {}, "daemonEndpoints": {"kubeletEndpoint": {"Port": 1}}})),
+            node(json!({"nodeInfo": {"a": 0}, "daemonEndpoints": {"kubeletEndpoint": {}}})),
+        ),
+    ] {
+        assert_eq!(*complete(&old, &new), complete_old, "{new}");
+    }
+    let same = node(json!({"nodeInfo": {}}));
+    assert!(matches!(complete(&same, &same), Cow::Borrowed(_)));
+}
+
+#[test]
+fn every_row_is_of_a_kind_that_is_served_and_from_the_outside_in() {
+    let kinds = builtin::kinds();
+    let served = |group: &str, kind: &str| {
+        let mut kinds = kinds.iter();
+        kinds.any(|one| (&*one.resource.group, &*one.kind) == (group, kind))
+    };
+    for line in STRUCTURES.lines() {
+        let mut words = line.split(' ');
+        let (group, kind) = (
+            words.next().expect("a group"),
+            words.next().expect("a kind"),
+        );
+        let group = group.trim_matches('-');
+        assert!(served(group, kind), "{line}");
+        let paths: Vec<&str> = words.collect();
+        assert!(
+            always_there(group, kind).eq(paths.iter().copied()),
+            "{line}"
+        );
+        for (place, path) in paths.iter().enumerate() {
+            let (around, _) = path.rsplit_once('/').expect("a pointer");
+            assert!(
+                around.is_empty() || paths[..place].contains(&around),
+                "{path}"
+            );
+        }
+    }
+}
