@@ -8,7 +8,7 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
@@ -214,6 +214,26 @@ fn bombs_are_refused() {
         ),
         too_large,
     );
+}
+
+#[test]
+fn managers_do_not_make_an_object_endless() {
+    let client = client();
+    let data: Map<String, Value> = (0..40_000)
+        .map(|key| (format!("key-{key:08}"), "".into()))
+        .collect();
+    let config = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": data}).to_string();
+    let media = "application/apply-patch+yaml";
+    let path = |manager: usize| format!("{MAPS}/a?fieldManager=m{manager}");
+    let taken = |manager: &usize| client.send("PATCH", &path(*manager), media, &config).code == 200;
+    let managers = (0..20).take_while(taken).count();
+    assert!((1..20).contains(&managers), "{managers}");
+    let too_large = (413, "RequestEntityTooLarge");
+    for path in [path(20), format!("{}&dryRun=All", path(20))] {
+        refuses(&client, ("PATCH", &path, media, &config), too_large);
+    }
+    let gone = client.send("DELETE", &format!("{MAPS}/a"), "", "");
+    assert_eq!(gone.code, 200, "{}", gone.text);
 }
 
 #[test]

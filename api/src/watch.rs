@@ -35,6 +35,8 @@ const PIECE_BYTES: usize = 64 << 10;
 const TURN_CHANGES_MAX: usize = 512;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 const DEFAULT_SECONDS: u64 = 1800;
+/// A year. Who asks for more gets this, for no clock reaches as far as the number can.
+const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 static NOTHING: LazyLock<Arc<State>> =
     LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
 
@@ -63,10 +65,7 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
             Err(failure) => late = Some(failure),
         }
     }
-    let seconds = asked.params.integer("timeoutSeconds")?.unwrap_or(0);
-    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
-    let jitter = u64::from(api.backend.seed().first().copied().unwrap_or(0)) * 7;
-    let lifetime = Duration::from_secs(seconds.unwrap_or(DEFAULT_SECONDS + jitter));
+    let lifetime = lifetime(api, &asked)?;
     let position = if initial {
         asked.state.revision
     } else {
@@ -105,6 +104,15 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
         Some((chunk, watch))
     });
     Ok(respond::stream(ApiBody::stream(chunks.boxed())))
+}
+
+/// How long it lasts at most. Those that do not say end at different times.
+fn lifetime(api: &Api, asked: &Asked) -> Result<Duration, Failure> {
+    let seconds = asked.params.integer("timeoutSeconds")?.unwrap_or(0);
+    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
+    let jitter = u64::from(api.backend.seed().first().copied().unwrap_or(0)) * 7;
+    let seconds = seconds.unwrap_or(DEFAULT_SECONDS + jitter);
+    Ok(Duration::from_secs(seconds.min(SECONDS_MAX)))
 }
 
 /// A watch from nowhere begins with what is there, unless the client says otherwise.

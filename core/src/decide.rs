@@ -3,6 +3,7 @@
 mod account;
 mod admitted;
 mod apply;
+mod bound;
 mod collect;
 mod commit;
 mod create;
@@ -12,6 +13,7 @@ mod prepare;
 mod update;
 
 pub(crate) use admitted::{admitted, is_settled};
+pub(crate) use bound::Bound;
 pub(crate) use collect::{drop_owners, finalize_namespace, release, unblock};
 pub(crate) use create::create;
 pub(crate) use delete::delete;
@@ -32,6 +34,7 @@ pub(crate) struct Context<'a> {
     pub(crate) strictness: Strictness,
     /// The object is as admission left it, and says itself who holds what.
     pub(crate) is_settled: bool,
+    pub(crate) bound: Bound,
 }
 
 /// How far a decision goes.

@@ -1,7 +1,7 @@
 //! The machine: `decide` may refuse, `apply` may not.
 
 use crate::command::Intent;
-use crate::decide::{self, Asked, Context, Strictness};
+use crate::decide::{self, Asked, Bound, Context, Strictness};
 use crate::{Command, Commit, Decision, Object, Rejection, State};
 use std::sync::Arc;
 
@@ -33,6 +33,7 @@ fn carry_out(
         command: &command,
         strictness,
         is_settled: decide::is_settled(&intent),
+        bound: Bound::of(&intent),
     };
     match decide::admitted(context, intent)? {
         Intent::Create(intent) => decide::create(context, intent),

@@ -84,6 +84,8 @@ mod tests {
 .status.conditions[0].type | "Ready"
 .status.conditions[-1].type | "Synced"
 .status.conditions[7].type | nothing
+.status.conditions[9223372036854775807].type | nothing
+.status.conditions[-9223372036854775808].type | nothing
 .status.conditions[1:].type | "Synced"
 .status.conditions[:1].type | "Ready"
 .status.conditions[0:2:2].type | "Ready"

@@ -118,3 +118,24 @@ fn what_is_there_at_the_beginning_comes_in_pieces_and_is_not_kept_afterwards() {
     assert!(objects.iter().all(|object| Arc::strong_count(object) == 1));
     drop(body);
 }
+
+#[test]
+fn a_watch_of_any_length_begins() {
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(fake as _, Arc::new(Admission::default()));
+    for seconds in [i64::MIN, -1, 0, 1, i64::MAX / 1_000_000_000, i64::MAX] {
+        let path = format!(
+            "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
+             &resourceVersionMatch=NotOlderThan&timeoutSeconds={seconds}"
+        );
+        let frame = paused().block_on(async {
+            let mut answer = api
+                .handle(get(&path), Some(Arc::new(administrator())))
+                .await;
+            answer.body_mut().frame().await
+        });
+        let bytes = frame.expect("a mark").expect("sound").into_data();
+        let mark = String::from_utf8(bytes.expect("data").to_vec()).expect("text");
+        assert!(mark.contains("BOOKMARK"), "{seconds}: {mark}");
+    }
+}

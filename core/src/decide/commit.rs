@@ -22,6 +22,7 @@ impl Context<'_> {
             .or_else(|| mark_of(&extra).map(|rule| Mark { revision, rule }));
         let object = Object::from_value(object.key, object.document, revision, mark)
             .map_err(|error| Rejection::BadRequest(error.to_string()))?;
+        let object = self.bounded(previous.map(AsRef::as_ref), object)?;
         let object = Arc::new(object);
         let mut events = extra;
         compare(previous.map(|previous| &**previous), &object, &mut events);

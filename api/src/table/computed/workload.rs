@@ -68,7 +68,7 @@ fn ready(pod: &Value) -> String {
 
 fn restarts(pod: &Value) -> i64 {
     let counts = statuses(pod).iter().map(|one| number(one, "restartCount"));
-    counts.sum()
+    counts.fold(0, i64::saturating_add)
 }
 
 /// Terminating beats the containers' reasons, which beat the phase.

@@ -95,7 +95,7 @@ fn sliced<'a>(slice: Slice, value: &Cow<'a, Value>) -> Found<'a> {
     let start = from_end(slice.start.unwrap_or(0));
     let end = match slice.end {
         Some(end) => from_end(end),
-        None if slice.single => start + 1,
+        None if slice.single => start.saturating_add(1),
         None => length,
     };
     let step = slice.step.unwrap_or(1);
