@@ -66,15 +66,12 @@ impl Reader<'_> {
     }
 
     fn versions(&self) -> &[Value] {
-        let versions = self
-            .document
-            .pointer("/spec/versions")
-            .and_then(Value::as_array);
+        let versions = at(self.document, "/spec/versions").and_then(Value::as_array);
         versions.map_or(&[], Vec::as_slice)
     }
 
     fn names(&self, pointer: &str) -> Vec<Name> {
-        let list = self.document.pointer(pointer).and_then(Value::as_array);
+        let list = at(self.document, pointer).and_then(Value::as_array);
         list.into_iter()
             .flatten()
             .filter_map(Value::as_str)
@@ -129,10 +126,10 @@ const fn strategy(status_apart: bool) -> Strategy {
 fn read_version(version: &Value) -> Version {
     let flag = |key: &str| version.get(key) == Some(&Value::Bool(true));
     let mut subresources = Vec::new();
-    if version.pointer("/subresources/status").is_some() {
+    if at(version, "/subresources/status").is_some() {
         subresources.push(Subresource::Status);
     }
-    if let Some(scale) = version.pointer("/subresources/scale") {
+    if let Some(scale) = at(version, "/subresources/scale") {
         let selector = text(scale, "/labelSelectorPath");
         subresources.push(Subresource::Scale {
             spec_path: text(scale, "/specReplicasPath").into(),
@@ -176,9 +173,14 @@ fn column(column: &Value) -> PrinterColumn {
     }
 }
 
+/// As [`Value::pointer`], of members whose names need no escape.
+fn at<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
+    let mut names = pointer.split('/').skip(1);
+    names.try_fold(document, |value, name| value.get(name))
+}
+
 fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
-    document
-        .pointer(pointer)
+    at(document, pointer)
         .and_then(Value::as_str)
         .unwrap_or_default()
 }

@@ -1,8 +1,10 @@
 //! A stored object: its identity, the part of its metadata that rules look at, and its body as
 //! the JSON bytes that clients receive.
 
+mod body;
 mod key;
 mod meta;
+mod text;
 mod uid;
 
 pub use key::{Name, ObjectKey};
@@ -12,9 +14,6 @@ pub use uid::Uid;
 use crate::{GroupResource, Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
-
-/// Most bodies are smaller.
-const BODY_BYTES: usize = 1024;
 
 /// One version of one object. Immutable; a new version is a new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,17 +79,14 @@ impl Object {
         metadata.insert("resourceVersion".into(), revision.to_string().into());
         let meta = Meta::read(metadata).map_err(|reason| unreadable(&reason))?;
         let type_meta = TypeMeta::read(&document).ok_or_else(|| unreadable("kind is missing"))?;
-        // Written with room, then cut to size: versions are kept, and most are small.
-        let mut body = Vec::with_capacity(BODY_BYTES);
-        serde_json::to_writer(&mut body, &document)
-            .map_err(|error| unreadable(&error.to_string()))?;
+        let body = body::written(&document).map_err(|error| unreadable(&error.to_string()))?;
         Ok(Self {
             key,
             type_meta,
             meta,
             revision,
             mark,
-            body: Bytes::copy_from_slice(&body),
+            body,
         })
     }
 
@@ -101,11 +97,10 @@ impl Object {
         revision: Revision,
         mark: Option<Mark>,
     ) -> Result<Self, UnreadableObject> {
-        let head: meta::Head<'_> =
-            serde_json::from_slice(&body).map_err(|error| UnreadableObject {
-                key: key.clone(),
-                reason: error.to_string(),
-            })?;
+        let head: meta::Head<'_> = read(&body).map_err(|reason| UnreadableObject {
+            key: key.clone(),
+            reason,
+        })?;
         let type_meta = TypeMeta {
             api_version: head.api_version.as_ref().into(),
             kind: head.kind.as_ref().into(),
@@ -124,7 +119,7 @@ impl Object {
     ///
     /// A body was checked when the object was made, so `Null` cannot be seen by a caller.
     pub fn document(&self) -> Value {
-        serde_json::from_slice(&self.body).unwrap_or_default()
+        read(&self.body).unwrap_or_default()
     }
 
     /// Its references, as far as collection goes: events take no part in it, as upstream.
@@ -140,6 +135,12 @@ impl Object {
     pub fn is_deleting(&self) -> bool {
         self.meta.deletion_timestamp.is_some()
     }
+}
+
+/// All of it is looked at to be text at once, rather than each of its texts by itself.
+fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, String> {
+    let text = str::from_utf8(body).map_err(|error| error.to_string())?;
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 impl TypeMeta {

@@ -81,7 +81,7 @@ impl PartialEq for Stored {
 impl Eq for Stored {}
 
 /// An owner in foreground or orphaning deletion.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Held {
     /// The last commit that gave it a dependent or made one block. A release that was decided
     /// before is stale.
@@ -209,6 +209,20 @@ impl State {
             hasher.update(&definition.revision.0.to_le_bytes());
         }
         hasher.finalize().to_hex().to_string()
+    }
+
+    /// Whether both are the same, in everything that follows from the log; what was read back from it
+    /// may stand beside what was never away.
+    pub fn is_same(&self, other: &Self) -> bool {
+        let mut objects = self.objects().zip(other.objects());
+        self.revision == other.revision
+            && self.len() == other.len()
+            && objects.all(|(one, other)| one == other)
+            && self.waiting == other.waiting
+            && self.accepted == other.accepted
+            && self.edges == other.edges
+            && self.populations == other.populations
+            && self.namespaces == other.namespaces
     }
 
     pub(crate) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {

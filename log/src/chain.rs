@@ -53,6 +53,14 @@ impl Chain {
         }
     }
 
+    /// No further than one frame that begins behind this.
+    pub(crate) fn until(mut self, last: Revision) -> Self {
+        if let Decoded::Here(decoder) = &mut self.decoded {
+            decoder.last = last;
+        }
+        self
+    }
+
     /// Of the frames after this one.
     pub(crate) fn after(storage: Arc<dyn Storage>, tail: Tail) -> Self {
         let next = tail.revision.next();
@@ -180,6 +188,8 @@ struct Decoder {
     storage: Arc<dyn Storage>,
     /// Where to fetch next; `None` at the end or after a failure.
     next: Option<Revision>,
+    /// Of what is behind this, one frame is fetched: whoever folds may have to see what it stands for.
+    last: Revision,
     /// Whether the first frame may begin before.
     within: bool,
     size: usize,
@@ -191,6 +201,7 @@ impl Decoder {
         Self {
             storage,
             next: Some(from),
+            last: Revision(u64::MAX),
             within,
             size: 1,
             batches: 0,
@@ -206,16 +217,18 @@ impl Decoder {
             let Some((first, bytes)) = self.fetch(from)? else {
                 break;
             };
-            self.next = frame::end(first, &bytes);
+            self.next = frame::end(first, &bytes).filter(|_| first <= self.last);
             bytes_held += weight(first, &bytes);
             fetched.push((first, bytes));
         }
         self.size = (self.size * 2).min(BATCH_FRAMES_MAX);
         self.batches += 1;
-        let decoded = fetched.into_par_iter();
-        Ok(decoded
-            .map(|(first, bytes)| (first, read(&bytes, first)))
-            .collect())
+        let decode = |(first, bytes): Stored| (first, read(&bytes, first));
+        Ok(match fetched.len() {
+            // Nothing to share, and threads to wake take their time.
+            0 | 1 => fetched.into_iter().map(decode).collect(),
+            _ => fetched.into_par_iter().map(decode).collect(),
+        })
     }
 
     /// The first frame is the one that holds the revision; every other begins where one ended.

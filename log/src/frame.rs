@@ -11,6 +11,7 @@
 use crate::Error;
 use hindsight_core::Revision;
 use lz4_flex::block;
+use std::cell::Cell;
 
 /// The newest format that this release reads and writes.
 pub const FRAME_FORMAT: u8 = 3;
@@ -27,6 +28,8 @@ const PACKED_RATIO_MAX: usize = 255;
 /// What is longer is not compressed, and nothing that was may claim to be longer: a few times the largest
 /// object, for the facts of a commit may repeat parts of it.
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 16 << 20;
+/// Room to unpack in that a thread keeps: most frames fit, and what a large one took is given back.
+const ROOM_BYTES_MAX: usize = 256 << 10;
 const MAGIC: &[u8; 4] = b"HSLF";
 const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
 /// Magic and format come before the first revision.
@@ -81,8 +84,31 @@ pub(crate) fn packed(payload: &[u8]) -> Vec<u8> {
     block::compress_prepend_size(payload)
 }
 
-/// The payload that was compressed.
-pub(crate) fn unpack(first: Revision, payload: &[u8]) -> Result<Vec<u8>, Error> {
+thread_local! {
+    /// New memory would have to be zeroed for every frame, which takes longer than to unpack it.
+    static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
+}
+
+/// Reads the payload that was compressed.
+pub(crate) fn unpack<T>(
+    first: Revision,
+    payload: &[u8],
+    read: impl FnOnce(&[u8]) -> Result<T, Error>,
+) -> Result<T, Error> {
+    let mut room = ROOM.take();
+    let unpacked = unpack_into(first, payload, &mut room).and_then(read);
+    if room.len() <= ROOM_BYTES_MAX {
+        ROOM.set(room);
+    }
+    unpacked
+}
+
+/// The payload that was compressed, at the beginning of `room`.
+fn unpack_into<'a>(
+    first: Revision,
+    payload: &[u8],
+    room: &'a mut Vec<u8>,
+) -> Result<&'a [u8], Error> {
     let corrupt = |reason: &str| Error::corrupt(first, reason);
     let mut packed = payload;
     let length = take(&mut packed).ok_or_else(|| corrupt("it is too short"))?;
@@ -91,8 +117,12 @@ pub(crate) fn unpack(first: Revision, payload: &[u8]) -> Result<Vec<u8>, Error> 
     if length > longest.min(PAYLOAD_BYTES_MAX) {
         return Err(corrupt("its payload cannot be so long"));
     }
-    match block::decompress(packed, length) {
-        Ok(payload) if payload.len() == length => Ok(payload),
+    if room.len() < length {
+        *room = vec![0; length];
+    }
+    let room = room.get_mut(..length).unwrap_or_default();
+    match block::decompress_into(packed, room) {
+        Ok(written) if written == length => Ok(room),
         Ok(_) => Err(corrupt("its payload has another length")),
         Err(error) => Err(corrupt(&format!("its payload cannot be read: {error}"))),
     }
@@ -210,6 +240,25 @@ mod tests {
         bytes
     }
 
+    fn read_back(payload: &[u8]) -> Result<Vec<u8>, Error> {
+        unpack(Revision(1), payload, |payload| Ok(payload.to_vec()))
+    }
+
+    #[test]
+    fn what_is_unpacked_is_nothing_of_what_was_unpacked_before() {
+        let payloads = [9000, 10, 0, 8999, ROOM_BYTES_MAX + 1, 11];
+        for (letter, bytes) in (b'a'..).zip(payloads) {
+            let payload = vec![letter; bytes];
+            assert_eq!(read_back(&packed(&payload)).unwrap(), payload);
+            let long = u32::try_from(bytes).unwrap() + 1;
+            let longer = [&long.to_le_bytes(), &packed(&payload)[4..]].concat();
+            assert!(read_back(&longer).is_err(), "{bytes}");
+            let room = ROOM.take();
+            assert!(room.len() <= ROOM_BYTES_MAX, "{}", room.len());
+            ROOM.set(room);
+        }
+    }
+
     #[test]
     fn a_frame_reads_back_and_every_flipped_bit_is_noticed() {
         let bytes = sealed(7, 2, [9; 32], b"payload");
@@ -247,12 +296,12 @@ mod tests {
             let packed = &bytes[HEADER_BYTES..];
             if format == PACKED {
                 assert!(packed.len() < payload.len() / 4);
-                assert_eq!(&unpack(Revision(1), packed).unwrap(), payload);
+                assert_eq!(&read_back(packed).unwrap(), payload);
                 for length in 0..packed.len() {
-                    assert!(unpack(Revision(1), &packed[..length]).is_err());
+                    assert!(read_back(&packed[..length]).is_err());
                 }
                 let huge = [&u32::MAX.to_le_bytes(), &packed[4..]].concat();
-                assert!(unpack(Revision(1), &huge).is_err());
+                assert!(read_back(&huge).is_err());
             } else {
                 assert_eq!(packed, &payload[..]);
             }
@@ -265,7 +314,7 @@ mod tests {
             let payload = vec![b'v'; PAYLOAD_BYTES_MAX + longer];
             let packed = packed(&payload);
             assert!(packed.len() < payload.len() / 200, "a bomb");
-            assert_eq!(unpack(Revision(1), &packed).is_ok(), is_read);
+            assert_eq!(read_back(&packed).is_ok(), is_read);
             let mut bytes = vec![0; HEADER_BYTES];
             bytes.extend_from_slice(&payload);
             let format = pack(&mut bytes, &mut Vec::new());

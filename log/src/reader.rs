@@ -2,7 +2,7 @@
 
 use crate::chain::Chain;
 use crate::codec::Stands;
-use crate::frame::{self, CHECKSUM_BYTES, Hash};
+use crate::frame::{self, CHECKSUM_BYTES, Frame, Hash};
 use crate::tail::Whole;
 use crate::{Base, Error, Snapshots, Storage, Tail, codec};
 use hindsight_core::{Commit, Revision, State, Time, apply};
@@ -110,7 +110,7 @@ impl Reader {
         let Some((first, bytes)) = self.storage.at_or_before(Revision(u64::MAX))? else {
             return Ok(Revision::ZERO);
         };
-        Ok(read(&bytes, first)?.end.previous())
+        Ok(open(first, &bytes)?.1.previous())
     }
 
     /// The commit at this revision, if it was written.
@@ -164,12 +164,22 @@ impl Reader {
         &self,
         base: Base,
         wanted: impl Fn(Revision, Time) -> bool,
+        progress: impl FnMut(Revision),
+    ) -> Result<State, Error> {
+        let frames = self.frames(base.state.revision.next());
+        self.fold_frames(frames, base.state, wanted, progress)
+    }
+
+    fn fold_frames(
+        &self,
+        frames: impl Iterator<Item = Result<Read, Error>>,
+        mut state: State,
+        wanted: impl Fn(Revision, Time) -> bool,
         mut progress: impl FnMut(Revision),
     ) -> Result<State, Error> {
-        let mut state = base.state;
         let from = state.revision.next();
         let mut floor = Revision::ZERO;
-        'frames: for frame in self.frames(from) {
+        'frames: for frame in frames {
             let frame = frame?;
             if let Holds::Some(kept_from, _) = frame.holds {
                 floor = floor.max(kept_from);
@@ -212,7 +222,9 @@ impl Reader {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|snapshots| snapshots.until(revision, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
-        let folded = self.fold(base, |at, _| at <= revision, |_| {});
+        let chain = Chain::new(Arc::clone(&self.storage), base.state.revision.next());
+        let frames = walk(chain.until(revision));
+        let folded = self.fold_frames(frames, base.state, |at, _| at <= revision, |_| {});
         folded.map_err(|error| match error {
             Error::Pruned { floor, .. } => Error::Pruned {
                 asked: revision,
@@ -249,13 +261,18 @@ impl Reader {
     pub fn floor(&self) -> Result<Revision, Error> {
         let mut from = Revision(1);
         while let Some((first, bytes)) = self.storage.at_or_after(from)? {
-            let frame = read(&bytes, first)?;
-            match frame.holds {
-                Holds::Some(floor, _) => return Ok(floor),
-                // One that is thinned may stand behind what is too large for it.
-                Holds::All if bytes.len() < WHOLE_BYTES_MIN => break,
-                Holds::All | Holds::Restored(_) => from = frame.end,
+            let (frame, end) = open(first, &bytes)?;
+            let is_whole = frame.format != frame::STANDS;
+            if !is_whole
+                && let Stands::Thinned { floor, .. } = Stands::decode(first, frame.payload)?
+            {
+                return Ok(Revision(floor));
             }
+            // One that is thinned may stand behind what is too large for it.
+            if is_whole && bytes.len() < WHOLE_BYTES_MIN {
+                break;
+            }
+            from = end;
         }
         Ok(Revision::ZERO)
     }
@@ -277,16 +294,18 @@ impl Reader {
         &self,
         after: Tail,
     ) -> Result<impl Iterator<Item = Result<Read, Error>>, Error> {
-        let mut chain = Chain::after(Arc::clone(&self.storage), after);
-        let frames = std::iter::from_fn(move || chain.advance().transpose());
+        let frames = walk(Chain::after(Arc::clone(&self.storage), after));
         Whole::new(after, frames, &*self.storage)
     }
 
     /// Frames that hold revisions from `from` on, each checked and chained to the one before.
     pub(crate) fn frames(&self, from: Revision) -> impl Iterator<Item = Result<Read, Error>> {
-        let mut chain = Chain::new(Arc::clone(&self.storage), from);
-        std::iter::from_fn(move || chain.advance().transpose())
+        walk(Chain::new(Arc::clone(&self.storage), from))
     }
+}
+
+fn walk(mut chain: Chain) -> impl Iterator<Item = Result<Read, Error>> {
+    std::iter::from_fn(move || chain.advance().transpose())
 }
 
 fn commits(
@@ -330,10 +349,19 @@ pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
     bytes.len() + unpacked
 }
 
-/// Reads what is stored under a revision.
-pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
+/// A frame that is not decoded, and the revision after those that it stands for.
+fn open(first: Revision, bytes: &[u8]) -> Result<(Frame<'_>, Revision), Error> {
     let frame = frame::open(first, bytes)?;
     let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
+    if end == first {
+        return Err(Error::corrupt(first, "it stands for nothing"));
+    }
+    Ok((frame, end))
+}
+
+/// Reads what is stored under a revision.
+pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
+    let (frame, end) = open(first, bytes)?;
     let each = (first.0..end.0).map(Revision);
     let stored = frame::hash(bytes);
     let mut read = Read {
@@ -347,17 +375,15 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
         holds: Holds::All,
     };
     if frame.format != frame::STANDS {
-        let unpacked = (frame.format == frame::PACKED).then(|| frame::unpack(first, frame.payload));
-        let unpacked = unpacked.transpose()?;
-        let payload = unpacked.as_deref().unwrap_or(frame.payload);
-        read.commits = codec::decode(first, payload, each)?;
-        if usize::try_from(frame.commits) != Ok(read.commits.len()) || read.commits.is_empty() {
+        let decode = |payload: &[u8]| codec::decode(first, payload, each);
+        read.commits = match frame.format {
+            frame::PACKED => frame::unpack(first, frame.payload, decode)?,
+            _ => decode(frame.payload)?,
+        };
+        if usize::try_from(frame.commits) != Ok(read.commits.len()) {
             return Err(Error::corrupt(first, "its count does not agree"));
         }
         return Ok(read);
-    }
-    if end == first {
-        return Err(Error::corrupt(first, "it stands for nothing"));
     }
     match Stands::decode(first, frame.payload)? {
         Stands::Restored { time_micros } => read.holds = Holds::Restored(Time(time_micros)),
@@ -397,8 +423,8 @@ fn kept_in(
         return Err(Error::corrupt(first, reason));
     }
     let each = revisions.iter().copied().map(Revision);
-    let kept = frame::unpack(first, kept)?;
-    let commits = codec::decode(first, &kept, each)?;
+    let decode = |kept: &[u8]| codec::decode(first, kept, each);
+    let commits = frame::unpack(first, kept, decode)?;
     if commits.len() != revisions.len() {
         return Err(Error::corrupt(first, "its count does not agree"));
     }

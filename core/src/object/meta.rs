@@ -1,5 +1,6 @@
 //! The part of `ObjectMeta` that rules and indexes read.
 
+use super::text::{self, Text, Texts, name};
 use super::{Name, Uid};
 use crate::Time;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -32,13 +33,13 @@ pub struct Meta {
     #[serde(default)]
     pub deletion_grace_period_seconds: Option<i64>,
     /// What must happen before it may be removed, in the client's order.
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default, deserialize_with = "names")]
     pub finalizers: Arc<[Name]>,
     /// Its owners, in the client's order.
     #[serde(default, deserialize_with = "nullable")]
     pub owner_references: Arc<[OwnerReference]>,
     /// Labels.
-    #[serde(default, deserialize_with = "nullable")]
+    #[serde(default, deserialize_with = "labels")]
     pub labels: Arc<BTreeMap<Name, Name>>,
 }
 
@@ -47,10 +48,13 @@ pub struct Meta {
 #[serde(rename_all = "camelCase")]
 pub struct OwnerReference {
     /// Group and version of the owner.
+    #[serde(deserialize_with = "name")]
     pub api_version: Name,
     /// Kind of the owner.
+    #[serde(deserialize_with = "name")]
     pub kind: Name,
     /// Name of the owner.
+    #[serde(deserialize_with = "name")]
     pub name: Name,
     /// Identity of the owner.
     pub uid: Uid,
@@ -92,14 +96,35 @@ impl Meta {
 }
 
 fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
-    let text: Option<Cow<'de, str>> = Option::deserialize(deserializer)?;
-    Ok(text.as_deref().and_then(Time::parse))
+    let read: Option<Stamp> = Option::deserialize(deserializer)?;
+    Ok(read.and_then(|read| read.0))
 }
 
 /// An end that cannot be read is none that can be waited for, but somebody did ask for the deletion.
 fn mark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
-    let text: Option<Cow<'de, str>> = Option::deserialize(deserializer)?;
-    Ok(text.map(|text| Time::parse(&text).unwrap_or(Time::MAX)))
+    let read: Option<Stamp> = Option::deserialize(deserializer)?;
+    Ok(read.map(|read| read.0.unwrap_or(Time::MAX)))
+}
+
+/// A time, where the text is one.
+struct Stamp(Option<Time>);
+
+impl<'de> Deserialize<'de> for Stamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text::read(deserializer, |text| Self(Time::parse(text)))
+    }
+}
+
+fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[Name]>, D::Error> {
+    let read: Vec<Text> = nullable(deserializer)?;
+    Ok(read.into_iter().map(|text| text.0).collect())
+}
+
+fn labels<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Arc<BTreeMap<Name, Name>>, D::Error> {
+    let read: Texts = nullable(deserializer)?;
+    Ok(Arc::new(read.0))
 }
 
 /// Kubernetes reads `null` as the zero value.

@@ -1,7 +1,7 @@
 //! Object identity that is never used twice.
 
+use super::text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -98,8 +98,7 @@ impl Serialize for Uid {
 
 impl<'de> Deserialize<'de> for Uid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text: Cow<'de, str> = Cow::deserialize(deserializer)?;
-        Ok(Self::from(&*text))
+        text::read(deserializer, |text| Self::from(text))
     }
 }
 

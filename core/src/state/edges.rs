@@ -13,7 +13,7 @@ pub(crate) struct Dependents {
 }
 
 /// By the owner's uid. An object does not count as its own dependent.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Edges(OrdMap<Uid, Dependents>);
 
 impl Edges {

@@ -20,11 +20,12 @@ impl<'a> Field<'a> {
 
     /// One member of an object.
     pub(super) fn child(&self, name: &str) -> Self {
-        let path = if self.path.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{}.{name}", self.path)
-        };
+        let mut path = String::with_capacity(self.path.len() + 1 + name.len());
+        path.push_str(&self.path);
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(name);
         let value = self.value.get(name).unwrap_or(&ABSENT);
         Self { path, value }
     }

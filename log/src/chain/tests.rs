@@ -50,6 +50,19 @@ fn filled(storage: &Counting) {
 }
 
 #[test]
+fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
+    let storage = Arc::new(Counting::default());
+    filled(&storage);
+    for last in [1, 2, 7, FRAMES - 1] {
+        let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Storage>, Revision(1));
+        chain = chain.until(Revision(last));
+        let frames = std::iter::from_fn(|| chain.advance().transpose());
+        let walked = frames.collect::<Result<Vec<_>, _>>().expect("intact");
+        assert_eq!(walked.len() as u64, last + 1);
+    }
+}
+
+#[test]
 fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     let storage = Arc::new(Counting::default());
     filled(&storage);

@@ -196,7 +196,8 @@ impl<'a> Names<'a> {
 #[derive(Default)]
 struct Origins<'a> {
     list: Vec<OriginV1<'a>>,
-    numbers: BTreeMap<OriginV1<'a>, u32>,
+    /// By the request first, which is what they differ in.
+    numbers: BTreeMap<(&'a str, OriginV1<'a>), u32>,
     /// Commits of one request share it, and follow each other.
     last: Option<(&'a Commit, u32)>,
 }
@@ -211,7 +212,8 @@ impl<'a> Origins<'a> {
         }
         let origin = origin_of(commit);
         let next = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
-        let number = *self.numbers.entry(origin).or_insert_with_key(|origin| {
+        let key = (origin.request, origin);
+        let number = *self.numbers.entry(key).or_insert_with_key(|(_, origin)| {
             self.list.push(origin.clone());
             next
         });

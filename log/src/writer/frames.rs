@@ -68,6 +68,9 @@ impl Frames {
         };
         let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         frame::begin(&mut self.bytes);
+        let bodies = commits.iter().filter_map(|commit| commit.object());
+        let bodies: usize = bodies.map(|object| object.body.len()).sum();
+        self.bytes.reserve(bodies + COMMIT_BYTES * commits.len());
         codec::encode(commits, &mut self.bytes)?;
         let format = frame::pack(&mut self.bytes, &mut self.packed);
         frame::seal(&mut self.bytes, format, first.revision, count, &self.last);
