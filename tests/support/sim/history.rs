@@ -3,7 +3,7 @@
 use super::check::{Checked, ensure};
 use crate::sim::server::empty;
 use hindsight_core::{Change, Commit, Object, Revision, State, apply};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Everything that was published or recovered. It only grows.
@@ -13,8 +13,8 @@ pub struct History {
     pub commits: Vec<Arc<Commit>>,
     /// The fold of them: before the first, after it, and so on.
     pub states: Vec<State>,
-    /// The state as it was published at some revisions.
-    pub published: BTreeMap<Revision, State>,
+    /// Where a state was published, which was the fold.
+    published: BTreeSet<Revision>,
     apply: Apply,
 }
 
@@ -27,17 +27,6 @@ fn forgetful(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
     None
 }
 
-/// Whether both hold the same objects; most of them are shared, which is quicker than a hash.
-fn is_same(one: &State, other: &State) -> bool {
-    let mut pairs = one.objects().zip(other.objects());
-    one.revision == other.revision
-        && one.len() == other.len()
-        && pairs.all(|(one, other)| Arc::ptr_eq(one, other) || one == other)
-}
-
-/// Of so many published states one is compared by its hash, which is over more than the objects.
-const HASHED_EVERY: usize = 8;
-
 type Apply = fn(&mut State, &Commit) -> Option<Arc<Object>>;
 
 impl History {
@@ -46,7 +35,7 @@ impl History {
         Self {
             commits: Vec::new(),
             states: vec![empty()],
-            published: BTreeMap::new(),
+            published: BTreeSet::new(),
             apply: if forgets { forgetful } else { apply },
         }
     }
@@ -64,6 +53,17 @@ impl History {
     /// The fold up to this revision.
     pub fn state(&self, revision: Revision) -> Option<&State> {
         self.states.get(usize::try_from(revision.0).ok()?)
+    }
+
+    /// The revisions of the states that were published, oldest first.
+    pub fn published(&self) -> impl Iterator<Item = Revision> {
+        self.published.iter().copied()
+    }
+
+    /// The state as it was published at this revision, where one was.
+    pub fn as_published(&self, revision: Revision) -> Option<&State> {
+        let at = self.published.get(&revision)?;
+        self.state(*at)
     }
 
     /// Every commit, with the state before it.
@@ -110,13 +110,11 @@ impl History {
 
     /// Notes that this is the state at its revision.
     pub fn note_state(&mut self, state: &State) -> Checked {
-        let replica = self.replica();
-        let is_hashed = self.published.len().is_multiple_of(HASHED_EVERY);
-        let same = is_same(state, replica) && (!is_hashed || state.hash() == replica.hash());
+        let same = state.is_same(self.replica());
         ensure("replay equals live", same, || {
             format!("the fold differs from the state at {}", state.revision)
         })?;
-        self.published.insert(state.revision, state.clone());
+        self.published.insert(state.revision);
         Ok(())
     }
 }

@@ -54,7 +54,7 @@ impl Simulation {
         };
         let oldest = self.snapshots.first().map(|base| base.state.revision);
         let newest = oldest.unwrap_or(running.server.state.revision);
-        let ends = self.history.published.keys().copied();
+        let ends = self.history.published();
         let ends: Vec<Revision> = ends
             .filter(|end| floor < *end && *end <= newest && *end < running.server.state.revision)
             .collect();

@@ -121,10 +121,10 @@ impl Simulation {
 
     /// The past, read while everything goes on, is what it was.
     fn look_back(&mut self) -> Checked {
-        let revisions: Vec<Revision> = self.history.published.keys().copied().collect();
         let Some(running) = self.running.as_ref().filter(|_| self.dice.roll(4) == 0) else {
             return Ok(());
         };
+        let revisions: Vec<Revision> = self.history.published().collect();
         let refused = self.disk.inner().refused;
         let revision = self.dice.pick(&revisions);
         let reader = &running.server.reader;

@@ -11,7 +11,7 @@ use hindsight_core::command::{FieldValidation, Update};
 use hindsight_core::{Intent, Object, ObjectKey, State, Time};
 use serde_json::{Value, json};
 use std::ops::Add;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// The last one is deleted and made again, where namespaces are.
 pub const NAMESPACES: [&str; 3] = ["n1", "n2", "n3"];
@@ -99,18 +99,19 @@ fn create(dice: &mut Dice, state: &State, key: &ObjectKey, large: bool) -> Inten
 }
 
 /// Two in three are large.
-fn text(dice: &mut Dice) -> String {
-    let most = LARGE_BYTES / PIECE_BYTES;
-    "x".repeat(PIECE_BYTES - 1)
-        .add(" ")
-        .repeat(dice.pick(&[0, most, most]))
+fn text(dice: &mut Dice) -> &'static str {
+    static LARGE: LazyLock<String> = LazyLock::new(|| {
+        let piece = "x".repeat(PIECE_BYTES - 1).add(" ");
+        piece.repeat(LARGE_BYTES / PIECE_BYTES)
+    });
+    dice.pick(&["", &LARGE, &LARGE])
 }
 
 /// As clients do that read, change and write: the version that was read must still be there.
 fn update(dice: &mut Dice, object: &Object, large: bool, number: u64) -> Intent {
     let mut document = object.document();
     if !object.key.namespace.is_empty() {
-        let text = if large { text(dice) } else { String::new() };
+        let text = if large { text(dice) } else { "" };
         document["data"] = json!({"large": text});
     }
     document["metadata"]["labels"] = json!({"v": number.to_string(), "shown": shown(dice)});

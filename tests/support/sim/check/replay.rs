@@ -31,7 +31,7 @@ impl Read {
 
 /// A prefix of the log and the whole of it.
 pub fn check(history: &History, read: &Read, dice: &mut Dice) -> Checked {
-    let published = history.published.keys().copied();
+    let published = history.published();
     let published: Vec<_> = published.filter(|one| *one >= read.floor).collect();
     let prefix = dice.pick(&published);
     let mut state = empty();
@@ -48,8 +48,8 @@ pub fn check(history: &History, read: &Read, dice: &mut Dice) -> Checked {
 
 /// A state that was read back is what was published at its revision.
 pub fn is_as_it_was(history: &History, state: &State, revision: Revision) -> Checked {
-    let published = history.published.get(&revision);
-    let same = published.is_some_and(|published| published.hash() == state.hash());
+    let published = history.as_published(revision);
+    let same = published.is_some_and(|published| published.is_same(state));
     ensure("replay equals live", same, || {
         format!("the log replayed to {revision} is not what was published there")
     })

@@ -236,8 +236,8 @@ const ROWS: &[Row] = &[
         Some(())
     }),
     ("replay equals live", replays, |it| {
-        let published = it.history.published.values_mut();
-        published.for_each(|state| *state = empty());
+        let states = it.history.states.iter_mut();
+        states.for_each(|state| *state = empty());
         Some(())
     }),
     (
