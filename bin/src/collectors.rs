@@ -160,6 +160,7 @@ fn command(worker: Worker, step: Step) -> Command {
     });
     Command {
         cause: step.cause,
+        manager: Some(worker.field_manager().into()),
         ..Command::new(actor, effects::now(), effects::seed(), step.intent)
     }
 }

@@ -30,6 +30,18 @@ pub enum Worker {
     TtlController,
 }
 
+impl Worker {
+    /// Whose the fields are that it writes: that of the program which it is part of upstream.
+    pub const fn field_manager(self) -> &'static str {
+        match self {
+            Self::DefinitionController => "kube-apiserver",
+            Self::GarbageCollector | Self::NamespaceController | Self::TtlController => {
+                "kube-controller-manager"
+            }
+        }
+    }
+}
+
 /// Who is asked again when a step was out of date.
 #[derive(Debug)]
 enum Origin {

@@ -5,7 +5,7 @@ use crate::http::Client;
 use crate::world::tell;
 use hindsight::{Config, ControlPlane};
 use hindsight_core::{Actor, Change, Command, Decision, Rejection, Revision, Time};
-use hindsight_gc::{Collector, Step};
+use hindsight_gc::{Collector, Step, Worker};
 use std::sync::Arc;
 
 /// Turns of the collector after which it should have come to rest.
@@ -74,7 +74,7 @@ impl Stage {
             if batch.is_empty() {
                 return;
             }
-            let answers = self.submit(batch.into_iter().map(|(_, step)| step));
+            let answers = self.submit(batch.into_iter());
             let answers = answers.iter().map(|answer| answer.as_ref().map(|_| ()));
             self.collector.settle(answers);
         }
@@ -101,11 +101,15 @@ impl Stage {
         self.plane.now().plus_seconds(self.seconds_ahead)
     }
 
-    fn submit(&self, steps: impl Iterator<Item = Step>) -> Vec<Result<Decision, Rejection>> {
-        let command = |step: Step| {
+    fn submit(
+        &self,
+        steps: impl Iterator<Item = (Worker, Step)>,
+    ) -> Vec<Result<Decision, Rejection>> {
+        let command = |(worker, step): (Worker, Step)| {
             let (actor, seed) = (Arc::clone(&self.actor), self.plane.seed());
             Command {
                 cause: step.cause,
+                manager: Some(worker.field_manager().into()),
                 ..Command::new(actor, self.now(), seed, step.intent)
             }
         };

@@ -48,6 +48,7 @@ pub(super) fn create_with(
     own(&context, kind, &collection, metadata);
     prepare::dedup_owners(metadata, Precondition::Put, &mut warnings);
     warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
+    let labels = labels_of_nameless(kind, metadata);
     let name::Chosen { key, taken } = name::choose(&context, &collection, metadata)?;
     shape(&context, kind, version, &mut document);
     convert::to_storage(kind, version, &mut document);
@@ -71,7 +72,10 @@ pub(super) fn create_with(
         version,
         subresource: "",
     };
-    target.note_created(&mut document, sent, account);
+    match labels {
+        Some(labels) => note_unlabelled(&target, &mut document, sent, labels),
+        None => target.note_created(&mut document, sent, account),
+    }
     let written = Written {
         key,
         document,
@@ -82,6 +86,27 @@ pub(super) fn create_with(
         warnings,
         ..decision(vec![commit], Outcome::Created(object))
     })
+}
+
+/// A namespace whose name is yet to be made has none to be labelled with when its account is taken.
+fn labels_of_nameless(kind: &Kind, metadata: &Map<String, Value>) -> Option<Value> {
+    let is_nameless = prepare::text(metadata, "name").is_empty() && is(kind, "", "namespaces");
+    is_nameless.then(|| metadata.get("labels").cloned().unwrap_or_default())
+}
+
+fn note_unlabelled(target: &Target<'_>, document: &mut Value, sent: Option<Value>, labels: Value) {
+    let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let shaped = metadata.remove("labels");
+    if !labels.is_null() {
+        metadata.insert("labels".into(), labels);
+    }
+    target.note_created(document, sent, Account::Kept);
+    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    if let (Some(metadata), Some(shaped)) = (metadata, shaped) {
+        metadata.insert("labels".into(), shaped);
+    }
 }
 
 /// Upstream's storage refuses a number here, and takes any other text for nothing.

@@ -1,6 +1,7 @@
 //! A deletion request: options to policy, policy to finalizers, finalizers to "marked" or "gone".
 //! Source: semantics of upstream's `registry/generic/registry/store.go` and `rest/delete.go`.
 
+mod definition;
 mod grace;
 mod namespace;
 mod policy;
@@ -187,16 +188,7 @@ impl Request<'_> {
             write_finalizers(metadata, &finalizers);
             metadata.insert("deletionTimestamp".into(), json!(now));
         }
-        let condition = json!({
-            "type": "Terminating", "status": "True", "reason": "InstanceDeletionPending",
-            "message": "CustomResource deletion is pending", "lastTransitionTime": now,
-        });
-        if let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) {
-            let conditions = status.entry("conditions").or_insert_with(|| json!([]));
-            if let Some(list) = conditions.as_array_mut() {
-                list.push(condition);
-            }
-        }
+        definition::mark(&mut document, &now);
         let extra = self.request_event(Propagation::Background, Grace::None, &owners);
         let (object, commit) = self.write(document, extra)?;
         Ok(decision(vec![commit], Outcome::Deleting(object)))
