@@ -27,14 +27,94 @@ fn find<'a>(conditions: &'a [Value], kind: &str) -> &'a Value {
     found.expect(kind)
 }
 
+/// Type, status, reason and message.
+type Said<'a> = [&'a str; 4];
+/// A name, and its finalizers.
+type Content<'a> = (&'a str, &'a [&'a str]);
+
+/// As upstream has them. The first three cannot fail here.
+const ALL_IS_WELL: [Said<'_>; 5] = [
+    [
+        "NamespaceDeletionDiscoveryFailure",
+        "False",
+        "ResourcesDiscovered",
+        "All resources successfully discovered",
+    ],
+    [
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "False",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ],
+    [
+        "NamespaceDeletionContentFailure",
+        "False",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ],
+    [
+        "NamespaceContentRemaining",
+        "False",
+        "ContentRemoved",
+        "All content successfully removed",
+    ],
+    [
+        "NamespaceFinalizersRemaining",
+        "False",
+        "ContentHasNoFinalizers",
+        "All content-preserving finalizers finished",
+    ],
+];
+
 #[test]
-fn what_remains_is_a_condition_that_is_true() {
-    let found = conditions(json!([]));
-    assert_eq!(find(&found, "NamespaceContentRemaining")["status"], "True");
-    assert_eq!(
-        find(&found, "NamespaceFinalizersRemaining")["status"],
-        "False"
-    );
+fn the_five_conditions_are_worded_as_upstream_words_them() {
+    let resources = [
+        "NamespaceContentRemaining",
+        "True",
+        "SomeResourcesRemain",
+        "Some resources are remaining: configmaps. has 2 resource instances, roles.rbac.authorization.k8s.io has 1 resource instances",
+    ];
+    let finalizers = [
+        "NamespaceFinalizersRemaining",
+        "True",
+        "SomeFinalizersRemain",
+        "Some content in the namespace has finalizers remaining: x/y in 2 resource instances, x/z in 1 resource instances",
+    ];
+    let [discovery, parsing, deletion, no_content, no_finalizers] = ALL_IS_WELL;
+    let cases: [(&[Content<'_>], [Said<'_>; 2]); 3] = [
+        (&[], [no_content, no_finalizers]),
+        (
+            &[("a", &[]), ("b", &[]), ("role", &[])],
+            [resources, no_finalizers],
+        ),
+        (
+            &[("a", &["x/y"]), ("b", &["x/y", "x/z"]), ("role", &[])],
+            [resources, finalizers],
+        ),
+    ];
+    for (contents, last) in cases {
+        let mut state = empty();
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}});
+        let namespace = put(&mut state, ("", "namespaces"), namespace);
+        for (name, finalizers) in contents {
+            let metadata = json!({"name": name, "namespace": "n", "finalizers": finalizers});
+            let (resource, kind) = match *name {
+                "role" => (("rbac.authorization.k8s.io", "roles"), "Role"),
+                _ => (("", "configmaps"), "ConfigMap"),
+            };
+            let document = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata});
+            put(&mut state, resource, document);
+        }
+        let now = Time::parse(NOW).expect("a time");
+        let said = changed(&state, &namespace, now).expect("something to say");
+        let is = |[kind, status, reason, message]: Said<'_>| {
+            json!({"type": kind, "status": status, "reason": reason, "message": message,
+                "lastTransitionTime": NOW})
+        };
+        let [content, held] = last;
+        let wanted = [discovery, parsing, deletion, content, held].map(is);
+        assert_eq!(said, json!({"status": {"conditions": wanted}}));
+    }
 }
 
 #[test]

@@ -196,3 +196,39 @@ fn the_own_finalizers_of_a_namespace_have_names_as_all_others() {
     let emptied = emptied.expect("it is live").outcome.object().document();
     assert_eq!(emptied["spec"], json!({}));
 }
+
+#[test]
+fn annotations_are_as_long_as_their_keys_and_values_together() {
+    // Upstream: `TotalAnnotationSizeLimitB`.
+    let most = 256 * 1024;
+    let half = most / 2;
+    for (name, lengths, fits) in [
+        ("one", vec![most], true),
+        ("one-too-long", vec![most + 1], false),
+        ("two", vec![half, half], true),
+        ("two-too-long", vec![half, half + 1], false),
+    ] {
+        let annotation = |(index, length): (usize, usize)| {
+            let key = format!("key{index}");
+            let value = "v".repeat(length - key.len());
+            (key, Value::from(value))
+        };
+        let annotations: serde_json::Map<_, _> =
+            lengths.into_iter().enumerate().map(annotation).collect();
+        let map = json!({"metadata": {"name": name, "annotations": annotations}});
+        match World::new().create("configmaps", map) {
+            Ok(_) => assert!(fits, "{name}"),
+            Err(Rejection::Invalid { causes, .. }) => {
+                assert!(!fits, "{name}");
+                assert_eq!(causes.len(), 1);
+                assert_eq!(causes[0].field, "metadata.annotations");
+                assert_eq!(causes[0].reason, "FieldValueTooLong");
+                assert_eq!(
+                    causes[0].message,
+                    "Too long: may not be more than 262144 bytes"
+                );
+            }
+            Err(other) => panic!("{name}: {other}"),
+        }
+    }
+}
