@@ -299,7 +299,7 @@ fn deletions_are_asked_about_one_by_one_and_cannot_be_changed() {
 const SUBRESOURCES: &str = r#"
 PATCH pods/p/status       | {"status": {"phase": "Running"}} | UPDATE | Pod
 POST pods/p/binding       | {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}} | CREATE | Binding
-POST pods/p/eviction      | {} | CREATE | Eviction
+POST pods/p/eviction      | {"metadata": {"name": "p"}} | CREATE | Eviction
 PATCH deployments/d/scale | {"spec": {"replicas": 3}} | UPDATE | Scale
 "#;
 

@@ -106,15 +106,21 @@ pub(crate) fn decode(bytes: &[u8], syntax: Syntax) -> Result<Value, Failure> {
     read_as(bytes, syntax).map(|decoded| decoded.document)
 }
 
-/// The object of a write: members that it says twice are refused or noted, as the client asked.
+/// The object of a write: members that it says twice are refused or noted, as the client asked. A
+/// refusal tells of the unknown ones, too.
 pub(crate) fn decode_object(
     bytes: &[u8],
     syntax: Syntax,
     noted: &mut Noted,
+    unknown: impl FnOnce(&Value) -> Vec<String>,
 ) -> Result<Value, Failure> {
     let decoded = read_as(bytes, syntax)?;
-    let document = noted.take(decoded, syntax).map_err(Failure::bad_request)?;
-    Ok(document)
+    if noted.refuses(&decoded) {
+        let unknown = unknown(&decoded.document);
+        let why = noted::complaint(bytes, &decoded, syntax, &unknown);
+        return Err(Failure::bad_request(why));
+    }
+    Ok(noted.take(decoded))
 }
 
 /// The same of a patch, whose faults are faults of the field `patch`. Operations have members of
@@ -123,14 +129,21 @@ pub(crate) fn decode_patch(
     bytes: &[u8],
     of_operations: bool,
     noted: &mut Noted,
+    unknown: impl FnOnce(&Value) -> Vec<String>,
 ) -> Result<Value, Failure> {
     let mut decoded = read_as(bytes, Syntax::Json)?;
     if of_operations {
         decoded.in_operations();
     }
-    let text = Value::from(String::from_utf8_lossy(bytes));
-    let invalid = |why: String| Failure::from(Rejection::invalid_patch(&text, &why));
-    noted.take(decoded, Syntax::Json).map_err(invalid)
+    if noted.refuses(&decoded) {
+        let text = Value::from(String::from_utf8_lossy(bytes));
+        let unknown = unknown(&decoded.document);
+        let unknown = unknown.iter().map(|path| noted::unknown_field(path));
+        let findings: Vec<String> = decoded.repeats.into_iter().chain(unknown).collect();
+        let why = noted::strict(&findings.join(", "));
+        return Err(Rejection::invalid_patch(&text, &why).into());
+    }
+    Ok(noted.take(decoded))
 }
 
 /// What is applied: YAML, of which JSON is a part; and what a strict client must hear of it.

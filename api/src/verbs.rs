@@ -4,6 +4,7 @@ mod apply;
 mod delete;
 mod delete_collection;
 mod pod;
+mod unknown;
 mod write;
 
 pub(crate) use delete::delete;

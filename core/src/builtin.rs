@@ -2,6 +2,8 @@
 //! availability. Flags follow the strategies of upstream's `pkg/registry`.
 
 mod table;
+#[cfg(test)]
+mod tests;
 
 use crate::kind::{
     DefaultPropagation, GroupResource, Kind, NameRule, Origin, Scope, Strategy, Subresource,
@@ -15,8 +17,8 @@ use table::GROUPS;
 ///
 /// Flags: `c` cluster-scoped, `g` generation, `o` a finished deletion answers with the object,
 /// `p` PUT creates, `r` needs a revision to update, `l` label names, `5` DNS-1035 names, `s` any
-/// path segment as name, `f` any finalizer, `O` orphans by default, `G` graceful, `U` takes no
-/// part in collection, `R` a review that is never stored, `n` not deleted by the collection.
+/// path segment as name, `i` addresses as names, `f` any finalizer, `O` orphans by default, `G` graceful, `U` takes no part in collection, `R` a
+/// review that is never stored, `n` not deleted by the collection.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -88,6 +90,7 @@ fn strategy(flags: &str, status_apart: bool) -> Strategy {
         () if has('l') => NameRule::Label,
         () if has('5') => NameRule::Label1035,
         () if has('s') => NameRule::PathSegment,
+        () if has('i') => NameRule::Address,
         () => NameRule::Subdomain,
     };
     let default_propagation = match () {
@@ -124,66 +127,4 @@ fn subresource(name: &str) -> Subresource {
 
 fn list(word: &str) -> impl Iterator<Item = &str> {
     word.split(',').filter(|part| *part != "-")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeSet;
-
-    #[test]
-    fn every_line_of_the_table_is_a_kind() {
-        let lines: usize = GROUPS
-            .iter()
-            .map(|group| group.kinds.trim().lines().count())
-            .sum();
-        assert_eq!(kinds().len(), lines);
-        assert!(lines > 60);
-    }
-
-    #[test]
-    fn kinds_and_resources_are_unique_and_stored_in_one_version() {
-        let kinds = kinds();
-        let resources: BTreeSet<_> = kinds.iter().map(|kind| kind.resource.clone()).collect();
-        let names: BTreeSet<_> = kinds
-            .iter()
-            .map(|kind| (kind.resource.group.clone(), kind.kind.clone()))
-            .collect();
-        assert_eq!((resources.len(), names.len()), (kinds.len(), kinds.len()));
-        for kind in &kinds {
-            let stored = kind
-                .versions
-                .iter()
-                .filter(|version| version.storage)
-                .count();
-            assert_eq!(stored, 1, "{}", kind.resource);
-        }
-    }
-
-    #[test]
-    fn the_flags_that_matter_to_deletion_are_where_upstream_has_them() {
-        let kinds = kinds();
-        let find = |resource: &str| {
-            let found = kinds
-                .iter()
-                .find(|kind| &*kind.resource.resource == resource);
-            found.map(|kind| kind.strategy).expect("a kind")
-        };
-        assert!(find("pods").graceful && find("pods").returns_object);
-        assert!(!find("configmaps").graceful && !find("configmaps").returns_object);
-        assert_eq!(find("jobs").default_propagation, DefaultPropagation::Orphan);
-        assert_eq!(
-            find("events").default_propagation,
-            DefaultPropagation::Unsupported
-        );
-        let answers = kinds.iter().filter(|kind| kind.strategy.returns_object);
-        let mut answers: Vec<&str> = answers.map(|kind| &*kind.kind).collect();
-        answers.sort_unstable();
-        let upstream = "CSIDriver CSINode DeviceClass Namespace PersistentVolume \
-            PersistentVolumeClaim Pod PodTemplate ResourceClaim ResourceClaimTemplate \
-            ResourceQuota ResourceSlice Service ServiceAccount StorageClass VolumeAttachment \
-            VolumeAttributesClass";
-        assert_eq!(answers.join(" "), upstream);
-        assert!(!find("leases").unconditional_update && find("leases").create_on_update);
-    }
 }

@@ -173,6 +173,8 @@ pub enum NameRule {
     Label1035,
     /// Anything that is one path segment (RBAC).
     PathSegment,
+    /// An IP address in its canonical form (`IPAddress`).
+    Address,
 }
 
 /// Where a kind comes from.

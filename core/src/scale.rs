@@ -3,7 +3,53 @@
 use crate::kind::{Subresource, Version};
 use crate::managed::{Managed, Scaled};
 use crate::object::Object;
+use crate::schema::{self, Bounds, Schema};
 use serde_json::{Value, json};
+use std::sync::{Arc, LazyLock};
+
+/// The version of every Scale.
+pub const API_VERSION: &str = "autoscaling/v1";
+/// Its kind.
+pub const KIND: &str = "Scale";
+
+static SCHEMA: LazyLock<Schema> = LazyLock::new(make_schema);
+
+/// What a Scale holds, whatever kind shows it.
+pub fn schema() -> &'static Schema {
+    &SCHEMA
+}
+
+fn make_schema() -> Schema {
+    let text = || schema::parse(&json!({"type": "string", "nullable": true}));
+    let count = || Schema {
+        go_integer: true,
+        bounds: Bounds {
+            minimum: Some(i32::MIN.into()),
+            maximum: Some(i32::MAX.into()),
+            ..Bounds::default()
+        },
+        ..schema::parse(&json!({"type": "integer", "nullable": true}))
+    };
+    object(vec![
+        ("apiVersion", text()),
+        ("kind", text()),
+        ("metadata", schema::object_meta().clone()),
+        ("spec", object(vec![("replicas", count())])),
+        (
+            "status",
+            object(vec![("replicas", count()), ("selector", text())]),
+        ),
+    ])
+}
+
+fn object(members: Vec<(&str, Schema)>) -> Schema {
+    let members = members.into_iter();
+    let properties = members.map(|(name, schema)| (name.into(), Arc::new(schema)));
+    Schema {
+        properties: properties.collect(),
+        ..schema::parse(&json!({"type": "object", "nullable": true}))
+    }
+}
 
 /// `autoscaling/v1` Scale of an object; `None` where its kind has none.
 pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
@@ -44,8 +90,8 @@ pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
         status.insert("selector".into(), selector.into());
     }
     Some(json!({
-        "apiVersion": "autoscaling/v1",
-        "kind": "Scale",
+        "apiVersion": API_VERSION,
+        "kind": KIND,
         "metadata": metadata,
         "spec": {"replicas": count(spec_path)},
         "status": status,

@@ -25,9 +25,11 @@ const ANNOTATION_BYTES_MAX: usize = 262_144;
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER];
 
 /// Everything that is wrong with an object's metadata.
-pub fn metadata(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldCause> {
+///
+/// The name of an object that is there already was accepted once, maybe by an older rule.
+pub fn metadata(kind: &Kind, metadata: &Map<String, Value>, is_new: bool) -> Vec<FieldCause> {
     let mut causes = Vec::new();
-    name(kind, metadata, &mut causes);
+    name(kind, metadata, is_new, &mut causes);
     labels(metadata, &mut causes);
     annotations(metadata, &mut causes);
     finalizers(kind.strategy.strict_finalizers, metadata, &mut causes);
@@ -95,7 +97,7 @@ pub fn finalizer_warnings(
     odd.map(tell).collect()
 }
 
-fn name(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+fn name(kind: &Kind, metadata: &Map<String, Value>, is_new: bool, causes: &mut Vec<FieldCause>) {
     let prefix = metadata.get("generateName").and_then(Value::as_str);
     if let Some(prefix) = prefix.filter(|prefix| !prefix.is_empty())
         && let Err(why) = legal_name(kind.strategy.names, &masked(prefix))
@@ -114,7 +116,7 @@ fn name(kind: &Kind, metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>
         ));
         return;
     };
-    if let Err(why) = legal_name(kind.strategy.names, name) {
+    if is_new && let Err(why) = legal_name(kind.strategy.names, name) {
         causes.push(FieldCause::invalid("metadata.name", &json!(name), &why));
     }
 }
@@ -131,9 +133,9 @@ fn masked(prefix: &str) -> Cow<'_, str> {
 
 /// Whether a type with this rule accepts the name; the message says what it must look like.
 pub fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
-    names::path_segment(name)?;
     match rule {
-        NameRule::PathSegment => Ok(()),
+        NameRule::PathSegment => names::path_segment(name),
+        NameRule::Address => names::address(name),
         NameRule::Subdomain => subdomain(name),
         NameRule::Label => label(name),
         NameRule::Label1035 => label_1035(name),

@@ -61,6 +61,14 @@ pub(super) fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     finish(document, repeats)
 }
 
+/// Where every member of a body is that can be read, in order.
+pub(super) fn paths(bytes: &[u8]) -> Vec<String> {
+    let paths = RefCell::default();
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let read = Node::<Every>::root(&paths).deserialize(&mut reader);
+    read.map_or_else(|_unreadable| Vec::new(), |_| paths.into_inner())
+}
+
 fn finish<E: fmt::Display>(
     document: Result<Value, E>,
     repeats: RefCell<Vec<String>>,
@@ -72,6 +80,11 @@ fn finish<E: fmt::Display>(
 
 /// A member's name, and how its repetition is reported.
 trait Key: for<'de> serde::Deserialize<'de> {
+    /// Every member is told of, not only a repeated one.
+    const EVERY: bool = false;
+    /// More is not said.
+    const MAX: usize = REPEATS_MAX;
+
     fn name(&self) -> &str;
     fn repeated(&self, path: &str) -> String;
     fn float(value: f64) -> Value;
@@ -84,6 +97,28 @@ impl Key for String {
 
     fn repeated(&self, path: &str) -> String {
         format!("duplicate field \"{path}\"")
+    }
+
+    fn float(value: f64) -> Value {
+        value.into()
+    }
+}
+
+/// A key whose place alone is of interest.
+#[derive(serde::Deserialize)]
+#[serde(transparent)]
+struct Every(String);
+
+impl Key for Every {
+    const EVERY: bool = true;
+    const MAX: usize = 10_000;
+
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn repeated(&self, path: &str) -> String {
+        path.to_owned()
     }
 
     fn float(value: f64) -> Value {
@@ -235,10 +270,10 @@ impl<'de, K: Key> Visitor<'de> for Node<'_, K> {
         while let Some(key) = members.next_key::<K>()? {
             let name = key.name();
             let node = self.below(Step::Member(name));
-            if object.contains_key(name) {
+            if K::EVERY || object.contains_key(name) {
                 let finding = key.repeated(&node.path());
                 let mut repeats = self.repeats.borrow_mut();
-                if repeats.len() < REPEATS_MAX && !repeats.contains(&finding) {
+                if repeats.len() < K::MAX && (K::EVERY || !repeats.contains(&finding)) {
                     repeats.push(finding);
                 }
             }

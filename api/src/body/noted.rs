@@ -1,9 +1,14 @@
 //! What was found in a body that is read all the same, and whether the client wants to hear of it.
 
 use super::Syntax;
-use super::document::Decoded;
+use super::document::{self, Decoded};
 use hindsight_core::command::FieldValidation;
 use serde_json::Value;
+use std::collections::BTreeSet;
+use std::iter;
+
+/// More are not told beside what comes twice.
+const UNKNOWN_MAX: usize = 100;
 
 /// The findings of one request.
 #[derive(Debug)]
@@ -21,30 +26,27 @@ impl Noted {
         }
     }
 
-    /// The document, unless a strict client must hear why not.
-    pub(super) fn take(&mut self, decoded: Decoded, syntax: Syntax) -> Result<Value, String> {
-        match self.validation {
-            FieldValidation::Strict if !decoded.repeats.is_empty() => {
-                return Err(complaint(&decoded.repeats, syntax));
-            }
-            FieldValidation::Warn => self.warnings.extend(decoded.repeats),
-            FieldValidation::Strict | FieldValidation::Ignore => {}
-        }
-        Ok(decoded.document)
+    /// Whether a strict client must hear of what comes twice.
+    pub(super) fn refuses(&self, decoded: &Decoded) -> bool {
+        self.validation == FieldValidation::Strict && !decoded.repeats.is_empty()
     }
 
     /// What is applied, and what a strict client must hear of it later, in the words of a decoder of
     /// its own.
     pub(super) fn take_config(&mut self, decoded: Decoded) -> (Value, Option<String>) {
-        let strict = self.validation == FieldValidation::Strict && !decoded.repeats.is_empty();
-        let complaint = strict.then(|| {
-            let found = yaml_errors(&decoded.repeats);
+        let complaint = self.refuses(&decoded).then(|| {
+            let found = yaml_lines(&decoded.repeats);
             format!("error strict decoding YAML: error converting YAML to JSON: {found}")
         });
+        (self.take(decoded), complaint)
+    }
+
+    /// The document of a body that is not refused.
+    pub(super) fn take(&mut self, decoded: Decoded) -> Value {
         if self.validation == FieldValidation::Warn {
             self.warnings.extend(decoded.repeats);
         }
-        (decoded.document, complaint)
+        decoded.document
     }
 
     pub(crate) fn warnings(&self) -> &[String] {
@@ -52,18 +54,65 @@ impl Noted {
     }
 }
 
-/// YAML's findings are those of a decoder of its own, and worded as its.
-fn complaint(repeats: &[String], syntax: Syntax) -> String {
-    let found = if syntax == Syntax::Yaml {
-        yaml_errors(repeats)
-    } else {
-        repeats.join(", ")
-    };
-    format!("strict decoding error: {found}")
+pub(super) fn strict(findings: &str) -> String {
+    format!("strict decoding error: {findings}")
 }
 
-fn yaml_errors(repeats: &[String]) -> String {
+pub(super) fn unknown_field(path: &str) -> String {
+    format!("unknown field {path:?}")
+}
+
+/// YAML's findings are those of a decoder of its own, and worded as its.
+pub(super) fn yaml_lines(repeats: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", repeats.join("\n  "))
+}
+
+/// All that a strict client hears of an object: of JSON in the order of the document, where what is
+/// unknown is told once and no further; of YAML by one decoder after the other.
+pub(super) fn complaint(
+    bytes: &[u8],
+    decoded: &Decoded,
+    syntax: Syntax,
+    unknown: &[String],
+) -> String {
+    if syntax == Syntax::Json {
+        let unknown = unknown.get(..UNKNOWN_MAX).unwrap_or(unknown);
+        let mut findings = in_order(&document::paths(bytes), unknown);
+        if findings.is_empty() {
+            // Beyond the members that are looked at.
+            findings.clone_from(&decoded.repeats);
+        }
+        return strict(&findings.join(", "));
+    }
+    let unknown = unknown.iter().map(|path| unknown_field(path));
+    let findings: Vec<String> = iter::once(yaml_lines(&decoded.repeats))
+        .chain(unknown)
+        .collect();
+    strict(&findings.join(", "))
+}
+
+fn in_order(paths: &[String], unknown: &[String]) -> Vec<String> {
+    let is_below = |path: &str, known: &String| {
+        let rest = path.strip_prefix(known.as_str());
+        rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+    };
+    let (mut seen, mut told) = (BTreeSet::new(), BTreeSet::new());
+    let mut findings = Vec::new();
+    for path in paths {
+        let is_first = seen.insert(path);
+        if unknown.iter().any(|known| is_below(path, known)) {
+            continue;
+        }
+        let is_unknown = unknown.contains(path);
+        if is_first == is_unknown && told.insert(path) {
+            findings.push(if is_unknown {
+                unknown_field(path)
+            } else {
+                format!("duplicate field {path:?}")
+            });
+        }
+    }
+    findings
 }
 
 #[cfg(test)]
@@ -71,6 +120,44 @@ mod tests {
     use super::*;
     use crate::body::decode_object;
     use crate::body::decode_patch;
+
+    fn nothing(_document: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Source: upstream's e2e `field_validation.go`, in its form.
+    #[test]
+    fn unknown_and_repeated_members_are_told_together() {
+        let json = br#"{"spec": {"unknown1": 1, "unknownDupe": {"a": 1, "a": 2}, "unknownDupe": 2,
+            "paused": true, "paused": false, "list": [{"more": 1, "more": 2, "name": 1, "name": 2}]}}"#;
+        let yaml = b"spec:\n  paused: true\n  paused: false\n  unknown1: 1\n";
+        let unknown = |_: &Value| {
+            ["spec.list[0].more", "spec.unknown1", "spec.unknownDupe"]
+                .map(String::from)
+                .to_vec()
+        };
+        let message = |failure: crate::status::Failure| failure.to_json()["message"].clone();
+        let mut noted = Noted::new(FieldValidation::Strict);
+        let refused = decode_object(json, Syntax::Json, &mut noted, unknown).expect_err("strict");
+        let told = "strict decoding error: unknown field \"spec.unknown1\", unknown field \
+            \"spec.unknownDupe\", duplicate field \"spec.paused\", unknown field \
+            \"spec.list[0].more\", duplicate field \"spec.list[0].name\"";
+        assert_eq!(message(refused), told);
+        let one = |_: &Value| vec!["spec.unknown1".to_owned()];
+        let refused = decode_object(yaml, Syntax::Yaml, &mut noted, one).expect_err("strict");
+        let told = "strict decoding error: yaml: unmarshal errors:\n  line 3: key \"paused\" \
+            already set in map, unknown field \"spec.unknown1\"";
+        assert_eq!(message(refused), told);
+        let refused = decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut noted, |_| {
+            vec!["b".into()]
+        });
+        let text = message(refused.expect_err("strict"));
+        let told = r#"strict decoding error: duplicate field "a", unknown field "b""#;
+        assert!(
+            text.as_str().is_some_and(|text| text.contains(told)),
+            "{text}"
+        );
+    }
 
     #[test]
     fn each_client_hears_what_it_asked_for() {
@@ -97,12 +184,13 @@ mod tests {
                 (FieldValidation::Ignore, vec![]),
             ] {
                 let mut noted = Noted::new(validation);
-                let document = decode_object(body, syntax, &mut noted).expect("a document");
+                let document =
+                    decode_object(body, syntax, &mut noted, nothing).expect("a document");
                 assert_eq!(document["data"]["k"], 2);
                 assert_eq!(noted.warnings(), warnings);
             }
             let mut noted = Noted::new(FieldValidation::Strict);
-            let failure = decode_object(body, syntax, &mut noted).expect_err("a refusal");
+            let failure = decode_object(body, syntax, &mut noted, nothing).expect_err("a refusal");
             let status = failure.to_json();
             assert_eq!(
                 (&status["code"], &status["message"]),
@@ -114,8 +202,8 @@ mod tests {
     #[test]
     fn a_patch_is_refused_as_a_field() {
         let mut noted = Noted::new(FieldValidation::Strict);
-        let failure =
-            decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut noted).expect_err("a refusal");
+        let failure = decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut noted, nothing)
+            .expect_err("a refusal");
         let status = failure.to_json();
         assert_eq!(
             (&status["code"], &status["reason"]),
@@ -128,16 +216,16 @@ mod tests {
     fn members_that_no_operation_has_are_told() {
         let patch = br#"[{"op": "test", "path": "/a", "why": 1, "path": "/a"}]"#;
         let mut noted = Noted::new(FieldValidation::Warn);
-        decode_patch(patch, true, &mut noted).expect("a patch");
+        decode_patch(patch, true, &mut noted, nothing).expect("a patch");
         let told = [
             r#"json patch duplicate field "[0].path""#,
             r#"json patch unknown field "[0].why""#,
         ];
         assert_eq!(noted.warnings(), told);
         let mut noted = Noted::new(FieldValidation::Strict);
-        decode_patch(patch, true, &mut noted).expect_err("a refusal");
+        decode_patch(patch, true, &mut noted, nothing).expect_err("a refusal");
         let mut noted = Noted::new(FieldValidation::Ignore);
-        decode_patch(patch, true, &mut noted).expect("a patch");
+        decode_patch(patch, true, &mut noted, nothing).expect("a patch");
         assert!(noted.warnings().is_empty());
     }
 }

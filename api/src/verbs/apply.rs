@@ -7,6 +7,7 @@ use crate::params::WriteOptions;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Patch, PatchObject};
+use hindsight_core::scale;
 use http::Response;
 use serde_json::Value;
 
@@ -47,7 +48,7 @@ fn check(asked: &Asked, config: &Value) -> Result<(), Failure> {
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (version, kind) = (version.unwrap_or_default(), kind.unwrap_or_default());
     let is_wanted = match asked.place.subresource.as_str() {
-        "scale" => (version, kind) == ("autoscaling/v1", "Scale"),
+        "scale" => (version, kind) == (scale::API_VERSION, scale::KIND),
         _ => kind == &*asked.kind.kind && version == asked.kind.api_version(&asked.version.name),
     };
     if !is_wanted {

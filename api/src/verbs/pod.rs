@@ -1,6 +1,7 @@
 //! What is posted to a pod: its eviction, and the node that it is bound to.
 
 use super::delete::Options;
+use super::write::OTHER_NAMESPACE;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::respond;
@@ -27,9 +28,12 @@ pub(crate) async fn evict(
         "Eviction",
         &["policy/v1", "policy/v1beta1"],
     )?;
-    let named = name(&eviction);
     let key = asked.key();
-    if !named.is_empty() && named != &*key.name {
+    let namespace = text(&eviction, "/metadata/namespace");
+    if !namespace.is_empty() && namespace != &*key.namespace {
+        return Err(Failure::bad_request(OTHER_NAMESPACE));
+    }
+    if text(&eviction, "/metadata/name") != &*key.name {
         return Err(Failure::bad_request(
             "name in URL does not match name in Eviction object",
         ));
@@ -57,7 +61,7 @@ pub(crate) async fn bind(
         .place
         .name
         .as_deref()
-        .unwrap_or_else(|| name(&binding));
+        .unwrap_or_else(|| text(&binding, "/metadata/name"));
     let intent = Intent::Update(Update {
         key: ObjectKey::new(GroupResource::new("", "pods"), namespace, pod),
         version: "v1".into(),
@@ -70,9 +74,9 @@ pub(crate) async fn bind(
     Ok(done(asked, &noted))
 }
 
-fn name(document: &Value) -> &str {
-    let name = document.pointer("/metadata/name").and_then(Value::as_str);
-    name.unwrap_or_default()
+fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
+    let found = document.pointer(pointer).and_then(Value::as_str);
+    found.unwrap_or_default()
 }
 
 /// A body of the kind that the subresource speaks in; unnamed, it is that kind.
@@ -83,7 +87,8 @@ fn document(
     kind: &str,
     versions: &[&str],
 ) -> Result<Value, Failure> {
-    let document = body::decode_object(body, respond::syntax(&asked.parts.headers)?, noted)?;
+    let syntax = respond::syntax(&asked.parts.headers)?;
+    let document = body::decode_object(body, syntax, noted, |_| Vec::new())?;
     let text = |member: &str| document.get(member).map(Value::as_str);
     let fits = |member: &str, known: &[&str]| {
         text(member).is_none_or(|text| text.is_some_and(|text| known.contains(&text)))

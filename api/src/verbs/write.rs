@@ -1,7 +1,7 @@
 //! `create`, `update`, `patch`.
 
 use super::apply::{APPLY, apply};
-use super::{pod, show};
+use super::{pod, show, unknown};
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::params::WriteOptions;
@@ -11,13 +11,15 @@ use bytes::Bytes;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
 use hindsight_core::object::ObjectKey;
 use hindsight_core::rejection::FieldCause;
-use hindsight_core::{Decision, Object, Outcome, Rejection};
+use hindsight_core::{Decision, Object, Outcome, Rejection, scale};
 use http::Response;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
 const JSON_PATCH: &str = "application/json-patch+json";
 const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(super) const OTHER_NAMESPACE: &str =
+    "the namespace of the provided object does not match the namespace sent on the request";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 pub(crate) async fn create(
@@ -88,7 +90,9 @@ pub(crate) async fn patch(
         validation,
     } = asked.params.write_options("PatchOptions")?;
     let mut noted = Noted::new(validation);
-    let patch = read(body::decode_patch(&body, media == JSON_PATCH, &mut noted)?);
+    let unknown = |patch: &Value| unknown::after(asked, &read(patch.clone()));
+    let patch = body::decode_patch(&body, media == JSON_PATCH, &mut noted, unknown)?;
+    let patch = read(patch);
     // Not kept while the write waits.
     drop(body);
     let intent = Intent::Patch(PatchObject {
@@ -176,17 +180,23 @@ pub(super) fn as_stored(object: &Object, stored: Option<&Object>) -> Object {
 
 /// The body as a document of the endpoint's kind.
 fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
-    let mut document = body::decode_object(body, respond::syntax(&asked.parts.headers)?, noted)?;
-    if asked.place.subresource == "scale" {
-        return Ok(document);
-    }
-    if document.is_null() && !asked.kind.is_custom() {
+    let syntax = respond::syntax(&asked.parts.headers)?;
+    let unknown = |document: &Value| unknown::of(asked, document);
+    let mut document = body::decode_object(body, syntax, noted, unknown)?;
+    let is_scale = asked.place.subresource == "scale";
+    let is_custom = asked.kind.is_custom() && !is_scale;
+    if document.is_null() && !is_custom {
         document = Value::Object(Map::new());
     }
     let root = document
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the body is not an object"))?;
-    let version = asked.kind.api_version(&asked.version.name);
+    let (version, kind) = if is_scale {
+        (scale::API_VERSION.to_owned(), scale::KIND)
+    } else {
+        let version = asked.kind.api_version(&asked.version.name);
+        (version, &*asked.kind.kind)
+    };
     let text = |member: &str| {
         root.get(member)
             .and_then(Value::as_str)
@@ -200,17 +210,17 @@ fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Fail
              ({version})"
         )));
     }
-    if !sent_kind.is_empty() && sent_kind != *asked.kind.kind && asked.kind.is_custom() {
+    if !sent_kind.is_empty() && sent_kind != kind && is_custom {
         return Err(wrong_kind(asked, root, &sent_kind));
     }
-    if !sent_kind.is_empty() && sent_kind != *asked.kind.kind {
+    if !sent_kind.is_empty() && sent_kind != kind {
+        let version = version.rsplit('/').next().unwrap_or_default();
         return Err(Failure::bad_request(format!(
-            "{sent_kind} in version \"{}\" cannot be handled as a {}",
-            asked.version.name, asked.kind.kind
+            "{sent_kind} in version \"{version}\" cannot be handled as a {kind}"
         )));
     }
     root.insert("apiVersion".into(), version.into());
-    root.insert("kind".into(), Value::from(&*asked.kind.kind));
+    root.insert("kind".into(), Value::from(kind));
     Ok(document)
 }
 
@@ -239,9 +249,7 @@ fn namespaced(asked: &Asked, object: &Value) -> Result<ObjectKey, Failure> {
         return Err(Failure::method_not_allowed());
     }
     if asked.kind.is_namespaced() && !sent.is_empty() && sent != &*key.namespace {
-        return Err(Failure::bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request",
-        ));
+        return Err(Failure::bad_request(OTHER_NAMESPACE));
     }
     Ok(key)
 }

@@ -10,7 +10,7 @@ pub(super) const GROUPS: &[Group] = &[
 bindings               Binding               -      -   -                         R
 configmaps             ConfigMap             cm     -   -                         -
 endpoints              Endpoints             ep     -   -                         p
-events                 Event                 ev     -   -                         pfU
+events                 Event                 ev     -   -                         pfUs
 limitranges            LimitRange            limits -   -                         p
 namespaces             Namespace             ns     -   status,finalize           clon
 nodes                  Node                  no     -   status                    c
@@ -33,13 +33,13 @@ controllerrevisions ControllerRevision -      -   -            -
 daemonsets          DaemonSet          ds     all status       g
 deployments         Deployment         deploy all status,scale g
 replicasets         ReplicaSet         rs     all status,scale g
-statefulsets        StatefulSet        sts    all status,scale g
+statefulsets        StatefulSet        sts    all status,scale gl
 ",
     },
     Group {
         group: "events.k8s.io",
         version: "v1",
-        kinds: "events Event ev - - pfU\n",
+        kinds: "events Event ev - - pU\n",
     },
     Group {
         group: "authentication.k8s.io",
@@ -75,7 +75,7 @@ jobs     Job     -  all status gO
     Group {
         group: "certificates.k8s.io",
         version: "v1",
-        kinds: "certificatesigningrequests CertificateSigningRequest csr - status,approval c\n",
+        kinds: "certificatesigningrequests CertificateSigningRequest csr - status,approval cs\n",
     },
     Group {
         group: "networking.k8s.io",
@@ -83,15 +83,15 @@ jobs     Job     -  all status gO
         kinds: "\
 ingressclasses  IngressClass  -      - -      cg
 ingresses       Ingress       ing    - status g
-ipaddresses     IPAddress     ip     - -      cg
+ipaddresses     IPAddress     ip     - -      ci
 networkpolicies NetworkPolicy netpol - -      g
-servicecidrs    ServiceCIDR   -      - status cg
+servicecidrs    ServiceCIDR   -      - status c
 ",
     },
     Group {
         group: "policy",
         version: "v1",
-        kinds: "poddisruptionbudgets PodDisruptionBudget pdb - status g\n",
+        kinds: "poddisruptionbudgets PodDisruptionBudget pdb - status grsf\n",
     },
     Group {
         group: "rbac.authorization.k8s.io",
@@ -107,11 +107,11 @@ roles               Role               - - - ps
         group: "storage.k8s.io",
         version: "v1",
         kinds: "\
-csidrivers              CSIDriver             -   - -      cgo
-csinodes                CSINode               -   - -      co
-csistoragecapacities    CSIStorageCapacity    -   - -      -
+csidrivers              CSIDriver             -   - -      cgor
+csinodes                CSINode               -   - -      cor
+csistoragecapacities    CSIStorageCapacity    -   - -      r
 storageclasses          StorageClass          sc  - -      co
-volumeattachments       VolumeAttachment      -   - status co
+volumeattachments       VolumeAttachment      -   - status cor
 volumeattributesclasses VolumeAttributesClass vac - -      co
 ",
     },
@@ -119,10 +119,10 @@ volumeattributesclasses VolumeAttributesClass vac - -      co
         group: "admissionregistration.k8s.io",
         version: "v1",
         kinds: "\
-mutatingwebhookconfigurations     MutatingWebhookConfiguration     - api-extensions -      cg
-validatingadmissionpolicies       ValidatingAdmissionPolicy        - api-extensions status cg
-validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding - api-extensions -      cg
-validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensions -      cgf
+mutatingwebhookconfigurations     MutatingWebhookConfiguration     - api-extensions -      cgfr
+validatingadmissionpolicies       ValidatingAdmissionPolicy        - api-extensions status cgfr
+validatingadmissionpolicybindings ValidatingAdmissionPolicyBinding - api-extensions -      cgfr
+validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensions -      cgfr
 ",
     },
     Group {
@@ -133,7 +133,7 @@ validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensi
     Group {
         group: "apiregistration.k8s.io",
         version: "v1",
-        kinds: "apiservices APIService - api-extensions status crf\n",
+        kinds: "apiservices APIService - api-extensions status crfs\n",
     },
     Group {
         group: "scheduling.k8s.io",
@@ -148,7 +148,7 @@ validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensi
     Group {
         group: "node.k8s.io",
         version: "v1",
-        kinds: "runtimeclasses RuntimeClass - - - cpf\n",
+        kinds: "runtimeclasses RuntimeClass - - - cprf\n",
     },
     Group {
         group: "discovery.k8s.io",
@@ -168,7 +168,7 @@ prioritylevelconfigurations PriorityLevelConfiguration - - status cg
         version: "v1",
         kinds: "\
 deviceclasses          DeviceClass           - - -      cgo
-resourceclaims         ResourceClaim         - - status go
+resourceclaims         ResourceClaim         - - status o
 resourceclaimtemplates ResourceClaimTemplate - - -      o
 resourceslices         ResourceSlice         - - -      cgo
 ",

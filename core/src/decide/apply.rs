@@ -2,19 +2,15 @@
 
 use super::account::{Account, Target};
 use super::create::create_with;
-use super::patch::same_place;
-use super::update::{Change, Precondition, same_version};
+use super::update::{Change, Precondition, same_coordinates, same_version};
 use super::{Context, prepare};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
 use crate::managed::{self, Managed, Scaled, Writer};
 use crate::object::Object;
-use crate::schema::any_object;
 use crate::{Decision, Rejection, convert, scale};
 use serde_json::{Map, Value};
 use std::sync::Arc;
-
-const SCALE_VERSION: &str = "autoscaling/v1";
 
 /// What is applied, and how.
 #[derive(Debug, Clone, Copy)]
@@ -84,13 +80,7 @@ impl Apply<'_> {
                 ),
             });
         }
-        if prepare::text(metadata, "name").is_empty() {
-            return Err(Rejection::BadRequest(format!(
-                "the name of the object ({} based on URL) was undeterminable: name must be provided",
-                key.name
-            )));
-        }
-        same_place(metadata, key)?;
+        same_coordinates(metadata, key)?;
         metadata.remove("resourceVersion");
         let create = Create {
             key: key.clone(),
@@ -120,9 +110,12 @@ impl Apply<'_> {
         let count_path = version.count_path().ok_or_else(|| self.missing())?;
         let (scaled, shown) = Scaled::of(managed, count_path, &kind.api_version(&version.name));
         let Wanted { config, force, .. } = self.wanted;
-        let merged = self.target.write_in(SCALE_VERSION, &ScaleForm, |writer| {
-            writer.apply(&live, config, shown, force)
-        });
+        fields::check(config, Some(scale::schema())).map_err(|why| self.untyped(config, &why))?;
+        let merged = self
+            .target
+            .write_in(scale::API_VERSION, &ScaleForm, |writer| {
+                writer.apply(&live, config, shown, force)
+            });
         let (next, shown) = merged.ok_or_else(nobody)??;
         self.hear()?;
         self.write(stored, next, scaled.back(shown))
@@ -135,7 +128,7 @@ impl Apply<'_> {
         managed: Managed,
     ) -> Result<Decision, Rejection> {
         let metadata = prepare::metadata(&mut next)?;
-        same_place(metadata, &self.intent.key)?;
+        same_coordinates(metadata, &self.intent.key)?;
         let wanted = prepare::text(metadata, "resourceVersion");
         if !wanted.is_empty() && wanted != "0" {
             same_version(stored, wanted)?;
@@ -172,26 +165,28 @@ impl Apply<'_> {
     fn untyped(&self, config: &Value, why: &str) -> Rejection {
         let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str);
         let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
-        let kind = self.target.kind;
+        let Target { kind, version, .. } = self.target;
+        let (group, version, kind) = if self.is_scale() {
+            ("autoscaling", "v1", scale::KIND)
+        } else {
+            (&*kind.resource.group, &*version.name, &*kind.kind)
+        };
         Rejection::BadRequest(format!(
-            "failed to create typed patch object ({}/{}; {}/{}, Kind={}): {why}",
+            "failed to create typed patch object ({}/{}; {group}/{version}, Kind={kind}): {why}",
             namespace.unwrap_or_default(),
             name.unwrap_or_default(),
-            kind.resource.group,
-            self.target.version.name,
-            kind.kind,
         ))
     }
 }
 
-/// A `Scale` has one form, of which its metadata and two counts are known.
+/// A `Scale` has one form.
 #[derive(Debug)]
 struct ScaleForm;
 
 impl Versions for ScaleForm {
     fn version(&self, api_version: &str) -> Option<fields::Version<'_>> {
-        let schema = Some(any_object());
-        (api_version == SCALE_VERSION).then_some(fields::Version { schema })
+        let schema = Some(scale::schema());
+        (api_version == scale::API_VERSION).then_some(fields::Version { schema })
     }
 
     fn convert(&self, object: &Value, _api_version: &str) -> Value {

@@ -46,10 +46,11 @@ pub(super) fn create_with(
     let mut causes = negative_generation(kind, metadata);
     let collection = admit(&context, kind, &intent.key, wanted_name(metadata))?;
     own(&context, kind, &collection, metadata);
+    prepare::decode_nulls(metadata);
     prepare::dedup_owners(metadata, Precondition::Put, &mut warnings);
     warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
     let labels = labels_of_nameless(kind, metadata);
-    let name::Chosen { key, taken } = name::choose(&context, &collection, metadata)?;
+    let name::Chosen { key, taken } = name::choose(&context, &collection, metadata);
     shape(&context, kind, version, &mut document);
     convert::to_storage(kind, version, &mut document);
     causes.extend(prepare::complete(

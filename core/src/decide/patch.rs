@@ -2,14 +2,13 @@
 
 use super::account::Account;
 use super::apply::{Wanted, apply};
-use super::update::{Change, Precondition, same_version};
+use super::update::{Change, Precondition, same_coordinates, same_version};
 use super::{Context, prepare};
 use crate::command::{Patch, PatchObject};
 use crate::kind::Kind;
-use crate::object::ObjectKey;
 use crate::rejection::FieldCause;
 use crate::{Decision, Rejection, convert, patch, scale};
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::sync::Arc;
 
 pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decision, Rejection> {
@@ -41,18 +40,19 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         live
     };
     let schema = context.state.kinds.schema(kind, &version.name);
-    let schema = schema.map(|schema| &**schema).filter(|_| !is_scale);
+    let schema = match schema {
+        _ if is_scale => Some(scale::schema()),
+        schema => schema.map(|schema| &**schema),
+    };
     let mut next = patch::apply_to(&live, &intent.patch, schema)?;
     if let (Patch::Strategic(change), Some(schema)) = (&intent.patch, schema)
         && let Some(unreadable) = patch::unreadable(change, &next, schema)
     {
         return Err(unreadable);
     }
-    if !is_scale {
-        same_type(kind, &live, &mut next, &intent.patch)?;
-    }
+    same_type(kind, is_scale, (&live, &mut next), &intent.patch)?;
     let metadata = prepare::metadata(&mut next)?;
-    same_place(metadata, &intent.key)?;
+    same_coordinates(metadata, &intent.key)?;
     let wanted = prepare::text(metadata, "resourceVersion");
     if !wanted.is_empty() && wanted != "0" {
         same_version(stored, wanted)?;
@@ -67,23 +67,14 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     change.write(next, Precondition::Patch, intent.validation, Account::Kept)
 }
 
-/// What is patched stays where it is.
-pub(super) fn same_place(metadata: &Map<String, Value>, key: &ObjectKey) -> Result<(), Rejection> {
-    for (field, expected) in [("name", &key.name), ("namespace", &key.namespace)] {
-        let found = prepare::text(metadata, field);
-        let is_left_out = found.is_empty() || expected.is_empty();
-        if found != &**expected && !(field == "namespace" && is_left_out) {
-            return Err(Rejection::BadRequest(format!(
-                "the {field} of the object ({found}) does not match the {field} on the URL ({expected})"
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// What a patch may say of the kind and the version. A strategic one may say anything, and is not
 /// heard; of a built-in kind the kind may be left out; of a custom one both must be right.
-fn same_type(kind: &Kind, live: &Value, next: &mut Value, by: &Patch) -> Result<(), Rejection> {
+fn same_type(
+    kind: &Kind,
+    is_scale: bool,
+    (live, next): (&Value, &mut Value),
+    by: &Patch,
+) -> Result<(), Rejection> {
     let Some(root) = next.as_object_mut() else {
         return Ok(());
     };
@@ -96,7 +87,7 @@ fn same_type(kind: &Kind, live: &Value, next: &mut Value, by: &Patch) -> Result<
             continue;
         }
         let expected = expected.as_str().unwrap_or_default();
-        if kind.is_custom() {
+        if kind.is_custom() && !is_scale {
             let why = format!("must be {expected}");
             causes.push(FieldCause::invalid(field, &found, &why));
         } else if !found.is_null() {

@@ -8,7 +8,7 @@ use crate::custom;
 use crate::kind::{Kind, Version};
 use crate::object::Name;
 use crate::rejection::FieldCause;
-use crate::{Rejection, defaults, schema, validate};
+use crate::{Rejection, defaults, scale, schema, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -50,12 +50,7 @@ pub(super) fn prune(
     validation: FieldValidation,
     document: &mut Value,
 ) -> Result<Vec<String>, Rejection> {
-    let unreadable = |why: &str| {
-        Rejection::BadRequest(format!(
-            "{} in version \"{}\" cannot be handled as a {}: {why}",
-            kind.kind, version.name, kind.kind
-        ))
-    };
+    let unreadable = |why: &str| unreadable(&kind.kind, &version.name, why);
     let (mut unknown, mut warnings) = (Vec::new(), Vec::new());
     if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
         unknown = custom::decode_schemas(document).map_err(|why| unreadable(&why))?;
@@ -72,6 +67,30 @@ pub(super) fn prune(
         }
         unknown.extend(schema.prune(document));
     }
+    warnings.extend(judge(&unknown, validation)?);
+    Ok(warnings)
+}
+
+/// The same of the count that a kind shows.
+pub(super) fn prune_scale(
+    validation: FieldValidation,
+    document: &mut Value,
+) -> Result<Vec<String>, Rejection> {
+    let schema = scale::schema();
+    if let Some(wrong) = schema.validate(document).first() {
+        return Err(unreadable(scale::KIND, "v1", &wrong.message));
+    }
+    judge(&schema.prune(document), validation)
+}
+
+fn unreadable(kind: &str, version: &str, why: &str) -> Rejection {
+    Rejection::BadRequest(format!(
+        "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+    ))
+}
+
+/// What becomes of a document with such paths in it: refused, or these warnings.
+fn judge(unknown: &[String], validation: FieldValidation) -> Result<Vec<String>, Rejection> {
     let unknown = unknown
         .iter()
         .map(|path| format!("unknown field \"{path}\""));
@@ -81,11 +100,8 @@ pub(super) fn prune(
             "strict decoding error: {}",
             unknown.join(", ")
         ))),
-        FieldValidation::Warn => {
-            warnings.extend(unknown);
-            Ok(warnings)
-        }
-        FieldValidation::Strict | FieldValidation::Ignore => Ok(warnings),
+        FieldValidation::Warn => Ok(unknown),
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }
 }
 
@@ -110,7 +126,9 @@ pub(super) fn complete(
     let mut causes = document
         .get("metadata")
         .and_then(Value::as_object)
-        .map_or_else(Vec::new, |metadata| validate::metadata(kind, metadata));
+        .map_or_else(Vec::new, |metadata| {
+            validate::metadata(kind, metadata, old.is_none())
+        });
     causes.extend(validate::object(kind, document, old));
     if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
         causes.extend(custom::check(document, old));
@@ -143,6 +161,22 @@ fn drop_empty(document: &mut Value) {
     };
     if let Some(metadata) = metadata {
         metadata.retain(|_, value| !is_empty(value));
+    }
+}
+
+/// A null is what upstream's decoder makes of it: in a reference an absent member, in the list of
+/// finalizers an empty name.
+pub(super) fn decode_nulls(metadata: &mut Map<String, Value>) {
+    let owners = metadata.get_mut("ownerReferences");
+    let owners = owners.and_then(Value::as_array_mut).into_iter().flatten();
+    for owner in owners.filter_map(Value::as_object_mut) {
+        owner.retain(|_, member| !member.is_null());
+    }
+    let finalizers = metadata.get_mut("finalizers");
+    let finalizers = finalizers.and_then(Value::as_array_mut);
+    let nulls = finalizers.into_iter().flatten().filter(|one| one.is_null());
+    for finalizer in nulls {
+        *finalizer = Value::from("");
     }
 }
 

@@ -24,14 +24,13 @@ const CERTIFICATES: &str = "certificates.k8s.io";
 
 pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
-    let Some(stored) = context.state.get(&intent.key) else {
-        return missing(context, kind, intent);
-    };
     let mut sent = intent.object;
     let metadata = prepare::metadata(&mut sent)?;
-    if &*intent.subresource != "scale" {
-        same_coordinates(metadata, &intent.key)?;
-    }
+    same_coordinates(metadata, &intent.key)?;
+    let Some(stored) = context.state.get(&intent.key) else {
+        let object = sent;
+        return missing(context, kind, Update { object, ..intent });
+    };
     preconditions(kind, stored, metadata, &intent.subresource)?;
     let change = Change {
         context,
@@ -73,14 +72,14 @@ impl Change<'_> {
     ) -> Result<Decision, Rejection> {
         let mut old = self.stored.document();
         let live = managed::take(&mut old);
-        let mut warnings = Vec::new();
+        let mut warnings = self.prune(&mut sent, from, validation)?;
         if self.subresource != "scale" {
-            warnings = self.prune(&mut sent, from, validation)?;
             convert::to_storage(self.kind, self.version, &mut sent);
         }
         let mut next = merge::into_stored(self, &old, sent)?;
         let metadata = prepare::metadata(&mut next)?;
         let sent = metadata.remove("managedFields");
+        prepare::decode_nulls(metadata);
         prepare::dedup_owners(metadata, from, &mut warnings);
         let held = &self.stored.meta.finalizers;
         warnings.extend(validate::finalizer_warnings(self.kind, held, metadata));
@@ -136,7 +135,11 @@ impl Change<'_> {
     ) -> Result<Vec<String>, Rejection> {
         let strict = from == Precondition::Patch && validation == FieldValidation::Strict;
         let whole = strict.then(|| sent.clone());
-        let pruned = prepare::prune(&self.context, self.kind, self.version, validation, sent);
+        let pruned = if self.subresource == "scale" {
+            prepare::prune_scale(validation, sent)
+        } else {
+            prepare::prune(&self.context, self.kind, self.version, validation, sent)
+        };
         pruned.map_err(|rejection| {
             let Rejection::BadRequest(why) = &rejection else {
                 return rejection;
@@ -302,7 +305,14 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
     }
     let mut object = intent.object;
     let metadata = prepare::metadata(&mut object)?;
-    same_coordinates(metadata, key)?;
+    let uid = prepare::text(metadata, "uid");
+    if !uid.is_empty() {
+        return Err(Rejection::Conflict {
+            resource: key.resource.clone(),
+            name: Arc::clone(&key.name),
+            reason: other_identity(uid, ""),
+        });
+    }
     metadata.remove("resourceVersion");
     let create = Create {
         key: intent.key,
@@ -313,21 +323,29 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
     create::create(context, create)
 }
 
-/// The body must speak of the object that the path names.
-fn same_coordinates(metadata: &Map<String, Value>, key: &ObjectKey) -> Result<(), Rejection> {
-    let name = prepare::text(metadata, "name");
-    if name != &*key.name {
-        return Err(Rejection::BadRequest(format!(
-            "the name of the object ({name}) does not match the name on the URL ({})",
-            key.name
-        )));
-    }
+/// The body must speak of the object that the path names. Source: `checkName`, and before it
+/// `EnsureObjectNamespaceMatchesRequestNamespace`.
+pub(super) fn same_coordinates(
+    metadata: &Map<String, Value>,
+    key: &ObjectKey,
+) -> Result<(), Rejection> {
     let namespace = prepare::text(metadata, "namespace");
     if !namespace.is_empty() && !key.namespace.is_empty() && namespace != &*key.namespace {
         return Err(Rejection::BadRequest(
             "the namespace of the provided object does not match the namespace sent on the request"
                 .into(),
         ));
+    }
+    let (name, wanted) = (prepare::text(metadata, "name"), &key.name);
+    if name.is_empty() {
+        return Err(Rejection::BadRequest(format!(
+            "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+        )));
+    }
+    if name != &**wanted {
+        return Err(Rejection::BadRequest(format!(
+            "the name of the object ({name}) does not match the name on the URL ({wanted})"
+        )));
     }
     Ok(())
 }
@@ -341,13 +359,8 @@ fn preconditions(
 ) -> Result<(), Rejection> {
     let uid = prepare::text(metadata, "uid");
     if !uid.is_empty() && uid != stored.meta.uid.as_str() {
-        return Err(conflict(
-            stored,
-            format!(
-                "Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
-                stored.meta.uid
-            ),
-        ));
+        let reason = other_identity(uid, stored.meta.uid.as_str());
+        return Err(conflict(stored, reason));
     }
     let version = prepare::text(metadata, "resourceVersion");
     if version.is_empty() || version == "0" {
@@ -380,6 +393,11 @@ pub(super) fn same_version(stored: &Object, version: &str) -> Result<(), Rejecti
     let why = "the object has been modified; please apply your changes to the latest version and \
                try again";
     Err(conflict(stored, why.into()))
+}
+
+/// Of an object that is not there the identity is empty.
+fn other_identity(wanted: &str, found: &str) -> String {
+    format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}")
 }
 
 fn conflict(stored: &Object, reason: String) -> Rejection {

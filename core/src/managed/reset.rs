@@ -27,6 +27,7 @@ const KEPT: &[(&str, &str, &[&str])] = &[
         "prioritylevelconfigurations",
         METADATA,
     ),
+    ("networking.k8s.io", "servicecidrs", METADATA),
     ("resource.k8s.io", "resourceclaims", METADATA),
     ("storage.k8s.io", "volumeattachments", METADATA),
 ];

@@ -2,6 +2,7 @@
 //! `pkg/apis/*/validation` that users meet, as a table, and functions where several fields speak
 //! of each other.
 
+mod aggregation;
 mod batch;
 mod config;
 mod network;
@@ -52,6 +53,7 @@ const CHECKS: &[(&[&str], Check)] = &[
         ],
         pod::mounts,
     ),
+    (&["apiservices"], aggregation::api_service),
     (&["jobs", "cronjobs"], batch::restart_policy),
     (&["cronjobs"], batch::cron_job),
     (&["services"], service::check),

@@ -1,5 +1,7 @@
 //! The alphabets of names. Checked byte by byte: this is on the path of every write.
 
+use std::net::IpAddr;
+
 pub(super) const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' \
      or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', \
       or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
@@ -64,6 +66,21 @@ pub(super) fn path_segment(name: &str) -> Result<(), String> {
         Some(one) => Err(format!("may not contain '{one}'")),
         None => Ok(()),
     }
+}
+
+/// Source: `IsValidIP`.
+pub(super) fn address(name: &str) -> Result<(), String> {
+    let address: IpAddr = name
+        .parse()
+        .map_err(|_unreadable| "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)")?;
+    if matches!(address, IpAddr::V6(address) if address.to_ipv4_mapped().is_some()) {
+        return Err("must not be an IPv4-mapped IPv6 address".into());
+    }
+    let canonical = address.to_string();
+    if name == canonical {
+        return Ok(());
+    }
+    Err(format!("must be in canonical form ({canonical:?})"))
 }
 
 pub(crate) fn subdomain(name: &str) -> Result<(), String> {

@@ -23,7 +23,7 @@ pub(super) fn choose(
     context: &Context<'_>,
     wanted: &ObjectKey,
     metadata: &mut Map<String, Value>,
-) -> Result<Chosen, Rejection> {
+) -> Chosen {
     let name = prepare::text(metadata, "name").to_owned();
     let prefix = prepare::text(metadata, "generateName").to_owned();
     let at = |name: &str| ObjectKey {
@@ -36,17 +36,18 @@ pub(super) fn choose(
         let holder = context.state.get(&key);
         let taken =
             holder.map(|holder| taken(key.clone(), holder.is_deleting(), !prefix.is_empty()));
-        return Ok(Chosen { key, taken });
+        return Chosen { key, taken };
     }
-    for attempt in 1..=ATTEMPTS_MAX {
-        let name = generate(&prefix, context.command.seed, attempt);
-        let key = at(&name);
-        if context.state.get(&key).is_none() {
-            metadata.insert("name".into(), name.into());
-            return Ok(Chosen { key, taken: None });
-        }
-    }
-    Err(taken(at(&prefix), false, true))
+    let mut keys =
+        (1..=ATTEMPTS_MAX).map(|attempt| at(&generate(&prefix, context.command.seed, attempt)));
+    let is_free = |key: &ObjectKey| context.state.get(key).is_none();
+    // Where all are taken, the last one is told.
+    let key = keys.clone().find(is_free).or_else(|| keys.next_back());
+    let key = key.unwrap_or_else(|| at(&prefix));
+    metadata.insert("name".into(), Value::from(&*key.name));
+    let holder = context.state.get(&key);
+    let taken = holder.map(|holder| taken(key.clone(), holder.is_deleting(), true));
+    Chosen { key, taken }
 }
 
 fn taken(key: ObjectKey, terminating: bool, generated: bool) -> Rejection {
@@ -104,7 +105,9 @@ mod tests {
                     let name = generate("gen-", wanted, 8);
                     assert!(made && *decision.outcome.object().key.name == *name);
                 }
-                Err(Rejection::AlreadyExists { generated, .. }) => assert!(!made && generated),
+                Err(Rejection::AlreadyExists {
+                    generated, name, ..
+                }) => assert!(!made && generated && *name == *generate("gen-", wanted, 8)),
                 Err(other) => panic!("{other}"),
             }
         }

@@ -1,10 +1,36 @@
 //! Preconditions: identity first, then version; the client's before what the server itself has seen.
 
-use crate::command::Delete;
+use super::is;
+use crate::command::{Delete, Preconditions};
 use crate::kind::{GroupResource, Kind};
-use crate::object::Object;
+use crate::object::{Object, Uid};
 use crate::{Rejection, Rule};
 use std::sync::Arc;
+
+/// Namespaces and definitions are looked at before the generic storage is asked, in its words.
+/// Source: `pkg/registry/core/namespace/storage`, and the same of `customresourcedefinition`.
+fn has_storage_of_its_own(kind: &Kind) -> bool {
+    is(kind, "", "namespaces") || is(kind, "apiextensions.k8s.io", "customresourcedefinitions")
+}
+
+fn of_its_own_storage(asked: &Preconditions, object: &Object) -> Result<(), Rejection> {
+    let conflict = |what: &str, sent: &str, found: &str| Rejection::Conflict {
+        resource: object.key.resource.clone(),
+        name: Arc::clone(&object.key.name),
+        reason: format!(
+            "Precondition failed: {what} in precondition: {sent}, {what} in object meta: {found}"
+        ),
+    };
+    let (uid, version) = (object.meta.uid.as_str(), object.revision.to_string());
+    let sent = asked.uid.as_ref().map(Uid::as_str);
+    if let Some(sent) = sent.filter(|sent| *sent != uid) {
+        return Err(conflict("UID", sent, uid));
+    }
+    match &asked.resource_version {
+        Some(sent) if **sent != *version => Err(conflict("ResourceVersion", sent, &version)),
+        Some(_) | None => Ok(()),
+    }
+}
 
 /// Refuses an object that is not the one meant. Upstream's early check names the kind.
 pub(super) fn check(intent: &Delete, object: &Object, kind: &Kind) -> Result<(), Rejection> {
@@ -24,6 +50,9 @@ pub(super) fn check(intent: &Delete, object: &Object, kind: &Kind) -> Result<(),
     let other_uid = |sent| conflict(("UID", "deleted and then recreated", sent, uid));
     let other_version = |sent| conflict(("ResourceVersion", "modified", sent, &version));
     let asked = &intent.preconditions;
+    if has_storage_of_its_own(kind) {
+        of_its_own_storage(asked, object)?;
+    }
     if let Some(sent) = asked.uid.as_ref().filter(|sent| sent.as_str() != uid) {
         return Err(other_uid(sent.as_str()));
     }

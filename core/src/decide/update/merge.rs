@@ -2,8 +2,9 @@
 //! only the scale.
 
 use super::{Change, approval, put};
-use crate::Rejection;
+use crate::kind::Kind;
 use crate::managed::kept;
+use crate::{GroupResource, Rejection};
 use serde_json::{Map, Value, json};
 
 /// The stored document with the client's wishes in the parts that this request may write.
@@ -37,7 +38,7 @@ fn whole(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     sent
 }
 
-/// The status endpoint keeps everything else; built-in kinds let most of its metadata through.
+/// The status endpoint keeps everything else; most built-in kinds let its metadata through.
 fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     let mut next = old.clone();
     let Some(root) = next.as_object_mut() else {
@@ -48,24 +49,30 @@ fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
             Some(status) => root.insert("status".into(), status),
             None => root.remove("status"),
         };
-        if !change.kind.is_custom()
-            && let Some(mut metadata) = sent.remove("metadata")
-        {
-            keep(change, old, &mut metadata);
+        if let Some(mut metadata) = sent.remove("metadata") {
+            keep_metadata(change.kind, old, &mut metadata);
             root.insert("metadata".into(), metadata);
         }
     }
     next
 }
 
-fn keep(change: &Change<'_>, old: &Value, metadata: &mut Value) {
-    let none = Value::Object(Map::new());
-    let old = old.get("metadata").unwrap_or(&none);
-    if let Some(metadata) = metadata.as_object_mut() {
-        for member in kept(change.kind) {
-            super::restore(metadata, old, member);
+/// What the kind's status endpoint does not write stays as it is; of a custom kind, all but the
+/// account of its fields. Source: the status strategies, often `ResetObjectMetaForStatus`.
+fn keep_metadata(kind: &Kind, old: &Value, sent: &mut Value) {
+    let Some(sent) = sent.as_object_mut() else {
+        return;
+    };
+    let stored = old.get("metadata").unwrap_or(&Value::Null);
+    if !kind.is_custom() {
+        for member in kept(kind) {
+            super::restore(sent, stored, member);
         }
+        return;
     }
+    let account = sent.remove("managedFields");
+    *sent = stored.as_object().cloned().unwrap_or_default();
+    sent.extend(account.map(|account| ("managedFields".to_owned(), account)));
 }
 
 /// `spec.replicas` of the Scale goes where the kind keeps its count; who holds it comes along.
@@ -84,6 +91,17 @@ fn scale(change: &Change<'_>, old: &Value, sent: &Value) -> Result<Value, Reject
             kind: "Scale".into(),
             name: change.stored.key.name.clone(),
             causes: vec![cause],
+        });
+    }
+    let uid = sent.pointer("/metadata/uid").and_then(Value::as_str);
+    let found = change.stored.meta.uid.as_str();
+    if let Some(wanted) = uid.filter(|uid| !uid.is_empty() && *uid != found) {
+        let resource = &change.stored.key.resource;
+        let scale = format!("{}/scale", resource.resource);
+        return Err(Rejection::Conflict {
+            resource: GroupResource::new(&resource.group, &scale),
+            name: change.stored.key.name.clone(),
+            reason: super::other_identity(wanted, found),
         });
     }
     let mut next = old.clone();

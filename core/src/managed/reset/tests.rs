@@ -28,7 +28,7 @@ cronjobs                   LAFO LAFOs
 jobs                       LAFO LAFOs
 certificatesigningrequests LAFO LAFOs
 ingresses                  LAFO LAFOs
-servicecidrs               LAFO LAFOs
+servicecidrs               -    s
 poddisruptionbudgets       LAFO LAFOs
 volumeattachments          -    s
 validatingadmissionpolicies -   s

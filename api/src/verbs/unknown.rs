@@ -1,0 +1,39 @@
+//! Fields that nobody knows, found before a command is made: a client that has members refused
+//! which come twice hears of both at once.
+
+use crate::handler::Asked;
+use hindsight_core::command::Patch;
+use hindsight_core::schema::Schema;
+use hindsight_core::{convert, patch, scale};
+use serde_json::Value;
+
+/// The paths of a whole object's.
+pub(super) fn of(asked: &Asked, document: &Value) -> Vec<String> {
+    schema(asked).map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
+}
+
+/// Those of what a patch makes of the object as it is now.
+pub(super) fn after(asked: &Asked, change: &Patch) -> Vec<String> {
+    let live = asked.state.get(&asked.key()).and_then(|stored| {
+        if is_scale(asked) {
+            return scale::scale_of(&asked.version, stored);
+        }
+        let mut document = stored.document();
+        convert::to_version(&asked.kind, &asked.version.name, &mut document);
+        Some(document)
+    });
+    let next = live.and_then(|live| patch::apply(&live, change).ok());
+    next.map_or_else(Vec::new, |next| of(asked, &next))
+}
+
+fn schema(asked: &Asked) -> Option<&Schema> {
+    if is_scale(asked) {
+        return Some(scale::schema());
+    }
+    let found = asked.state.kinds.schema(&asked.kind, &asked.version.name);
+    found.map(|schema| &**schema)
+}
+
+fn is_scale(asked: &Asked) -> bool {
+    asked.place.subresource == "scale"
+}

@@ -1,0 +1,18 @@
+//! Kinds that tell of other servers. Source: `pkg/apis/apiregistration/validation`.
+
+use super::Subject;
+use crate::rejection::FieldCause;
+
+/// The name says which group and version are served; what is there already keeps its own.
+pub(super) fn api_service(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
+    if subject.old.is_some() {
+        return;
+    }
+    let text = |field: &str| subject.new.at(field).text().to_owned();
+    let required = format!("{}.{}", text("spec.version"), text("spec.group"));
+    let name = subject.new.at("metadata.name");
+    if name.text() != required {
+        let why = format!("must be `spec.version+\".\"+spec.group`: {required:?}");
+        causes.push(name.invalid(&why));
+    }
+}
