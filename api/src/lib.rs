@@ -7,6 +7,7 @@ mod body;
 mod discovery;
 mod handler;
 mod health;
+mod lease;
 mod list;
 mod openapi;
 mod params;

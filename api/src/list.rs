@@ -1,17 +1,18 @@
 //! Lists: which objects, at which revision, and the JSON around their stored bytes.
 
+mod items;
 mod pieces;
 
 use crate::backend::{AsOf, Past, Place};
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
-use crate::respond::{self, View};
 use crate::status::Failure;
-use crate::{position, table, wait};
+use crate::{position, wait};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
 use hindsight_core::{Object, ObjectKey, Revision, State};
 use http::Response;
+use items::Items;
 use pieces::Pieces;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -213,9 +214,8 @@ fn check_options(
     }
 }
 
-/// `items` are spliced from the stored bytes.
+/// Each item is spliced from the stored bytes where nothing else was asked for.
 pub(crate) fn render(asked: &Asked, page: Page) -> Response<ApiBody> {
-    let syntax = asked.accept.syntax;
     let mut metadata = json!({"resourceVersion": page.revision.to_string()});
     if let Some(members) = metadata.as_object_mut() {
         match &page.token {
@@ -227,33 +227,7 @@ pub(crate) fn render(asked: &Asked, page: Page) -> Response<ApiBody> {
             members.insert("remainingItemCount".into(), remaining.into());
         }
     }
-    let shown = || page.items.iter().map(|object| &**object);
-    match asked.accept.view {
-        View::Table => {
-            let envelope = table::Envelope {
-                metadata,
-                ..table::Envelope::default()
-            };
-            let items: Vec<&Object> = shown().collect();
-            respond::json(200, &table::of(asked, &items, envelope), syntax)
-        }
-        View::Metadata => {
-            let items: Vec<Value> = shown()
-                .map(|object| table::metadata_only(asked, object))
-                .collect();
-            let list = json!({"kind": "PartialObjectMetadataList", "apiVersion": "meta.k8s.io/v1",
-                "metadata": metadata, "items": items});
-            respond::json(200, &list, syntax)
-        }
-        View::Object => {
-            let head = format!(
-                "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{metadata},\"items\":[",
-                asked.kind.list_kind,
-                asked.kind.api_version(&asked.version.name)
-            );
-            Pieces::new(asked, head, page.items, page.held).answer(syntax)
-        }
-    }
+    Pieces::new(Items::of(asked, metadata), page.items, page.held).answer()
 }
 
 /// Opaque to clients: hex of a small document.

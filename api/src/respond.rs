@@ -113,6 +113,15 @@ pub(crate) fn text(code: u16, text: &str) -> Response<ApiBody> {
     )
 }
 
+/// What was written in a syntax already.
+pub(crate) fn written(body: ApiBody, syntax: Syntax) -> Response<ApiBody> {
+    let media = match syntax {
+        Syntax::Yaml => "application/yaml",
+        Syntax::Json | Syntax::Protobuf => "application/json",
+    };
+    build(200, media, body)
+}
+
 pub(crate) fn stream(body: ApiBody) -> Response<ApiBody> {
     build(200, "application/json", body)
 }

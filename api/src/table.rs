@@ -9,10 +9,10 @@ mod jsonpath;
 use crate::handler::Asked;
 use crate::respond::View;
 use crate::status::Failure;
-use crate::verbs::document as in_version;
+use crate::verbs::Form;
 use cells::cells;
-use columns::columns;
-use hindsight_core::Object;
+use columns::{Column, columns};
+use hindsight_core::{Object, Time};
 use serde_json::{Value, json};
 
 /// What stands around the rows.
@@ -45,38 +45,64 @@ pub(crate) fn check_include(asked: &Asked) -> Result<(), Failure> {
 
 /// A `meta.k8s.io/v1` Table of these objects.
 pub(crate) fn of(asked: &Asked, objects: &[&Object], envelope: Envelope) -> Value {
-    let columns = columns(&asked.kind, &asked.version);
-    let include = asked.params.text("includeObject");
-    let now = asked.now();
-    let row = |object: &&Object| {
+    let rows = Rows::of(asked);
+    let mut table = rows.without_rows(envelope);
+    let shown: Vec<Value> = objects.iter().map(|object| rows.row(object)).collect();
+    if let Some(members) = table.as_object_mut() {
+        members.insert("rows".into(), shown.into());
+    }
+    table
+}
+
+/// How rows are made, for many of them.
+pub(crate) struct Rows {
+    columns: Vec<Column>,
+    include: String,
+    now: Time,
+    form: Form,
+}
+
+impl Rows {
+    pub(crate) fn of(asked: &Asked) -> Self {
+        Self {
+            columns: columns(&asked.kind, &asked.version),
+            include: asked.params.text("includeObject").to_owned(),
+            now: asked.now(),
+            form: Form::of(asked),
+        }
+    }
+
+    pub(crate) fn row(&self, object: &Object) -> Value {
         let document = object.document();
-        let shown = match include {
+        let shown = match self.include.as_str() {
             "None" => Value::Null,
-            "Object" => in_version(asked, object),
-            _ => metadata_only(asked, object),
+            "Object" => self.form.document(object),
+            _ => metadata_of(&self.form, object),
         };
-        json!({"cells": cells(&columns, &document, now), "object": shown})
-    };
-    let rows: Vec<Value> = objects.iter().map(row).collect();
-    let definitions: Vec<Value> = columns
-        .iter()
-        .map(|column| {
+        json!({"cells": cells(&self.columns, &document, self.now), "object": shown})
+    }
+
+    /// The table but for them.
+    pub(crate) fn without_rows(&self, envelope: Envelope) -> Value {
+        let definition = |column: &Column| {
             json!({"name": column.name, "type": column.type_name, "format": column.format,
                 "description": column.description, "priority": column.priority})
-        })
-        .collect();
-    let definitions = if envelope.headings {
-        definitions
-    } else {
-        Vec::new()
-    };
-    json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": envelope.metadata,
-        "columnDefinitions": definitions, "rows": rows})
+        };
+        let shown = self.columns.iter().filter(|_| envelope.headings);
+        let definitions: Vec<Value> = shown.map(definition).collect();
+        json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": envelope.metadata,
+            "columnDefinitions": definitions})
+    }
 }
 
 /// `PartialObjectMetadata` of an object.
 pub(crate) fn metadata_only(asked: &Asked, object: &Object) -> Value {
-    let document = in_version(asked, object);
+    metadata_of(&Form::of(asked), object)
+}
+
+/// The same, for many of them.
+pub(crate) fn metadata_of(form: &Form, object: &Object) -> Value {
+    let document = form.document(object);
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
         "metadata": document.get("metadata")})
 }

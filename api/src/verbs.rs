@@ -82,11 +82,6 @@ fn in_version(asked: &Asked, object: &Object) -> Bytes {
     Form::of(asked).body(object)
 }
 
-/// The same as a document.
-pub(crate) fn document(asked: &Asked, object: &Object) -> Value {
-    Form::of(asked).document(object)
-}
-
 /// The version that objects are shown in, for many of them.
 pub(crate) struct Form {
     kind: KindRef,
@@ -112,7 +107,7 @@ impl Form {
         serde_json::to_vec(&document).unwrap_or_default().into()
     }
 
-    fn document(&self, object: &Object) -> Value {
+    pub(crate) fn document(&self, object: &Object) -> Value {
         let mut document = object.document();
         if !self.is_stored(object) {
             convert::to_version(&self.kind, &self.version, &mut document);

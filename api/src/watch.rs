@@ -253,7 +253,7 @@ impl Watch {
             }
             Err(expired) => expired,
         };
-        let mut replay = match self.replay.take() {
+        let replay = match self.replay.take() {
             Some(replay) => replay,
             None => Replay::after(&self.api, expired).await?,
         };
@@ -300,8 +300,11 @@ impl Watch {
         push(&mut self.ready, kind, &body);
     }
 
-    /// An empty object that carries nothing but the position.
+    /// An empty object that carries nothing but the position. One that lies ahead was never reached.
     fn bookmark(&mut self, ends_initial: bool) {
+        if self.position > self.api.backend.state().revision {
+            return;
+        }
         let mut metadata = json!({"resourceVersion": self.position.to_string(),
             "creationTimestamp": Value::Null});
         if let Some(metadata) = metadata.as_object_mut().filter(|_| ends_initial) {

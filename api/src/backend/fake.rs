@@ -1,10 +1,11 @@
 //! An engine that does nothing by itself, for tests of the surface alone. What is submitted is
 //! decided and applied.
 
-use super::{AsOf, AsOfError, Backend, Expired, Past, Unavailable};
+use super::{AsOf, AsOfError, Backend, Expired, Past, Place, Unavailable};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
-    Change, Command, Commit, Decision, Rejection, Revision, State, Time, apply, decide,
+    Actor, Cause, Change, Command, Commit, Decision, Event, Object, Rejection, Revision, State,
+    Time, apply, decide,
 };
 use std::sync::{Arc, Mutex};
 use tokio::sync::watch;
@@ -16,6 +17,10 @@ pub(crate) struct Fake {
     pub(crate) meanwhile: Mutex<Vec<Command>>,
     /// How many commands came in each submission.
     pub(crate) submitted: Mutex<Vec<usize>>,
+    /// The place of the next who looks at the past.
+    pub(crate) place: Mutex<Option<Place>>,
+    /// What was put here. Where there is any, watches find it in the log alone.
+    log: Mutex<Vec<Arc<Commit>>>,
     moved: watch::Sender<Revision>,
 }
 
@@ -27,6 +32,8 @@ impl Fake {
             state,
             meanwhile: Mutex::default(),
             submitted: Mutex::default(),
+            place: Mutex::default(),
+            log: Mutex::default(),
             moved,
         }
     }
@@ -43,6 +50,39 @@ impl Fake {
     /// What is there changes under the watches, without a word.
     pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().expect("a lock"));
+    }
+
+    /// An object that somebody made.
+    pub(crate) fn put(&self, object: &Arc<Object>) -> Arc<Commit> {
+        let commit = Arc::new(Commit {
+            revision: object.revision,
+            time: Time(1),
+            actor: Arc::new(Actor::new("admin")),
+            request: Arc::default(),
+            cause: Cause::Request,
+            key: object.key.clone(),
+            uid: object.meta.uid.clone(),
+            events: vec![Event::ObjectCreated {
+                object: Arc::clone(object),
+            }],
+        });
+        self.change(|state| drop(apply(state, &commit)));
+        commit
+    }
+
+    /// The same, long ago.
+    pub(crate) fn put_before_the_window(&self, object: &Arc<Object>) {
+        let commit = self.put(object);
+        self.log.lock().expect("a lock").push(commit);
+    }
+
+    fn folded(&self, until: Revision) -> Option<State> {
+        let log = self.log.lock().expect("a lock");
+        let mut state = State::new(crate::builtin_kinds());
+        for commit in log.iter().filter(|commit| commit.revision <= until) {
+            drop(apply(&mut state, commit));
+        }
+        (!log.is_empty()).then_some(state)
     }
 
     pub(crate) fn move_to(&self, revision: Revision) {
@@ -68,20 +108,35 @@ impl Backend for Fake {
         self.moved.subscribe()
     }
 
-    fn changes_after(&self, _: Revision, _: usize) -> Result<Vec<Arc<Change>>, Expired> {
-        Ok(Vec::new())
+    fn changes_after(&self, asked: Revision, _: usize) -> Result<Vec<Arc<Change>>, Expired> {
+        match self.log.lock().expect("a lock").last() {
+            Some(last) => Err(Expired {
+                asked,
+                oldest: last.revision,
+            }),
+            None => Ok(Vec::new()),
+        }
     }
 
     fn commits_after(
         &self,
-        _: Revision,
-        _: usize,
+        revision: Revision,
+        limit: usize,
     ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>> {
-        Box::pin(async { Ok(Vec::new()) })
+        let log = self.log.lock().expect("a lock");
+        let after = log.iter().filter(|commit| commit.revision > revision);
+        let commits = after.take(limit).cloned().collect();
+        Box::pin(async { Ok(commits) })
     }
 
-    fn as_of(&self, _: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
-        Box::pin(async { Ok(Past::newest(self.state())) })
+    fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
+        let folded = match point {
+            AsOf::Revision(revision) => self.folded(revision),
+            AsOf::Time(_) => None,
+        };
+        let state = folded.map_or_else(|| self.state(), Arc::new);
+        let place = self.place.lock().expect("a lock").take();
+        Box::pin(async { Ok(Past { state, place }) })
     }
 
     fn submit(

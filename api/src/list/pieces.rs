@@ -1,11 +1,11 @@
-//! A list of objects as JSON: whole where it is small, and otherwise piece by piece, so that a large
-//! one neither waits for its end nor takes its size in memory.
+//! A list: whole where it is small, and otherwise piece by piece, so that a large one neither waits for
+//! its end nor takes its size in memory, and others are answered between two pieces.
 
+use super::items::Items;
 use crate::backend::Place;
-use crate::body::{ApiBody, Syntax};
-use crate::handler::Asked;
+use crate::body::ApiBody;
+use crate::lease::Lease;
 use crate::respond;
-use crate::verbs::Form;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::Object;
@@ -16,59 +16,80 @@ use std::sync::Arc;
 const WHOLE_BYTES_MAX: usize = 256 << 10;
 /// A piece is complete with the object that reaches this.
 const PIECE_BYTES: usize = 64 << 10;
+/// Or with so much of what is stored, of which only a part may be shown.
+const READ_BYTES: usize = 256 << 10;
 
 /// The pieces that are still to come.
 pub(super) struct Pieces {
-    form: Form,
-    items: std::vec::IntoIter<Arc<Object>>,
+    items: Items,
+    rest: Lease<Rest>,
+    size: usize,
     started: Vec<u8>,
     separates: bool,
     over: bool,
+}
+
+/// Objects of the past are given up where nobody takes them: the list ends in the middle, and is none.
+struct Rest {
+    objects: std::vec::IntoIter<Arc<Object>>,
     _held: Option<Place>,
 }
 
 impl Pieces {
-    /// `head` is everything before the first item.
-    pub(super) fn new(
-        asked: &Asked,
-        head: String,
-        items: Vec<Arc<Object>>,
-        held: Option<Place>,
-    ) -> Self {
+    pub(super) fn new(items: Items, objects: Vec<Arc<Object>>, held: Option<Place>) -> Self {
+        let size = objects.iter().map(|object| object.body.len() + 1).sum();
+        let is_past = held.is_some() && size > WHOLE_BYTES_MAX;
+        let started = items.head(objects.is_empty());
+        let rest = Rest {
+            objects: objects.into_iter(),
+            _held: held,
+        };
         Self {
-            form: Form::of(asked),
-            items: items.into_iter(),
-            started: head.into_bytes(),
+            items,
+            rest: if is_past {
+                Lease::new(rest)
+            } else {
+                Lease::lasting(rest)
+            },
+            size,
+            started,
             separates: false,
             over: false,
-            _held: held,
         }
     }
 
-    pub(super) fn answer(mut self, syntax: Syntax) -> Response<ApiBody> {
-        let sizes = self.items.as_slice().iter();
-        let size: usize = sizes.map(|object| object.body.len() + 1).sum();
-        if syntax == Syntax::Json && size > WHOLE_BYTES_MAX {
-            return respond::stream(ApiBody::stream(stream::iter(self).boxed()));
+    pub(super) fn answer(mut self) -> Response<ApiBody> {
+        let syntax = self.items.syntax();
+        if self.size <= WHOLE_BYTES_MAX {
+            let whole = self.fill(usize::MAX, usize::MAX);
+            return respond::written(ApiBody::full(whole), syntax);
         }
-        self.started.reserve(size + 2);
-        let whole = self.fill(usize::MAX);
-        respond::json_bytes(200, whole, syntax)
+        let pieces = stream::unfold(self, |mut pieces| async move {
+            tokio::task::yield_now().await;
+            let piece = pieces.next()?;
+            Some((piece, pieces))
+        });
+        respond::written(ApiBody::stream(pieces.boxed()), syntax)
     }
 
-    /// Items until there are so many bytes, or all.
-    fn fill(&mut self, limit: usize) -> Bytes {
+    /// Items until there are so many bytes, or so many were read, or all.
+    fn fill(&mut self, limit: usize, read_limit: usize) -> Bytes {
         let mut piece = std::mem::take(&mut self.started);
-        while piece.len() < limit {
-            let Some(object) = self.items.next() else {
-                piece.extend_from_slice(b"]}");
+        let mut read = 0;
+        while piece.len() < limit && read < read_limit {
+            let next = self.rest.with(|rest| rest.objects.next());
+            let Some(Some(object)) = next else {
+                if next.is_some() {
+                    piece.extend_from_slice(self.items.tail());
+                }
                 self.over = true;
                 break;
             };
             if std::mem::replace(&mut self.separates, true) {
-                piece.push(b',');
+                piece.extend_from_slice(self.items.between());
             }
-            piece.extend_from_slice(&self.form.body(&object));
+            read += object.body.len();
+            piece.extend_from_slice(&self.items.item(&object));
         }
         piece.into()
     }
@@ -82,6 +103,9 @@ impl Iterator for Pieces {
             return None;
         }
         self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
-        Some(self.fill(PIECE_BYTES))
+        Some(self.fill(PIECE_BYTES, READ_BYTES))
     }
 }
+
+#[cfg(test)]
+mod tests;

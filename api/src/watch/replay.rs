@@ -3,8 +3,9 @@
 
 use crate::backend::{AsOf, Expired, Place};
 use crate::handler::Api;
+use crate::lease::Lease;
 use crate::status::Failure;
-use hindsight_core::{Change, Revision, State, apply};
+use hindsight_core::{Change, Commit, Revision, State, apply};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -13,8 +14,11 @@ pub(crate) const REPLAYS_MAX: usize = 2;
 /// Whoever is further behind lists again.
 const BEHIND_MAX: u64 = 100_000;
 
+/// Reads the log for a watch, for as long as its client takes what it is sent.
+pub(super) struct Replay(Lease<Reading>);
+
 /// A state that follows the log, so that each commit is known with what it replaced.
-pub(super) struct Replay {
+struct Reading {
     state: State,
     _permit: OwnedSemaphorePermit,
     _held: Option<Place>,
@@ -30,20 +34,19 @@ impl Replay {
         let permit = permit.ok_or_else(refused)?;
         let point = AsOf::Revision(expired.asked);
         let past = api.backend.as_of(point).await.map_err(|_| refused())?;
-        Ok(Self {
+        Ok(Self(Lease::new(Reading {
             state: State::clone(&past.state),
             _permit: permit,
             _held: past.place,
-        })
+        })))
     }
 
     /// The next changes, oldest first.
-    pub(super) async fn next(
-        &mut self,
-        api: &Api,
-        limit: usize,
-    ) -> Result<Vec<Arc<Change>>, Failure> {
-        let after = self.state.revision;
+    pub(super) async fn next(&self, api: &Api, limit: usize) -> Result<Vec<Arc<Change>>, Failure> {
+        let stalled =
+            || Failure::expired("too old resource version: nothing was read for too long");
+        let after = self.0.with(|reading| reading.state.revision);
+        let after = after.ok_or_else(stalled)?;
         let commits = api.backend.commits_after(after, limit).await?;
         let expected = |index: usize| Revision(after.0 + 1 + index as u64);
         let gap = (0..)
@@ -53,11 +56,17 @@ impl Replay {
             let message = format!("too old resource version: {after}");
             return Err(Failure::expired(message));
         }
-        let mut changes = Vec::with_capacity(commits.len());
-        for commit in commits {
+        let changes = self.0.with(|reading| reading.follow(commits));
+        changes.ok_or_else(stalled)
+    }
+}
+
+impl Reading {
+    fn follow(&mut self, commits: Vec<Arc<Commit>>) -> Vec<Arc<Change>> {
+        let follow = |commit: Arc<Commit>| {
             let previous = apply(&mut self.state, &commit);
-            changes.push(Arc::new(Change { commit, previous }));
-        }
-        Ok(changes)
+            Arc::new(Change { commit, previous })
+        };
+        commits.into_iter().map(follow).collect()
     }
 }

@@ -4,11 +4,10 @@ use crate::admission::Admission;
 use crate::backend::fake::Fake;
 use crate::body::ApiBody;
 use crate::handler::Api;
-use crate::watch::PIECE_BYTES;
+use crate::lease::STALLED;
+use crate::watch::{PIECE_BYTES, REPLAYS_MAX};
 use bytes::Bytes;
-use hindsight_core::{
-    Actor, Cause, Commit, Event, GroupResource, Object, ObjectKey, Revision, State, Time, apply,
-};
+use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::sync::Arc;
@@ -51,19 +50,7 @@ fn a_bookmark_says_how_far_its_own_stream_is() {
 /// A watch from nowhere on configmaps that there are.
 fn begun(fake: &Arc<Fake>, objects: &[Arc<Object>]) -> Response<ApiBody> {
     for object in objects {
-        let commit = Commit {
-            revision: object.revision,
-            time: Time(1),
-            actor: Arc::new(administrator()),
-            request: Arc::default(),
-            cause: Cause::Request,
-            key: object.key.clone(),
-            uid: object.meta.uid.clone(),
-            events: vec![Event::ObjectCreated {
-                object: Arc::clone(object),
-            }],
-        };
-        fake.change(|state| drop(apply(state, &commit)));
+        drop(fake.put(object));
     }
     let api = Api::new(Arc::clone(fake) as _, Arc::new(Admission::default()));
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
@@ -138,4 +125,51 @@ fn a_watch_of_any_length_begins() {
         let mark = String::from_utf8(bytes.expect("data").to_vec()).expect("text");
         assert!(mark.contains("BOOKMARK"), "{seconds}: {mark}");
     }
+}
+
+async fn first_frame(body: &mut ApiBody) -> String {
+    let frame = body.frame().await.expect("one").expect("sound");
+    String::from_utf8(frame.into_data().expect("data").to_vec()).expect("text")
+}
+
+#[test]
+fn watches_behind_the_window_that_are_not_read_stand_in_nobodys_way_for_long() {
+    let fake = Arc::new(Fake::new());
+    for revision in 1..=3 {
+        fake.put_before_the_window(&object(revision, 1));
+    }
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = "/api/v1/configmaps?watch=1&resourceVersion=1&timeoutSeconds=99999999";
+    let open = || async {
+        let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
+        let mut body = answer.into_body();
+        (first_frame(&mut body).await, body)
+    };
+    paused().block_on(async {
+        let mut stalled = Vec::new();
+        for _ in 0..REPLAYS_MAX {
+            stalled.push(open().await.1);
+        }
+        assert!(open().await.0.contains("410"), "all places are taken");
+        tokio::time::sleep(STALLED * 2).await;
+        let (seen, _body) = open().await;
+        assert!(seen.contains("\"c2\"") && seen.contains("\"c3\""), "{seen}");
+        for body in &mut stalled {
+            let last = first_frame(body).await;
+            assert!(last.contains("ERROR") && last.contains("410"), "{last}");
+            assert!(body.frame().await.is_none());
+        }
+    });
+}
+
+#[test]
+fn a_bookmark_says_nothing_of_what_has_not_happened() {
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&timeoutSeconds=100\
+        &resourceVersion=18446744073709551615";
+    paused().block_on(async {
+        let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
+        assert!(answer.into_body().frame().await.is_none());
+    });
 }

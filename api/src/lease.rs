@@ -1,0 +1,94 @@
+//! What a stream holds of something scarce: for as long as its client takes what it is sent. A stream
+//! that is not read is not asked either, so somebody else must look.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+use tokio::time::{Instant, sleep_until};
+
+/// Who takes nothing for so long gives it up.
+pub(crate) const STALLED: Duration = Duration::from_mins(1);
+
+/// Something that is taken back from whoever makes no use of it.
+pub(crate) struct Lease<T>(Arc<Mutex<Held<T>>>);
+
+struct Held<T> {
+    value: Option<T>,
+    used: Instant,
+}
+
+impl<T: Send + 'static> Lease<T> {
+    /// Must be called inside a runtime.
+    pub(crate) fn new(value: T) -> Self {
+        let lease = Self::lasting(value);
+        tokio::spawn(take_back(Arc::downgrade(&lease.0)));
+        lease
+    }
+
+    /// Of what there is enough of.
+    pub(crate) fn lasting(value: T) -> Self {
+        let held = Held {
+            value: Some(value),
+            used: Instant::now(),
+        };
+        Self(Arc::new(Mutex::new(held)))
+    }
+
+    /// A use of it; nothing once it was taken back.
+    pub(crate) fn with<R>(&self, make_use: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let mut held = lock(&self.0);
+        held.used = Instant::now();
+        held.value.as_mut().map(make_use)
+    }
+}
+
+fn lock<T>(held: &Mutex<Held<T>>) -> MutexGuard<'_, Held<T>> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn take_back<T>(held: Weak<Mutex<Held<T>>>) {
+    while let Some(due) = due(&held) {
+        sleep_until(due).await;
+    }
+}
+
+/// When to look again; nothing where there is nothing to take any more.
+fn due<T>(held: &Weak<Mutex<Held<T>>>) -> Option<Instant> {
+    let held = held.upgrade()?;
+    let mut held = lock(&held);
+    let due = held.used + STALLED;
+    if due > Instant::now() {
+        return Some(due);
+    }
+    held.value = None;
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::sleep;
+
+    #[test]
+    fn what_is_not_used_is_taken_back_and_what_is_used_stays() {
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build();
+        runtime.expect("a runtime").block_on(async {
+            let scarce = Arc::new(());
+            let [used, idle] = [(), ()].map(|()| Lease::new(Arc::clone(&scarce)));
+            let lasting = Lease::lasting(Arc::clone(&scarce));
+            for _ in 0..4 {
+                sleep(STALLED / 2).await;
+                assert!(used.with(|_| ()).is_some());
+            }
+            assert_eq!(Arc::strong_count(&scarce), 3, "one was taken back");
+            assert!(idle.with(|_| ()).is_none());
+            assert!(lasting.with(|_| ()).is_some());
+            drop(used);
+            assert_eq!(
+                Arc::strong_count(&scarce),
+                2,
+                "what is dropped is free at once"
+            );
+        });
+    }
+}

@@ -1,0 +1,112 @@
+//! How the items of a list are written, one by one, and what stands around them.
+
+use crate::body::Syntax;
+use crate::handler::Asked;
+use crate::respond::View;
+use crate::table::{self, Rows};
+use crate::verbs::Form;
+use bytes::Bytes;
+use hindsight_core::Object;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// The form that one client wants.
+pub(super) struct Items {
+    shown: Shown,
+    syntax: Syntax,
+    /// The list but for its items.
+    around: Value,
+}
+
+enum Shown {
+    Objects(Form),
+    Metadata(Form),
+    Table(Rows),
+}
+
+impl Items {
+    pub(super) fn of(asked: &Asked, metadata: Value) -> Self {
+        let (shown, around) = match asked.accept.view {
+            View::Object => {
+                let version = asked.kind.api_version(&asked.version.name);
+                let around = json!({"kind": asked.kind.list_kind, "apiVersion": version,
+                    "metadata": metadata});
+                (Shown::Objects(Form::of(asked)), around)
+            }
+            View::Metadata => {
+                let around = json!({"kind": "PartialObjectMetadataList",
+                    "apiVersion": "meta.k8s.io/v1", "metadata": metadata});
+                (Shown::Metadata(Form::of(asked)), around)
+            }
+            View::Table => {
+                let rows = Rows::of(asked);
+                let around = rows.without_rows(table::Envelope {
+                    metadata,
+                    ..table::Envelope::default()
+                });
+                (Shown::Table(rows), around)
+            }
+        };
+        let syntax = asked.accept.syntax;
+        Self {
+            shown,
+            syntax,
+            around,
+        }
+    }
+
+    pub(super) const fn syntax(&self) -> Syntax {
+        self.syntax
+    }
+
+    /// Everything before the first item.
+    pub(super) fn head(&self, is_empty: bool) -> Vec<u8> {
+        let list = match self.shown {
+            Shown::Objects(_) | Shown::Metadata(_) => "items",
+            Shown::Table(_) => "rows",
+        };
+        if self.syntax == Syntax::Yaml {
+            let none = if is_empty { " []" } else { "" };
+            return format!("{}{list}:{none}\n", yaml(&self.around)).into_bytes();
+        }
+        let around = self.around.to_string();
+        let open = around.strip_suffix('}').unwrap_or_default();
+        format!("{open},\"{list}\":[").into_bytes()
+    }
+
+    pub(super) fn item(&self, object: &Object) -> Bytes {
+        let document = match &self.shown {
+            Shown::Objects(form) if self.syntax != Syntax::Yaml => return form.body(object),
+            Shown::Objects(form) => form.document(object),
+            Shown::Metadata(form) => table::metadata_of(form, object),
+            Shown::Table(rows) => rows.row(object),
+        };
+        if self.syntax == Syntax::Yaml {
+            return yaml(&[document]).into();
+        }
+        document.to_string().into()
+    }
+
+    pub(super) const fn between(&self) -> &'static [u8] {
+        match self.syntax {
+            Syntax::Yaml => b"",
+            Syntax::Json | Syntax::Protobuf => b",",
+        }
+    }
+
+    pub(super) const fn tail(&self) -> &'static [u8] {
+        match self.syntax {
+            Syntax::Yaml => b"",
+            Syntax::Json | Syntax::Protobuf => b"]}",
+        }
+    }
+}
+
+/// Whole lines.
+fn yaml(document: &impl Serialize) -> String {
+    let mut text = serde_saphyr::to_string(document).unwrap_or_default();
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}

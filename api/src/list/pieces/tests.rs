@@ -1,0 +1,131 @@
+//! Large lists in every form come in pieces that together are what a small one is.
+
+use super::*;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
+use crate::lease::STALLED;
+use bytes::Buf;
+use hindsight_core::{Actor, GroupResource, ObjectKey, Revision};
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+const OBJECTS: u64 = 40;
+const BYTES: usize = 20 << 10;
+
+fn object(revision: u64) -> Arc<Object> {
+    let name = format!("c{revision:02}");
+    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", &name);
+    let document = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default", "uid": name,
+            "annotations": {"k": "v".repeat(BYTES)}}, "data": {"a": "1", "b": "x: [y\n"}});
+    let object = Object::from_value(key, document, Revision(revision), None);
+    Arc::new(object.expect("an object"))
+}
+
+fn api(objects: u64) -> (Arc<Fake>, Api) {
+    let fake = Arc::new(Fake::new());
+    for revision in 1..=objects {
+        drop(fake.put(&object(revision)));
+    }
+    let api = Api::new(Arc::clone(&fake) as _, Arc::default());
+    (fake, api)
+}
+
+async fn list(api: &Api, accept: &str, path: &str) -> ApiBody {
+    let request = Request::get(path).header("accept", accept);
+    let request = request.body(Full::<Bytes>::default()).expect("a request");
+    let administrator = Actor::new("admin");
+    let answer = api.handle(request, Some(Arc::new(administrator))).await;
+    assert_eq!(answer.status(), 200);
+    answer.into_body()
+}
+
+/// All pieces of the answer to a request.
+async fn pieces(api: &Api, accept: &str, path: &str) -> Vec<Bytes> {
+    rest(&mut list(api, accept, path).await).await
+}
+
+async fn rest(body: &mut ApiBody) -> Vec<Bytes> {
+    let mut found = Vec::new();
+    while let Some(frame) = body.frame().await {
+        found.push(frame.expect("sound").into_data().expect("data"));
+    }
+    found
+}
+
+fn read(accept: &str, pieces: &[Bytes]) -> Value {
+    let whole: Vec<u8> = pieces.concat();
+    if accept.starts_with("application/yaml") {
+        let text = String::from_utf8(whole).expect("text");
+        return serde_saphyr::from_str(&text).expect(&text);
+    }
+    serde_json::from_reader(whole.as_slice().reader()).expect("JSON")
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build();
+    runtime.expect("a runtime")
+}
+
+#[test]
+fn a_large_list_comes_in_pieces_in_every_form() {
+    const PATH: &str = "/api/v1/configmaps";
+    for (view, list) in [
+        ("", "items"),
+        ("Table", "rows"),
+        ("PartialObjectMetadataList", "items"),
+    ] {
+        for media in ["application/json", "application/yaml"] {
+            let accept = format!("{media};as={view};g=meta.k8s.io;v=v1");
+            let accept = if view.is_empty() { media } else { &accept };
+            let (large, paged) = runtime().block_on(async {
+                let (_, api) = api(OBJECTS);
+                let paged = pieces(&api, accept, &format!("{PATH}?limit=2")).await;
+                (pieces(&api, accept, PATH).await, paged)
+            });
+            assert!(large.len() > 3, "{accept}: {}", large.len());
+            let longest = large.iter().map(Bytes::len).max().unwrap_or_default();
+            assert!(longest < PIECE_BYTES + 2 * BYTES, "{accept}: {longest}");
+            assert_eq!(paged.len(), 1, "{accept}");
+            let (large, paged) = (read(accept, &large), read(accept, &paged));
+            let items = large[list].as_array().expect("a list");
+            assert_eq!(items.len() as u64, OBJECTS, "{accept}");
+            assert_eq!(
+                Some(&items[..2]),
+                paged[list].as_array().map(Vec::as_slice),
+                "{accept}"
+            );
+            assert_eq!(large["kind"], paged["kind"], "{accept}");
+            let none = runtime().block_on(pieces(&api(0).1, accept, PATH));
+            assert_eq!(read(accept, &none)[list], json!([]), "{accept}");
+        }
+    }
+}
+
+#[test]
+fn a_list_of_the_past_that_nobody_takes_gives_its_place_up() {
+    runtime().block_on(async {
+        let places = Arc::new(Semaphore::new(2));
+        let (fake, api) = api(OBJECTS);
+        let open = || async {
+            let place = Arc::clone(&places).acquire_owned().await.expect("a place");
+            *fake.place.lock().expect("a lock") = Some(Arc::new(place));
+            list(&api, "application/json", "/as-of/1/api/v1/configmaps").await
+        };
+        let (mut taken, mut stalled) = (open().await, open().await);
+        for _ in 0..3 {
+            tokio::time::sleep(STALLED / 2).await;
+            taken.frame().await.expect("one").expect("a piece");
+        }
+        assert_eq!(places.available_permits(), 1, "one of them is taken from");
+        let cut = rest(&mut stalled).await.concat();
+        assert!(!cut.ends_with(b"]}"), "it is no whole list");
+        let whole = rest(&mut taken).await.concat();
+        assert!(whole.ends_with(b"]}"));
+        drop(taken);
+        assert_eq!(places.available_permits(), 2);
+    });
+}
