@@ -310,3 +310,35 @@ fn a_point_that_cannot_be_read_is_not_taken_for_now() {
         assert!(refused.contains("only GET"), "{question}: {refused}");
     }
 }
+
+#[test]
+fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
+    let (pipe, copy) = (directory.join("events/pipe"), directory.join("verifying"));
+    let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
+        let status = Command::new(program).args(arguments).status();
+        assert!(status.expect(program).success(), "{program}");
+    };
+    for (signal, code, is_left) in [
+        ("-INT", Some(130), false),
+        ("-TERM", Some(143), false),
+        ("-KILL", None, true),
+    ] {
+        // Nobody writes to it, so that the copy takes for ever.
+        run("mkfifo", &[pipe.as_ref()]);
+        let mut verify = Command::new(binary("hindsight"));
+        verify.arg("verify").arg("--data-dir").arg(&directory);
+        let mut verify = verify.spawn().expect("it starts");
+        while !copy.join("events").exists() {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        run("kill", &[signal.as_ref(), verify.id().to_string().as_ref()]);
+        assert_eq!(verify.wait().expect("it ends").code(), code, "{signal}");
+        assert_eq!(copy.exists(), is_left, "{signal}");
+        std::fs::remove_file(&pipe).expect("the pipe goes");
+    }
+    stdout(&hindsight(&directory, &["log"]));
+    assert!(!copy.exists(), "the next command removes it");
+}

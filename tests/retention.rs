@@ -53,6 +53,19 @@ const ABSURD: &[(&str, &str)] = &[
     ("--keep-kind=nonsense", "name it PLURAL or PLURAL.GROUP"),
     ("--keep-kind=.example.com", "name it PLURAL or PLURAL.GROUP"),
     ("--snapshot-every=-1", "--snapshot-every"),
+    (
+        "--keep-history=15us",
+        "leave the option out to keep everything",
+    ),
+    ("--keep-kind=secrets", "add --keep-history or"),
+    (
+        "--keep-history=90d --snapshot-every=0",
+        "name a number of commits",
+    ),
+    (
+        "--keep-history-bytes=1GiB --snapshot-every=0",
+        "name a number of commits",
+    ),
 ];
 
 /// Much, and of what may be defined some day.
@@ -69,7 +82,9 @@ fn a_retention_that_nobody_can_mean_is_refused_before_anything_is_dropped() {
     let directory = temporary.path().join("data");
     for (option, message) in ABSURD {
         let mut command = serve(&directory);
-        command.arg(option).stderr(std::process::Stdio::piped());
+        command
+            .args(option.split(' '))
+            .stderr(std::process::Stdio::piped());
         let refused = Server::start_with(command, &directory).expect_err(option);
         let said = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(2), "{option}: {said}");
@@ -108,6 +123,13 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     ));
     let why = stdout(&hindsight(&directory, &["why", "configmap/early"]));
     assert!(why.contains("deleted: requested"), "{why}");
+    let server = start(&directory);
+    for question in ["state?asOf=12", "objects?kind=configmap&asOf=12"] {
+        let path = format!("/hindsight/v1/{question}");
+        let said = server.kubectl_fails(&["get", "--raw", &path], "");
+        assert!(said.contains("(Gone)") && said.contains("pruned"), "{said}");
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
     let log = hindsight(&directory, &["log", "configmap/lasting"]);
     assert!(text(&log.stderr).contains(&named), "{}", text(&log.stderr));
     let log = stdout(&log);

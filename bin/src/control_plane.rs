@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
 use hindsight_log::{
-    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, Reply, SledStorage, Snapshots,
+    Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
     Storage, Submitted, WriteError, Writer,
 };
 use hindsight_projector::{Expired, Window};
@@ -168,8 +168,9 @@ impl ControlPlane {
         let (sender, receiver) = oneshot::channel();
         // A client that is gone does not hear the answer; the write stands.
         let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
-        self.shared.writer.submit(commands, self.pending(reply));
-        receiver.await.unwrap_or(Err(WriteError::Closed))
+        let reply = self.shared.pending.until_answered(reply);
+        self.shared.writer.submit(commands, reply);
+        receiver.await.unwrap_or_else(|_| Err(self.unanswered()))
     }
 
     /// As [`Self::submit`], for callers without a runtime. Must not be called inside one.
@@ -178,18 +179,16 @@ impl ControlPlane {
         commands: Vec<Command>,
     ) -> Result<Vec<Result<Decision, Rejection>>, WriteError> {
         let (answer, waiter) = reply::channel();
-        self.shared
-            .writer
-            .submit_here(commands, self.pending(answer));
+        let answer = self.shared.pending.until_answered(answer);
+        self.shared.writer.submit_here(commands, answer);
         waiter.wait()
     }
 
-    /// Counts as waiting until it is answered.
-    fn pending(&self, reply: Reply) -> Reply {
-        let waiting = self.shared.pending.begin();
-        Box::new(move |outcome| {
-            drop(waiting);
-            reply(outcome);
+    /// Of what was dropped without an answer nobody knows whether it was written, if the log failed.
+    fn unanswered(&self) -> WriteError {
+        let reason = self.poison().reason();
+        reason.map_or(WriteError::Closed, |reason| {
+            WriteError::Poisoned(reason.to_owned())
         })
     }
 

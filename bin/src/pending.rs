@@ -1,5 +1,6 @@
 //! How long somebody has waited for the log: a disk that stands still answers nobody and fails nobody.
 
+use hindsight_log::{Reply, WriteError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ struct Inner {
 }
 
 /// One of them, until it is dropped.
-pub(crate) struct Waiting(Pending);
+struct Waiting(Pending);
 
 impl Pending {
     pub(crate) fn new() -> Self {
@@ -28,11 +29,17 @@ impl Pending {
         }))
     }
 
-    pub(crate) fn begin(&self) -> Waiting {
-        if self.0.waiting.fetch_add(1, Ordering::AcqRel) == 0 {
-            self.note();
-        }
-        Waiting(self.clone())
+    /// Counts as waiting until it is answered. Who is turned away is answered by nobody who writes:
+    /// that says nothing of those who wait.
+    pub(crate) fn until_answered(&self, reply: Reply) -> Reply {
+        let waiting = self.begin();
+        Box::new(move |outcome| {
+            if !matches!(outcome, Err(WriteError::Overloaded)) {
+                waiting.0.note();
+            }
+            drop(waiting);
+            reply(outcome);
+        })
     }
 
     /// How long nothing was answered though somebody waited.
@@ -45,6 +52,15 @@ impl Pending {
             .saturating_sub(moved)
     }
 
+    fn begin(&self) -> Waiting {
+        // First the time: or whoever asks in between sees one who has waited since the last write.
+        if self.0.waiting.load(Ordering::Acquire) == 0 {
+            self.note();
+        }
+        self.0.waiting.fetch_add(1, Ordering::AcqRel);
+        Waiting(self.clone())
+    }
+
     fn note(&self) {
         let millis = self.0.start.elapsed().as_millis();
         let millis = u64::try_from(millis).unwrap_or(u64::MAX);
@@ -54,7 +70,6 @@ impl Pending {
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.note();
         self.0.0.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 }
@@ -63,20 +78,40 @@ impl Drop for Waiting {
 mod tests {
     use super::*;
 
+    fn wait(pending: &Pending) -> Reply {
+        pending.until_answered(Box::new(|_| {}))
+    }
+
     #[test]
     fn it_is_stuck_while_somebody_waits_and_nobody_is_answered() {
         let pending = Pending::new();
         let later = Instant::now() + Duration::from_hours(1);
         let hour = Duration::from_secs(3590)..Duration::from_secs(3610);
         assert_eq!(pending.stuck(later), Duration::ZERO, "nobody waits");
-        let (first, second) = (pending.begin(), pending.begin());
+        let (first, second) = (wait(&pending), wait(&pending));
         assert!(hour.contains(&pending.stuck(later)));
-        drop(first);
+        first(Ok(Vec::new()));
         assert!(
             hour.contains(&pending.stuck(later)),
             "the other still waits"
         );
-        drop(second);
+        second(Err(WriteError::Full));
         assert_eq!(pending.stuck(later), Duration::ZERO, "all are answered");
+        drop(wait(&pending));
+        assert_eq!(pending.stuck(later), Duration::ZERO, "one has gone");
+    }
+
+    #[test]
+    fn who_is_turned_away_does_not_count_as_answered() {
+        let pending = Pending::new();
+        let _stuck = wait(&pending);
+        let moved = || pending.0.moved.load(Ordering::Acquire);
+        pending.0.moved.store(7_000_000, Ordering::Release);
+        let turned_away = wait(&pending);
+        turned_away(Err(WriteError::Overloaded));
+        assert_eq!(moved(), 7_000_000);
+        let written = wait(&pending);
+        written(Ok(Vec::new()));
+        assert!(moved() < 7_000_000);
     }
 }

@@ -6,6 +6,8 @@ use std::path::Path;
 
 const WORK: &str = "restoring";
 const EVENTS: &str = "events";
+/// The copy that a verification reads, and leaves behind where it is killed: it holds every Secret.
+pub(crate) const COPY: &str = "verifying";
 
 /// Whether a restore was cut off before its end.
 pub(crate) fn is_unfinished(directory: &Path) -> bool {
@@ -13,12 +15,13 @@ pub(crate) fn is_unfinished(directory: &Path) -> bool {
 }
 
 /// Before the directory is used: refuses what a restore has left half done, and removes what one has
-/// left that was done. The directory must be locked.
+/// left that was done, and what others have left. The directory must be locked.
 pub(crate) fn settle(directory: &Path) -> Result<(), Error> {
     if is_unfinished(directory) {
         return Err(Error::Unfinished(directory.to_owned()));
     }
-    remove(&directory.join(WORK))
+    remove(&directory.join(WORK))?;
+    remove(&directory.join(COPY))
 }
 
 fn remove(path: &Path) -> Result<(), Error> {

@@ -5,6 +5,7 @@ mod auth;
 mod backup;
 mod connection;
 mod kubeconfig;
+mod patience;
 mod pki;
 
 pub(crate) use admin::point;
@@ -14,6 +15,7 @@ use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::Acceptor;
 use hindsight_log::{Poison, Retention};
+use patience::Patience;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +68,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         api: plane.api(),
         plane: plane.clone(),
         tokens: Arc::new(tokens),
+        patience: Patience::default(),
     };
     let (signalled, failed) = (signals()?, failure(plane.poison().clone())?);
     let poison = plane.poison().clone();

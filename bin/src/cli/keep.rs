@@ -9,10 +9,13 @@ use std::time::Duration;
 
 const NOTHING: &str = "it would drop all history; leave the option out to keep everything";
 
+/// Below this it is no age that a clock tells.
+const AGE_MIN: Duration = Duration::from_millis(1);
+
 pub(super) fn age(text: &str) -> Result<Duration, String> {
     let age = humantime::parse_duration(text);
     let age = age.map_err(|error| format!("{error}; name an age such as 90d or 12h"))?;
-    if age.is_zero() {
+    if age < AGE_MIN {
         return Err(NOTHING.into());
     }
     Ok(age)

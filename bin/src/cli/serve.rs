@@ -5,7 +5,8 @@ use crate::config::SNAPSHOT_EVERY;
 use crate::server::{self, Options};
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
-use clap::{Args, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, ValueEnum};
 use hindsight_core::GroupResource;
 use hindsight_log::Retention;
 use std::net::SocketAddr;
@@ -71,6 +72,10 @@ enum Switch {
 
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode> {
+        if let Some(complaint) = self.complaint() {
+            let mut command = super::Cli::command();
+            command.error(ErrorKind::ArgumentConflict, complaint).exit();
+        }
         start_logging(self.log_format);
         let retention = self.retention();
         let options = Options {
@@ -94,6 +99,21 @@ impl Serve {
 }
 
 impl Serve {
+    /// Options that would do nothing together: nobody means that.
+    fn complaint(&self) -> Option<&'static str> {
+        let limited = self.keep_history.is_some() || self.keep_history_bytes.is_some();
+        if !limited && !self.keep_kind.is_empty() {
+            return Some(
+                "--keep-kind says what stays when history is dropped, and none is: add --keep-history or \
+                 --keep-history-bytes, or leave it out to keep everything",
+            );
+        }
+        (limited && self.snapshot_every == 0).then_some(
+            "with --snapshot-every 0 no history is ever dropped, for it is dropped below snapshots: name a \
+             number of commits, or leave --keep-history and --keep-history-bytes out",
+        )
+    }
+
     /// Nothing where everything is kept.
     fn retention(&self) -> Option<Retention> {
         if self.keep_history.is_none() && self.keep_history_bytes.is_none() {

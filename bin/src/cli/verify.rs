@@ -1,18 +1,18 @@
 //! `hindsight verify`: whether the log is whole, told from a copy of it.
 
+mod copy;
+
 use super::ask::{Source, empty_state};
 use super::{Directory, Output, show};
-use crate::control_plane::snapshots_of;
 use crate::restoring;
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use copy::Copy;
 use hindsight_core::Revision;
-use hindsight_log::{DirectoryLock, Error, Reader, Report, SledStorage, state_at_floor, verify};
+use hindsight_log::{Error, Reader, Report, state_at_floor, verify};
 use hindsight_projector::audit;
 use serde_json::json;
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 
 #[derive(Debug, Args)]
 pub(super) struct Verify {
@@ -95,73 +95,6 @@ impl Verify {
             ),
         }
     }
-}
-
-/// A copy of the log in its data directory, removed when it is dropped.
-struct Copy {
-    directory: PathBuf,
-    lock: Option<DirectoryLock>,
-}
-
-impl Copy {
-    fn of(data: &Path) -> Result<Self, Error> {
-        let lock = DirectoryLock::acquire(data)?;
-        restoring::settle(data)?;
-        let directory = data.join("verifying");
-        remove(&directory);
-        let copy = Self {
-            directory,
-            lock: Some(lock),
-        };
-        let failed = |source| Error::Io {
-            what: format!("copying {} for verification", data.display()),
-            source,
-        };
-        copy_directory(&data.join("events"), &copy.directory.join("events")).map_err(failed)?;
-        let tail = data.join("events.tail");
-        if tail.exists() {
-            std::fs::copy(tail, copy.directory.join("events.tail")).map_err(failed)?;
-        }
-        Ok(copy)
-    }
-
-    fn reader(&self) -> Result<Source> {
-        let storage = SledStorage::open(&self.directory.join("events"))?;
-        let snapshots = snapshots_of(self.directory.parent().unwrap_or(&self.directory));
-        Ok(Source::Directory {
-            reader: Reader::new(Arc::new(storage)).with_snapshots(snapshots),
-            _lock: DirectoryLock::acquire(&self.directory)?,
-        })
-    }
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        remove(&self.directory);
-        self.lock = None;
-    }
-}
-
-fn remove(directory: &Path) {
-    if let Err(error) = std::fs::remove_dir_all(directory)
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        tracing::warn!(%error, directory = %directory.display(), "a copy could not be removed");
-    }
-}
-
-fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_directory(&entry.path(), &target)?;
-        } else {
-            std::fs::copy(entry.path(), target)?;
-        }
-    }
-    Ok(())
 }
 
 /// The hash of the state that a log without a fault comes to. Of what was thinned, rules are asked nothing.

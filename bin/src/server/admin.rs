@@ -5,12 +5,20 @@ use crate::ControlPlane;
 use crate::inspect::{self, Filter, Selection, Unanswered};
 use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past};
 use hindsight_core::{Revision, Time};
+use hindsight_log::Error;
 use http::{Response, StatusCode, Uri, header};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::time::Duration;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 /// Where they are.
 pub(super) const PATHS: &str = "/hindsight/v1/";
+/// Questions that are answered at one time: each may walk the log.
+static WALKS: Semaphore = Semaphore::const_new(4);
+/// How long the next one waits before it is told to come again.
+const WAIT_MAX: Duration = Duration::from_secs(3);
 
 pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody> {
     let query = parse(uri.query().unwrap_or_default());
@@ -27,22 +35,42 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
     let past = match point {
         Some(point) => match Backend::as_of(&plane, point).await {
             Ok(past) => past,
-            Err(AsOfError::Busy) => {
-                let message = AsOfError::Busy.to_string();
-                return failure(StatusCode::TOO_MANY_REQUESTS, &message);
-            }
-            Err(error) => {
-                return failure(StatusCode::BAD_REQUEST, &error.to_string());
-            }
+            Err(error) => return failure(code_of(&error), &error.to_string()),
         },
         None => Past::newest(plane.state()),
     };
-    let work = move || ask(&plane, &question, &past.state, &query, from);
+    let Ok(Ok(walk)) = timeout(WAIT_MAX, WALKS.acquire()).await else {
+        let message = "too many others are reading the log; try again in a second";
+        return failure(StatusCode::TOO_MANY_REQUESTS, message);
+    };
+    let work = move || {
+        let answer = ask(&plane, &question, &past.state, &query, from);
+        // Whoever has gone is not waited for, but the work goes on.
+        drop((walk, past));
+        answer
+    };
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(Some(document))) => respond(StatusCode::OK, &document),
         Ok(Ok(None)) => failure(StatusCode::NOT_FOUND, "no such question"),
-        Ok(Err(error)) => failure(StatusCode::BAD_REQUEST, &error.to_string()),
+        Ok(Err(error)) => failure(code_of_unanswered(&error), &error.to_string()),
         Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, "the answer failed"),
+    }
+}
+
+const fn code_of(error: &AsOfError) -> StatusCode {
+    match error {
+        AsOfError::Future { .. } => StatusCode::BAD_REQUEST,
+        AsOfError::Pruned { .. } => StatusCode::GONE,
+        AsOfError::Busy => StatusCode::TOO_MANY_REQUESTS,
+        AsOfError::Unreadable(_) => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+const fn code_of_unanswered(error: &Unanswered) -> StatusCode {
+    match error {
+        Unanswered::UnknownKind(_) => StatusCode::BAD_REQUEST,
+        Unanswered::Log(Error::Pruned { .. }) => StatusCode::GONE,
+        Unanswered::Log(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
 
@@ -135,4 +163,28 @@ fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
     let json = header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_gone_and_what_is_damaged_are_no_fault_of_the_question() {
+        let pruned = AsOfError::Pruned {
+            oldest: Revision(9),
+        };
+        let damaged = AsOfError::Unreadable("record 7".into());
+        let future = AsOfError::Future {
+            asked: Revision(9),
+            newest: Revision(1),
+        };
+        let kind = Unanswered::UnknownKind("x".into());
+        let codes =
+            [pruned, damaged, AsOfError::Busy, future].map(|error| code_of(&error).as_u16());
+        assert_eq!(codes, [410, 500, 429, 400]);
+        assert_eq!(code_of_unanswered(&kind).as_u16(), 400);
+        let error = Unanswered::Log(Error::Backup("damaged".into()));
+        assert_eq!(code_of_unanswered(&error).as_u16(), 500);
+    }
 }

@@ -1,6 +1,10 @@
 //! Connections: accepted, identified, served, and drained at the end.
 
+#[cfg(test)]
+mod tests;
+
 use super::auth::{Identity, Tokens, of_certificate};
+use super::patience::{Answer, Patience, Requests};
 use super::{admin, backup};
 use crate::ControlPlane;
 use hindsight_api::{Api, ApiBody};
@@ -17,7 +21,6 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 const CONNECTIONS_MAX: usize = 8192;
-const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long open requests may take to end once the server stops.
 const DRAIN: Duration = Duration::from_secs(2);
 /// A pause after a failed accept, for when file descriptors run out.
@@ -29,6 +32,7 @@ pub(super) struct Acceptor {
     pub(super) api: Api,
     pub(super) plane: ControlPlane,
     pub(super) tokens: Arc<Tokens>,
+    pub(super) patience: Patience,
 }
 
 /// Accepts until `shutdown`, then lets open requests end.
@@ -73,27 +77,45 @@ async fn serve(
     mut stopping: watch::Receiver<()>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
+    let patience = acceptor.patience;
     let handshake = tokio_rustls::TlsAcceptor::from(Arc::clone(&acceptor.tls)).accept(stream);
-    let stream = tokio::time::timeout(HANDSHAKE, handshake).await??;
-    let certificates = stream.get_ref().1.peer_certificates();
-    let certificate = certificates
+    let stream = tokio::time::timeout(patience.handshake, handshake).await??;
+    let session = stream.get_ref().1;
+    let certificate = session
+        .peer_certificates()
         .and_then(<[_]>::first)
         .and_then(|first| of_certificate(first));
+    let builder = builder(session.alpn_protocol());
+    let requests = Requests::none();
+    let counted = requests.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
-        let acceptor = acceptor.clone();
-        let certificate = certificate.clone();
-        async move { Ok::<_, Infallible>(answer(&acceptor, certificate, request).await) }
+        let (acceptor, certificate) = (acceptor.clone(), certificate.clone());
+        let open = counted.begin();
+        async move {
+            let response = answer(&acceptor, certificate, request).await;
+            Ok::<_, Infallible>(response.map(|body| Answer::new(body, open)))
+        }
     });
-    let builder = Builder::new(TokioExecutor::new());
     let connection = builder.serve_connection(TokioIo::new(stream), service);
     tokio::pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return ended,
-        _ = stopping.changed() => connection.as_mut().graceful_shutdown(),
+        _ = stopping.changed() => {}
+        () = requests.missing(patience) => {}
     }
+    connection.as_mut().graceful_shutdown();
     // Watches never end by themselves.
     tokio::time::timeout(DRAIN / 2, connection).await.ok();
     Ok(())
+}
+
+/// What the handshake agreed on is spoken, and no first byte is waited for to guess it.
+fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
+    let builder = Builder::new(TokioExecutor::new());
+    match protocol {
+        Some(b"h2") => builder.http2_only(),
+        Some(_) | None => builder.http1_only(),
+    }
 }
 
 async fn answer(

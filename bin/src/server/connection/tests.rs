@@ -1,0 +1,141 @@
+//! Connections that are of no use are closed, and the one that is used stays.
+
+use super::*;
+use crate::Config;
+use crate::server::pki::Pki;
+use bytes::Bytes;
+use http::Request;
+use http_body_util::Full;
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use std::net::SocketAddr;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tower_service::Service;
+
+const SHORT: Duration = Duration::from_millis(50);
+/// A bound for a run that fails.
+const PATIENCE: Duration = Duration::from_mins(1);
+const WATCH: &str = "GET /api/v1/namespaces?watch=1 HTTP/1.1\r\nhost: a\r\n\r\n";
+const PROBE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
+
+/// A protocol, what is sent, and what of the answer comes before the connection is closed.
+const OF_NO_USE: &[(&str, &str, &str)] = &[
+    ("http/1.1", "", ""),
+    ("http/1.1", "GET /livez HTTP/1.1\r\nhost: a\r\nx-half", ""),
+    ("http/1.1", PROBE, "200 OK"),
+    ("h2", "", ""),
+    (
+        "h2",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0",
+        "",
+    ),
+];
+
+struct Peer {
+    address: SocketAddr,
+    pki: Pki,
+}
+
+impl Peer {
+    async fn connect(&self, protocol: &str) -> TlsStream<TcpStream> {
+        let mut roots = rustls::RootCertStore::empty();
+        let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes());
+        let authority = certificate(&self.pki.authority).expect("an authority");
+        roots.add(authority).expect("a root");
+        let chain = vec![certificate(&self.pki.admin.0).expect("a certificate")];
+        let key = PrivateKeyDer::from_pem_slice(self.pki.admin.1.as_bytes()).expect("a key");
+        let config = rustls::ClientConfig::builder().with_root_certificates(roots);
+        let mut config = config.with_client_auth_cert(chain, key).expect("a client");
+        config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
+        let stream = TcpStream::connect(self.address).await.expect("connected");
+        let name = ServerName::from(self.address.ip());
+        let connector = TlsConnector::from(Arc::new(config));
+        connector.connect(name, stream).await.expect("a handshake")
+    }
+}
+
+/// What comes until somebody says this, or until the other side closes.
+async fn read(stream: &mut (impl AsyncRead + Unpin), until: &str) -> String {
+    let mut read = Vec::new();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let all = async {
+        while let Ok(length @ 1..) = stream.read_buf(&mut read).await {
+            if length > 0 && text(&read).contains(until) && !until.is_empty() {
+                break;
+            }
+        }
+    };
+    timeout(PATIENCE, all).await.expect("in time");
+    text(&read)
+}
+
+async fn create(plane: &ControlPlane, name: &str) {
+    let body = format!(r#"{{"metadata": {{"name": "{name}"}}}}"#);
+    let request = Request::post("/api/v1/namespaces").header("content-type", "application/json");
+    let request = request.body(Full::<Bytes>::from(body)).expect("a request");
+    let answer = plane.service().call(request).await.expect("an answer");
+    assert_eq!(answer.status(), 201);
+}
+
+/// A server that is as patient as it is told, and whoever talks to it.
+fn served<F: Future<Output = ()>>(patience: Patience, talk: impl FnOnce(Peer, ControlPlane) -> F) {
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let temporary = tempfile::tempdir().expect("a directory");
+    let plane = ControlPlane::open(Config::default()).expect("it opens");
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let pki = Pki::open(temporary.path(), address.ip()).expect("certificates");
+        let acceptor = Acceptor {
+            tls: pki.server_config().expect("a configuration"),
+            api: plane.api(),
+            plane: plane.clone(),
+            tokens: Arc::default(),
+            patience,
+        };
+        let server = tokio::spawn(accept(listener, acceptor, std::future::pending()));
+        talk(Peer { address, pki }, plane).await;
+        server.abort();
+    });
+}
+
+#[test]
+fn connections_of_no_use_are_closed_and_a_silent_watch_stays() {
+    let patience = Patience {
+        first: SHORT,
+        idle: SHORT,
+        ..Patience::default()
+    };
+    served(patience, async |peer, plane| {
+        let mut watch = peer.connect("http/1.1").await;
+        watch.write_all(WATCH.as_bytes()).await.expect("sent");
+        read(&mut watch, "kube-system").await;
+        for (protocol, sent, expected) in OF_NO_USE {
+            let mut stream = peer.connect(protocol).await;
+            stream.write_all(sent.as_bytes()).await.expect("sent");
+            let said = read(&mut stream, "").await;
+            assert!(said.contains(expected), "{protocol} {sent:?}: {said}");
+        }
+        create(&plane, "late").await;
+        let said = read(&mut watch, "late").await;
+        assert!(said.contains("late"), "{said}");
+    });
+}
+
+#[test]
+fn who_says_nothing_at_all_is_not_waited_for() {
+    let patience = Patience {
+        handshake: SHORT,
+        ..Patience::default()
+    };
+    served(patience, async |peer, _| {
+        let mut silent = TcpStream::connect(peer.address).await.expect("connected");
+        assert_eq!(read(&mut silent, "").await, "");
+    });
+}
