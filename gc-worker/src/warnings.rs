@@ -9,7 +9,7 @@ use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::kind::{DefaultPropagation, Kinds};
 use hindsight_core::validate::is_subdomain;
 use hindsight_core::{
-    Cause, Change, GroupResource, Object, ObjectKey, OwnerReference, Revision, State, Time,
+    Cause, Change, GroupResource, Object, ObjectKey, OwnerReference, State, Time,
 };
 use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
@@ -24,12 +24,11 @@ const COMPONENT: &str = "garbage-collector-controller";
 #[derive(Debug, Default)]
 pub(crate) struct Warnings(VecDeque<News>);
 
-/// References of one dependent that lead somewhere since a revision, in their order.
+/// References of one dependent that lead somewhere now, in their order.
 #[derive(Debug)]
 struct News {
     dependent: Arc<Object>,
     named: Vec<(OwnerReference, Arc<Object>)>,
-    since: Revision,
 }
 
 impl Warnings {
@@ -47,7 +46,7 @@ impl Warnings {
             let mut references = node.owners().iter();
             let reference = references.find(|one| one.uid == commit.uid);
             let named = reference.map(|reference| (reference.clone(), Arc::clone(object)));
-            self.push(node.object(), named.into_iter().collect(), commit.revision);
+            self.push(node.object(), named.into_iter().collect());
         }
     }
 
@@ -67,25 +66,16 @@ impl Warnings {
             let owner = graph.node(&reference.uid)?.object();
             Some((reference.clone(), Arc::clone(owner)))
         });
-        self.push(dependent, named.collect(), dependent.revision);
+        self.push(dependent, named.collect());
     }
 
-    fn push(
-        &mut self,
-        dependent: &Arc<Object>,
-        named: Vec<(OwnerReference, Arc<Object>)>,
-        since: Revision,
-    ) {
+    fn push(&mut self, dependent: &Arc<Object>, named: Vec<(OwnerReference, Arc<Object>)>) {
         if named
             .iter()
             .any(|(_, owner)| is_elsewhere(owner, dependent))
         {
             let dependent = Arc::clone(dependent);
-            self.0.push_back(News {
-                dependent,
-                named,
-                since,
-            });
+            self.0.push_back(News { dependent, named });
         }
     }
 
@@ -151,7 +141,7 @@ impl News {
                 object: self.event(owner, kinds, now),
                 validation: FieldValidation::Ignore,
             }),
-            cause: Cause::Commit(self.since),
+            cause: Cause::Commit(self.dependent.revision),
         })
     }
 
@@ -179,9 +169,9 @@ impl News {
         })
     }
 
-    /// Not every name of an object can begin one of an event.
+    /// No two dependents have a revision in common, but not every name of one can begin that of an event.
     fn name(&self) -> String {
-        let since = self.since.0;
+        let since = self.dependent.revision.0;
         let name = format!("{}.{since:x}", self.dependent.key.name);
         if is_subdomain(&name) {
             name

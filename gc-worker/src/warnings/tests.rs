@@ -162,6 +162,8 @@ fn an_owner_that_comes_after_its_dependents_is_told_of_to_each_that_is_elsewhere
         .collect();
     names.sort_unstable();
     assert_eq!(names, ["far", "near"]);
+    let under = told.iter().map(|one| one["metadata"]["name"].as_str());
+    assert_eq!(under.collect::<Vec<_>>(), [Some("far.2"), Some("near.1")]);
     world.config_map("there", &[]);
     assert_eq!(world.told().len(), 0, "it only changed");
 }
