@@ -265,14 +265,20 @@ impl Change<'_> {
         }
     }
 
-    /// Grows when anything but metadata and status changes.
+    /// Grows when anything but metadata and status changes; of an `EndpointSlice` with the labels,
+    /// too, of a `PriorityClass` never.
     fn generation(&self, old: &Value, next: &mut Value) {
-        if !self.kind.strategy.generation {
+        let stays = is(self.kind, "scheduling.k8s.io", "priorityclasses");
+        if !self.kind.strategy.generation || stays {
             return;
         }
+        let labelled = is(self.kind, "discovery.k8s.io", "endpointslices");
         let core = |document: &Value| {
             let mut members = document.as_object().cloned().unwrap_or_default();
             members.remove("metadata");
+            if labelled && let Some(labels) = document.pointer("/metadata/labels") {
+                members.insert("labels".into(), labels.clone());
+            }
             if self.kind.strategy.status_apart {
                 members.remove("status");
             }
