@@ -66,7 +66,7 @@ impl Simulation {
             Ok(()) => {
                 self.trace
                     .note("prune", format_args!("{floor} to {wanted}"));
-                Ok(())
+                check::replay::is_whole_after(&reader, wanted)
             }
             Err(error @ Error::Corrupt { .. }) => self.unread(&error, refused),
             Err(error) => {

@@ -64,6 +64,18 @@ pub(super) const ROWS: &[Row] = &[
         |_| Some(()),
     ),
     (
+        "history is kept above the floor",
+        |it| {
+            let reader = &it.running.as_ref().expect("it runs").server.reader;
+            let wanted = reader.floor().expect("read").previous();
+            replay::is_whole_after(reader, wanted)
+        },
+        |it| {
+            let reader = &it.running.as_ref()?.server.reader;
+            (reader.floor().ok()? > Revision::ZERO).then_some(())
+        },
+    ),
+    (
         "revisions follow each other",
         |it| {
             let first = it.history.commits[0].clone();
@@ -99,6 +111,11 @@ pub(super) const ROWS: &[Row] = &[
         "answers show what was written",
         |it| linearizability::check(&it.history, &it.clients, &mut it.trace),
         show_another_version,
+    ),
+    (
+        "refusals are right at some moment",
+        |it| linearizability::check(&it.history, &it.clients, &mut it.trace),
+        answer_before_it_changed,
     ),
     (
         "dry run equals real run",
@@ -227,6 +244,24 @@ fn show_another_version(it: &mut Simulation) -> Option<()> {
         }
     }
     None
+}
+
+/// As if conflicts had been told of while the object still was the version that was asked for.
+fn answer_before_it_changed(it: &mut Simulation) -> Option<()> {
+    use crate::sim::clients::End;
+    let mut found = None;
+    for operation in it.clients.operations.values_mut() {
+        if let End::Answered {
+            newest,
+            answer: Err(Rejection::Conflict { .. }),
+            ..
+        } = &mut operation.end
+        {
+            *newest = operation.base;
+            found = Some(());
+        }
+    }
+    found
 }
 
 /// Somebody whom clients made, who is not going yet.

@@ -1,7 +1,7 @@
 //! Every object is a register: each answer is right at one moment between question and answer, and
 //! the revisions are the order of those moments.
 
-use super::{Checked, ensure};
+use super::{Checked, ensure, preconditions};
 use crate::sim::clients::{Clients, End, Operation, Read};
 use crate::sim::history::History;
 use crate::sim::trace::Trace;
@@ -149,9 +149,10 @@ impl Registers {
         let moments = self.between(&key, operation.base, newest);
         let right = match rejection {
             Rejection::NotFound { .. } => moments.iter().any(Option::is_none),
-            Rejection::AlreadyExists { .. } | Rejection::Conflict { .. } => {
-                moments.iter().any(Option::is_some)
-            }
+            Rejection::AlreadyExists { .. } => moments.iter().any(Option::is_some),
+            Rejection::Conflict { .. } => moments.iter().flatten().any(|(uid, revision)| {
+                preconditions::differs(operation, uid, *revision).unwrap_or(true)
+            }),
             _ => return Ok(false),
         };
         ensure("refusals are right at some moment", right, || {

@@ -31,6 +31,18 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
     Ok(())
 }
 
+/// Whether an object of this identity and version is another one than the command is for; nothing where
+/// it is for any.
+pub fn differs(operation: &Operation, uid: &Uid, revision: Revision) -> Option<bool> {
+    let wanted = wanted(operation);
+    let other_uid = wanted.uid.as_ref().map(|wanted| wanted != uid);
+    let other_revision = wanted.revision.map(|wanted| wanted != revision);
+    other_uid
+        .into_iter()
+        .chain(other_revision)
+        .reduce(|one, other| one || other)
+}
+
 fn wanted(operation: &Operation) -> Wanted {
     match &operation.command.intent {
         Intent::Update(update) => {

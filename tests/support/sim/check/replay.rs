@@ -55,6 +55,15 @@ pub fn is_as_it_was(history: &History, state: &State, revision: Revision) -> Che
     })
 }
 
+/// A log that was thinned up to a revision has everything that came after it.
+pub fn is_whole_after(reader: &Reader, wanted: Revision) -> Checked {
+    let floor = reader.floor();
+    let kept = floor.as_ref().is_ok_and(|floor| *floor <= wanted);
+    ensure("history is kept above the floor", kept, || {
+        format!("thinned up to {wanted}, the floor is {floor:?}")
+    })
+}
+
 /// What is refused as gone is before the floor, which is the one that is named.
 pub fn is_gone(reader: &Reader, revision: Revision, floor: Revision) -> Checked {
     let named = reader.floor().is_ok_and(|found| found == floor);
