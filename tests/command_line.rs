@@ -342,3 +342,16 @@ fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
     stdout(&hindsight(&directory, &["log"]));
     assert!(!copy.exists(), "the next command removes it");
 }
+
+#[test]
+fn an_address_that_is_taken_is_told_before_anything_is_made() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let address = taken.local_addr().expect("an address").to_string();
+    let refused = hindsight(&directory, &["serve", "--listen", &address]);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("name another --listen"), "{said}");
+    assert!(!directory.exists(), "nothing was made");
+}

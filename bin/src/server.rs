@@ -14,7 +14,7 @@ use crate::{Config, ControlPlane};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::Acceptor;
-use hindsight_log::{Poison, Retention};
+use hindsight_log::{DirectoryLock, Poison, Retention};
 use patience::Patience;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -49,13 +49,9 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         retention: options.retention.clone(),
         ..Config::default()
     };
+    // First: a log that cannot be served is not written to.
+    let listener = listen(&options).await?;
     let plane = tokio::task::spawn_blocking(move || ControlPlane::open(config)).await??;
-    let listener = TcpListener::bind(options.listen).await.with_context(|| {
-        format!(
-            "{} cannot be listened on; name another --listen",
-            options.listen
-        )
-    })?;
     let address = listener.local_addr()?;
     plane.describe_holder(&format!("https://{address}"))?;
     let pki = pki::Pki::open(&options.data_dir.join("pki"), address.ip())?;
@@ -88,6 +84,20 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
              then start the server again"
         ),
     }
+}
+
+/// Who has the directory has the address too, mostly, and is what there is to say.
+async fn listen(options: &Options) -> Result<TcpListener> {
+    let bound = TcpListener::bind(options.listen).await;
+    if bound.is_err() && options.data_dir.exists() {
+        drop(DirectoryLock::acquire(&options.data_dir)?);
+    }
+    bound.with_context(|| {
+        format!(
+            "{} cannot be listened on; name another --listen",
+            options.listen
+        )
+    })
 }
 
 /// Resolves when the log fails. The thread that waits for it ends with the process.

@@ -5,9 +5,10 @@ use hindsight_tests::recorder::stored;
 use hindsight_tests::server::Server;
 use hindsight_tests::strace::Strace;
 use hindsight_tests::streams::{STREAMS_MAX, Streams};
-use hindsight_tests::wire::Caller;
+use hindsight_tests::wire::{Caller, Wire};
 use http::Response;
 use std::collections::BTreeSet;
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 /// Longer than this test leaves it on.
@@ -16,6 +17,8 @@ const STUCK: &str = "delay_enter=600000000";
 const PLACES: usize = 4096;
 const CONNECTIONS_MAX: usize = 4 * PLACES / STREAMS_MAX + 2;
 const READS: usize = 5;
+/// Looks at the probe, a tenth of a second apart: a bound for a run that fails.
+const PROBES_MAX: usize = 600;
 
 type Answer = (String, Response<String>);
 
@@ -55,6 +58,15 @@ fn is_told_to_come_again(answer: &Response<String>) {
     assert_eq!(status, wanted);
 }
 
+/// What the probe says once somebody more was turned away, which is no answer of the disk.
+fn is_unready(wire: &mut Wire) -> bool {
+    let turned_away = wire.ask("POST", MAPS, &map("turned-away", 1));
+    assert_eq!(turned_away.expect("an answer").code, 429);
+    std::thread::sleep(Duration::from_millis(100));
+    let probe = wire.ask("GET", "/readyz", "").expect("an answer");
+    probe.code == 500 && probe.body.contains("writes wait")
+}
+
 #[test]
 fn behind_a_stuck_disk_one_write_too_many_is_told_to_come_again_and_the_others_wait() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
@@ -74,6 +86,10 @@ fn behind_a_stuck_disk_one_write_too_many_is_told_to_come_again_and_the_others_w
         assert_eq!(reply.code, 200);
         assert!(reply.body.contains("before") && !reply.body.contains("c1-0"));
     }
+    assert!(
+        (0..PROBES_MAX).any(|_| is_unready(&mut wire)),
+        "it is ready"
+    );
     let (mut written, mut refused) = (BTreeSet::new(), BTreeSet::from([name]));
     while let Ok((name, answer)) = answers.try_recv() {
         is_told_to_come_again(&answer);
