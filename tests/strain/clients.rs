@@ -116,7 +116,7 @@ fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
 #[test]
 fn a_connection_that_resets_its_streams_is_closed_and_leaves_nothing_behind() {
     let (server, caller, before) = warm();
-    let mut wire = caller.connect().expect("connected");
+    let mut wire = caller.connect_as(b"h2").expect("connected");
     wire.send(PREFACE).expect("sent");
     let streams = (0..STREAMS).map(|index| 2 * index + 1);
     let bytes: Vec<u8> = streams

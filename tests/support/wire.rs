@@ -58,18 +58,31 @@ impl Caller {
 
     /// Connects and shakes hands, for a client of this protocol that waits in tasks.
     pub async fn dial(&self, protocol: &[u8]) -> Result<TlsStream<tokio::net::TcpStream>> {
-        let mut config = ClientConfig::clone(&self.config);
-        config.alpn_protocols = vec![protocol.to_vec()];
         let name = ServerName::try_from("localhost").expect("a name");
         let stream = tokio::net::TcpStream::connect(&self.address).await?;
-        let connector = TlsConnector::from(Arc::new(config));
+        let connector = TlsConnector::from(self.speaking(protocol));
         connector.connect(name, stream).await
     }
 
     /// Connects, and shakes hands with the first request.
     pub fn connect(&self) -> Result<Wire> {
+        self.connect_with(Arc::clone(&self.config))
+    }
+
+    /// As [`Self::connect`], for a client of this protocol.
+    pub fn connect_as(&self, protocol: &[u8]) -> Result<Wire> {
+        self.connect_with(self.speaking(protocol))
+    }
+
+    fn speaking(&self, protocol: &[u8]) -> Arc<ClientConfig> {
+        let mut config = ClientConfig::clone(&self.config);
+        config.alpn_protocols = vec![protocol.to_vec()];
+        Arc::new(config)
+    }
+
+    fn connect_with(&self, config: Arc<ClientConfig>) -> Result<Wire> {
         let name = ServerName::try_from("localhost").expect("a name");
-        let client = ClientConnection::new(Arc::clone(&self.config), name);
+        let client = ClientConnection::new(config, name);
         let stream = TcpStream::connect(&self.address)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         let client = client.map_err(Error::other)?;
