@@ -99,6 +99,18 @@ fn an_owner_that_orphans_is_let_go_after_its_owners_are_decided() {
 }
 
 #[test]
+fn a_waiting_owner_is_let_go_after_whoever_is_above_it_in_a_circle_too() {
+    only(
+        &[
+            ("a!foregroundDeletion", &["b"]),
+            ("b", &["c", "gone"]),
+            ("c", &["a", "?u"]),
+        ],
+        &["drop owners of b"],
+    );
+}
+
+#[test]
 fn a_waiting_owner_waits_for_dependents_that_do_not_block_it() {
     const W: (&str, &[&str]) = ("w!foregroundDeletion", &[]);
     only(&[W, ("d", &["w"])], &["delete d"]);
