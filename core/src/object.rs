@@ -1,7 +1,6 @@
 //! A stored object: its identity, the part of its metadata that rules look at, and its body as
 //! the JSON bytes that clients receive.
 
-mod body;
 mod key;
 mod meta;
 mod text;
@@ -14,6 +13,9 @@ pub use uid::Uid;
 use crate::{GroupResource, Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
+
+/// Most bodies are smaller.
+const BODY_BYTES: usize = 1024;
 
 /// One version of one object. Immutable; a new version is a new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,14 +81,17 @@ impl Object {
         metadata.insert("resourceVersion".into(), revision.to_string().into());
         let meta = Meta::read(metadata).map_err(|reason| unreadable(&reason))?;
         let type_meta = TypeMeta::read(&document).ok_or_else(|| unreadable("kind is missing"))?;
-        let body = body::written(&document).map_err(|error| unreadable(&error.to_string()))?;
+        // Written with room, then cut to size: versions are kept, and most are small.
+        let mut body = Vec::with_capacity(BODY_BYTES);
+        serde_json::to_writer(&mut body, &document)
+            .map_err(|error| unreadable(&error.to_string()))?;
         Ok(Self {
             key,
             type_meta,
             meta,
             revision,
             mark,
-            body,
+            body: Bytes::copy_from_slice(&body),
         })
     }
 

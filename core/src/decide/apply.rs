@@ -2,7 +2,7 @@
 
 use super::account::{Account, Target};
 use super::create::create_with;
-use super::update::{Change, Precondition, same_coordinates, same_version};
+use super::update::{Change, Precondition, made_anew, same_coordinates, same_version};
 use super::{Context, prepare};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
@@ -70,18 +70,12 @@ impl Apply<'_> {
         let nothing = Value::Object(Map::new());
         let (mut object, managed) = self.merge(&nothing, Managed::default())?;
         let metadata = prepare::metadata(&mut object)?;
-        let uid = prepare::text(metadata, "uid");
-        if !uid.is_empty() {
-            return Err(Rejection::Conflict {
-                resource: key.resource.clone(),
-                name: Arc::clone(&key.name),
-                reason: format!(
-                    "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
-                ),
-            });
-        }
+        made_anew(metadata, key, |uid| {
+            format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            )
+        })?;
         same_coordinates(metadata, key)?;
-        metadata.remove("resourceVersion");
         let create = Create {
             key: key.clone(),
             version: Arc::clone(&self.intent.version),

@@ -219,7 +219,7 @@ fn accounted(context: Context<'_>, object: &Object, mut next: Value) -> Value {
             version,
             subresource: "",
         }
-        .list_of_changed((&old, &next), live.as_ref(), live.clone(), Account::Kept),
+        .list_of_changed((&old, &next), live.as_ref(), None, Account::Kept),
     };
     account::put(&mut next, list);
     next

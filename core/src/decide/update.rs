@@ -311,15 +311,7 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
     }
     let mut object = intent.object;
     let metadata = prepare::metadata(&mut object)?;
-    let uid = prepare::text(metadata, "uid");
-    if !uid.is_empty() {
-        return Err(Rejection::Conflict {
-            resource: key.resource.clone(),
-            name: Arc::clone(&key.name),
-            reason: other_identity(uid, ""),
-        });
-    }
-    metadata.remove("resourceVersion");
+    made_anew(metadata, key, |uid| other_identity(uid, ""))?;
     let create = Create {
         key: intent.key,
         version: intent.version,
@@ -327,6 +319,24 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
         validation: intent.validation,
     };
     create::create(context, create)
+}
+
+/// Who asks for an identity does not mean an object that is yet to be made; a version it has none.
+pub(super) fn made_anew(
+    metadata: &mut Map<String, Value>,
+    key: &ObjectKey,
+    refusal: impl FnOnce(&str) -> String,
+) -> Result<(), Rejection> {
+    let uid = prepare::text(metadata, "uid");
+    if !uid.is_empty() {
+        return Err(Rejection::Conflict {
+            resource: key.resource.clone(),
+            name: Arc::clone(&key.name),
+            reason: refusal(uid),
+        });
+    }
+    metadata.remove("resourceVersion");
+    Ok(())
 }
 
 /// The body must speak of the object that the path names. Source: `checkName`, and before it
