@@ -87,7 +87,10 @@ fn every_structure_that_is_always_there_is_known_and_no_other() {
                 kind: Arc::clone(&kind.kind),
             };
             let schema = schemas.schema(&named).expect("a schema");
-            let mut left: BTreeSet<&str> = always_there(&named.group, &named.kind).collect();
+            let mut left: BTreeSet<&str> = always_there(&named.group, &named.kind)
+                .iter()
+                .copied()
+                .collect();
             let always = left.clone();
             let mut reached = vec![(String::new(), &*schema)];
             while let Some((path, structure)) = reached.pop() {

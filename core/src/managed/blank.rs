@@ -7,6 +7,8 @@ mod tests;
 
 use serde_json::{Map, Value};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// `group Kind path ...`, `-` for the core group. What is around a structure comes before it.
 const STRUCTURES: &str = "\
@@ -56,16 +58,27 @@ storage.k8s.io CSINode /spec
 storage.k8s.io VolumeAttachment /spec /spec/source /status
 ";
 
+/// The structures of a kind, by its group.
+type Groups = BTreeMap<&'static str, Vec<&'static str>>;
+
+/// The rows of [`STRUCTURES`] by kind, for every write asks.
+static ROWS: LazyLock<BTreeMap<&str, Groups>> = LazyLock::new(|| {
+    let mut rows: BTreeMap<&str, Groups> = BTreeMap::new();
+    for line in STRUCTURES.lines() {
+        let mut words = line.split(' ');
+        if let (Some(group), Some(kind)) = (words.next(), words.next()) {
+            let group = group.trim_start_matches('-');
+            rows.entry(kind).or_default().insert(group, words.collect());
+        }
+    }
+    rows
+});
+
 /// The structures that objects of a built-in kind always have beside their metadata, as pointers.
-pub fn always_there(group: &str, kind: &str) -> impl Iterator<Item = &'static str> {
-    let group = if group.is_empty() { "-" } else { group };
-    let row = STRUCTURES.lines().find_map(|line| {
-        let rest = line.strip_prefix(group)?.strip_prefix(' ')?;
-        rest.strip_prefix(kind)?.strip_prefix(' ')
-    });
-    row.unwrap_or_default()
-        .split(' ')
-        .filter(|path| !path.is_empty())
+pub fn always_there(group: &str, kind: &str) -> &'static [&'static str] {
+    let groups = ROWS.get(kind);
+    let paths = groups.and_then(|groups| groups.get(group));
+    paths.map_or(&[], Vec::as_slice)
 }
 
 /// Those of them that this object shows.
@@ -77,7 +90,7 @@ fn shown(object: &Value) -> impl Iterator<Item = &'static str> {
             .unwrap_or_default()
     };
     let (group, _) = text("apiVersion").split_once('/').unwrap_or_default();
-    let paths = always_there(group, text("kind"));
+    let paths = always_there(group, text("kind")).iter().copied();
     paths.filter(|path| object.pointer(path).is_some_and(Value::is_object))
 }
 

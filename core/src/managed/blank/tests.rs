@@ -85,10 +85,7 @@ fn every_row_is_of_a_kind_that_is_served_and_from_the_outside_in() {
         let group = group.trim_matches('-');
         assert!(served(group, kind), "{line}");
         let paths: Vec<&str> = words.collect();
-        assert!(
-            always_there(group, kind).eq(paths.iter().copied()),
-            "{line}"
-        );
+        assert_eq!(always_there(group, kind), paths, "{line}");
         for (place, path) in paths.iter().enumerate() {
             let (around, _) = path.rsplit_once('/').expect("a pointer");
             assert!(
