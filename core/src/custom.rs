@@ -20,8 +20,8 @@ use std::sync::Arc;
 pub type Definition = (Kind, BTreeMap<Arc<str>, Arc<Schema>>);
 
 /// The kind that a definition defines, with the schema of each version; nothing where the
-/// document does not name one. What a definition may say is decided by [`check`], before it is
-/// written: one that was written once stays readable.
+/// document does not name one. What a definition may say is decided before it is written, not here:
+/// one that was written once stays readable.
 pub fn kind_of_definition(
     document: &Value,
     definition: &Uid,
