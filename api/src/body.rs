@@ -2,12 +2,15 @@
 
 mod document;
 mod noted;
+mod room;
 
 pub(crate) use noted::Noted;
+pub use room::Bodies;
+pub(crate) use room::{Held, read};
 
 use crate::protobuf;
 use crate::status::Failure;
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use document::Decoded;
 use futures_util::stream::{BoxStream, StreamExt};
 use hindsight_core::Rejection;
@@ -15,7 +18,7 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use serde_json::{Map, Value};
 use std::convert::Infallible;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 /// Largest request body. Source: upstream's `MaxRequestBodyBytes`.
@@ -75,22 +78,29 @@ impl Body for ApiBody {
     }
 }
 
-/// The whole body; 413 where it is too large.
-pub(crate) async fn read<B>(body: B) -> Result<Bytes, Failure>
+/// The whole body; 413 where it is too large. Copied together: a frame of one byte may hold much more.
+async fn whole<B>(body: B) -> Result<Bytes, Failure>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let collected = Limited::new(body, REQUEST_BYTES_MAX).collect().await;
-    collected
-        .map(http_body_util::Collected::to_bytes)
-        .map_err(|error| {
-            if error.is::<http_body_util::LengthLimitError>() {
-                let message = format!("Request entity too large: limit is {REQUEST_BYTES_MAX}");
-                return Failure::new(413, "RequestEntityTooLarge", message);
-            }
-            Failure::bad_request(format!("the body could not be read: {error}"))
-        })
+    let mut body = pin!(Limited::new(body, REQUEST_BYTES_MAX));
+    let expected = body.size_hint().exact().unwrap_or_default();
+    let mut whole = BytesMut::with_capacity(usize::try_from(expected).unwrap_or_default());
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(|error| unread(&*error))?.into_data() {
+            whole.extend_from_slice(&data);
+        }
+    }
+    Ok(whole.freeze())
+}
+
+fn unread(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Failure {
+    if error.is::<http_body_util::LengthLimitError>() {
+        let message = format!("Request entity too large: limit is {REQUEST_BYTES_MAX}");
+        return Failure::new(413, "RequestEntityTooLarge", message);
+    }
+    Failure::bad_request(format!("the body could not be read: {error}"))
 }
 
 /// How a body is written.

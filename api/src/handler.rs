@@ -2,7 +2,7 @@
 
 use crate::admission::{self, Admission};
 use crate::backend::{self, Backend, Past};
-use crate::body::{self, ApiBody, Syntax};
+use crate::body::{self, ApiBody, Bodies, Held, Syntax};
 use crate::params::Params;
 use crate::path::{Place, place, split_time};
 use crate::respond::{self, Accept, accept};
@@ -26,6 +26,8 @@ pub struct Api {
     pub(crate) admission: Arc<Admission>,
     /// How many watches may read the log at one time.
     pub(crate) replays: Arc<Semaphore>,
+    /// Where there are none, whoever calls has the bodies in memory anyway.
+    bodies: Option<Bodies>,
 }
 
 impl std::fmt::Debug for Api {
@@ -58,7 +60,15 @@ impl Api {
             backend,
             admission,
             replays,
+            bodies: None,
         }
+    }
+
+    /// The same, with bounds for what comes over a network.
+    #[must_use]
+    pub fn with_bodies(self, bodies: Bodies) -> Self {
+        let bodies = Some(bodies);
+        Self { bodies, ..self }
     }
 
     /// Answers a request. Without an actor only health and version are answered.
@@ -155,25 +165,42 @@ impl Api {
         if method == Method::GET {
             table::check_include(&asked)?;
         }
-        if asked.kind.strategy.review {
-            let body = body::read(body).await?;
-            if &*asked.kind.kind == "Binding" && method == Method::POST {
-                return verbs::bind(self, &asked, body).await;
-            }
-            return reviews::answer(&asked, &body);
-        }
         match (method, named) {
+            (Method::GET, _) if asked.kind.strategy.review => Err(Failure::method_not_allowed()),
             (Method::GET, true) => verbs::get(self, &asked).await,
             (Method::GET, false) if watches(&asked.place, &asked.params) => {
                 watch::open(self, asked).await
             }
             (Method::GET, false) => list::answer(self, &asked).await,
-            (Method::POST, _) => verbs::create(self, &asked, body::read(body).await?).await,
-            (Method::PUT, true) => verbs::update(self, &asked, body::read(body).await?).await,
-            (Method::PATCH, true) => verbs::patch(self, &asked, body::read(body).await?).await,
-            (Method::DELETE, true) => verbs::delete(self, &asked, body::read(body).await?).await,
-            (Method::DELETE, false) if asked.kind.strategy.collection_deletes => {
-                verbs::delete_collection(self, &asked, body::read(body).await?).await
+            (method, _) => {
+                let Held { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
+                let answer = self.with_body(&method, &asked, bytes).await;
+                drop(room);
+                answer
+            }
+        }
+    }
+
+    async fn with_body(
+        &self,
+        method: &Method,
+        asked: &Asked,
+        body: Bytes,
+    ) -> Result<Response<ApiBody>, Failure> {
+        let named = asked.place.name.is_some();
+        if asked.kind.strategy.review {
+            if &*asked.kind.kind == "Binding" && *method == Method::POST {
+                return verbs::bind(self, asked, body).await;
+            }
+            return reviews::answer(asked, &body);
+        }
+        match (method, named) {
+            (&Method::POST, _) => verbs::create(self, asked, body).await,
+            (&Method::PUT, true) => verbs::update(self, asked, body).await,
+            (&Method::PATCH, true) => verbs::patch(self, asked, body).await,
+            (&Method::DELETE, true) => verbs::delete(self, asked, body).await,
+            (&Method::DELETE, false) if asked.kind.strategy.collection_deletes => {
+                verbs::delete_collection(self, asked, body).await
             }
             _ => Err(Failure::method_not_allowed()),
         }

@@ -26,6 +26,6 @@ mod watch;
 pub use admission::{Admission, Call, WebhookCaller};
 pub use authorizer::{Access, AllowAll, Authorizer, Verdict};
 pub use backend::{AsOf, AsOfError, Backend, Expired, Past, Place, Unavailable};
-pub use body::ApiBody;
+pub use body::{ApiBody, Bodies};
 pub use handler::Api;
 pub use schemas::builtin_kinds;

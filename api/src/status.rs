@@ -35,6 +35,19 @@ impl Failure {
         Self::new(504, "Timeout", message).with(json!({}))
     }
 
+    /// 504: the request itself did not come in time. Source: upstream's
+    /// `WithTimeoutForNonLongRunningRequests`.
+    pub(crate) fn not_in_time() -> Self {
+        let message = "Timeout: request did not complete within the allotted timeout";
+        Self::new(504, "Timeout", message).with(json!({}))
+    }
+
+    /// 429: others fill the room for bodies.
+    pub(crate) fn no_room() -> Self {
+        let message = "too many requests are under way; try again in a second";
+        Self::new(429, "TooManyRequests", message).with(json!({"retryAfterSeconds": 1}))
+    }
+
     /// In somebody else's words.
     pub(crate) fn refused(
         code: u16,

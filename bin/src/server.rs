@@ -59,13 +59,8 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     for path in std::iter::once(&kubeconfig).chain(&options.kubeconfig) {
         kubeconfig::write(path, address, &pki)?;
     }
-    let acceptor = Acceptor {
-        tls: pki.server_config()?,
-        api: plane.api(),
-        plane: plane.clone(),
-        tokens: Arc::new(tokens),
-        patience: Patience::default(),
-    };
+    let (tls, tokens) = (pki.server_config()?, Arc::new(tokens));
+    let acceptor = Acceptor::new(plane.clone(), tls, tokens, Patience::default());
     let (signalled, failed) = (signals()?, failure(plane.poison().clone())?);
     let poison = plane.poison().clone();
     let end = async {

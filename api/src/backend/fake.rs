@@ -8,7 +8,7 @@ use hindsight_core::{
     Time, apply, decide,
 };
 use std::sync::{Arc, Mutex};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 
 /// A state that moves when the test says so.
 pub(crate) struct Fake {
@@ -17,6 +17,8 @@ pub(crate) struct Fake {
     pub(crate) meanwhile: Mutex<Vec<Command>>,
     /// How many commands came in each submission.
     pub(crate) submitted: Mutex<Vec<usize>>,
+    /// The next submission is answered once this has been sent.
+    pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
     /// The place of the next who looks at the past.
     pub(crate) place: Mutex<Option<Place>>,
     /// What was put here. Where there is any, watches find it in the log alone.
@@ -32,6 +34,7 @@ impl Fake {
             state,
             meanwhile: Mutex::default(),
             submitted: Mutex::default(),
+            slow: Mutex::default(),
             place: Mutex::default(),
             log: Mutex::default(),
             moved,
@@ -149,7 +152,13 @@ impl Backend for Fake {
         self.submitted.lock().expect("a lock").push(commands.len());
         let commands = commands.into_iter();
         let answers = commands.map(|command| self.carry_out(command)).collect();
-        Box::pin(async { Ok(answers) })
+        let slow = self.slow.lock().expect("a lock").take();
+        Box::pin(async {
+            if let Some(slow) = slow {
+                slow.await.ok();
+            }
+            Ok(answers)
+        })
     }
 
     fn now(&self) -> Time {

@@ -7,7 +7,7 @@ use super::auth::{Identity, Tokens, of_certificate};
 use super::patience::{Answer, Patience, Requests};
 use super::{admin, backup};
 use crate::ControlPlane;
-use hindsight_api::{Api, ApiBody};
+use hindsight_api::{Api, ApiBody, Bodies};
 use http::{Method, Response, StatusCode};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
@@ -21,6 +21,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
 const CONNECTIONS_MAX: usize = 8192;
+/// Bodies of requests that are read, or whose requests are not answered yet. Twenty of the largest.
+const BODIES_BYTES_MAX: usize = 64 << 20;
+/// What a client may send ahead of those who read, on one connection. Source: `resourceBody99Percentile`
+/// of upstream's secure serving, there for each stream.
+const WINDOW_BYTES: u32 = 256 << 10;
 /// How long open requests may take to end once the server stops.
 const DRAIN: Duration = Duration::from_secs(2);
 /// A pause after a failed accept, for when file descriptors run out.
@@ -33,6 +38,24 @@ pub(super) struct Acceptor {
     pub(super) plane: ControlPlane,
     pub(super) tokens: Arc<Tokens>,
     pub(super) patience: Patience,
+}
+
+impl Acceptor {
+    pub(super) fn new(
+        plane: ControlPlane,
+        tls: Arc<rustls::ServerConfig>,
+        tokens: Arc<Tokens>,
+        patience: Patience,
+    ) -> Self {
+        let bodies = Bodies::bounded(BODIES_BYTES_MAX, patience.body);
+        Self {
+            tls,
+            api: plane.api().with_bodies(bodies),
+            plane,
+            tokens,
+            patience,
+        }
+    }
 }
 
 /// Accepts until `shutdown`, then lets open requests end.
@@ -111,7 +134,10 @@ async fn serve(
 
 /// What the handshake agreed on is spoken, and no first byte is waited for to guess it.
 fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
-    let builder = Builder::new(TokioExecutor::new());
+    let mut builder = Builder::new(TokioExecutor::new());
+    let mut http2 = builder.http2();
+    http2.initial_connection_window_size(WINDOW_BYTES);
+    http2.initial_stream_window_size(WINDOW_BYTES);
     match protocol {
         Some(b"h2") => builder.http2_only(),
         Some(_) | None => builder.http1_only(),

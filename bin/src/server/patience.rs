@@ -1,5 +1,5 @@
-//! How long a connection may be of no use: until its first request, and between two of them. While
-//! one is answered there is no limit, for a watch may be silent for long.
+//! How long a connection may be of no use: until its first request, between two of them, and until a
+//! body has come. While one is answered there is no limit, for a watch may be silent for long.
 
 use bytes::Bytes;
 use hindsight_api::ApiBody;
@@ -21,6 +21,8 @@ pub(super) struct Patience {
     pub(super) first: Duration,
     /// The next one.
     pub(super) idle: Duration,
+    /// The whole body of one. Upstream's `--request-timeout`, a minute, is for the answer as well.
+    pub(super) body: Duration,
 }
 
 impl Default for Patience {
@@ -29,6 +31,7 @@ impl Default for Patience {
             handshake: Duration::from_secs(10),
             first: Duration::from_secs(32),
             idle: Duration::from_secs(90),
+            body: Duration::from_secs(30),
         }
     }
 }

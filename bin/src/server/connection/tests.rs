@@ -21,6 +21,12 @@ const PATIENCE: Duration = Duration::from_mins(1);
 const WATCH: &str = "GET /api/v1/namespaces?watch=1 HTTP/1.1\r\nhost: a\r\n\r\n";
 const PROBE: &str = "GET /livez HTTP/1.1\r\nhost: a\r\n\r\n";
 
+const HALF_A_BODY: &str = "POST /api/v1/namespaces HTTP/1.1\r\nhost: a\r\n\
+    content-type: application/json\r\ncontent-length: 40\r\n\r\n{\"metadata\": {";
+/// Its length is not said.
+const HALF_A_CHUNK: &str = "PUT /api/v1/namespaces/default HTTP/1.1\r\nhost: a\r\n\
+    content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n28\r\n{\"metadata\": {";
+
 /// A protocol, what is sent, and what of the answer comes before the connection is closed.
 const OF_NO_USE: &[(&str, &str, &str)] = &[
     ("http/1.1", "", ""),
@@ -92,13 +98,8 @@ fn served<F: Future<Output = ()>>(patience: Patience, talk: impl FnOnce(Peer, Co
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let pki = Pki::open(temporary.path(), address.ip()).expect("certificates");
-        let acceptor = Acceptor {
-            tls: pki.server_config().expect("a configuration"),
-            api: plane.api(),
-            plane: plane.clone(),
-            tokens: Arc::default(),
-            patience,
-        };
+        let tls = pki.server_config().expect("a configuration");
+        let acceptor = Acceptor::new(plane.clone(), tls, Arc::default(), patience);
         let server = tokio::spawn(accept(listener, acceptor, std::future::pending()));
         talk(Peer { address, pki }, plane).await;
         server.abort();
@@ -137,5 +138,22 @@ fn who_says_nothing_at_all_is_not_waited_for() {
     served(patience, async |peer, _| {
         let mut silent = TcpStream::connect(peer.address).await.expect("connected");
         assert_eq!(read(&mut silent, "").await, "");
+    });
+}
+
+#[test]
+fn a_body_that_does_not_come_to_its_end_is_a_timeout_and_ends_the_connection() {
+    let patience = Patience {
+        body: SHORT,
+        ..Patience::default()
+    };
+    served(patience, async |peer, _| {
+        for sent in [HALF_A_BODY, HALF_A_CHUNK] {
+            let mut stream = peer.connect("http/1.1").await;
+            stream.write_all(sent.as_bytes()).await.expect("sent");
+            let said = read(&mut stream, "").await;
+            assert!(said.starts_with("HTTP/1.1 504"), "{said}");
+            assert!(said.contains(r#""reason":"Timeout""#), "{said}");
+        }
     });
 }

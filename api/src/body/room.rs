@@ -1,0 +1,81 @@
+//! The room for bodies of requests, of all who ask at one time, and the time in which one must come.
+//!
+//! Room is taken for a whole body before its first byte is read: whoever has begun waits for nobody
+//! but its client, so that bodies which are half there never wait for each other.
+
+use super::{REQUEST_BYTES_MAX, whole};
+use crate::status::Failure;
+use bytes::Bytes;
+use http_body::Body;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
+
+/// How long the next one waits, in its turn, before it is told to come again.
+const WAIT_MAX: Duration = Duration::from_secs(3);
+
+/// What bodies of requests may take together. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Bodies {
+    room: Arc<Semaphore>,
+    arrival: Duration,
+}
+
+impl Bodies {
+    /// So many bytes at one time, never fewer than the largest body has; each must be there in whole
+    /// within `arrival` of its turn.
+    pub fn bounded(bytes: usize, arrival: Duration) -> Self {
+        let bytes = bytes.clamp(REQUEST_BYTES_MAX, Semaphore::MAX_PERMITS);
+        Self {
+            room: Arc::new(Semaphore::new(bytes)),
+            arrival,
+        }
+    }
+
+    async fn room_for(&self, bytes: usize) -> Result<OwnedSemaphorePermit, Failure> {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let room = Arc::clone(&self.room).acquire_many_owned(bytes);
+        match timeout(WAIT_MAX, room).await {
+            Ok(Ok(room)) => Ok(room),
+            Ok(Err(_)) | Err(_) => Err(Failure::no_room()),
+        }
+    }
+}
+
+/// A body, and the room that it has until its request is answered.
+pub(crate) struct Held {
+    pub(crate) bytes: Bytes,
+    pub(crate) room: Option<OwnedSemaphorePermit>,
+}
+
+/// The whole body, within these bounds where there are any.
+pub(crate) async fn read<B>(body: B, bounds: Option<&Bodies>) -> Result<Held, Failure>
+where
+    B: Body<Data = Bytes>,
+    B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
+{
+    let wanted = most(&body);
+    let Some(bounds) = bounds.filter(|_| wanted > 0) else {
+        let bytes = whole(body).await?;
+        return Ok(Held { bytes, room: None });
+    };
+    let mut room = bounds.room_for(wanted).await?;
+    let read = timeout(bounds.arrival, whole(body)).await;
+    let bytes = read.map_err(|_| Failure::not_in_time())??;
+    drop(room.split(wanted.saturating_sub(bytes.len())));
+    Ok(Held {
+        bytes,
+        room: Some(room),
+    })
+}
+
+/// What is read of a body at most: as much as its client says, or as any may have.
+fn most(body: &impl Body) -> usize {
+    let upper = body.size_hint().upper();
+    let upper = upper.and_then(|upper| usize::try_from(upper).ok());
+    upper.map_or(REQUEST_BYTES_MAX, |upper| upper.min(REQUEST_BYTES_MAX))
+}
+
+#[cfg(test)]
+mod tests;
