@@ -374,3 +374,40 @@ fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart(
     assert_eq!(server.signal("TERM"), Some(0));
     verify(&directory);
 }
+
+/// One life of a server that takes a snapshot at its end if it can: their names then.
+fn snapshots_after(directory: &Path, name: &str) -> Vec<String> {
+    let mut command = serve(directory);
+    command
+        .args(["--snapshot-every", "1"])
+        .stderr(Stdio::null());
+    let server = Server::start_with(command, directory).expect("it starts");
+    // Few would not call for one.
+    for index in 0..3 {
+        server.kubectl(&["create", "configmap", &format!("{name}{index}")]);
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+    let entries = std::fs::read_dir(directory.join("snapshots")).expect("a directory");
+    let names = entries.map(|entry| entry.expect("listed").file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn on_a_disk_that_is_nearly_full_snapshots_leave_what_there_is_to_writes() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(disk) = Disk::in_memory(&at, 128) else {
+        return skipped("a nearly full disk", "nothing can be mounted here");
+    };
+    let directory = at.join("data");
+    let before = snapshots_after(&directory, "a");
+    assert!(!before.is_empty());
+    let filling = fill(&at);
+    disk.resize(128 + 20);
+    assert_eq!(snapshots_after(&directory, "b"), before, "a write went on");
+    std::fs::remove_file(filling).expect("removed");
+    assert!(snapshots_after(&directory, "c").last() > before.last());
+    verify(&directory);
+}

@@ -72,8 +72,7 @@ impl Log {
 
     /// Has a snapshot written beside the writer for every so many commits, and at a clean end.
     pub fn keep_snapshots(&mut self, snapshots: Snapshots, every: u64) -> Result<(), Error> {
-        self.keeper = Some(Keeper::start(snapshots, every, self.end.clone(), None)?);
-        Ok(())
+        self.keep(snapshots, every, None)
     }
 
     /// As [`Self::keep_snapshots`]; after each, and every hour, the log is thinned as the policy says.
@@ -88,8 +87,18 @@ impl Log {
         let storage = Arc::clone(&self.storage);
         let poison = self.poison.clone();
         let pruner = Pruner::new(storage, snapshots.clone(), empty, policy, poison);
-        let keeper = Keeper::start(snapshots, every, self.end.clone(), Some(pruner))?;
-        self.keeper = Some(keeper);
+        self.keep(snapshots, every, Some(pruner))
+    }
+
+    fn keep(
+        &mut self,
+        snapshots: Snapshots,
+        every: u64,
+        pruner: Option<Pruner>,
+    ) -> Result<(), Error> {
+        let storage = Arc::clone(&self.storage);
+        let end = self.end.clone();
+        self.keeper = Some(Keeper::start(snapshots, storage, every, end, pruner)?);
         Ok(())
     }
 

@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 const SUFFIX: &str = "snapshot";
 const UNFINISHED: &str = "unfinished";
 const DAMAGED: &str = "damaged";
+/// What there is of an object beside its body: its key, mostly.
+const OBJECT_BYTES: usize = 256;
 
 /// The snapshots in a directory, one file each, named by revision.
 #[derive(Debug, Clone)]
@@ -67,6 +69,12 @@ impl Snapshots {
         std::fs::rename(&unfinished, &path).map_err(io("naming"))?;
         let directory = File::open(&self.directory).and_then(|directory| directory.sync_all());
         directory.map_err(io("syncing"))
+    }
+
+    /// About how long the file of this state is.
+    pub(crate) fn length(state: &State) -> usize {
+        let objects = state.objects();
+        objects.map(|object| object.body.len() + OBJECT_BYTES).sum()
     }
 
     /// Reads one, and holds the state against the hash that it was written with.

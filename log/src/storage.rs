@@ -33,6 +33,13 @@ pub enum Purpose {
     Writes,
     /// Deletions: they may use what is kept back from all else.
     Deletions,
+    /// A snapshot: a file beside the records that can be done without, and for which nothing is taken.
+    /// It leaves what writes are about to want, unless the log is thinned behind it, which gives
+    /// more back.
+    Snapshot {
+        /// Whether it is.
+        thins: bool,
+    },
 }
 
 /// Where frames are kept. One writer appends; any number of readers read what was appended. After a
@@ -63,7 +70,7 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// The newest note that was found when the storage was opened.
     fn witnessed(&self) -> Result<Option<Tail>, Error>;
 
-    /// Makes sure that records of so many bytes can be appended. It is asked before every batch, and
-    /// nothing is appended where it says no.
+    /// Makes sure that records of so many bytes can be appended, or that there is room for a snapshot of
+    /// so many. It is asked before every batch and every snapshot, and nothing is written where it says no.
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool;
 }

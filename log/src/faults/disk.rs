@@ -9,6 +9,8 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 const DELETIONS_BYTES: usize = 8 << 10;
+/// What a snapshot leaves to writes.
+pub(super) const AHEAD_BYTES: usize = 64 << 10;
 
 /// What happened to the disk, and what the world was told meanwhile.
 #[derive(Debug, Clone)]
@@ -97,6 +99,10 @@ impl Disk {
         self.inner().room = Some(bytes);
     }
 
+    pub(super) fn used(&self) -> usize {
+        self.inner().frames.values().map(|frame| frame.len()).sum()
+    }
+
     pub(super) fn frames(&self) -> Vec<(Revision, Arc<[u8]>)> {
         let inner = self.inner();
         let frames = inner.frames.iter();
@@ -173,11 +179,11 @@ impl Storage for Disk {
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
         let spare = match purpose {
             Purpose::Writes => DELETIONS_BYTES,
-            Purpose::Deletions => 0,
+            Purpose::Deletions | Purpose::Snapshot { thins: true } => 0,
+            Purpose::Snapshot { thins: false } => AHEAD_BYTES,
         };
-        let inner = self.inner();
-        let used: usize = inner.frames.values().map(|frame| frame.len()).sum();
-        inner.room.is_none_or(|room| used + bytes + spare <= room)
+        let room = self.inner().room;
+        room.is_none_or(|room| self.used() + bytes + spare <= room)
     }
 
     fn witness(&self, tail: &Tail) {

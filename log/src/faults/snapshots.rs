@@ -1,9 +1,10 @@
 //! Snapshots of the script of the fault tests: read back, damaged, and begun from.
 
-use super::disk::Disk;
+use super::disk::{AHEAD_BYTES, Disk};
 use super::script;
-use crate::{Base, Error, Log, Publish, Reader, Snapshots, Storage};
-use hindsight_core::{Change, Revision, State};
+use crate::{Base, Error, Log, Publish, Reader, Retention, Snapshots, Storage};
+use hindsight_core::{Change, Command, Revision, State, Time};
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -228,4 +229,91 @@ fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
     script::submit(&writer, &disk, commands.submission()).expect("written");
     drop(writer);
     assert_eq!(snapshots.revisions(), []);
+}
+
+/// Nothing is ever old.
+fn keeps_all() -> Retention {
+    Retention {
+        age_micros: None,
+        bytes: None,
+        kinds: Vec::new(),
+        clock: || Time(0),
+    }
+}
+
+/// Opens the log, writes these one by one, and ends. The snapshots that are there then.
+fn life(
+    disk: &Arc<Disk>,
+    snapshots: &Snapshots,
+    thins: bool,
+    commands: Vec<Command>,
+) -> Vec<Revision> {
+    let storage = Arc::clone(disk) as Arc<dyn Storage>;
+    let base = snapshots.newest(&script::empty());
+    let base = base.unwrap_or_else(|| Base::empty(script::empty()));
+    let (mut log, state) = Log::open_from(storage, base).expect("opened");
+    let kept = if thins {
+        log.keep_history(snapshots.clone(), 1, keeps_all(), script::empty())
+    } else {
+        log.keep_snapshots(snapshots.clone(), 1)
+    };
+    kept.expect("started");
+    let writer = log.start(state, Box::new(Silent)).expect("started");
+    for command in commands {
+        script::submit(&writer, disk, vec![command]).expect("written");
+    }
+    drop(writer);
+    snapshots.revisions()
+}
+
+#[test]
+fn where_there_is_little_room_no_snapshot_is_begun_and_those_there_are_stay() {
+    let mut commands = script::Commands::default();
+    let namespace = script::create("namespaces", "", json!({"metadata": {"name": "default"}}));
+    let namespace = commands.command(namespace);
+    let mut map = |name: &str, bytes| {
+        let object = json!({"metadata": {"name": name}, "data": {"k": script::noise(7, bytes)}});
+        commands.command(script::create("configmaps", "default", object))
+    };
+    // Behind what the log is thinned up to there will be more.
+    for (thins, left, is_written) in [
+        (false, AHEAD_BYTES / 2, false),
+        (false, 2 * AHEAD_BYTES, true),
+        (true, AHEAD_BYTES / 2, true),
+    ] {
+        let (_directory, snapshots) = directory();
+        let disk = Arc::new(Disk::default());
+        let large = (0..10).map(|index| map(&format!("c{index}"), 20 << 10));
+        let all = [namespace.clone()].into_iter().chain(large).collect();
+        let before = life(&disk, &snapshots, thins, all);
+        let length = Snapshots::length(&end(&disk).state);
+        disk.set_room(disk.used() + length + left);
+        let after = life(&disk, &snapshots, thins, vec![map("a", 1), map("b", 1)]);
+        assert_eq!(after != before, is_written, "{thins} {left}");
+        disk.set_room(disk.used() + length + 2 * AHEAD_BYTES);
+        let again = life(&disk, &snapshots, thins, vec![map("c", 1), map("d", 1)]);
+        assert_eq!(
+            again.first(),
+            Some(&end(&disk).state.revision),
+            "{thins} {left}"
+        );
+        let newest = snapshots.newest(&script::empty()).expect("there");
+        assert_eq!(newest.state.hash(), end(&disk).state.hash());
+    }
+}
+
+#[test]
+fn a_snapshot_is_about_as_long_as_was_asked_for() {
+    let disk = logged();
+    for base in bases(&disk, 40).iter().skip(1) {
+        let (directory, snapshots) = directory();
+        snapshots.write(base).expect("written");
+        let file = std::fs::metadata(only_file(&directory)).expect("there");
+        let (asked, length) = (Snapshots::length(&base.state), file.len());
+        let length = usize::try_from(length).expect("short");
+        assert!(
+            length <= asked + 1024 && asked <= 2 * length,
+            "{asked} {length}"
+        );
+    }
 }

@@ -3,7 +3,8 @@
 
 use super::Snapshots;
 use crate::retention::Pruner;
-use crate::{Base, Error, Tail};
+use crate::storage::Purpose;
+use crate::{Base, Error, Storage, Tail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use hindsight_core::{Change, Revision, State};
 use std::sync::Arc;
@@ -39,6 +40,7 @@ impl Keeper {
     /// A snapshot for every so many commits, or for three quarters as many as there are objects; none for zero.
     pub(crate) fn start(
         snapshots: Snapshots,
+        storage: Arc<dyn Storage>,
         every: u64,
         end: Base,
         pruner: Option<Pruner>,
@@ -50,6 +52,8 @@ impl Keeper {
         let (due, received) = bounded::<Base>(0);
         let work = Work {
             snapshots,
+            storage,
+            is_refused: false,
             pruner,
             received,
         };
@@ -112,6 +116,10 @@ impl Drop for Keeper {
 /// What the thread does.
 struct Work {
     snapshots: Snapshots,
+    /// Whoever has it knows of the disk.
+    storage: Arc<dyn Storage>,
+    /// There was no room for the last.
+    is_refused: bool,
     pruner: Option<Pruner>,
     received: Receiver<Base>,
 }
@@ -122,7 +130,7 @@ impl Work {
         loop {
             match self.received.recv_timeout(pause) {
                 Ok(base) => {
-                    keep(&self.snapshots, &base);
+                    self.keep(&base);
                     self.begin();
                 }
                 Err(RecvTimeoutError::Timeout) if pause != PRUNED_PAUSE => self.begin(),
@@ -148,15 +156,34 @@ impl Work {
     fn turn(&mut self) -> bool {
         self.pruner.as_mut().is_some_and(Pruner::turn)
     }
-}
 
-fn keep(snapshots: &Snapshots, base: &Base) {
-    let written = snapshots.write(base).and_then(|()| {
-        let mut kept = snapshots.revisions();
-        kept.truncate(KEPT);
-        snapshots.retain(&kept)
-    });
-    if let Err(error) = written {
-        tracing::warn!(%error, "no snapshot was written; the next start reads more of the log");
+    fn keep(&mut self, base: &Base) {
+        if !self.has_room(base) {
+            return;
+        }
+        let written = self.snapshots.write(base).and_then(|()| {
+            let mut kept = self.snapshots.revisions();
+            kept.truncate(KEPT);
+            self.snapshots.retain(&kept)
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "no snapshot was written; the next start reads more of the log");
+        }
+    }
+
+    /// Says so once where there is none.
+    fn has_room(&mut self, base: &Base) -> bool {
+        let thins = self.pruner.is_some();
+        let bytes = Snapshots::length(&base.state);
+        let has_room = self.storage.has_room(bytes, Purpose::Snapshot { thins });
+        if !has_room && !self.is_refused {
+            tracing::warn!(
+                bytes,
+                "there is little room on the disk and no snapshot is written until there is more; \
+                 the next start reads more of the log"
+            );
+        }
+        self.is_refused = !has_room;
+        has_room
     }
 }

@@ -190,12 +190,16 @@ fn witnesses(one: &dyn Backend) {
 fn has_room(storage: &dyn Storage, is_bounded: bool) {
     append(storage, 1, 9);
     storage.sync().expect("synced");
+    let snapshots = [true, false].map(|thins| Purpose::Snapshot { thins });
+    let purposes = [Purpose::Deletions, Purpose::Writes]
+        .into_iter()
+        .chain(snapshots);
     for bytes in [0, 1, 1 << 10] {
-        for purpose in [Purpose::Writes, Purpose::Deletions] {
+        for purpose in purposes.clone() {
             assert!(storage.has_room(bytes, purpose), "{bytes}");
         }
     }
-    for purpose in [Purpose::Deletions, Purpose::Writes] {
+    for purpose in purposes {
         assert_eq!(storage.has_room(1 << 50, purpose), !is_bounded);
     }
     assert!(

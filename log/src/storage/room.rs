@@ -19,6 +19,8 @@ const ENGINE_TIMES: u64 = 4;
 const DELETIONS_BYTES: u64 = 8 * MIB;
 /// Taken at once where there is enough, so that it is seldom done.
 const STEP_BYTES: u64 = 8 * MIB;
+/// What writes are about to want, and a snapshot leaves.
+const AHEAD_BYTES: u64 = ENGINE_BYTES + DELETIONS_BYTES + STEP_BYTES;
 /// The engine writes side files while it is opened.
 const RESERVE_BYTES: u64 = 8 * MIB;
 /// Never taken: for the small files that a server writes when it starts.
@@ -49,13 +51,19 @@ impl Room {
         }
     }
 
-    /// Makes sure that so many bytes of records can be written. Where that cannot be known, the write
-    /// itself will tell.
+    /// Makes sure that so many bytes can be written. Where that cannot be known, the write itself will
+    /// tell.
     pub(crate) fn take(&self, bytes: usize, purpose: Purpose) -> bool {
         if self.is_unsupported.load(Ordering::Relaxed) {
             return true;
         }
-        self.try_take(bytes, purpose).unwrap_or_else(|error| {
+        let taken = match purpose {
+            Purpose::Writes => self.try_take(bytes, ENGINE_BYTES + DELETIONS_BYTES),
+            Purpose::Deletions => self.try_take(bytes, ENGINE_BYTES),
+            Purpose::Snapshot { thins: true } => self.leaves(bytes, 0),
+            Purpose::Snapshot { thins: false } => self.leaves(bytes, AHEAD_BYTES),
+        };
+        taken.unwrap_or_else(|error| {
             if is_full(&error) {
                 return false;
             }
@@ -69,15 +77,18 @@ impl Room {
         })
     }
 
-    fn try_take(&self, bytes: usize, purpose: Purpose) -> std::io::Result<bool> {
+    /// Whether a file of so many bytes leaves so much to the database.
+    fn leaves(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
+        let available = system::available(&self.file)?.saturating_sub(OTHERS_BYTES);
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        Ok(bytes.saturating_add(spare) <= available)
+    }
+
+    fn try_take(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
         let length = self.file.metadata()?.len();
         if length < self.length.swap(length, Ordering::Relaxed) {
             self.allocated.store(length, Ordering::Relaxed);
         }
-        let spare = match purpose {
-            Purpose::Writes => ENGINE_BYTES + DELETIONS_BYTES,
-            Purpose::Deletions => ENGINE_BYTES,
-        };
         let bytes = u64::try_from(bytes)
             .unwrap_or(u64::MAX)
             .saturating_mul(ENGINE_TIMES);
