@@ -7,18 +7,24 @@ mod tests;
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::{History, Places};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 /// Commits that are read back before the index is asked, and made if need be.
 const NEAR_COMMITS_MAX: usize = 1_024;
 /// Commits that the index knows of, at most; those after are read back as if there was none.
 const INDEXED_COMMITS_MAX: usize = 1 << 24;
 
+/// Commits that are read before the index is locked to take them.
+const BATCH_COMMITS: usize = 1_024;
+
 /// Where each object is in the log. Empty until a question reaches far back; the next one that does
 /// so adds what was written since. Derived: it may be thrown away at any time.
 #[derive(Debug)]
 pub struct HistoryIndex {
-    places: Mutex<Places>,
+    /// Locked for a moment at a time, and never while the log is read.
+    places: RwLock<Places>,
+    /// Held by whoever adds to it. Who does not need what is added does not ask for it.
+    walk: Mutex<()>,
     near: usize,
 }
 
@@ -31,25 +37,46 @@ impl Default for HistoryIndex {
 impl HistoryIndex {
     fn new(near: usize, max: usize) -> Self {
         Self {
-            places: Mutex::new(Places::new(max)),
+            places: RwLock::new(Places::new(max)),
+            walk: Mutex::default(),
             near,
         }
     }
 
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn places(&self) -> RwLockReadGuard<'_, Places> {
+        self.places.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds what was written since; who asks meanwhile waits for it.
-    fn extend(&self, reader: &Reader) -> Result<(), Error> {
-        let mut places = self.places();
-        for commit in reader.scan(places.covers().next()) {
-            if places.is_full() {
-                break;
-            }
-            places.push(&commit?);
+    fn covers(&self) -> Revision {
+        self.places().covers()
+    }
+
+    /// Adds what was written since, if it does not know of so much yet. Who needs what somebody else is
+    /// adding waits for it.
+    fn extend(&self, reader: &Reader, wanted: Revision) -> Result<(), Error> {
+        if self.covers() >= wanted {
+            return Ok(());
         }
-        Ok(())
+        let _walk = self.walk.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.covers() >= wanted || self.places().is_full() {
+            return Ok(());
+        }
+        self.add(reader.scan(self.covers().next()))
+    }
+
+    fn add(&self, mut commits: impl Iterator<Item = Result<Commit, Error>>) -> Result<(), Error> {
+        loop {
+            let read = commits.by_ref().take(BATCH_COMMITS);
+            let place = |commit: Commit| (commit.key, commit.revision);
+            let read: Vec<_> = read.map(|one| one.map(place)).collect::<Result<_, _>>()?;
+            let mut places = self.places.write().unwrap_or_else(PoisonError::into_inner);
+            for (key, revision) in &read {
+                places.push(key, *revision);
+            }
+            if read.len() < BATCH_COMMITS || places.is_full() {
+                return Ok(());
+            }
+        }
     }
 }
 
@@ -100,8 +127,11 @@ impl<'a> LogHistory<'a> {
         key: &ObjectKey,
         from: Revision,
     ) -> Result<impl Iterator<Item = Result<Commit, Error>>, Error> {
-        self.index.extend(self.reader)?;
-        let (index, reader, covers) = (self.index, self.reader, self.index.places().covers());
+        let newest = self.reader.newest()?.0;
+        let near = u64::try_from(self.index.near).unwrap_or(u64::MAX);
+        let far = Revision(newest.saturating_sub(near));
+        self.index.extend(self.reader, far)?;
+        let (index, reader, covers) = (self.index, self.reader, self.index.covers());
         let (known, mut next) = (key.clone(), from);
         let indexed = std::iter::from_fn(move || {
             loop {
@@ -139,7 +169,7 @@ impl History for LogHistory<'_> {
     ) -> Result<Option<Commit>, Error> {
         let touches =
             |commit: &Commit| commit.key == *key && uid.is_none_or(|uid| *uid == commit.uid);
-        let mut covers = self.index.places().covers();
+        let mut covers = self.index.covers();
         for (read, commit) in (1..).zip(self.reader.scan_back(until)) {
             let commit = commit?;
             if commit.revision <= covers {
@@ -149,8 +179,8 @@ impl History for LogHistory<'_> {
                 return Ok(Some(commit));
             }
             if read == self.index.near {
-                self.index.extend(self.reader)?;
-                covers = self.index.places().covers();
+                self.index.extend(self.reader, commit.revision.previous())?;
+                covers = self.index.covers();
             }
         }
         self.indexed(key, touches, until.min(covers))

@@ -1,7 +1,7 @@
 //! Where in the log each object was touched: what finds an object's last change without reading
 //! everything after it.
 
-use hindsight_core::{Commit, ObjectKey, Revision};
+use hindsight_core::{ObjectKey, Revision};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -38,13 +38,13 @@ impl Places {
 
     /// Takes the commit that comes next, which after a restore is not the one that follows; one from
     /// before, and what there is no room for, is left out.
-    pub fn push(&mut self, commit: &Commit) {
-        if self.is_full() || commit.revision <= self.covers {
+    pub fn push(&mut self, key: &ObjectKey, revision: Revision) {
+        if self.is_full() || revision <= self.covers {
             return;
         }
-        let places = self.revisions.entry(hash(&commit.key)).or_default();
-        places.push(commit.revision);
-        self.covers = commit.revision;
+        let places = self.revisions.entry(hash(key)).or_default();
+        places.push(revision);
+        self.covers = revision;
         self.held += 1;
     }
 
@@ -72,30 +72,16 @@ fn hash(key: &ObjectKey) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::{Actor, Cause, GroupResource, Request, Time, Uid};
-    use std::sync::Arc;
+    use hindsight_core::GroupResource;
 
     fn key(name: &str) -> ObjectKey {
         ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
     }
 
-    fn commit(revision: u64, name: &str) -> Commit {
-        Commit {
-            revision: Revision(revision),
-            time: Time(0),
-            actor: Arc::new(Actor::new("t")),
-            request: Arc::new(Request::default()),
-            cause: Cause::Request,
-            key: key(name),
-            uid: Uid::from("u"),
-            events: Vec::new(),
-        }
-    }
-
     fn folded(names: &[&str], max: usize) -> Places {
         let mut places = Places::new(max);
         for (revision, name) in (1..).zip(names) {
-            places.push(&commit(revision, name));
+            places.push(&key(name), Revision(revision));
         }
         places
     }
@@ -131,13 +117,13 @@ mod tests {
     fn only_what_comes_after_is_taken_and_only_as_much_as_there_is_room_for() {
         let mut places = folded(&["a", "b"], 3);
         let before = places.clone();
-        places.push(&commit(1, "x"));
-        places.push(&commit(2, "x"));
+        places.push(&key("x"), Revision(1));
+        places.push(&key("x"), Revision(2));
         assert_eq!(places, before);
-        places.push(&commit(5, "c"));
+        places.push(&key("c"), Revision(5));
         assert_eq!(places.covers(), Revision(5));
         assert_eq!(places.before(&key("c"), Revision(9)), Some(Revision(5)));
-        places.push(&commit(6, "d"));
+        places.push(&key("d"), Revision(6));
         assert!(places.is_full());
         assert_eq!(places.covers(), Revision(5));
     }
@@ -145,7 +131,7 @@ mod tests {
     #[test]
     fn revisions_that_a_restore_passed_over_are_no_place() {
         let mut places = folded(&["a", "b"], 9);
-        places.push(&commit(1000, "a"));
+        places.push(&key("a"), Revision(1000));
         assert_eq!(places.covers(), Revision(1000));
         assert_eq!(places.after(&key("a"), Revision(2)), Some(Revision(1000)));
         assert_eq!(places.before(&key("a"), Revision(999)), Some(Revision(1)));

@@ -10,7 +10,11 @@ use hindsight_core::{
 use hindsight_projector::History;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
+
+/// A bound for a run that fails.
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn plane() -> ControlPlane {
     let config = Config {
@@ -122,10 +126,67 @@ fn what_is_written_after_a_question_is_found_by_the_next() {
             walked(&plane, &key("c5"), None, Revision(u64::MAX))
         );
         let rebuilt = HistoryIndex::new(1, usize::MAX);
-        rebuilt.extend(plane.reader()).expect("it is read");
-        index.extend(plane.reader()).expect("it is read");
+        for one in [&rebuilt, &index] {
+            let all = one.extend(plane.reader(), Revision(u64::MAX));
+            all.expect("it is read");
+        }
         assert_eq!(*index.places(), *rebuilt.places());
     }
+}
+
+/// All of a log, with the index of it.
+fn indexed(near: usize) -> (ControlPlane, HistoryIndex) {
+    let plane = plane();
+    some_history(&plane);
+    let index = HistoryIndex::new(near, usize::MAX);
+    let all = index.extend(plane.reader(), Revision(u64::MAX));
+    all.expect("it is read");
+    (plane, index)
+}
+
+#[test]
+fn while_somebody_walks_the_log_nobody_waits_who_does_not_need_what_is_new() {
+    let (plane, index) = indexed(4);
+    let (index, (sender, told)) = (Arc::new(index), mpsc::channel());
+    // As far as is near.
+    write(&plane, [create("late"), create("later")]);
+    let known = [
+        ("c5", u64::MAX),
+        ("c5", 9),
+        ("late", u64::MAX),
+        ("never", 9),
+    ];
+    let expected = known.map(|(name, until)| walked(&plane, &key(name), None, Revision(until)));
+    let walk = index.walk.lock().expect("a lock");
+    let asking = (plane, Arc::clone(&index));
+    std::thread::spawn(move || {
+        let history = LogHistory::new(asking.0.reader(), &asking.1);
+        let found = known.map(|(name, until)| {
+            let last = history.last(&key(name), None, Revision(until));
+            last.expect("it is read")
+        });
+        let late = key("late");
+        let touched = history.touched(&late, Revision(1)).expect("it is read");
+        sender.send((found, touched.count())).ok();
+    });
+    let found = told.recv_timeout(PATIENCE);
+    drop(walk);
+    assert_eq!(found.expect("nobody waits"), (expected, 1));
+}
+
+#[test]
+fn the_index_is_free_while_the_log_is_read() {
+    let (plane, _) = indexed(1);
+    let index = HistoryIndex::new(1, usize::MAX);
+    let commits = plane.reader().scan(Revision(1));
+    let mut read = 0;
+    let commits = commits.inspect(|_| {
+        read += 1;
+        assert!(index.places.try_write().is_ok());
+    });
+    index.add(commits).expect("it is read");
+    assert!(read > 40, "{read}");
+    assert_eq!(index.covers(), plane.state().revision);
 }
 
 #[test]
