@@ -6,18 +6,18 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+#[path = "faults/calls.rs"]
+mod calls;
+
 use hindsight_tests::dice::{Dice, number};
 use hindsight_tests::disk::{Disk, skipped};
-use hindsight_tests::recorder::{Ledger, Recorder, stored};
+use hindsight_tests::recorder::{Ledger, Recorder};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use hindsight_tests::strace::{Strace, with_fault};
-use hindsight_tests::wire::Caller;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// Cycles on one directory, before it is replaced: lists stay short.
 const CYCLES_PER_DIRECTORY: u64 = 20;
 /// Long enough for some hundred writes.
@@ -202,25 +202,48 @@ fn a_server_for_which_there_are_no_threads_ends_with_a_message() {
     }
 }
 
-/// Once it has failed, whatever comes is refused until the process has ended.
+/// When the first sync of this file failed, of what a tracer wrote down.
+fn failed_at(record: &str, file: &Path) -> Option<SystemTime> {
+    let of_it = format!("<{}>", file.display());
+    let failed = |line: &&str| line.contains("(INJECTED)") && line.contains(&of_it);
+    let mut words = record.lines().find(failed)?.split_whitespace();
+    let seconds = words.nth(1)?.parse().ok()?;
+    Some(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(seconds))
+}
+
+/// Once it has failed, whatever comes is refused until the process has ended. A restart would find it all
+/// the same, for the kernel goes on showing what the disk never took; so when the answers came is held
+/// against when the sync failed. With one client, no answer to an older write is on its way then; with
+/// more, there is nothing to be said of writes that were begun before.
 #[test]
 fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all_that_was() {
     for at in 1..=number("HINDSIGHT_FAILED_SYNCS", 6) {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
+        let record = temporary.path().join("record");
         let mut command = serve(&directory);
         command.stderr(Stdio::piped());
         let server = Server::start_with(command, &directory).expect("it starts");
         let fault = format!("error=EIO:when={at}+");
-        let Some(tracer) = Strace::attach(server.pid(), "fdatasync", &fault) else {
+        let tracer = Strace::attach_and_record(server.pid(), "fdatasync", &fault, &record);
+        let Some(tracer) = tracer else {
             return;
         };
-        let recorder = Recorder::start(&server, "n", at);
+        let is_one = at % 2 == 0;
+        let clients = if is_one { 1 } else { 8 };
+        let recorder = Recorder::of(clients, &server, "n", at);
         let (code, said) = server.ended();
         drop(tracer);
         assert_eq!(code, Some(1), "call {at}: {said}");
         assert!(said.contains("the event log failed"), "{said}");
         let mut ledger = recorder.stop();
+        let record = std::fs::read_to_string(&record).expect("the record");
+        let failed = failed_at(&record, &directory.join("events/db"));
+        let failed = failed.unwrap_or_else(|| panic!("no sync failed:\n{record}"));
+        if let Some((begun, told)) = ledger.newest {
+            assert!(begun < failed, "call {at}: written after a failed sync");
+            assert!(!is_one || told < failed, "call {at}: answered after it");
+        }
         let server = Server::start_on(&directory);
         ledger.check(&server);
         server.kubectl(&["create", "configmap", "a"]);
@@ -249,74 +272,6 @@ fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
             return;
         }
     }
-}
-
-/// What is there of each name, as far as it was answered; whether the script came to its end.
-fn script(server: &Server) -> (BTreeMap<String, Option<String>>, bool) {
-    let mut known = BTreeMap::new();
-    let Ok(mut wire) = Caller::of(server).connect() else {
-        return (known, false);
-    };
-    for index in 0..12 {
-        let name = format!("c{index}");
-        let object =
-            |data| format!(r#"{{"metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#);
-        let path = format!("{MAPS}/{name}");
-        let steps = [
-            ("POST", MAPS, object("1")),
-            ("PUT", &path, object("2")),
-            ("DELETE", &path, String::new()),
-        ];
-        for (method, path, body) in steps.into_iter().take(2 + index % 2) {
-            // From here on it is not known.
-            known.remove(&name);
-            let Ok(reply) = wire.ask(method, path, &body) else {
-                return (known, false);
-            };
-            assert!(reply.code < 300, "{method} {path}: {}", reply.body);
-            let version = reply.body.split_once("\"resourceVersion\":\"");
-            let version = version.and_then(|(_, rest)| rest.split('"').next());
-            let version = version.filter(|_| method != "DELETE");
-            known.insert(name.clone(), version.map(str::to_owned));
-        }
-    }
-    (known, true)
-}
-
-/// Calls are counted in each thread: the one that comes first to its n-th is killed in it, and with it
-/// the process. Each kind is counted alone, or the many would hide the few.
-#[test]
-fn a_kill_at_any_call_of_a_script_loses_nothing_that_was_answered() {
-    let apart = number("HINDSIGHT_CALLS_APART", 7);
-    for calls in ["write", "pwrite64", "sync_file_range", "fdatasync"] {
-        let mut kills = 0;
-        for at in 0.. {
-            match killed_at(calls, 1 + at * apart) {
-                None => return,
-                Some(false) => break,
-                Some(true) => kills += 1,
-            }
-        }
-        println!("{calls}: {kills} kills, one at every {apart} calls of a thread");
-        assert!(kills > 0, "no {calls} was hit");
-    }
-}
-
-/// Whether the script was cut off by it.
-fn killed_at(calls: &str, at: u64) -> Option<bool> {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let directory = temporary.path().join("data");
-    let server = Server::start_on(&directory);
-    let tracer = Strace::attach(server.pid(), calls, &format!("signal=KILL:when={at}"))?;
-    let (known, is_through) = script(&server);
-    drop(tracer);
-    drop(server);
-    let stored = stored(&Server::start_on(&directory));
-    for (name, version) in &known {
-        assert_eq!(stored.get(name), version.as_ref(), "{calls} {at}: {name}");
-    }
-    verify(&directory);
-    Some(!is_through)
 }
 
 /// A manifest that fills a disk soon, for it does not become smaller when it is compressed.

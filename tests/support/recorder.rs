@@ -9,6 +9,7 @@ use kube::{Client, Config};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
@@ -28,6 +29,8 @@ pub struct Ledger {
     names: BTreeMap<String, Known>,
     /// Writes that were answered.
     pub answered: u64,
+    /// When the newest of them was begun, and when the last answer came.
+    pub newest: Option<(SystemTime, SystemTime)>,
 }
 
 #[derive(Debug, Clone)]
@@ -75,6 +78,7 @@ impl Ledger {
     pub fn extend(&mut self, other: Self) {
         self.names.extend(other.names);
         self.answered += other.answered;
+        self.newest = latest(self.newest, other.newest);
     }
 
     fn there(&self, name: &str) -> Option<String> {
@@ -90,9 +94,18 @@ impl Ledger {
             .insert(name.into(), Known::Unanswered(asked, before));
     }
 
-    fn tell(&mut self, name: &str, told: Option<String>) {
+    fn tell(&mut self, name: &str, told: Option<String>, begun: SystemTime) {
         self.names.insert(name.into(), Known::Told(told));
         self.answered += 1;
+        self.newest = latest(self.newest, Some((begun, SystemTime::now())));
+    }
+}
+
+/// Each of the two moments by itself.
+fn latest<T: Ord + Copy>(one: Option<(T, T)>, other: Option<(T, T)>) -> Option<(T, T)> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some((one.0.max(other.0), one.1.max(other.1))),
+        (one, other) => one.or(other),
     }
 }
 
@@ -113,10 +126,15 @@ struct Shared {
 impl Recorder {
     /// Starts; every name begins with the prefix.
     pub fn start(server: &Server, prefix: &str, seed: u64) -> Self {
+        Self::of(CLIENTS, server, prefix, seed)
+    }
+
+    /// With so many clients, each of which waits for an answer before it asks again.
+    pub fn of(clients: usize, server: &Server, prefix: &str, seed: u64) -> Self {
         let runtime = runtime();
         let shared = Arc::new(Shared::default());
         let mut tasks = JoinSet::new();
-        for client in 0..CLIENTS {
+        for client in 0..clients {
             let prefix = format!("{prefix}-{client}");
             let dice = Dice(seed.wrapping_mul(31).wrapping_add(client as u64));
             let work = work(maps(server), prefix, dice, Arc::clone(&shared));
@@ -182,6 +200,7 @@ async fn work(
     while !shared.is_over.load(Ordering::SeqCst) {
         let name = format!("{prefix}-{}", dice.roll(NAMES));
         let there = ledger().there(&name);
+        let begun = SystemTime::now();
         let told = if there.is_some() && dice.roll(3) == 0 {
             ledger().ask(&name, Asked::Delete);
             let deleted = maps.delete(&name, &DeleteParams::default()).await;
@@ -197,7 +216,7 @@ async fn work(
             written.map(|map| map.metadata.resource_version)
         };
         let Ok(told) = told else { return };
-        ledger().tell(&name, told);
+        ledger().tell(&name, told, begun);
     }
 }
 

@@ -67,6 +67,20 @@ impl Strace {
         Self::on(process, tracer)
     }
 
+    /// As [`Self::attach`]; the calls are written down, with when they were made and the files that they
+    /// are about.
+    pub fn attach_and_record(
+        process: u32,
+        calls: &str,
+        fault: &str,
+        record: &Path,
+    ) -> Option<Self> {
+        let mut tracer = Command::new("strace");
+        tracer.args(["-y", "-ttt"]).args(inject(calls, fault));
+        tracer.arg("-o").arg(record);
+        Self::on(process, tracer)
+    }
+
     /// Writes calls of some kinds down, with the files that they are about.
     pub fn record(process: u32, calls: &str, record: &Path) -> Option<Self> {
         let mut tracer = Command::new("strace");
