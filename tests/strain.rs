@@ -6,6 +6,8 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+#[path = "strain/bodies.rs"]
+mod bodies;
 #[path = "strain/calls.rs"]
 mod calls;
 #[path = "strain/clients.rs"]

@@ -55,19 +55,21 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    let wanted = most(&body);
-    let Some(bounds) = bounds.filter(|_| wanted > 0) else {
+    let Some(bounds) = bounds else {
         let bytes = whole(body).await?;
         return Ok(Held { bytes, room: None });
     };
-    let mut room = bounds.room_for(wanted).await?;
+    let wanted = most(&body);
+    let mut room = match wanted {
+        0 => None,
+        _ => Some(bounds.room_for(wanted).await?),
+    };
+    // The end of a body without a byte may not come either.
     let read = timeout(bounds.arrival, whole(body)).await;
     let bytes = read.map_err(|_| Failure::not_in_time())??;
-    drop(room.split(wanted.saturating_sub(bytes.len())));
-    Ok(Held {
-        bytes,
-        room: Some(room),
-    })
+    let surplus = wanted.saturating_sub(bytes.len());
+    drop(room.as_mut().and_then(|room| room.split(surplus)));
+    Ok(Held { bytes, room })
 }
 
 /// What is read of a body at most: as much as its client says, or as any may have.

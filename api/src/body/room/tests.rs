@@ -6,8 +6,11 @@ use crate::{Admission, Api, ApiBody};
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::Actor;
 use http::{Request, Response, header};
+use http_body::{Frame, SizeHint};
 use http_body_util::{BodyExt, Full, StreamBody};
 use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
@@ -71,9 +74,28 @@ fn unfinished(
     sender.try_send(text.to_owned().into()).expect("room");
     let frames = stream::unfold(receiver, |mut receiver: mpsc::Receiver<Bytes>| async move {
         let data = receiver.recv().await?;
-        Some((Ok(http_body::Frame::data(data)), receiver))
+        Some((Ok(Frame::data(data)), receiver))
     });
     (sender, StreamBody::new(frames.boxed()))
+}
+
+/// It has no byte, and yet its end does not come.
+struct Endless;
+
+impl Body for Endless {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Pending
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(0)
+    }
 }
 
 async fn told(answer: Response<ApiBody>) -> (u16, String, serde_json::Value) {
@@ -100,6 +122,15 @@ fn half_a_body_is_a_timeout_and_gives_its_room_back() {
         assert_eq!(status["message"], message);
         assert_eq!(served.free(), all);
         assert!(sender.is_closed(), "nobody reads it any more");
+    });
+}
+
+#[test]
+fn a_body_without_a_byte_has_to_end_too() {
+    paused(async {
+        let (served, begun) = (served(), Instant::now());
+        let (code, ..) = told(served.ask(post(Endless)).await).await;
+        assert_eq!((code, begun.elapsed()), (504, ARRIVAL));
     });
 }
 
