@@ -90,3 +90,48 @@ fn an_owner_is_let_go_because_of_its_mark_whatever_happened_since() {
         );
     }
 }
+
+/// What the removals of these name as their cause.
+fn causes(world: &World, prefix: &str) -> Vec<Cause> {
+    let removed = world.changes.iter().map(|change| &change.commit);
+    let removed =
+        removed.filter(|commit| commit.object().is_none() && commit.key.name.starts_with(prefix));
+    removed.map(|commit| commit.cause.clone()).collect()
+}
+
+#[test]
+fn a_restart_in_the_middle_of_a_cascade_forgets_no_cause() {
+    let mut world = world();
+    let top = create(&mut world, "top", &[], json!([]));
+    let middle = create(&mut world, "middle", &[&top], json!([]));
+    for number in 0..40 {
+        create(&mut world, &format!("leaf{number}"), &[&middle], json!([]));
+    }
+    let deleted = delete(&mut world, "top", Policy::Background);
+    while world.turn(1) {
+        world.restart();
+    }
+    let middle = causes(&world, "middle");
+    assert_eq!(middle, [Cause::Commit(deleted)]);
+    let gone = world.changes.iter().map(|change| &change.commit);
+    let mut gone = gone
+        .filter(|commit| commit.object().is_none() && &*commit.key.name == "middle")
+        .map(|commit| commit.revision);
+    let expected = Cause::Commit(gone.next_back().expect("a removal"));
+    assert_eq!(causes(&world, "leaf"), vec![expected; 40]);
+}
+
+#[test]
+fn a_cascade_of_any_length_names_the_owner_to_its_end() {
+    let mut world = world();
+    let owner = create(&mut world, "owner", &[], json!([]));
+    for number in 0..17_000 {
+        create(&mut world, &format!("child{number}"), &[&owner], json!([]));
+    }
+    let deleted = delete(&mut world, "owner", Policy::Background);
+    world.settle(500);
+    assert_eq!(
+        causes(&world, "child"),
+        vec![Cause::Commit(deleted); 17_000]
+    );
+}

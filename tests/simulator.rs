@@ -52,7 +52,7 @@ const HAPPENS: &[&str] = &[
     "requested-orphan",
     "owners-absent",
     "owner-foreground",
-    "owner-never-existed",
+    "no-such-owner",
     "owner-in-other-namespace",
     "namespace-deleted",
     "crd-deleted",

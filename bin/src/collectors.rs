@@ -5,7 +5,7 @@ use crate::published::News;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use hindsight_core::{Actor, Command, Decision, Rejection, State};
 use hindsight_gc::{Collector, Step, Worker};
-use hindsight_log::{Error, Submitted, Writer};
+use hindsight_log::{Error, Reader, Submitted, Writer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -24,11 +24,17 @@ pub(crate) struct Collectors {
 }
 
 impl Collectors {
-    pub(crate) fn start(state: State, news: News, writer: Weak<Writer>) -> Result<Self, Error> {
+    pub(crate) fn start(
+        state: State,
+        reader: Reader,
+        news: News,
+        writer: Weak<Writer>,
+    ) -> Result<Self, Error> {
         let (stop, stopped) = bounded(0);
         let driver = Driver {
             collector: Collector::new(&state),
             state: Arc::new(state),
+            reader,
             news,
             writer,
         };
@@ -58,6 +64,7 @@ impl Drop for Collectors {
 struct Driver {
     collector: Collector,
     state: Arc<State>,
+    reader: Reader,
     news: News,
     writer: Weak<Writer>,
 }
@@ -73,6 +80,7 @@ impl Driver {
     }
 
     fn run(mut self, stopped: &Receiver<()>) {
+        self.recall();
         while !is_stopped(stopped) {
             self.observe();
             let steps = self
@@ -125,8 +133,18 @@ impl Driver {
         } else {
             tracing::warn!(%after, "the collectors fell behind and look at everything again");
             self.collector = Collector::new(&published.state);
+            self.state = Arc::clone(&published.state);
+            self.recall();
         }
         self.state = Arc::clone(&published.state);
+    }
+
+    /// A log that cannot be read leaves removals without the commit that made them necessary.
+    fn recall(&mut self) {
+        let back = self.reader.scan_back(self.state.revision);
+        if let Err(error) = self.collector.recall(back) {
+            tracing::warn!(%error, "what is collected now may not name its cause");
+        }
     }
 
     /// Until something changes or the clock may have made something due; false at the end.
@@ -169,8 +187,8 @@ fn command(worker: Worker, step: Step) -> Command {
 mod tests {
     use super::*;
     use crate::{Config, ControlPlane, published};
-    use hindsight_core::command::{Create, FieldValidation};
-    use hindsight_core::{Cause, Change, GroupResource, Intent, ObjectKey};
+    use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
+    use hindsight_core::{Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule};
     use hindsight_log::Publish;
     use hindsight_projector::Window;
     use serde_json::json;
@@ -208,6 +226,7 @@ mod tests {
         let mut driver = Driver {
             collector: Collector::new(&state),
             state,
+            reader: plane.reader().clone(),
             news,
             writer: Weak::new(),
         };
@@ -226,5 +245,67 @@ mod tests {
     fn collectors_that_fell_behind_miss_nothing() {
         assert_eq!(steps_with_a_window_of(100), 1);
         assert_eq!(steps_with_a_window_of(1), 1);
+    }
+
+    #[test]
+    fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let open = || {
+            ControlPlane::open(Config {
+                data_dir: Some(directory.path().join("data")),
+                without_collectors: true,
+                ..Config::default()
+            })
+            .expect("it opens")
+        };
+        let plane = open();
+        let made = write(&plane, json!({"metadata": {"name": "owner"}}));
+        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
+            "uid": made.commit.uid.as_str()});
+        let dependent = json!({"metadata": {"name": "child", "ownerReferences": [owner]}});
+        write(&plane, dependent);
+        let removed = delete(&plane, &made);
+        drop(plane);
+
+        let plane = open();
+        let state = plane.state();
+        let window = Window::new(state.revision, 1, usize::MAX);
+        let (_, news) = published::channel(State::clone(&state), window);
+        let mut driver = Driver {
+            collector: Collector::new(&state),
+            state,
+            reader: plane.reader().clone(),
+            news,
+            writer: Weak::new(),
+        };
+        driver.recall();
+        let now = effects::now();
+        let steps = driver.collector.next_batch(&driver.state, now, 10);
+        let causes: Vec<_> = steps.into_iter().map(|(_, step)| step.cause).collect();
+        assert_eq!(causes, [Cause::Commit(removed)]);
+    }
+
+    fn delete(plane: &ControlPlane, made: &Change) -> Revision {
+        let delete = Delete {
+            target: Target {
+                key: made.commit.key.clone(),
+                uid: None,
+                revision: None,
+            },
+            version: "v1".into(),
+            preconditions: Preconditions::default(),
+            orphan_dependents: None,
+            propagation: None,
+            grace_period_seconds: None,
+            rule: Rule::Requested,
+        };
+        let step = Step {
+            cause: Cause::Request,
+            intent: Intent::Delete(delete),
+        };
+        let command = command(Worker::GarbageCollector, step);
+        let answers = plane.submit_blocking(vec![command]).expect("it is open");
+        assert!(answers.iter().all(Result::is_ok));
+        plane.state().revision
     }
 }

@@ -86,7 +86,8 @@ impl ControlPlane {
         let collectors = if config.without_collectors {
             None
         } else {
-            Some(Collectors::start(state, news, Arc::downgrade(&writer))?)
+            let writer = Arc::downgrade(&writer);
+            Some(Collectors::start(state, reader.clone(), news, writer)?)
         };
         let shared = Shared {
             collectors: Mutex::new(collectors),

@@ -142,8 +142,8 @@ pub enum Rule {
     OwnersAbsent,
     /// An owner in foreground deletion waits for it.
     OwnerForeground,
-    /// The owner was never there.
-    OwnerNeverExisted,
+    /// Nobody had the uid when the reference was made, and nobody got it since.
+    NoSuchOwner,
     /// The owner lives in another namespace, which is the same as nowhere.
     OwnerInOtherNamespace,
     /// Its namespace is being deleted.
@@ -166,7 +166,7 @@ impl Rule {
             Self::RequestedCollection => "requested-collection",
             Self::OwnersAbsent => "owners-absent",
             Self::OwnerForeground => "owner-foreground",
-            Self::OwnerNeverExisted => "owner-never-existed",
+            Self::NoSuchOwner => "no-such-owner",
             Self::OwnerInOtherNamespace => "owner-in-other-namespace",
             Self::NamespaceDeleted => "namespace-deleted",
             Self::CrdDeleted => "crd-deleted",
@@ -181,7 +181,7 @@ impl Rule {
             self,
             Self::OwnersAbsent
                 | Self::OwnerForeground
-                | Self::OwnerNeverExisted
+                | Self::NoSuchOwner
                 | Self::OwnerInOtherNamespace
         )
     }

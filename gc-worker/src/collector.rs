@@ -12,8 +12,9 @@ use crate::warnings::Warnings;
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
 use hindsight_core::state::{is_definition, is_namespace};
-use hindsight_core::{Change, GroupResource, ObjectKey, Rejection, State, Time, Uid};
+use hindsight_core::{Change, Commit, GroupResource, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -97,6 +98,15 @@ impl Collector {
             }
         }
         collector
+    }
+
+    /// Reads the log back from the state that it was made of, so that what it finds undone has the
+    /// cause that it would have had; see [`OwnershipGraph::recall`]. To be done before the first batch.
+    pub fn recall<C: Borrow<Commit>, E>(
+        &mut self,
+        back: impl IntoIterator<Item = Result<C, E>>,
+    ) -> Result<(), E> {
+        self.graph.recall(back)
     }
 
     /// The ownership graph as of the last change.

@@ -309,19 +309,25 @@ impl View<'_> {
         };
         if gone.iter().any(elsewhere) {
             Rule::OwnerInOtherNamespace
-        } else if gone.iter().all(|one| self.graph.never_existed(&one.uid)) {
-            Rule::OwnerNeverExisted
+        } else if !gone.iter().any(|one| self.was_there(object, &one.uid)) {
+            Rule::NoSuchOwner
         } else {
             Rule::OwnersAbsent
         }
     }
 
-    /// The newest removal or mark among the owners; the object's own write if none is known.
+    /// Whether there is anybody with the uid that a reference names, or was when it was made.
+    fn was_there(&self, object: &Object, owner: &Uid) -> bool {
+        let removed = self.graph.removed_at(owner, &object.meta.uid);
+        self.graph.node(owner).is_some() || removed.is_some()
+    }
+
+    /// The newest removal or mark among the owners; the object's own write if it refers to nobody.
     fn cause(&self, object: &Object, gone: &[OwnerReference]) -> Cause {
         let when = |one: &OwnerReference| {
             let mark = || self.object(&one.uid).and_then(|owner| owner.mark);
             self.graph
-                .removed_at(&one.uid)
+                .removed_at(&one.uid, &object.meta.uid)
                 .or_else(|| mark().map(|mark| mark.revision))
         };
         Cause::Commit(

@@ -1,15 +1,13 @@
 //! Who refers to whom, by uid: a fold over changes that equals its rebuild from a state.
 
 mod naming;
+mod removals;
 
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use hindsight_core::{Change, Kind, ObjectKey, OwnerReference, Revision, State, Uid};
 use naming::Naming;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Removed owners that are remembered, so that a removal can name its cause.
-const REMOVED_MAX: usize = 16_384;
 
 /// One live object, as far as ownership goes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,25 +45,30 @@ impl Node {
     }
 }
 
+/// The removal of an owner.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Removal {
+    at: Revision,
+    /// Dependents that refer to it since it was gone.
+    late: BTreeSet<Uid>,
+}
+
 /// Every live object by uid, and for each uid who refers to it, whether or not it exists.
 #[derive(Debug, Clone, Default)]
 pub struct OwnershipGraph {
     nodes: BTreeMap<Uid, Node>,
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
     naming: Naming,
-    removed: BTreeMap<Uid, Revision>,
-    removed_order: VecDeque<Uid>,
-    forgot: bool,
+    /// Owners that were removed while somebody referred to them, for as long as one of those does.
+    removed: BTreeMap<Uid, Removal>,
     position: Revision,
 }
 
 impl OwnershipGraph {
-    /// The graph of a state. What was removed before is not known.
+    /// The graph of a state. When the owners that are not there were removed, only the log knows:
+    /// see [`Self::recall`].
     pub fn rebuild(state: &State) -> Self {
-        let mut graph = Self {
-            forgot: state.revision > Revision::ZERO,
-            ..Self::default()
-        };
+        let mut graph = Self::default();
         for object in state.objects() {
             graph.put(object);
         }
@@ -125,14 +128,10 @@ impl OwnershipGraph {
         })
     }
 
-    /// When an object with this uid was removed, if that is remembered.
-    pub fn removed_at(&self, uid: &Uid) -> Option<Revision> {
-        self.removed.get(uid).copied()
-    }
-
-    /// Whether this uid certainly never belonged to anything.
-    pub fn never_existed(&self, uid: &Uid) -> bool {
-        !self.forgot && !self.nodes.contains_key(uid) && !self.removed.contains_key(uid)
+    /// When the owner of this dependent was removed, if the dependent referred to it by then.
+    pub fn removed_at(&self, owner: &Uid, dependent: &Uid) -> Option<Revision> {
+        let removal = self.removed.get(owner)?;
+        (!removal.late.contains(dependent)).then_some(removal.at)
     }
 
     /// Waiting objects that only wait for each other, of which this is one; empty if it is not.
@@ -199,10 +198,12 @@ impl OwnershipGraph {
             self.unlink(uid, before.owners(), object.owners());
         }
         for owner in object.owners() {
-            self.dependents
-                .entry(owner.uid.clone())
-                .or_default()
-                .insert(uid.clone());
+            let dependents = self.dependents.entry(owner.uid.clone()).or_default();
+            if dependents.insert(uid.clone())
+                && let Some(removal) = self.removed.get_mut(&owner.uid)
+            {
+                removal.late.insert(uid.clone());
+            }
         }
     }
 
@@ -212,13 +213,12 @@ impl OwnershipGraph {
         };
         self.unlink(uid, node.owners(), &[]);
         self.naming.replace(uid, Some(&node.0), None);
-        self.removed.insert(uid.clone(), revision);
-        self.removed_order.push_back(uid.clone());
-        if self.removed_order.len() > REMOVED_MAX
-            && let Some(oldest) = self.removed_order.pop_front()
-        {
-            self.removed.remove(&oldest);
-            self.forgot = true;
+        if self.has_dependents(uid) {
+            let removal = Removal {
+                at: revision,
+                late: BTreeSet::new(),
+            };
+            self.removed.insert(uid.clone(), removal);
         }
     }
 
@@ -227,10 +227,19 @@ impl OwnershipGraph {
             .iter()
             .filter(|one| after.iter().all(|other| other.uid != one.uid))
         {
-            if let Some(dependents) = self.dependents.get_mut(&owner.uid) {
+            let owner = &owner.uid;
+            let mut left = 0;
+            if let Some(dependents) = self.dependents.get_mut(owner) {
                 dependents.remove(uid);
-                if dependents.is_empty() {
-                    self.dependents.remove(&owner.uid);
+                left = dependents.len();
+            }
+            if left == 0 {
+                self.dependents.remove(owner);
+            }
+            if let Some(removal) = self.removed.get_mut(owner) {
+                removal.late.remove(uid);
+                if removal.late.len() == left {
+                    self.removed.remove(owner);
                 }
             }
         }
@@ -243,6 +252,16 @@ pub(crate) mod tests {
     use hindsight_core::{Actor, Cause, Commit, Event, GroupResource, Request, Time};
 
     pub(crate) fn created(revision: u64, name: &str, owners: &[&str]) -> Change {
+        let object = object(revision, name, owners);
+        change(revision, vec![Event::ObjectCreated { object }], name)
+    }
+
+    pub(crate) fn updated(revision: u64, name: &str, owners: &[&str]) -> Change {
+        let object = object(revision, name, owners);
+        change(revision, vec![Event::ObjectUpdated { object }], name)
+    }
+
+    fn object(revision: u64, name: &str, owners: &[&str]) -> Arc<Object> {
         let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", name);
         let owners: Vec<String> = owners
             .iter()
@@ -252,15 +271,8 @@ pub(crate) mod tests {
             r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"uid":"{name}","ownerReferences":[{}]}}}}"#,
             owners.join(",")
         );
-        let object =
-            Object::from_body(key, body.into(), Revision(revision), None).expect("readable");
-        change(
-            revision,
-            vec![Event::ObjectCreated {
-                object: Arc::new(object),
-            }],
-            name,
-        )
+        let object = Object::from_body(key, body.into(), Revision(revision), None);
+        Arc::new(object.expect("readable"))
     }
 
     fn change(revision: u64, events: Vec<Event>, uid: &str) -> Change {
@@ -289,23 +301,8 @@ pub(crate) mod tests {
         let mut graph = OwnershipGraph::default();
         graph.apply(&created(1, "child", &["owner"]));
         assert_eq!(names(graph.dependents(&"owner".into())), ["child"]);
-        assert!(graph.never_existed(&"owner".into()));
         graph.apply(&created(2, "owner", &[]));
-        assert!(!graph.never_existed(&"owner".into()));
         assert_eq!(names(graph.blockers(&"owner".into())), ["child"]);
-    }
-
-    #[test]
-    fn what_is_no_longer_remembered_may_have_existed() {
-        let mut graph = OwnershipGraph::default();
-        for number in 0..=REMOVED_MAX {
-            assert!(graph.never_existed(&"anybody".into()));
-            let name = format!("o{number}");
-            graph.apply(&created(1, &name, &[]));
-            graph.remove(&Uid::from(name.as_str()), Revision(2));
-        }
-        assert!(!graph.never_existed(&"o0".into()) && !graph.never_existed(&"anybody".into()));
-        assert_eq!(graph.removed_at(&"o0".into()), None);
     }
 
     #[test]
@@ -317,17 +314,59 @@ pub(crate) mod tests {
         assert_eq!(names(graph.dependents(&"b".into())), ["child"]);
     }
 
-    #[test]
-    fn a_removed_object_is_remembered_with_its_revision() {
-        let mut graph = OwnershipGraph::default();
-        graph.apply(&created(1, "a", &["o"]));
+    pub(crate) fn removed(revision: u64, name: &str) -> Change {
         let event = Event::ObjectDeleted {
             rule: hindsight_core::Rule::Requested,
             owners: Vec::new(),
             decided_at: Revision(1),
         };
-        graph.apply(&change(2, vec![event], "a"));
-        assert_eq!(graph.removed_at(&"a".into()), Some(Revision(2)));
-        assert!(graph.node(&"a".into()).is_none() && !graph.has_dependents(&"o".into()));
+        change(revision, vec![event], name)
+    }
+
+    #[test]
+    fn a_removal_is_remembered_for_as_long_as_somebody_refers_to_it() {
+        let mut graph = OwnershipGraph::default();
+        graph.apply(&created(1, "owner", &["top"]));
+        for number in 0..20_000 {
+            graph.apply(&created(2, &format!("child{number}"), &["owner"]));
+        }
+        graph.apply(&removed(3, "owner"));
+        assert!(graph.node(&"owner".into()).is_none() && !graph.has_dependents(&"top".into()));
+        for number in 0..20_000 {
+            let child = format!("child{number}");
+            let since = graph.removed_at(&"owner".into(), &Uid::from(&*child));
+            assert_eq!(since, Some(Revision(3)));
+            graph.apply(&removed(4, &child));
+        }
+        assert!(graph.removed.is_empty(), "{:?}", graph.removed);
+    }
+
+    #[test]
+    fn for_those_who_come_late_an_owner_was_never_there() {
+        let mut graph = OwnershipGraph::default();
+        let since = |graph: &OwnershipGraph, child: &str| {
+            graph.removed_at(&"owner".into(), &Uid::from(child))
+        };
+        graph.apply(&created(1, "owner", &[]));
+        graph.apply(&created(2, "child", &["owner"]));
+        graph.apply(&removed(3, "owner"));
+        graph.apply(&created(4, "late", &["owner"]));
+        graph.apply(&updated(5, "child", &["owner"]));
+        assert_eq!(since(&graph, "child"), Some(Revision(3)));
+        assert_eq!(since(&graph, "late"), None);
+        graph.apply(&updated(6, "child", &[]));
+        graph.apply(&updated(7, "child", &["owner"]));
+        assert_eq!(since(&graph, "child"), None);
+        assert!(graph.removed.is_empty(), "{:?}", graph.removed);
+    }
+
+    #[test]
+    fn nobody_remembers_what_nobody_referred_to() {
+        let mut graph = OwnershipGraph::default();
+        graph.apply(&created(1, "owner", &["owner"]));
+        graph.apply(&removed(2, "owner"));
+        assert!(graph.removed.is_empty(), "{:?}", graph.removed);
+        graph.apply(&created(3, "late", &["owner"]));
+        assert_eq!(graph.removed_at(&"owner".into(), &"late".into()), None);
     }
 }

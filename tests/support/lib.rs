@@ -11,6 +11,7 @@
 
 pub mod admission;
 pub mod author;
+pub mod causes;
 pub mod dice;
 pub mod disk;
 pub mod evidence;

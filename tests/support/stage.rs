@@ -60,7 +60,10 @@ impl Stage {
         self.plane = nowhere;
         self.plane = open(Some(data));
         self.client = Client::new(&self.plane);
-        self.collector = Collector::new(&self.state());
+        let state = self.state();
+        self.collector = Collector::new(&state);
+        let back = self.plane.reader().scan_back(state.revision);
+        self.collector.recall(back).expect("it reads");
     }
 
     /// Collects until nothing is left to do, so many steps at a time, as if it were so many seconds

@@ -1,5 +1,6 @@
 //! The state machine with its collector, in one thread and without storage.
 
+use crate::causes::Causes;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
     Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, State, Time, apply, builtin,
@@ -7,6 +8,7 @@ use hindsight_core::{
 };
 use hindsight_gc::Collector;
 use hindsight_projector::Audit;
+use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
 
 /// The command with this number, of a clock that ticks once a command.
@@ -37,6 +39,7 @@ pub struct World {
     pub changes: Vec<Arc<Change>>,
     collector: Collector,
     audit: Audit,
+    causes: Causes,
     commands: u64,
 }
 
@@ -54,6 +57,7 @@ impl World {
             changes: Vec::new(),
             collector,
             audit,
+            causes: Causes::default(),
             commands: 0,
         }
     }
@@ -69,6 +73,9 @@ impl World {
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
             self.audit.take(commit).expect("no decision breaks a rule");
+            self.causes
+                .take(commit)
+                .expect("removals name their causes");
             let previous = apply(&mut self.state, commit);
             let commit = Arc::clone(commit);
             let change = Change { commit, previous };
@@ -115,6 +122,9 @@ impl World {
     /// The collector as it would be after a restart.
     pub fn restart(&mut self) {
         self.collector = Collector::new(&self.state);
+        let back = self.changes.iter().rev();
+        let back = back.map(|change| Ok::<_, Infallible>(Arc::clone(&change.commit)));
+        self.collector.recall(back).expect("it reads");
     }
 }
 

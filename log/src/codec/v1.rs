@@ -110,7 +110,7 @@ pub(super) const RULES: [Rule; 12] = [
     Rule::RequestedCollection,
     Rule::OwnersAbsent,
     Rule::OwnerForeground,
-    Rule::OwnerNeverExisted,
+    Rule::NoSuchOwner,
     Rule::OwnerInOtherNamespace,
     Rule::NamespaceDeleted,
     Rule::CrdDeleted,

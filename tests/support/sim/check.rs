@@ -16,6 +16,7 @@ mod tests;
 pub mod watch;
 
 use super::Simulation;
+use hindsight_core::Revision;
 
 /// A promise that was broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,10 @@ pub fn after_all(simulation: &mut Simulation) -> Checked {
         let read = replay::Read::from(&running.server.reader)?;
         replay::check(history, &read, dice)?;
         explanations::check(history, &read, trace)?;
-        projections::check(&running.server.state, running.collecting.graph())?;
+        let (state, graph) = (&running.server.state, running.collecting.graph());
+        projections::check(state, graph)?;
+        let is_whole = matches!(running.server.reader.floor(), Ok(Revision::ZERO));
+        projections::removals(state, history, graph, is_whole)?;
     }
     Ok(())
 }

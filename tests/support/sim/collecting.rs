@@ -4,6 +4,7 @@
 use super::server::{Answer, Published};
 use hindsight_core::{Rejection, State, Time};
 use hindsight_gc::{Collector, Step};
+use hindsight_log::Reader;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The collector of one life of the process.
@@ -20,10 +21,12 @@ pub struct Collecting {
 }
 
 impl Collecting {
-    /// Looks at everything once.
-    pub fn new(state: &State) -> Self {
+    /// Looks at everything once, and into the log for what the state does not say.
+    pub fn new(state: &State, reader: &Reader) -> Self {
+        let mut collector = Collector::new(state);
+        collector.recall(reader.scan_back(state.revision)).ok();
         Self {
-            collector: Collector::new(state),
+            collector,
             state: state.clone(),
             inbox: VecDeque::new(),
             under_way: Vec::new(),

@@ -53,7 +53,7 @@ impl Simulation {
             format_args!("at {recovered}, {before} was visible"),
         );
         self.running = Some(Running {
-            collecting: Collecting::new(&state),
+            collecting: Collecting::new(&state, &server.reader),
             stale: state,
             server,
             poisoned: false,

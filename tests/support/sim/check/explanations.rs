@@ -3,6 +3,7 @@
 
 use super::replay::Read;
 use super::{Checked, ensure, violation};
+use crate::causes::Causes;
 use crate::sim::history::History;
 use crate::sim::server::empty;
 use crate::sim::trace::Trace;
@@ -15,12 +16,14 @@ const EXPLAINED_MAX: usize = 5;
 
 /// Audits the history and explains the last removals.
 pub fn check(history: &History, read: &Read, trace: &mut Trace) -> Checked {
-    let mut audit = Audit::new(empty());
+    let (mut audit, mut causes) = (Audit::new(empty()), Causes::default());
     for commit in &history.commits {
         let faulty = |found: hindsight_core::invariants::Violation| {
             violation("the audit finds nothing", found.to_string())
         };
         audit.take(commit).map_err(faulty)?;
+        let wrong = |what| violation("a removal names its cause", what);
+        causes.take(commit).map_err(wrong)?;
     }
     let removals = history.commits.iter().rev();
     let removals = removals.filter(|one| one.object().is_none());

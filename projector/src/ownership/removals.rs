@@ -1,0 +1,132 @@
+//! When owners that are not there any more were removed: the log knows.
+
+use super::{OwnershipGraph, Removal};
+use hindsight_core::{Commit, Event, Uid};
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Of an owner whose removal is looked for: who referred to it as far back as was read, and who came
+/// after that.
+struct Sought {
+    referring: BTreeSet<Uid>,
+    late: BTreeSet<Uid>,
+}
+
+impl OwnershipGraph {
+    /// Learns what [`Self::rebuild`] could not: when those were removed who are referred to and are not
+    /// there. Reads the log back from [`Self::position`], as far as the oldest of those references.
+    pub fn recall<C: Borrow<Commit>, E>(
+        &mut self,
+        back: impl IntoIterator<Item = Result<C, E>>,
+    ) -> Result<(), E> {
+        let mut absent = self.absent_owners();
+        let mut back = back.into_iter();
+        while !absent.is_empty()
+            && let Some(commit) = back.next().transpose()?
+        {
+            let commit = commit.borrow();
+            if commit.object().is_none()
+                && let Some(Sought { late, .. }) = absent.remove(&commit.uid)
+            {
+                let at = commit.revision;
+                self.removed
+                    .insert(commit.uid.clone(), Removal { at, late });
+            }
+            for owner in new_owners(commit) {
+                refers_no_further_back(&mut absent, owner, &commit.uid);
+            }
+        }
+        Ok(())
+    }
+
+    fn absent_owners(&self) -> BTreeMap<Uid, Sought> {
+        let unknown = |uid: &Uid| !self.nodes.contains_key(uid) && !self.removed.contains_key(uid);
+        let owners = self.dependents.iter().filter(|(owner, _)| unknown(owner));
+        let sought = owners.map(|(owner, dependents)| {
+            let referring = dependents.clone();
+            let late = BTreeSet::new();
+            (owner.clone(), Sought { referring, late })
+        });
+        sought.collect()
+    }
+}
+
+fn refers_no_further_back(absent: &mut BTreeMap<Uid, Sought>, owner: &Uid, dependent: &Uid) {
+    if let Some(sought) = absent.get_mut(owner) {
+        sought.late.extend(sought.referring.take(dependent));
+        if sought.referring.is_empty() {
+            absent.remove(owner);
+        }
+    }
+}
+
+/// Whom the object did not refer to before.
+fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
+    let owners = commit.events.iter().flat_map(|event| match event {
+        Event::ObjectCreated { object } => object.owners(),
+        Event::OwnerAdded { owner } => std::slice::from_ref(owner),
+        Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. }
+        | Event::DeletionRequested { .. }
+        | Event::ObjectDeleted { .. } => &[],
+    });
+    owners.map(|owner| &owner.uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{created, removed, updated};
+    use super::*;
+    use hindsight_core::{Change, Revision};
+    use std::convert::Infallible;
+
+    /// Whether a graph that begins after these changes, of which it knows the objects that are left,
+    /// recalls what one that followed them knows.
+    fn recalled(changes: &[Change]) -> OwnershipGraph {
+        let mut followed = OwnershipGraph::default();
+        changes.iter().for_each(|change| followed.apply(change));
+        let mut recalled = OwnershipGraph {
+            removed: BTreeMap::new(),
+            ..followed.clone()
+        };
+        let back = changes.iter().rev();
+        let back = back.map(|change| Ok::<_, Infallible>(&*change.commit));
+        recalled.recall(back).expect("it reads");
+        assert_eq!(recalled.removed, followed.removed);
+        recalled
+    }
+
+    #[test]
+    fn what_is_recalled_is_what_was_known() {
+        let first = [
+            created(1, "owner", &[]),
+            created(2, "child", &["owner"]),
+            created(3, "other", &[]),
+            removed(4, "owner"),
+        ];
+        let since = |graph: &OwnershipGraph, child: &str| {
+            graph.removed_at(&"owner".into(), &Uid::from(child))
+        };
+        let mut changes = first.to_vec();
+        assert_eq!(since(&recalled(&changes), "child"), Some(Revision(4)));
+        changes.push(updated(5, "child", &["owner"]));
+        changes.push(created(6, "late", &["owner"]));
+        let graph = recalled(&changes);
+        assert_eq!(since(&graph, "child"), Some(Revision(4)));
+        assert_eq!(since(&graph, "late"), None);
+        changes.push(removed(7, "child"));
+        assert!(recalled(&changes).removed.is_empty());
+    }
+
+    #[test]
+    fn nothing_is_read_that_is_older_than_the_references() {
+        let mut graph = OwnershipGraph::default();
+        let child = created(3, "child", &["owner", "other"]);
+        graph.apply(&child);
+        let back = [Ok(&*child.commit), Err("read too far")];
+        assert_eq!(graph.recall(back), Ok(()));
+    }
+}

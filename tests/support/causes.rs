@@ -1,0 +1,83 @@
+//! What a removal by the collector may name as its cause: what became of one of its owners since it
+//! referred to it. Told of a history from its beginning; knows nothing of the collector.
+
+use hindsight_core::event::OwnerFinding;
+use hindsight_core::{Cause, Commit, Event, Revision, Rule, Uid};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the commits so far say.
+#[derive(Debug, Default)]
+pub struct Causes {
+    /// When a deletion was asked for, or happened.
+    ends: BTreeMap<Uid, BTreeSet<Revision>>,
+    gone: BTreeSet<Uid>,
+    /// Since when a dependent refers to an owner.
+    since: BTreeMap<(Uid, Uid), Revision>,
+}
+
+impl Causes {
+    /// The next commit; what is wrong with its cause, if anything.
+    pub fn take(&mut self, commit: &Commit) -> Result<(), String> {
+        for event in &commit.events {
+            if let Some((Rule::OwnersAbsent | Rule::OwnerForeground, owners)) = event.verdict() {
+                self.judge(commit, owners)?;
+            }
+        }
+        self.note(commit);
+        Ok(())
+    }
+
+    fn judge(&self, commit: &Commit, owners: &[OwnerFinding]) -> Result<(), String> {
+        let mut right = BTreeSet::new();
+        let mut is_certain = false;
+        for finding in owners {
+            let owner = &finding.owner.uid;
+            let since = self.since.get(&(commit.uid.clone(), owner.clone()));
+            let ends = self.ends.get(owner).into_iter().flatten();
+            let later = ends.filter(|end| since.is_some_and(|since| since < end));
+            let before = right.len();
+            right.extend(later.map(|end| Cause::Commit(*end)));
+            is_certain |= self.gone.contains(owner) && right.len() > before;
+        }
+        if is_certain && !right.contains(&commit.cause) {
+            let Commit {
+                key,
+                revision,
+                cause,
+                ..
+            } = commit;
+            return Err(format!(
+                "{key} at {revision} names {cause:?}, and not one of {right:?}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, commit: &Commit) {
+        let Commit { uid, revision, .. } = commit;
+        for event in &commit.events {
+            match event {
+                Event::ObjectCreated { object } => {
+                    let owners = object.owners().iter();
+                    self.since
+                        .extend(owners.map(|one| ((uid.clone(), one.uid.clone()), *revision)));
+                }
+                Event::OwnerAdded { owner } => {
+                    let edge = (uid.clone(), owner.uid.clone());
+                    self.since.insert(edge, *revision);
+                }
+                Event::DeletionRequested { .. } | Event::ObjectDeleted { .. } => {
+                    self.ends.entry(uid.clone()).or_default().insert(*revision);
+                }
+                Event::ObjectUpdated { .. }
+                | Event::FinalizerAdded { .. }
+                | Event::FinalizerRemoved { .. }
+                | Event::OwnerRemoved { .. }
+                | Event::OwnerChanged { .. } => {}
+            }
+        }
+        if commit.object().is_none() {
+            self.gone.insert(uid.clone());
+        }
+    }
+}
