@@ -331,8 +331,9 @@ fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart(
 }
 
 /// One life of a server that takes a snapshot at its end if it can: their names then.
-fn snapshots_after(directory: &Path, name: &str) -> Vec<String> {
+fn snapshots_after(directory: &Path, name: &str, flags: &[&str]) -> Vec<String> {
     let mut command = serve(directory);
+    command.args(flags);
     command
         .args(["--snapshot-every", "1"])
         .stderr(Stdio::null());
@@ -357,12 +358,17 @@ fn on_a_disk_that_is_nearly_full_snapshots_leave_what_there_is_to_writes() {
         return skipped("a nearly full disk", "nothing can be mounted here");
     };
     let directory = at.join("data");
-    let before = snapshots_after(&directory, "a");
+    let before = snapshots_after(&directory, "a", &[]);
     assert!(!before.is_empty());
     let filling = fill(&at);
     disk.resize(128 + 20);
-    assert_eq!(snapshots_after(&directory, "b"), before, "a write went on");
+    let after = snapshots_after(&directory, "b", &[]);
+    assert_eq!(after, before, "writes went on");
+    // It makes room.
+    let thinning = snapshots_after(&directory, "c", &["--keep-history-bytes", "100KB"]);
+    assert!(thinning.last() > before.last());
     std::fs::remove_file(filling).expect("removed");
-    assert!(snapshots_after(&directory, "c").last() > before.last());
+    let later = snapshots_after(&directory, "d", &[]);
+    assert!(later.last() > thinning.last());
     verify(&directory);
 }
