@@ -261,6 +261,15 @@ pub(crate) mod tests {
         change(revision, vec![Event::ObjectUpdated { object }], name)
     }
 
+    /// It refers to this owner, and did not before.
+    pub(crate) fn adopted(revision: u64, name: &str, owner: &str) -> Change {
+        let object = object(revision, name, &[owner]);
+        let added = object.owners().iter().cloned();
+        let mut events: Vec<Event> = added.map(|owner| Event::OwnerAdded { owner }).collect();
+        events.push(Event::ObjectUpdated { object });
+        change(revision, events, name)
+    }
+
     fn object(revision: u64, name: &str, owners: &[&str]) -> Arc<Object> {
         let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", name);
         let owners: Vec<String> = owners

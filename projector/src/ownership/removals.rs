@@ -78,7 +78,7 @@ fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::{created, removed, updated};
+    use super::super::tests::{adopted, created, removed, updated};
     use super::*;
     use hindsight_core::{Change, Revision};
     use std::convert::Infallible;
@@ -117,7 +117,9 @@ mod tests {
         let graph = recalled(&changes);
         assert_eq!(since(&graph, "child"), Some(Revision(4)));
         assert_eq!(since(&graph, "late"), None);
-        changes.push(removed(7, "child"));
+        changes.push(adopted(7, "other", "owner"));
+        assert_eq!(since(&recalled(&changes), "other"), None);
+        changes.push(removed(8, "child"));
         assert!(recalled(&changes).removed.is_empty());
     }
 
