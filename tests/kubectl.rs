@@ -370,3 +370,28 @@ fn why_names_the_user_behind_a_cascade() {
     let log = stdout(&server.hindsight(&["log", "configmap/child"]));
     assert!(log.lines().count() >= 2, "{log}");
 }
+
+/// A pod, and whom `kubectl` speaks for.
+#[test]
+fn what_cannot_be_had_here_is_refused_in_words() {
+    let server = Server::start();
+    let pod = r#"{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "image": "i"}]}}"#;
+    let made = server.try_kubectl(&["create", "-f", "-"], pod);
+    assert!(made.status.success(), "{}", text(&made.stderr));
+    let refused = |arguments: &[&str]| {
+        let output = server.try_kubectl(arguments, "");
+        assert!(!output.status.success(), "{arguments:?}");
+        text(&output.stderr)
+    };
+    let said = refused(&["create", "configmap", "b", "--as=bob"]);
+    assert!(said.contains("User \"admin\" cannot impersonate"), "{said}");
+    let said = refused(&["get", "configmap", "b"]);
+    assert!(said.contains("not found"), "{said}");
+    for arguments in [&["logs", "p"][..], &["exec", "p", "--", "ls"]] {
+        let said = refused(arguments);
+        assert!(said.contains("does not have a host assigned"), "{said}");
+    }
+    let said = refused(&["logs", "other"]);
+    assert!(said.contains("\"other\" not found"), "{said}");
+}

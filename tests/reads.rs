@@ -102,3 +102,25 @@ fn the_future_is_waited_for_and_then_refused() {
     assert_eq!(events[0]["type"], "ERROR");
     assert_eq!(events[0]["object"]["code"], 504);
 }
+
+/// kubectl would wait for each of its questions, and say nothing.
+#[test]
+fn a_past_that_is_yet_to_be_is_refused_at_once() {
+    let plane = ControlPlane::open(Config::default()).expect("a control plane");
+    let client = Client::new(&plane);
+    let far = client.revision() + 1000;
+    for path in [MAPS, "/api", "/apis"] {
+        let answer = client.send("GET", &format!("/as-of/{far}{path}"), "", "");
+        assert_eq!(answer.code, 400, "{}", answer.text);
+        assert!(
+            answer.text.contains("has not happened yet"),
+            "{}",
+            answer.text
+        );
+        assert!(
+            !answer.text.contains("retryAfterSeconds"),
+            "{}",
+            answer.text
+        );
+    }
+}

@@ -76,6 +76,22 @@ fn every_flag_has_a_variable() {
 }
 
 #[test]
+fn who_listens_everywhere_is_found_on_this_machine() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("data");
+    let mut command = Command::new(binary("hindsight"));
+    command.args(["serve", "--listen", "0.0.0.0:0"]);
+    command.arg("--data-dir").arg(&data);
+    let server = Server::start_with(command, &data).expect("it starts");
+    assert!(
+        server.ready.contains("https://127.0.0.1:"),
+        "{}",
+        server.ready
+    );
+    server.kubectl(&["get", "namespaces"]);
+}
+
+#[test]
 fn its_own_log_is_text_or_json() {
     let directory = tempfile::tempdir().expect("a directory");
     for (format, is_json) in [("text", false), ("json", true)] {

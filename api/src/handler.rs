@@ -1,7 +1,7 @@
 //! One request to one answer: who may ask, what they ask for, and which verb that is.
 
 use crate::admission::{self, Admission};
-use crate::backend::{self, Backend, Past};
+use crate::backend::{self, AsOfError, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Held, Syntax};
 use crate::params::Params;
 use crate::path::{Place, place, split_time};
@@ -14,7 +14,7 @@ use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
 use hindsight_core::{Actor, Command, GroupResource, Intent, Request as Origin, State, Time};
 use http::request::Parts;
-use http::{Method, Request, Response, header};
+use http::{HeaderMap, HeaderName, Method, Request, Response, header};
 use http_body::Body;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -104,9 +104,10 @@ impl Api {
             return Ok(response);
         }
         let actor = actor.ok_or_else(Failure::unauthorized)?;
+        refuse_impersonation(&parts.headers, &actor)?;
         let (point, path) = split_time(uri.path())?;
         let Past { state, place: held } = match point {
-            Some(point) => self.backend.as_of(point).await?,
+            Some(point) => self.backend.as_of(point).await.map_err(past_failure)?,
             None => Past::newest(self.backend.state()),
         };
         let accepted = parts
@@ -127,6 +128,9 @@ impl Api {
         let watched = parts.method == Method::GET && watches(&place, &params);
         if !watched {
             params.check_timeout()?;
+        }
+        if let Some(failure) = verbs::pod::unreachable(&state, &place) {
+            return Err(failure);
         }
         let (kind, version) = resolve(&state, &place)?;
         if parts.method != Method::GET && kind.is_namespaced() && place.namespace.is_none() {
@@ -301,6 +305,35 @@ fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
 /// Whether a collection is watched: such a request has no end of its own.
 fn watches(place: &Place, params: &Params) -> bool {
     place.name.is_none() && (place.watch || params.flag("watch") == Some(true))
+}
+
+fn past_failure(error: AsOfError) -> Failure {
+    match error {
+        AsOfError::Future { asked, newest } => Failure::not_yet(asked.0, newest.0),
+        other => other.into(),
+    }
+}
+
+/// Who asks is what the log says, so to speak for somebody else is refused and not overlooked. The
+/// words are those of an authorizer that does not allow it.
+fn refuse_impersonation(headers: &HeaderMap, actor: &Actor) -> Result<(), Failure> {
+    let asks = |name: &HeaderName| name.as_str().starts_with("impersonate-");
+    if !headers.keys().any(asks) {
+        return Ok(());
+    }
+    let whom = headers.get("impersonate-user");
+    let whom = whom
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    Err(Failure::new(
+        403,
+        "Forbidden",
+        format!(
+            "users \"{whom}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" \
+             at the cluster scope: nobody can here, use credentials of that user (--token-auth-file)",
+            actor.user
+        ),
+    ))
 }
 
 fn resolve(state: &State, place: &Place) -> Result<(KindRef, Version), Failure> {

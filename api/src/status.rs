@@ -112,6 +112,13 @@ impl Failure {
         }))
     }
 
+    /// What `/as-of/` names is yet to be. Nothing to retry: clients would wait for it.
+    pub(crate) fn not_yet(asked: u64, newest: u64) -> Self {
+        Self::bad_request(format!(
+            "revision {asked} has not happened yet: the newest is {newest}"
+        ))
+    }
+
     /// 422 on an options type of `meta.k8s.io`.
     pub(crate) fn invalid_options(kind: &str, causes: Vec<FieldCause>) -> Self {
         Self::from(Rejection::Invalid {

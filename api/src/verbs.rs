@@ -3,7 +3,7 @@
 mod apply;
 mod delete;
 mod delete_collection;
-mod pod;
+pub(crate) mod pod;
 mod unknown;
 mod write;
 

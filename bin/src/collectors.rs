@@ -168,10 +168,13 @@ fn command(worker: Worker, step: Step) -> Command {
         Worker::DefinitionController => "system:apiserver",
         Worker::TtlController => "system:serviceaccount:kube-system:ttl-after-finished-controller",
     };
-    let groups = vec![
-        "system:serviceaccounts".into(),
-        "system:authenticated".into(),
-    ];
+    let group = match worker {
+        Worker::DefinitionController => "system:masters",
+        Worker::GarbageCollector | Worker::NamespaceController | Worker::TtlController => {
+            "system:serviceaccounts"
+        }
+    };
+    let groups = vec![group.into(), "system:authenticated".into()];
     let actor = Arc::new(Actor {
         groups,
         ..Actor::new(user)

@@ -16,7 +16,7 @@ use auth::Tokens;
 use connection::Acceptor;
 use hindsight_log::{DirectoryLock, Poison, Retention};
 use patience::Patience;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::net::TcpListener;
@@ -52,7 +52,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     // First: a log that cannot be served is not written to.
     let listener = listen(&options).await?;
     let plane = tokio::task::spawn_blocking(move || ControlPlane::open(config)).await??;
-    let address = listener.local_addr()?;
+    let address = reachable(listener.local_addr()?);
     plane.describe_holder(&format!("https://{address}"))?;
     let pki = pki::Pki::open(&options.data_dir.join("pki"), address.ip())?;
     let kubeconfig = options.data_dir.join("admin.kubeconfig");
@@ -93,6 +93,16 @@ async fn listen(options: &Options) -> Result<TcpListener> {
             options.listen
         )
     })
+}
+
+/// Where a client on this machine finds who listens on every address.
+const fn reachable(mut address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(IpAddr::V6(Ipv6Addr::LOCALHOST)),
+        IpAddr::V4(_) | IpAddr::V6(_) => {}
+    }
+    address
 }
 
 /// Resolves when the log fails. The thread that waits for it ends with the process.

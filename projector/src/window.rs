@@ -77,13 +77,11 @@ impl Window {
     }
 }
 
+/// The version before counts as well: it is kept alive until its change is dropped.
 fn size(change: &Change) -> usize {
-    change
-        .commit
-        .object()
-        .or(change.previous.as_ref())
-        .map_or(0, |object| object.body.len())
-        + 256
+    let versions = [change.commit.object(), change.previous.as_ref()];
+    let bodies = versions.into_iter().flatten();
+    bodies.map(|object| object.body.len()).sum::<usize>() + 256
 }
 
 #[cfg(test)]

@@ -1,14 +1,16 @@
-//! What is posted to a pod: its eviction, and the node that it is bound to.
+//! What is posted to a pod: its eviction, and the node that it is bound to; and what cannot be asked of
+//! one that nobody runs.
 
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
+use crate::path::Place;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Update};
-use hindsight_core::{GroupResource, ObjectKey, Rule};
+use hindsight_core::{GroupResource, ObjectKey, Rejection, Rule, State};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -45,6 +47,32 @@ pub(crate) async fn evict(
     api.decide(api.command(asked, "create", intent), dry_run)
         .await?;
     Ok(done(asked, &noted))
+}
+
+/// What a kubelet answers.
+const OF_THE_KUBELET: [&str; 5] = ["log", "exec", "attach", "portforward", "proxy"];
+
+/// Why a pod cannot be reached, if that is asked for. Without a node as upstream, `pods/strategy.go`.
+pub(crate) fn unreachable(state: &State, place: &Place) -> Option<Failure> {
+    let asked = (&*place.group, &*place.resource) == ("", "pods")
+        && OF_THE_KUBELET.contains(&&*place.subresource);
+    let name = place.name.as_deref().filter(|_| asked)?;
+    let namespace = place.namespace.as_deref()?;
+    let key = ObjectKey::new(GroupResource::new("", "pods"), namespace, name);
+    let Some(pod) = state.get(&key) else {
+        let ObjectKey { resource, name, .. } = key;
+        return Some(Failure::from(Rejection::NotFound { resource, name }));
+    };
+    let pod = pod.document();
+    let node = text(&pod, "/spec/nodeName");
+    Some(if node.is_empty() {
+        Failure::bad_request(format!("pod {name} does not have a host assigned"))
+    } else {
+        let message = format!(
+            "pod {name} cannot be reached on node {node}: no kubelet runs pods for this control plane"
+        );
+        Failure::new(501, "NotImplemented", message)
+    })
 }
 
 /// `pods/binding`, and `bindings` that name their pod.

@@ -27,8 +27,9 @@ pub(super) struct Serve {
     /// Tokens that are accepted: lines of token,user,uid,"group1,group2"
     #[arg(long, env = "HINDSIGHT_TOKEN_AUTH_FILE")]
     token_auth_file: Option<PathBuf>,
-    /// Whether changing owner references takes permissions: to delete the object, and to finalize
-    /// an owner whose deletion they block
+    /// Whether changing owner references takes permissions: to delete the object, and to finalize an owner
+    /// whose deletion they block. Without roles every user has them, so that it matters to programs
+    /// alone that bring an authorizer
     #[arg(
         long,
         env = "HINDSIGHT_OWNER_REFERENCE_PERMISSIONS",
@@ -130,12 +131,19 @@ impl Serve {
 }
 
 /// What a server that does nothing has, and some more.
-const THREADS_MIN: usize = 16;
+const THREADS_MIN: usize = 24;
+
+/// One writer feeds them; more would only wait.
+const WORKERS_MAX: usize = 8;
+/// Fewer would let one long answer hold up all others.
+const WORKERS_MIN: usize = 2;
 
 fn start_runtime() -> Result<tokio::runtime::Runtime> {
     has_threads().context("starting threads; stop some processes, or raise their limit")?;
     let mut builder = tokio::runtime::Builder::new_multi_thread();
-    Ok(builder.worker_threads(2).enable_all().build()?)
+    let cores = std::thread::available_parallelism().map_or(WORKERS_MIN, usize::from);
+    let workers = cores.clamp(WORKERS_MIN, WORKERS_MAX);
+    Ok(builder.worker_threads(workers).enable_all().build()?)
 }
 
 /// Whether so many can be had at once: where there are fewer, tokio panics, or waits for ever.
