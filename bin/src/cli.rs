@@ -5,6 +5,7 @@ mod backup;
 mod get;
 mod keep;
 mod log;
+mod plan;
 mod replay;
 mod restore;
 mod serve;
@@ -44,6 +45,8 @@ enum Command {
     Log(log::Log),
     /// Explain why an object is gone, going or there
     Why(why::Why),
+    /// Show what a deletion would do, and do nothing
+    Plan(plan::Plan),
     /// Show objects as they were
     Get(get::Get),
     /// Check every record of a log that no server holds
@@ -92,6 +95,7 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Serve(serve) => serve.run(),
         Command::Log(log) => log.run(),
         Command::Why(why) => why.run(),
+        Command::Plan(plan) => plan.run(),
         Command::Get(get) => get.run(),
         Command::Verify(verify) => verify.run(),
         Command::Replay(replay) => replay.run(),

@@ -161,7 +161,7 @@ fn is_stopped(stopped: &Receiver<()>) -> bool {
     )
 }
 
-fn command(worker: Worker, step: Step) -> Command {
+pub(crate) fn command(worker: Worker, step: Step) -> Command {
     let user = match worker {
         Worker::GarbageCollector => "system:serviceaccount:kube-system:generic-garbage-collector",
         Worker::NamespaceController => "system:serviceaccount:kube-system:namespace-controller",

@@ -2,15 +2,17 @@
 //! and for the server that holds one.
 
 mod log;
+mod plan;
 
 use crate::history::LogHistory;
 use hindsight_core::kind::KindRef;
-use hindsight_core::{GroupResource, ObjectKey, State, Uid};
-use hindsight_log::Error;
+use hindsight_core::{GroupResource, ObjectKey, State, Time, Uid};
+use hindsight_log::{Error, Reader};
 use hindsight_projector::{Explanation, Subject, explain};
 use serde_json::{Value, json};
 
 pub(crate) use log::{Selection, page};
+pub(crate) use plan::plan;
 
 /// Which objects a question is about.
 #[derive(Debug, Clone, Default)]
@@ -29,8 +31,16 @@ pub(crate) enum Unanswered {
          definition is gone is named PLURAL.GROUP"
     )]
     UnknownKind(String),
+    #[error("{0}")]
+    Refused(String),
     #[error(transparent)]
     Log(#[from] Error),
+}
+
+/// When a state of the past was the newest: the time of its last commit.
+pub(crate) fn time_of(reader: &Reader, state: &State) -> Result<Time, Error> {
+    let last = reader.scan_back(state.revision).next().transpose()?;
+    Ok(last.map_or(Time(0), |commit| commit.time))
 }
 
 /// A kind by any of its names, with or without its group.

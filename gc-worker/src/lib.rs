@@ -5,6 +5,7 @@
 mod collector;
 mod conditions;
 mod content;
+mod forecast;
 mod plan;
 mod queue;
 #[cfg(test)]
@@ -13,4 +14,5 @@ mod ttl;
 mod warnings;
 
 pub use collector::{Collector, Worker};
+pub use forecast::{Forecast, forecast};
 pub use plan::{Step, due};

@@ -141,7 +141,7 @@ fn of_commit(commit: &Commit) -> Value {
     })
 }
 
-fn describe(event: &Event) -> String {
+pub(super) fn describe(event: &Event) -> String {
     match event {
         Event::ObjectCreated { .. } => "created".into(),
         Event::ObjectUpdated { .. } => "updated".into(),

@@ -4,6 +4,7 @@
 use crate::ControlPlane;
 use crate::inspect::{self, Filter, Selection, Unanswered};
 use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past};
+use hindsight_core::command::Propagation;
 use hindsight_core::{Revision, Time};
 use hindsight_log::Error;
 use http::{Response, StatusCode, Uri, header};
@@ -68,7 +69,7 @@ const fn code_of(error: &AsOfError) -> StatusCode {
 
 const fn code_of_unanswered(error: &Unanswered) -> StatusCode {
     match error {
-        Unanswered::UnknownKind(_) => StatusCode::BAD_REQUEST,
+        Unanswered::UnknownKind(_) | Unanswered::Refused(_) => StatusCode::BAD_REQUEST,
         Unanswered::Log(Error::Pruned { .. }) => StatusCode::GONE,
         Unanswered::Log(_) => StatusCode::INTERNAL_SERVER_ERROR,
     }
@@ -94,10 +95,30 @@ fn ask(
             Some(inspect::page(&plane.history(), &selection, from)?)
         }
         "why" => Some(json!(inspect::why(&plane.history(), state, &filter)?)),
+        "plan" => {
+            let policy = get("propagationPolicy").and_then(|text| policy(&text));
+            let policy = policy.unwrap_or(Propagation::Background);
+            let now = if get("asOf").is_some() {
+                inspect::time_of(plane.reader(), state)?
+            } else {
+                plane.now()
+            };
+            Some(inspect::plan(state, &filter, policy, now)?)
+        }
         "objects" => Some(inspect::objects(state, &filter)?),
         "state" => Some(json!({"revision": state.revision, "hash": state.hash()})),
         _ => None,
     })
+}
+
+/// As Kubernetes spells it.
+fn policy(text: &str) -> Option<Propagation> {
+    match text {
+        "Background" => Some(Propagation::Background),
+        "Foreground" => Some(Propagation::Foreground),
+        "Orphan" => Some(Propagation::Orphan),
+        _ => None,
+    }
 }
 
 /// A parameter, where there is one: what cannot be read is not taken for none.

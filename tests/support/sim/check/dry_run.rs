@@ -7,12 +7,12 @@ use crate::sim::clients::{Clients, Operation};
 use crate::sim::history::History;
 use crate::sim::trace::Trace;
 use crate::world;
-use hindsight_core::{Cause, Change, Command, Intent, Revision, State, Time, Uid, apply, decide};
-use hindsight_gc::Collector;
+use hindsight_core::{Command, Revision, State, Time, Uid};
+use hindsight_gc::forecast;
 use std::collections::BTreeSet;
 
-/// Batches within which a fork must be at rest.
-const BATCHES_MAX: u64 = 2_000;
+/// Changes within which a fork must be at rest.
+const CHANGES_MAX: usize = 2_000;
 
 /// Every command that was decided on the state that it was rehearsed on.
 pub fn check(clients: &Clients, trace: &mut Trace) -> Checked {
@@ -62,61 +62,28 @@ pub struct Plan {
     removed: BTreeSet<Uid>,
 }
 
-/// Decides and collects on a fork until it rests.
+/// What the product foretells.
 pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violation> {
-    let mut fork = Fork {
-        state: state.clone(),
-        collector: Collector::new(state),
-        removed: BTreeSet::new(),
-        commands: 1 << 32,
-    };
-    // Where it is refused, nothing comes of it but what was due anyway.
-    fork.run(command.clone()).ok();
-    for _ in 0..BATCHES_MAX {
-        let batch = fork.collector.next_batch(&fork.state, Time(clock), 1);
-        if batch.is_empty() {
-            return Ok(Plan {
-                end: fork.state,
-                removed: fork.removed,
-            });
-        }
-        for (_, step) in batch {
-            fork.step(step.intent, step.cause, clock);
-        }
-    }
-    Err(violation(
-        "liveness",
-        "the collector does not come to rest on a fork".into(),
-    ))
-}
-
-struct Fork {
-    state: State,
-    collector: Collector,
-    removed: BTreeSet<Uid>,
-    commands: u64,
-}
-
-impl Fork {
-    fn run(&mut self, command: Command) -> Result<(), hindsight_core::Rejection> {
-        for commit in decide(&self.state, command)?.commits {
-            let previous = apply(&mut self.state, &commit);
-            if commit.object().is_none() {
-                self.removed.insert(commit.uid.clone());
-            }
-            self.collector.observe(&Change { commit, previous });
-        }
-        Ok(())
-    }
-
-    fn step(&mut self, intent: Intent, cause: Cause, clock: i64) {
-        self.commands += 1;
-        let mut command = world::command(self.commands, intent, cause);
+    let mut commands = 1 << 32;
+    let mut command = command.clone();
+    command.time = Time(clock);
+    let foretold = forecast(state, command, CHANGES_MAX, |_, step| {
+        commands += 1;
+        let mut command = world::command(commands, step.intent, step.cause);
         command.time = Time(clock);
-        let answer = self.run(command);
-        self.collector
-            .settle(std::iter::once(answer.as_ref().copied()));
+        command
+    });
+    // Where it is refused, nothing comes of it but what was due anyway.
+    if !foretold.is_whole {
+        let what = "the collector does not come to rest on a fork".into();
+        return Err(violation("liveness", what));
     }
+    let commits = foretold.changes.iter().map(|change| &change.commit);
+    let removals = commits.filter(|commit| commit.object().is_none());
+    Ok(Plan {
+        removed: removals.map(|commit| commit.uid.clone()).collect(),
+        end: foretold.end,
+    })
 }
 
 /// The real run removed what the plan said, and ended where it said.

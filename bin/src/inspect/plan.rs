@@ -1,0 +1,89 @@
+//! What a deletion would do: decided and collected on a copy of a state.
+
+use super::{Filter, Unanswered, kind, log};
+use crate::{collectors, effects};
+use hindsight_core::command::{Delete, Intent, Preconditions, Propagation, Target};
+use hindsight_core::{
+    Actor, Command, Commit, Object, ObjectKey, Rejection, Rule, State, Time, Uid,
+};
+use hindsight_gc::{Forecast, forecast};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Changes that are told of.
+const CHANGES_MAX: usize = 20_000;
+
+/// What the deletion of the filter's object would come to on this state, at this time.
+pub(crate) fn plan(
+    state: &State,
+    filter: &Filter,
+    policy: Propagation,
+    now: Time,
+) -> Result<Value, Unanswered> {
+    let text = filter.kind.clone().unwrap_or_default();
+    let kind = kind(state, &text).ok_or(Unanswered::UnknownKind(text))?;
+    let namespace = if kind.is_namespaced() {
+        filter.namespace.as_deref().unwrap_or("default")
+    } else {
+        ""
+    };
+    let name = filter.name.as_deref().unwrap_or_default();
+    let version = kind.storage_version().map(|version| version.name.clone());
+    let delete = Delete {
+        target: Target {
+            key: ObjectKey::new(kind.stored_under(), namespace, name),
+            uid: filter.uid.as_deref().map(Uid::from),
+            revision: None,
+        },
+        version: version.unwrap_or_default(),
+        preconditions: Preconditions::default(),
+        orphan_dependents: None,
+        propagation: Some(policy),
+        grace_period_seconds: None,
+        rule: Rule::Requested,
+    };
+    let subject = delete.target.key.clone();
+    let actor = Arc::new(Actor::new(""));
+    let command = Command::new(actor, now, effects::seed(), Intent::Delete(delete));
+    let of_step = |worker, step| Command {
+        time: now,
+        ..collectors::command(worker, step)
+    };
+    let foretold = forecast(state, command, CHANGES_MAX, of_step);
+    match &foretold.answer {
+        Ok(_) => Ok(told(state, &subject, &foretold)),
+        Err(Rejection::NotFound { .. }) => Ok(json!({"revision": state.revision, "found": false})),
+        Err(rejection) => Err(Unanswered::Refused(rejection.to_string())),
+    }
+}
+
+/// Who is left being deleted because of it, and who was asked for if it is.
+fn told(before: &State, subject: &ObjectKey, foretold: &Forecast) -> Value {
+    let commits = foretold.changes.iter().map(|change| &change.commit);
+    let entries: Vec<Value> = commits.clone().map(|commit| entry(commit)).collect();
+    let deleted = commits.filter(|commit| commit.object().is_none()).count();
+    let is_left = |object: &&Arc<Object>| {
+        let was = before.get(&object.key).is_some_and(|was| was.is_deleting());
+        object.is_deleting() && (!was || object.key == *subject)
+    };
+    let left = foretold.end.objects().filter(is_left).map(
+        |object| json!({"object": object.key.to_string(), "finalizers": object.meta.finalizers}),
+    );
+    json!({
+        "revision": before.revision,
+        "found": true,
+        "entries": entries,
+        "deleted": deleted,
+        "waiting": left.collect::<Vec<Value>>(),
+        "complete": foretold.is_whole,
+    })
+}
+
+fn entry(commit: &Commit) -> Value {
+    let events: Vec<String> = commit.events.iter().map(log::describe).collect();
+    json!({
+        "object": commit.key.to_string(),
+        "uid": commit.uid.as_str(),
+        "events": events,
+    })
+}

@@ -1,0 +1,150 @@
+//! `hindsight plan`: what a deletion would do is what it does, and asking changes nothing.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::server::{Server, hindsight, stdout, text};
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// An owner, two that go with it, one of which a finalizer holds, and one that is nobody's.
+fn family(server: &Server) {
+    server.kubectl(&["create", "namespace", "team"]);
+    server.kubectl(&["create", "configmap", "owner", "-n", "team"]);
+    server.kubectl(&["create", "configmap", "stranger", "-n", "team"]);
+    let read = ["get", "configmap", "owner", "-n", "team", "-o", "json"];
+    let owner: Value = serde_json::from_str(&server.kubectl(&read)).expect("JSON");
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
+        "uid": owner["metadata"]["uid"]});
+    for (name, finalizers) in [("free", json!([])), ("held", json!(["x.io/hold"]))] {
+        let metadata = json!({"name": name, "namespace": "team", "finalizers": finalizers,
+            "ownerReferences": [owner]});
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        let made = server.try_kubectl(&["create", "-f", "-"], &object.to_string());
+        assert!(made.status.success(), "{}", text(&made.stderr));
+    }
+}
+
+fn document(server: &Server, arguments: &[&str]) -> Value {
+    let mut command = vec!["plan"];
+    command.extend(arguments);
+    command.extend(["-o", "json"]);
+    let output = server.hindsight(&command);
+    serde_json::from_str(&stdout(&output)).expect("JSON")
+}
+
+/// Objects and what happens to them, in an order of their own.
+fn told(entries: &Value) -> Vec<String> {
+    let entries = entries.as_array().expect("a list");
+    let told = entries
+        .iter()
+        .map(|one| format!("{} {}", one["object"], one["events"]));
+    let mut told: Vec<String> = told.collect();
+    told.sort();
+    told
+}
+
+/// What happened from a revision on, once it is so much.
+fn happened(server: &Server, from: u64, count: usize) -> Vec<String> {
+    let mut entries = Value::Null;
+    for _ in 0..200 {
+        let log = server.hindsight(&["log", "--from", &from.to_string(), "-o", "json"]);
+        entries = serde_json::from_str(&stdout(&log)).expect("JSON");
+        if entries.as_array().is_some_and(|all| all.len() >= count) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    told(&entries)
+}
+
+#[test]
+fn what_is_foretold_is_what_happens_and_nothing_does_until_then() {
+    for policy in ["background", "foreground", "orphan"] {
+        let server = Server::start();
+        family(&server);
+        let before = server.kubectl(&["get", "configmaps", "-n", "team", "-o", "json"]);
+        let plan = document(
+            &server,
+            &["configmap/owner", "-n", "team", "--cascade", policy],
+        );
+        let after = server.kubectl(&["get", "configmaps", "-n", "team", "-o", "json"]);
+        assert_eq!(before, after, "nothing was done");
+
+        let revision = plan["revision"].as_u64().expect("a revision");
+        let cascade = format!("--cascade={policy}");
+        let delete = [
+            "delete",
+            "configmap",
+            "owner",
+            "-n",
+            "team",
+            "--wait=false",
+            &cascade,
+        ];
+        server.kubectl(&delete);
+        let foretold = told(&plan["entries"]);
+        assert_eq!(
+            happened(&server, revision + 1, foretold.len()),
+            foretold,
+            "{policy}"
+        );
+    }
+}
+
+#[test]
+fn who_would_wait_is_named_with_what_for() {
+    let server = Server::start();
+    family(&server);
+    let plan = document(&server, &["configmap", "owner", "-n", "team"]);
+    assert_eq!(plan["deleted"], 2, "{plan}");
+    let waiting = json!([{"object": "configmaps team/held", "finalizers": ["x.io/hold"]}]);
+    assert_eq!(plan["waiting"], waiting);
+    let said = stdout(&server.hindsight(&["plan", "namespace/team"]));
+    assert!(
+        said.contains("would delete 3 objects and leave 2 waiting; nothing was done"),
+        "{said}"
+    );
+    assert!(
+        said.contains("configmaps team/held waits for x.io/hold"),
+        "{said}"
+    );
+    assert!(
+        said.contains("namespaces team waits for what is in it"),
+        "{said}"
+    );
+}
+
+#[test]
+fn the_past_is_planned_on_too_by_a_server_and_on_a_directory() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    family(&server);
+    let revision = document(&server, &["configmap/owner", "-n", "team"])["revision"].to_string();
+    server.kubectl(&["delete", "configmap", "stranger", "-n", "team"]);
+    let then = [
+        "plan",
+        "configmap/stranger",
+        "-n",
+        "team",
+        "--as-of",
+        &revision,
+    ];
+    let asked = stdout(&server.hindsight(&then));
+    assert!(
+        asked.contains("configmaps team/stranger: deleted [requested]"),
+        "{asked}"
+    );
+    let now = server.hindsight(&["plan", "configmap/stranger", "-n", "team"]);
+    assert_eq!(now.status.code(), Some(3));
+    assert!(
+        text(&now.stderr).contains("with --as-of"),
+        "{}",
+        text(&now.stderr)
+    );
+    assert_eq!(server.signal("TERM"), Some(0));
+    assert_eq!(stdout(&hindsight(&directory, &then)), asked);
+}
