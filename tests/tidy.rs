@@ -33,8 +33,35 @@ const LAYERS: &[(&str, &[&str])] = &[
 ];
 
 /// Crates that the pure layers may never see.
-const PURE: &[&str] = &["hindsight-core", "hindsight-projector"];
-const IMPURE: &[&str] = &["tokio", "sled", "hyper", "crossbeam-channel", "tracing"];
+const PURE: &[&str] = &["hindsight-core", "hindsight-projector", "hindsight-gc"];
+const IMPURE: &[&str] = &[
+    "tokio",
+    "sled",
+    "hyper",
+    "http",
+    "reqwest",
+    "rustix",
+    "crossbeam-channel",
+    "tracing",
+];
+/// Where nothing of this may be named outside of tests.
+const PURE_SOURCES: &[&str] = &["core/src/", "projector/src/", "gc-worker/src/"];
+const EFFECTS: &[&str] = &[
+    "std::fs",
+    "TcpStream",
+    "TcpListener",
+    "UdpSocket",
+    "std::process",
+    "std::env",
+    "std::thread",
+    "std::io",
+    "SystemTime",
+    "Instant",
+    "Utc::now",
+    "Local::now",
+    "new_v4",
+    "println!",
+];
 
 #[test]
 fn crates_depend_only_on_the_layers_below_them() {
@@ -60,6 +87,24 @@ fn pure_crates_see_no_runtime_and_no_storage() {
             assert!(!found.contains(*name), "{package} may not depend on {name}");
         }
     }
+}
+
+#[test]
+fn what_is_pure_names_no_clock_no_thread_and_no_file() {
+    let mut findings = Vec::new();
+    let pure = |path: &str| PURE_SOURCES.iter().any(|folder| path.starts_with(folder));
+    let sources = rust_sources().filter(|one| pure(&one.path));
+    for source in sources.filter(|one| !one.path.contains("tests")) {
+        let product = source.text.split("#[cfg(test)]").next().unwrap_or_default();
+        let code = product
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        for line in code {
+            let named = EFFECTS.iter().filter(|effect| line.contains(**effect));
+            findings.extend(named.map(|effect| format!("{}: {effect}", source.path)));
+        }
+    }
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
 }
 
 #[test]
