@@ -6,7 +6,7 @@ use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
-/// Longer chains are cut; the root is still the last link that was reached.
+/// Longer chains are cut, and have no root.
 const LINKS_MAX: usize = 10_000;
 
 /// The answer to "why was this deleted?".
@@ -18,7 +18,7 @@ pub struct Explanation {
     pub state: &'static str,
     /// The rule that it was deleted by.
     pub rule: Option<Rule>,
-    /// Where the chain ends.
+    /// Where the chain ends; none where what made its last link necessary is not kept.
     pub root: Option<Root>,
     /// From the object back to the root.
     pub chain: Vec<Link>,
@@ -81,24 +81,23 @@ pub fn explain<H: History>(
     uid: Option<&Uid>,
     mut subject: Subject,
 ) -> Result<Explanation, H::Error> {
-    let unknown = |subject| Explanation {
-        object: subject,
-        state: "unknown",
-        rule: None,
-        root: None,
-        chain: Vec::new(),
-    };
     let Some(last) = history.last(key, uid, Revision(u64::MAX))? else {
-        return Ok(unknown(subject));
+        return Ok(Explanation {
+            object: subject,
+            state: "unknown",
+            rule: None,
+            root: None,
+            chain: Vec::new(),
+        });
     };
     subject.uid = last.uid.to_string();
     let mark = last.object().and_then(|object| object.mark);
     let (state, start) = match (last.object(), mark) {
         (None, _) => ("deleted", last),
-        (Some(_), Some(mark)) => match history.commit(mark.revision)? {
-            Some(commit) => ("deleting", commit),
-            None => return Ok(unknown(subject)),
-        },
+        (Some(_), Some(mark)) => {
+            let marked = history.commit(mark.revision)?;
+            ("deleting", marked.unwrap_or(last))
+        }
         (Some(_), None) => {
             return Ok(Explanation {
                 object: subject,
@@ -111,7 +110,8 @@ pub fn explain<H: History>(
     };
     let rule = rule_of(&start);
     let chain = follow(history, start)?;
-    let root = chain.last().map(root);
+    let is_root = |last: &&Commit| !matches!(last.cause, Cause::Commit(_));
+    let root = chain.last().filter(is_root).map(root);
     let chain = chain.iter().map(link).collect();
     Ok(Explanation {
         object: subject,
@@ -206,4 +206,67 @@ fn what(commit: &Commit) -> (&'static str, Option<Rule>) {
 
 fn title(key: &ObjectKey) -> String {
     key.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ownership::tests::{created, removed};
+    use hindsight_core::GroupResource;
+    use std::convert::Infallible;
+
+    struct Kept(Vec<Commit>);
+
+    impl History for Kept {
+        type Error = Infallible;
+
+        fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
+            let mut kept = self.0.iter();
+            Ok(kept.find(|one| one.revision == revision).cloned())
+        }
+
+        fn last(
+            &self,
+            key: &ObjectKey,
+            _: Option<&Uid>,
+            until: Revision,
+        ) -> Result<Option<Commit>, Infallible> {
+            let found = self.0.iter().rev();
+            let mut found = found.filter(|one| one.key == *key && one.revision <= until);
+            Ok(found.next().cloned())
+        }
+    }
+
+    fn explained(kept: Vec<Commit>) -> Explanation {
+        let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "child");
+        let subject = Subject {
+            api_version: "v1".into(),
+            kind: "ConfigMap".into(),
+            namespace: "default".into(),
+            name: "child".into(),
+            uid: String::new(),
+        };
+        explain(&Kept(kept), &key, None, subject).unwrap_or_else(|never| match never {})
+    }
+
+    #[test]
+    fn a_chain_that_ends_where_nothing_is_kept_has_no_root() {
+        let owner = (*removed(3, "owner").commit).clone();
+        let child = Commit {
+            cause: Cause::Commit(Revision(3)),
+            ..(*removed(4, "child").commit).clone()
+        };
+        let whole = explained(vec![owner, child.clone()]);
+        assert_eq!(whole.root.map(|root| root.revision), Some(Revision(3)));
+        let cut = explained(vec![child]);
+        assert_eq!((cut.state, cut.chain.len()), ("deleted", 1));
+        assert_eq!(cut.root, None);
+    }
+
+    #[test]
+    fn what_is_there_is_live() {
+        let made = (*created(1, "child", &[]).commit).clone();
+        assert_eq!(explained(vec![made]).state, "live");
+        assert_eq!(explained(Vec::new()).state, "unknown");
+    }
 }
