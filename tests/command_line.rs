@@ -22,18 +22,23 @@ const CODES: &str = "
 0 why namespace/default                        |
 0 get namespaces                               |
 0 get configmap/b                              |
-0 get configmaps --as-of 2026-01-31T12:00:00Z  |
+0 get configmaps --as-of 2026-01-31T12:00:00Z  | there is nothing as of 2026-01-31T12:00:00Z in default
+0 get pods -A                                  | pods: there is nothing in any namespace
+1 get configmaps --as-of 9126-01-31T12:00:00Z  | has not come yet; it is
 3 why configmap/never                          | look in another namespace with -n
 3 get configmap/never                          | `hindsight log configmap/never`
 3 get configmap/a                              | `hindsight why configmap/a`
-3 get configmap b -n kube-system               | in kube-system
+3 get configmap b -n kube-system               | is not there in kube-system; `hindsight log configmap/b -n kube-system` says
 1 why nothing/a                                | PLURAL.GROUP
 1 log nothing                                  | kubectl api-resources
 1 get configmap/a --as-of 999999               | has not happened yet; the newest is
 3 why configmap never                          | look in another namespace with -n
 0 why configmap b -n default                   |
 0 log configmap a                              |
-1 log configmap/a b                            | write one name
+2 log configmap/a b                            | write one name
+2 get configmap/a b                            | Usage: hindsight get
+2 get configmaps,secrets                       | one kind at a time
+2 serve --keep-kind secrets                    | Usage: hindsight serve
 2 why configmap                                | write KIND/NAME, such as configmap/settings
 2 log configmap/a/b                            | write KIND or KIND/NAME
 2 get configmap/a --as-of yesterday            | RFC 3339
@@ -85,6 +90,13 @@ fn answers(directory: &Path) -> Vec<String> {
         "why configmap/b -o json",
         "why configmap/never -o json",
         "get configmaps -o json",
+        "get configmaps -A -o yaml",
+        "get secrets -o json",
+        "get secrets -o yaml",
+        "get namespaces -o name",
+        "get configmaps -A -o name",
+        "get configmaps -A",
+        "get configmap/b -A -o json",
         "get configmap/a --as-of 5 -o yaml",
     ];
     let answer = |line: &&str| text(&hindsight(directory, &words(line)).stdout);
@@ -297,7 +309,7 @@ fn a_point_that_cannot_be_read_is_not_taken_for_now() {
     for query in [
         "state?asOf=yesterday",
         "log?from=-1",
-        "objects?kind=pods&asOf=1.5",
+        "kind?kind=pods&asOf=1.5",
     ] {
         let refused =
             server.kubectl_fails(&["get", "--raw", &format!("/hindsight/v1/{query}")], "");

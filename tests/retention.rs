@@ -124,7 +124,7 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let why = stdout(&hindsight(&directory, &["why", "configmap/early"]));
     assert!(why.contains("deleted: requested"), "{why}");
     let server = start(&directory);
-    for question in ["state?asOf=12", "objects?kind=configmap&asOf=12"] {
+    for question in ["state?asOf=12", "kind?kind=configmap&asOf=12"] {
         let path = format!("/hindsight/v1/{question}");
         let said = server.kubectl_fails(&["get", "--raw", &path], "");
         assert!(said.contains("(Gone)") && said.contains("pruned"), "{said}");

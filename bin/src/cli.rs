@@ -13,6 +13,7 @@ mod show;
 mod verify;
 mod why;
 
+use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -28,6 +29,8 @@ pub struct Cli {
     command: Command,
 }
 
+/// The exit code of arguments that cannot be read.
+const WRONG_ARGUMENTS: u8 = 2;
 /// The exit code where nothing is there.
 const NOT_FOUND: u8 = 3;
 
@@ -43,7 +46,7 @@ enum Command {
     Serve(serve::Serve),
     /// Show what happened, newest last
     Log(log::Log),
-    /// Explain why an object is gone, going or there
+    /// Explain why an object was deleted, is being deleted, or still exists
     Why(why::Why),
     /// Show what a deletion would do, and do nothing
     Plan(plan::Plan),
@@ -81,13 +84,44 @@ enum Output {
 
 /// Runs the command line; the result is the process's exit code.
 pub fn run() -> ExitCode {
-    match dispatch(Cli::parse()) {
-        Ok(code) => code,
-        Err(error) => {
+    let result = match Cli::try_parse() {
+        Ok(cli) => dispatch(cli),
+        Err(error) => Err(error.into()),
+    };
+    result.unwrap_or_else(|error| match error.downcast_ref::<clap::Error>() {
+        Some(told) => tell(told),
+        None if show::nobody_reads(&error) => ExitCode::SUCCESS,
+        None => {
             show::error(&error);
-            ExitCode::from(1)
+            ExitCode::FAILURE
         }
+    })
+}
+
+/// Help and the version are told like this too, and are as good as their output.
+fn tell(error: &clap::Error) -> ExitCode {
+    let written = show::written(error.print());
+    if error.use_stderr() {
+        return ExitCode::from(WRONG_ARGUMENTS);
     }
+    match written {
+        Err(error) if !show::nobody_reads(&error) => {
+            show::error(&error);
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Arguments that a subcommand cannot do anything with, told with its own usage.
+fn wrong(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -> anyhow::Error {
+    let mut cli = Cli::command();
+    cli.build();
+    let error = match cli.find_subcommand_mut(subcommand) {
+        Some(command) => command.error(kind, why),
+        None => cli.error(kind, why),
+    };
+    error.into()
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
@@ -102,8 +136,9 @@ fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::Completions { shell } => {
-            let name = "hindsight";
-            clap_complete::generate(shell, &mut Cli::command(), name, &mut std::io::stdout());
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "hindsight", &mut script);
+            show::line(String::from_utf8(script)?.trim_end())?;
             Ok(ExitCode::SUCCESS)
         }
     }

@@ -2,6 +2,7 @@
 //! and for the server that holds one.
 
 mod log;
+mod place;
 mod plan;
 
 use crate::history::LogHistory;
@@ -9,9 +10,9 @@ use hindsight_core::kind::KindRef;
 use hindsight_core::{GroupResource, ObjectKey, State, Time, Uid};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::{Explanation, Subject, explain};
-use serde_json::{Value, json};
 
 pub(crate) use log::{Selection, page};
+pub(crate) use place::{Owner, Served, is_there, served};
 pub(crate) use plan::plan;
 
 /// Which objects a question is about.
@@ -124,19 +125,4 @@ fn subject(
         name: filter.name.clone().unwrap_or_default(),
         uid: filter.uid.clone().unwrap_or_default(),
     }
-}
-
-/// The filter's objects in a state, as a list.
-pub(crate) fn objects(state: &State, filter: &Filter) -> Result<Value, Unanswered> {
-    let text = filter.kind.clone().unwrap_or_default();
-    let kind = kind(state, &text).ok_or(Unanswered::UnknownKind(text))?;
-    let namespace = filter.namespace.as_deref().filter(|_| kind.is_namespaced());
-    let named = |name: &str| filter.name.as_deref().is_none_or(|wanted| wanted == name);
-    let items: Vec<Value> = state
-        .list(&kind.stored_under(), namespace)
-        .filter(|object| named(&object.key.name))
-        .map(|object| object.document())
-        .collect();
-    Ok(json!({"kind": "List", "apiVersion": "v1",
-        "metadata": {"resourceVersion": state.revision.to_string()}, "items": items}))
 }

@@ -1,17 +1,28 @@
 //! How a question finds its answer: on the directory itself, or through the server that holds it.
 
-use super::Directory;
+use super::{Directory, wrong};
 use crate::control_plane::{open_directory, snapshots_of};
 use crate::inspect::{self, Filter};
-use crate::{remote, restoring};
+use crate::remote::Server;
+use crate::restoring;
 use anyhow::{Result, bail};
+use clap::error::ErrorKind;
 use hindsight_api::AsOf;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Revision, State, builtin};
 use hindsight_log::{DirectoryLock, Error, Reader};
-use serde_json::Value;
 use std::fmt::Write;
+use std::path::Path;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long whoever holds the directory and serves nothing is waited for: another question, or a server
+/// that starts.
+const WAIT_MAX: Duration = Duration::from_secs(3);
+const WAIT_STEP: Duration = Duration::from_millis(50);
+
+/// What stands in the lock before the address of a server.
+const SERVES_AT: &str = " at https://";
 
 /// Where answers come from.
 pub(super) enum Source {
@@ -21,7 +32,7 @@ pub(super) enum Source {
         _lock: DirectoryLock,
     },
     /// A server does.
-    Server,
+    Server(Server),
 }
 
 impl Directory {
@@ -36,22 +47,34 @@ impl Directory {
                 self.data_dir.display()
             );
         }
-        match open_directory(&self.data_dir) {
-            Ok((lock, storage)) => Ok(Source::Directory {
+        Ok(match self.take(open_directory)? {
+            Ok((lock, storage)) => Source::Directory {
                 reader: Reader::new(storage).with_snapshots(snapshots_of(&self.data_dir)),
                 _lock: lock,
-            }),
-            Err(Error::Locked { .. }) => Ok(Source::Server),
-            Err(error) => Err(error.into()),
-        }
+            },
+            Err(server) => Source::Server(server),
+        })
     }
 
-    /// Asks the server that holds the directory.
-    pub(super) fn ask(&self, path: &str) -> Result<Value> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        runtime.block_on(remote::ask(&self.data_dir, path))
+    /// The directory, or the server that has it.
+    pub(super) fn take<T>(
+        &self,
+        take: impl Fn(&Path) -> Result<T, Error>,
+    ) -> Result<Result<T, Server>> {
+        let ends = Instant::now() + WAIT_MAX;
+        loop {
+            match take(&self.data_dir) {
+                Ok(taken) => return Ok(Ok(taken)),
+                Err(Error::Locked { holder, .. }) if holder.contains(SERVES_AT) => {
+                    let address = holder.rsplit(SERVES_AT).next().unwrap_or_default();
+                    return Ok(Err(Server::new(&self.data_dir, address)));
+                }
+                Err(Error::Locked { .. }) if Instant::now() < ends => {
+                    std::thread::sleep(WAIT_STEP);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 }
 
@@ -83,9 +106,12 @@ pub(super) struct Named {
 
 impl Named {
     /// The name may stand behind the kind, as kubectl has it too.
-    pub(super) fn with(self, name: Option<String>) -> Result<Self> {
+    pub(super) fn with(self, name: Option<String>, subcommand: &str) -> Result<Self> {
         match (&self.name, name) {
-            (Some(one), Some(other)) => bail!("{one} and {other}: write one name"),
+            (Some(one), Some(other)) => {
+                let why = format!("{one} and {other}: write one name");
+                Err(wrong(subcommand, ErrorKind::ArgumentConflict, why))
+            }
             (None, Some(name)) => Ok(Self {
                 name: Some(name),
                 ..self

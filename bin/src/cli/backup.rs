@@ -2,13 +2,13 @@
 
 use super::ask::Source;
 use super::{Directory, Output, show};
-use crate::{effects, remote};
+use crate::effects;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use hindsight_log::{Backup as Made, copy_backup};
 use serde_json::json;
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,9 +18,10 @@ Examples:
   hindsight backup - | ssh elsewhere 'cat > monday.backup'
   hindsight backup --force latest.backup --data-dir /var/lib/hindsight
 
-A server that holds the directory goes on; the backup ends at the revision that was durable when it
-began. The file holds every Secret and is readable by its owner alone. `hindsight restore` makes a log
-of it again. Certificates (pki) and the token file are not in it.";
+A server that holds the directory goes on; the backup ends at the revision
+that was durable when it began. The file holds every Secret and is readable by
+its owner alone. `hindsight restore` makes a log of it again. Certificates
+(pki) and the token file are not in it.";
 
 /// Entries are small.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -44,11 +45,11 @@ pub(super) struct Backup {
 impl Backup {
     pub(super) fn run(self) -> Result<ExitCode> {
         if self.file == Path::new("-") {
-            let out = std::io::stdout();
+            let out = io::stdout();
             if out.is_terminal() {
                 bail!("a backup is not text; name a file, or pipe it somewhere");
             }
-            let made = self.write(out.lock())?;
+            let made = self.write(out.lock(), "standard output")?;
             show::hint(&self.told(&made));
             return Ok(ExitCode::SUCCESS);
         }
@@ -57,7 +58,7 @@ impl Backup {
             bail!("{file} is there already; name another file, or replace it with --force");
         }
         let made = self.write_file()?;
-        show::line(&self.told(&made));
+        show::line(&self.told(&made))?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -68,9 +69,10 @@ impl Backup {
         name.push(UNFINISHED);
         let unfinished = PathBuf::from(name);
         std::fs::remove_file(&unfinished).ok();
-        let what = || format!("{} cannot be written", unfinished.display());
+        let name = self.file.display().to_string();
+        let what = || format!("{name} cannot be written");
         let file = private(&unfinished).with_context(what)?;
-        let made = self.write(&file);
+        let made = self.write(&file, &name);
         if made.is_err() {
             std::fs::remove_file(&unfinished).ok();
         }
@@ -84,23 +86,28 @@ impl Backup {
         Ok(made)
     }
 
-    fn write(&self, to: impl Write) -> Result<Made> {
-        let to = BufWriter::with_capacity(BUFFER_BYTES, to);
-        let source = self.directory.source()?;
-        let bar = show::progress(0);
-        let progress = |at: hindsight_core::Revision, of: hindsight_core::Revision| {
-            bar.set_length(of.0);
-            bar.set_position(at.0);
+    /// What the output refused is told of the output: the log's own words would be about its disk.
+    fn write(&self, to: impl Write, name: &str) -> Result<Made> {
+        let mut refused = None;
+        let refused_by = Watched {
+            to,
+            refused: &mut refused,
         };
+        let to = BufWriter::with_capacity(BUFFER_BYTES, refused_by);
+        let source = self.directory.source()?;
+        let bar = show::counting("frames");
+        let progress = |_, _| bar.inc(1);
         let made = match source {
             Source::Directory { reader, .. } => reader.backup(effects::now(), to, progress),
-            Source::Server => {
-                let from = remote::download(&self.directory.data_dir, "/hindsight/v1/backup")?;
-                copy_backup(from, to, progress)
+            Source::Server(server) => {
+                copy_backup(server.download("/hindsight/v1/backup")?, to, progress)
             }
         };
         bar.finish_and_clear();
-        Ok(made?)
+        match refused {
+            Some(refused) => Err(refused).with_context(|| format!("{name} cannot be written")),
+            None => Ok(made?),
+        }
     }
 
     fn told(&self, made: &Made) -> String {
@@ -115,8 +122,39 @@ impl Backup {
     }
 }
 
+/// Remembers why the output refused.
+struct Watched<'a, W> {
+    to: W,
+    refused: &'a mut Option<io::Error>,
+}
+
+impl<W> Watched<'_, W> {
+    fn noted<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &result
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            let code = error.raw_os_error();
+            let same = code.map_or_else(|| error.kind().into(), io::Error::from_raw_os_error);
+            *self.refused = Some(same);
+        }
+        result
+    }
+}
+
+impl<W: Write> Write for Watched<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes);
+        self.noted(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.to.flush();
+        self.noted(flushed)
+    }
+}
+
 /// A new file that nobody else may read: it holds Secrets.
-fn private(path: &Path) -> std::io::Result<File> {
+fn private(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = File::options();
     options.write(true).create_new(true).mode(0o600).open(path)

@@ -1,25 +1,34 @@
-//! `hindsight get`: objects as they were.
+//! `hindsight get`: objects as they were, told one by one.
 
-use super::ask::{Named, Source, empty_state, encode, named, newest_state, path, point};
-use super::{Directory, NOT_FOUND, show};
-use crate::inspect::{self, Filter};
+mod form;
+mod manifest;
+mod objects;
+mod page;
+
+use super::ask::{Named, named, point};
+use super::{Directory, NOT_FOUND, show, wrong};
+use crate::effects;
 use anyhow::{Result, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::error::ErrorKind;
+use form::{Form, Printer};
 use hindsight_api::AsOf;
-use hindsight_core::State;
-use hindsight_log::Reader;
+use manifest::LeftOut;
+use objects::{Objects, Wanted};
 use serde_json::Value;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  hindsight get configmaps --as-of 1200                    what there was after revision 1200
+  hindsight get configmaps --as-of 1200     what there was after that revision
   hindsight get pod/web-0 -n prod --as-of 2026-01-31T12:00:00Z -o yaml
-  hindsight get deployments -A --as-of 1200 -o name        in all namespaces
-  hindsight get pod/web-0 --as-of 1200 -o manifest | kubectl create -f -      bring it back
+  hindsight get deployments -A -o name | xargs -L1 hindsight why
+  hindsight get pod/web-0 --as-of 1200 -o manifest | kubectl create -f -
 
-`hindsight log KIND/NAME` lists the revisions of an object. The same is served to kubectl and every
-other client under /as-of/REVISION/ and /as-of/TIME/.
+`-o manifest` is what to create an object again from: without what a server
+assigns, without finalizers, and without owners that are not there now.
+`hindsight log KIND/NAME` lists the revisions of an object. The same is served
+to kubectl and every other client under /as-of/REVISION/ and /as-of/TIME/.
 Exit code 3: the named object was not there.";
 
 #[derive(Debug, Args)]
@@ -41,81 +50,97 @@ pub(super) struct Get {
     /// A revision, or an RFC 3339 time; now without it
     #[arg(long, value_parser = checked)]
     as_of: Option<String>,
-    /// How to print it
+    /// How to print it; a manifest is YAML to create it again from
     #[arg(long, short, default_value = "text")]
     output: Form,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Form {
-    Text,
-    Json,
-    Yaml,
-    /// YAML to create it again from: without what the server alone writes
-    Manifest,
-    Name,
+    /// Show metadata.managedFields too
+    #[arg(long)]
+    show_managed_fields: bool,
 }
 
 impl Get {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let name = self.kind.clone().with(self.name.clone())?.name;
-        let namespace = Some(self.namespace.clone()).filter(|_| !self.all_namespaces);
-        let filter = Filter {
-            kind: Some(self.kind.kind.clone()),
-            name: name.clone(),
-            namespace,
-            uid: None,
-        };
-        let document = self.objects(&filter)?;
-        let items = document
-            .get("items")
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default();
-        if let Some(name) = name.as_deref().filter(|_| items.is_empty()) {
-            show::hint(&self.missing(name));
-            return Ok(ExitCode::from(NOT_FOUND));
+        let named = self.kind.clone().with(self.name.clone(), "get")?;
+        if named.kind.contains(',') {
+            let why = "one kind at a time, such as configmaps";
+            return Err(wrong("get", ErrorKind::ValueValidation, why));
         }
-        let shown = match items.as_slice() {
-            [one] if name.is_some() => one,
-            _ => &document,
+        self.check_point()?;
+        let wanted = Wanted {
+            kind: named.kind,
+            name: named.name,
+            namespace: Some(self.namespace.clone()).filter(|_| !self.all_namespaces),
         };
-        match self.output {
-            Form::Json => show::json(shown),
-            Form::Yaml => show::line(serde_saphyr::to_string(shown)?.trim_end()),
-            Form::Manifest => show::line(serde_saphyr::to_string(&manifest(shown))?.trim_end()),
-            Form::Name => items
-                .iter()
-                .for_each(|item| show::line(text(item, "/metadata/name"))),
-            Form::Text => table(&items),
+        let objects = Objects::open(&self.directory, self.as_of.as_deref())?;
+        let found = self.print(&objects, &wanted)?;
+        if found {
+            return Ok(ExitCode::SUCCESS);
         }
-        Ok(ExitCode::SUCCESS)
-    }
-
-    fn missing(&self, name: &str) -> String {
-        let (kind, namespace) = (&self.kind.kind, &self.namespace);
-        let place = if self.all_namespaces {
-            "any namespace"
+        show::hint(&self.missing(&wanted));
+        let named = wanted.name.is_some();
+        Ok(if named {
+            ExitCode::from(NOT_FOUND)
         } else {
-            namespace
-        };
-        let point = self.as_of.as_deref().unwrap_or("now");
-        format!(
-            "{kind} {name} was not there as of {point} in {place}; `hindsight log {kind}/{name}` says \
-             when it was, and `hindsight why {kind}/{name}` why it went"
-        )
+            ExitCode::SUCCESS
+        })
     }
 
-    fn objects(&self, filter: &Filter) -> Result<Value> {
-        let wanted = self.as_of.as_deref().and_then(|text| point(text).ok());
-        Ok(match self.directory.source()? {
-            Source::Directory { reader, .. } => inspect::objects(&state(&reader, wanted)?, filter)?,
-            Source::Server => {
-                let as_of = self.as_of.as_deref().map_or(String::new(), encode);
-                self.directory
-                    .ask(&format!("{}asOf={as_of}", path("objects", filter)))?
+    /// Whether there was anything.
+    fn print(&self, objects: &Objects, wanted: &Wanted) -> Result<bool> {
+        let served = objects.served(&wanted.kind)?;
+        let mut printer = Printer::new(self.output, wanted, &served);
+        let mut left_out = LeftOut::default();
+        let metadata = matches!(self.output, Form::Text | Form::Name);
+        let revision = objects.each(&served, wanted, metadata, &mut |mut item| {
+            match self.output {
+                Form::Manifest => {
+                    left_out.strip(&mut item, |owner| objects.is_there(owner))?;
+                }
+                Form::Json | Form::Yaml if !self.show_managed_fields => unmanage(&mut item),
+                Form::Json | Form::Yaml | Form::Text | Form::Name => {}
             }
-        })
+            printer.add(item)
+        })?;
+        let found = printer.end(&revision)?;
+        if let Some(told) = left_out.told() {
+            show::hint(&told);
+        }
+        Ok(found)
+    }
+
+    /// What has not come yet is not taken for now.
+    fn check_point(&self) -> Result<()> {
+        let Some(text) = &self.as_of else {
+            return Ok(());
+        };
+        let now = effects::now();
+        match point(text) {
+            Ok(AsOf::Time(time)) if time > now => bail!(
+                "{text} has not come yet; it is {}; leave --as-of out for what there is now",
+                now.to_rfc3339()
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn missing(&self, wanted: &Wanted) -> String {
+        let kind = &wanted.kind;
+        let (place, option) = match &wanted.namespace {
+            None => ("any namespace", String::new()),
+            Some(namespace) if namespace == "default" => (namespace.as_str(), String::new()),
+            Some(namespace) => (namespace.as_str(), format!(" -n {namespace}")),
+        };
+        let (verb, point) = match &self.as_of {
+            None => ("is not there", String::new()),
+            Some(point) => ("was not there", format!(" as of {point}")),
+        };
+        let Some(name) = &wanted.name else {
+            return format!("{kind}: there is nothing{point} in {place}");
+        };
+        format!(
+            "{kind} {name} {verb}{point} in {place}; `hindsight log {kind}/{name}{option}` says when it \
+             was, and `hindsight why {kind}/{name}{option}` why it went"
+        )
     }
 }
 
@@ -124,82 +149,8 @@ fn checked(text: &str) -> Result<String, String> {
     point(text).map(|_| text.to_owned())
 }
 
-fn state(reader: &Reader, point: Option<AsOf>) -> Result<State> {
-    if let Some(AsOf::Revision(asked)) = point {
-        let newest = reader.newest()?;
-        if asked > newest {
-            bail!("revision {asked} has not happened yet; the newest is {newest}");
-        }
+fn unmanage(item: &mut Value) {
+    if let Some(metadata) = item.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
     }
-    Ok(match point {
-        None => newest_state(reader)?,
-        Some(AsOf::Revision(revision)) => reader.state_at(empty_state(), revision)?,
-        Some(AsOf::Time(time)) => reader.state_at_time(empty_state(), time)?,
-    })
-}
-
-/// What the server alone writes.
-const OWNED: [&str; 8] = [
-    "creationTimestamp",
-    "deletionGracePeriodSeconds",
-    "deletionTimestamp",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-    "selfLink",
-    "uid",
-];
-
-/// An object, or a list of them, without it.
-fn manifest(shown: &Value) -> Value {
-    let mut document = shown.clone();
-    strip(&mut document);
-    for item in document
-        .get_mut("items")
-        .and_then(Value::as_array_mut)
-        .into_iter()
-        .flatten()
-    {
-        strip(item);
-    }
-    document
-}
-
-fn strip(document: &mut Value) {
-    let Some(members) = document.as_object_mut() else {
-        return;
-    };
-    members.remove("status");
-    if let Some(metadata) = members.get_mut("metadata").and_then(Value::as_object_mut) {
-        for field in OWNED {
-            metadata.remove(field);
-        }
-    }
-}
-
-fn table(items: &[Value]) {
-    let width = items
-        .iter()
-        .map(|item| text(item, "/metadata/namespace").len())
-        .max()
-        .unwrap_or(0);
-    let width = width.max("NAMESPACE".len());
-    show::line(&format!(
-        "{:<width$}  {:<12}  NAME",
-        "NAMESPACE", "REVISION"
-    ));
-    for item in items {
-        show::line(&format!(
-            "{:<width$}  {:<12}  {}",
-            text(item, "/metadata/namespace"),
-            text(item, "/metadata/resourceVersion"),
-            text(item, "/metadata/name")
-        ));
-    }
-}
-
-fn text<'a>(item: &'a Value, pointer: &str) -> &'a str {
-    item.pointer(pointer)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
 }

@@ -3,6 +3,7 @@
 use super::ask::{Named, Source, named, path, state_with};
 use super::{Directory, Output, show};
 use crate::inspect::{Filter, Selection};
+use crate::remote::Server;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Revision;
@@ -12,12 +13,13 @@ use std::process::ExitCode;
 const EXAMPLES: &str = "\
 Examples:
   hindsight log                             everything, oldest first
-  hindsight log pods -n prod                what happened to the pods of a namespace
-  hindsight log configmap/settings          what happened to one object, whoever had the name
+  hindsight log pods -n prod                the pods of a namespace
+  hindsight log configmap/settings          one object, whoever had the name
   hindsight log --from 1200 -o json | jq    from a revision on, as JSON
 
-Each line: revision, time, who, what, and what was done to it; or that a backup was restored. `hindsight why KIND/NAME` follows a
-deletion back to its cause; `hindsight get KIND/NAME --as-of REVISION` shows what was there.";
+Each line: revision, time, who, what, and what was done to it; or that a backup
+was restored. `hindsight why KIND/NAME` follows a deletion back to its cause;
+`hindsight get KIND/NAME --as-of REVISION` shows what was there.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -46,7 +48,7 @@ pub(super) struct Log {
 impl Log {
     pub(super) fn run(self) -> Result<ExitCode> {
         let subject = self.subject.clone();
-        let subject = subject.map(|subject| subject.with(self.name.clone()));
+        let subject = subject.map(|subject| subject.with(self.name.clone(), "log"));
         let subject = subject.transpose()?;
         let filter = Filter {
             kind: subject.as_ref().map(|subject| subject.kind.clone()),
@@ -61,14 +63,12 @@ impl Log {
                 let state = state_with(&reader, filter.kind.as_deref())?;
                 let selection = Selection::of(&filter, &state)?;
                 for entry in selection.entries(&reader, Revision(self.from)) {
-                    if !out.add(&entry?, line) {
-                        break;
-                    }
+                    out.add(&entry?, line)?;
                 }
             }
-            Source::Server => self.ask(&filter, &mut out)?,
+            Source::Server(server) => self.ask(&server, &filter, &mut out)?,
         }
-        out.end();
+        out.end()?;
         Ok(ExitCode::SUCCESS)
     }
 
@@ -83,23 +83,17 @@ impl Log {
     }
 
     /// Page by page.
-    fn ask(&self, filter: &Filter, out: &mut show::List) -> Result<()> {
+    fn ask(&self, server: &Server, filter: &Filter, out: &mut show::List) -> Result<()> {
         let mut next = Some(self.from);
         while let Some(from) = next {
-            let page = self
-                .directory
-                .ask(&format!("{}from={from}", path("log", filter)))?;
+            let page = server.ask(&format!("{}from={from}", path("log", filter)))?;
             if from == self.from {
                 let floor = page.get("floor").and_then(Value::as_u64);
                 self.tell_floor(Revision(floor.unwrap_or_default()));
             }
             let entries = page.get("entries").and_then(Value::as_array);
-            if !entries
-                .into_iter()
-                .flatten()
-                .all(|entry| out.add(entry, line))
-            {
-                break;
+            for entry in entries.into_iter().flatten() {
+                out.add(entry, line)?;
             }
             next = page.get("next").and_then(Value::as_u64);
         }

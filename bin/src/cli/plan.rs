@@ -1,7 +1,7 @@
 //! `hindsight plan`: what a deletion would do.
 
 use super::ask::{Named, Source, empty_state, encode, named, path, point};
-use super::{Directory, NOT_FOUND, Output, show};
+use super::{Directory, NOT_FOUND, Output, show, wrong};
 use crate::effects;
 use crate::inspect::{self, Filter};
 use anyhow::Result;
@@ -23,9 +23,11 @@ Examples:
   hindsight plan crd/widgets.example.com -o json
   hindsight plan deployment/web --as-of 1200    on the world as it was then
 
-Decides the deletion and everything that is collected after it on a copy of the state, and writes
-nothing. Nobody else takes part: admission webhooks are not asked, and finalizers of other programs
-stay, so that what they hold is listed as waiting. Exit code 3: there is no such object.";
+Decides the deletion and everything that is collected after it on a copy of the
+state, and writes nothing. Nobody else takes part: admission webhooks are not
+asked, and finalizers of other programs stay, so that what they hold is listed
+as waiting.
+Exit code 3: there is no such object.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -65,10 +67,10 @@ fn checked(text: &str) -> Result<String, String> {
 
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.with(self.name)?;
+        let subject = self.subject.with(self.name, "plan")?;
         if subject.name.is_none() {
-            let why = "write KIND/NAME, such as configmap/settings\n";
-            clap::Error::raw(ErrorKind::MissingRequiredArgument, why).exit();
+            let why = "write KIND/NAME, such as configmap/settings";
+            return Err(wrong("plan", ErrorKind::MissingRequiredArgument, why));
         }
         let filter = Filter {
             kind: Some(subject.kind),
@@ -81,7 +83,7 @@ impl Plan {
                 let (state, now) = state_of(&reader, self.as_of.as_deref())?;
                 inspect::plan(&state, &filter, self.cascade.into(), now)?
             }
-            Source::Server => {
+            Source::Server(server) => {
                 let mut path = path("plan", &filter);
                 write!(
                     path,
@@ -92,14 +94,14 @@ impl Plan {
                 if let Some(point) = &self.as_of {
                     write!(path, "asOf={}", encode(point)).ok();
                 }
-                self.directory.ask(&path)?
+                server.ask(&path)?
             }
         };
         let found = document.get("found").and_then(Value::as_bool) == Some(true);
         if self.output == Output::Json {
-            show::json(&document);
+            show::json(&document)?;
         } else if found {
-            show::line(&render(&document));
+            show::line(&render(&document))?;
         }
         if found {
             return Ok(ExitCode::SUCCESS);

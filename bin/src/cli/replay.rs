@@ -1,4 +1,4 @@
-//! `hindsight replay`.
+//! `hindsight replay`: the state that the log comes to, as a hash.
 
 use super::ask::{Source, empty_state};
 use super::{Directory, Output, show};
@@ -9,7 +9,17 @@ use hindsight_log::Base;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
+const EXAMPLES: &str = "\
+Examples:
+  hindsight replay                          the newest state, and its hash
+  hindsight replay --until 1200 -o json     the state after revision 1200
+
+Two logs with the same hash at the same revision hold the same objects: compare
+a restored log, or a copy of one, with where it came from. On a directory the
+log is folded from its first commit and no snapshot is used.";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Replay {
     #[command(flatten)]
     directory: Directory,
@@ -26,24 +36,23 @@ impl Replay {
         let document = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let until = Revision(self.until.unwrap_or(u64::MAX));
-                let bar = show::progress(reader.newest().unwrap_or_default().min(until).0);
+                let bar = show::counting("commits");
                 let state = reader.fold(
                     Base::empty(empty_state()),
                     |revision, _| revision <= until,
-                    |revision| bar.set_position(revision.0),
+                    |_| bar.inc(1),
                 );
                 bar.finish_and_clear();
                 let state = state?;
                 json!({"revision": state.revision, "hash": state.hash()})
             }
-            Source::Server => {
+            Source::Server(server) => {
                 let until = self.until.map_or(String::new(), |until| until.to_string());
-                self.directory
-                    .ask(&format!("/hindsight/v1/state?asOf={until}"))?
+                server.ask(&format!("/hindsight/v1/state?asOf={until}"))?
             }
         };
         if self.output == Output::Json {
-            show::json(&document);
+            show::json(&document)?;
         } else {
             let revision = document
                 .get("revision")
@@ -53,7 +62,7 @@ impl Replay {
                 .get("hash")
                 .and_then(Value::as_str)
                 .unwrap_or_default();
-            show::line(&format!("revision {revision}, state {hash}"));
+            show::line(&format!("revision {revision}, state {hash}"))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -17,9 +17,10 @@ Examples:
   hindsight restore monday.backup --data-dir new-data
   ssh elsewhere cat monday.backup | hindsight restore - --data-dir new-data
 
-The directory must not hold a log; its pki may stay, and clients' certificates are then good as before.
-Revisions go on far after those of the backup, so that none is given out twice. Clients are told that
-what they know has expired and list again by themselves; none needs a restart.";
+The directory must not hold a log; its pki may stay, and clients' certificates
+are then good as before. Revisions go on far after those of the backup, so that
+none is given out twice. Clients are told that what they know has expired and
+list again by themselves; none needs a restart.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -53,41 +54,37 @@ impl Restore {
             let file = File::open(&self.file);
             self.read(file.with_context(|| format!("{} cannot be read", self.file.display()))?)?
         };
-        self.tell(&restored);
+        self.tell(&restored)?;
         Ok(ExitCode::SUCCESS)
     }
 
     fn read(&self, from: impl Read) -> Result<Restored> {
-        let bar = show::progress(0);
-        let progress = |at: hindsight_core::Revision, of: hindsight_core::Revision| {
-            bar.set_length(of.0);
-            bar.set_position(at.0);
-        };
+        let bar = show::counting("frames written and checked");
         let directory = &self.directory.data_dir;
         let from = BufReader::new(from);
-        let restored = restoring::restore(directory, from, self.bump_revision, progress);
+        let restored = restoring::restore(directory, from, self.bump_revision, |_, _| {
+            bar.inc(1);
+        });
         bar.finish_and_clear();
         restored
     }
 
-    fn tell(&self, restored: &Restored) {
+    fn tell(&self, restored: &Restored) -> Result<()> {
         let backup = &restored.backup;
         let (revision, chain) = (backup.tail.revision, backup.chain());
         if self.output == Output::Json {
-            show::json(
+            return show::json(
                 &json!({"revision": restored.revision, "backup": {"revision": revision,
                 "frames": backup.frames, "bytes": backup.bytes, "chain": chain,
                 "content": backup.content()}}),
             );
-            return;
         }
         show::line(&format!(
-            "restored: revision {revision}, {} frames, chain {chain}; revisions go on after {}",
-            backup.frames, restored.revision
-        ));
-        show::hint(&format!(
-            "next: hindsight serve --data-dir {}; clients list again by themselves",
+            "restored: revision {revision}, {} frames, chain {chain}; revisions go on after {}\n\
+             next: hindsight serve --data-dir {}; clients list again by themselves",
+            backup.frames,
+            restored.revision,
             self.directory.data_dir.display()
-        ));
+        ))
     }
 }

@@ -1,12 +1,12 @@
-//! `hindsight serve`.
+//! `hindsight serve`: the control plane as a process.
 
-use super::{Directory, keep, show};
+use super::{Directory, keep, show, wrong};
 use crate::config::SNAPSHOT_EVERY;
 use crate::server::{self, Options};
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
 use clap::error::ErrorKind;
-use clap::{Args, CommandFactory, ValueEnum};
+use clap::{Args, ValueEnum};
 use hindsight_core::GroupResource;
 use hindsight_log::Retention;
 use std::net::SocketAddr;
@@ -14,7 +14,18 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
+const EXAMPLES: &str = "\
+Examples:
+  hindsight serve                           ./hindsight-data, on 127.0.0.1:6443
+  hindsight serve --data-dir /var/lib/hindsight --listen 127.0.0.1:0
+  hindsight serve --keep-history 90d --keep-kind secrets
+
+It prints one line when it is ready, with the command to type next, and writes
+DATA_DIR/admin.kubeconfig. SIGINT and SIGTERM end it cleanly. The log is kept
+for ever unless --keep-history or --keep-history-bytes is given.";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
     #[command(flatten)]
     directory: Directory,
@@ -74,8 +85,7 @@ enum Switch {
 impl Serve {
     pub(super) fn run(self) -> Result<ExitCode> {
         if let Some(complaint) = self.complaint() {
-            let mut command = super::Cli::command();
-            command.error(ErrorKind::ArgumentConflict, complaint).exit();
+            return Err(wrong("serve", ErrorKind::ArgumentConflict, complaint));
         }
         start_logging(self.log_format);
         let retention = self.retention();
@@ -91,9 +101,12 @@ impl Serve {
         let runtime = start_runtime()?;
         runtime.block_on(server::run(options, |address, kubeconfig| {
             let kubeconfig = kubeconfig.display();
-            show::line(&format!(
+            let ready = show::line(&format!(
                 "hindsight is ready on https://{address}; try: kubectl --kubeconfig {kubeconfig} get namespaces"
             ));
+            if let Err(error) = ready {
+                tracing::warn!("{error:#}");
+            }
         }))?;
         Ok(ExitCode::SUCCESS)
     }

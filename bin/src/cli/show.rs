@@ -1,34 +1,71 @@
 //! Output: documents to standard output, errors to standard error.
 
+use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::Value;
-use std::io::{BufWriter, Stdout, Write};
+use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
-/// Prints a line; a closed pipe ends the output, not the process.
-pub(super) fn line(text: &str) {
-    let mut out = std::io::stdout().lock();
-    writeln!(out, "{text}").and_then(|()| out.flush()).ok();
+/// Standard output refused.
+#[derive(Debug, thiserror::Error)]
+#[error("standard output cannot be written")]
+struct Unwritten(#[source] io::Error);
+
+/// Only what was written in full has succeeded: an audit may be in a file that lacks its end.
+pub(super) fn written(result: io::Result<()>) -> Result<()> {
+    Ok(result.map_err(Unwritten)?)
 }
 
-pub(super) fn json(document: &Value) {
-    line(&serde_json::to_string_pretty(document).unwrap_or_default());
+/// Whether it failed because whoever read the output has gone, which ends it and is no failure.
+pub(super) fn nobody_reads(error: &anyhow::Error) -> bool {
+    let unwritten = error.downcast_ref::<Unwritten>();
+    unwritten.is_some_and(|Unwritten(source)| source.kind() == ErrorKind::BrokenPipe)
+}
+
+pub(super) fn line(text: &str) -> Result<()> {
+    let mut out = out();
+    written(writeln!(out, "{text}").and_then(|()| out.flush()))
+}
+
+pub(super) fn json(document: &Value) -> Result<()> {
+    line(&serde_json::to_string_pretty(document)?)
+}
+
+/// Standard output with room: flush it, or its end may be lost without a word.
+pub(super) fn out() -> BufWriter<Stdout> {
+    BufWriter::new(io::stdout())
 }
 
 /// The whole chain of causes, in one line.
 pub(super) fn error(error: &anyhow::Error) {
-    writeln!(std::io::stderr().lock(), "hindsight: {error:#}").ok();
+    writeln!(io::stderr().lock(), "hindsight: {}", told(error)).ok();
 }
 
-/// A bar on standard error while a log of this many commits is read; nothing without a terminal.
-pub(super) fn progress(commits: u64) -> ProgressBar {
-    let template = "{bar:40} {human_pos} of {human_len} commits, {eta} left";
-    let style = ProgressStyle::with_template(template);
-    ProgressBar::new(commits).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+/// A cause that the message before has told already is not told again.
+fn told(error: &anyhow::Error) -> String {
+    let mut told = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if told.contains(&cause) {
+            continue;
+        }
+        if !told.is_empty() {
+            told.push_str(": ");
+        }
+        told.push_str(&cause);
+    }
+    told
+}
+
+/// Counts on standard error what was read so far; nothing without a terminal. There is no end to count
+/// to: revisions of a log that was restored leap.
+pub(super) fn counting(what: &'static str) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {human_pos} {msg} in {elapsed}");
+    let bar = ProgressBar::no_length().with_message(what);
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
 /// What to do next, on standard error.
 pub(super) fn hint(text: &str) {
-    writeln!(std::io::stderr().lock(), "hindsight: {text}").ok();
+    writeln!(io::stderr().lock(), "hindsight: {text}").ok();
 }
 
 /// Documents, printed one by one: a line each, or as one JSON list with a line for each.
@@ -41,31 +78,56 @@ pub(super) struct List {
 impl List {
     pub(super) fn new(json: bool) -> Self {
         Self {
-            out: BufWriter::new(std::io::stdout()),
+            out: out(),
             json,
             first: true,
         }
     }
 
-    /// Prints one; false once nobody reads.
-    pub(super) fn add(&mut self, document: &Value, line: impl Fn(&Value) -> String) -> bool {
-        let written = match (self.json, self.first) {
+    pub(super) fn add(&mut self, document: &Value, line: impl Fn(&Value) -> String) -> Result<()> {
+        let added = match (self.json, self.first) {
             (false, _) => writeln!(self.out, "{}", line(document)),
             (true, true) => write!(self.out, "[\n{document}"),
             (true, false) => write!(self.out, ",\n{document}"),
         };
         self.first = false;
-        written.is_ok()
+        written(added)
     }
 
-    pub(super) fn end(mut self) {
+    pub(super) fn end(&mut self) -> Result<()> {
         let end = match (self.json, self.first) {
             (false, _) => "",
             (true, true) => "[]\n",
             (true, false) => "\n]\n",
         };
-        write!(self.out, "{end}")
-            .and_then(|()| self.out.flush())
-            .ok();
+        written(write!(self.out, "{end}").and_then(|()| self.out.flush()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context;
+
+    #[test]
+    fn what_a_message_holds_already_is_not_told_twice() {
+        let source = io::Error::from(ErrorKind::NotFound);
+        let text = source.to_string();
+        let error = Err::<(), _>(source)
+            .context(format!("making /x: {text}"))
+            .context("starting")
+            .expect_err("failed");
+        assert_eq!(told(&error), format!("starting: making /x: {text}"));
+    }
+
+    #[test]
+    fn only_a_reader_that_is_gone_ends_the_output_without_a_failure() {
+        let of = |kind: ErrorKind| written(Err(kind.into())).expect_err("refused");
+        assert!(nobody_reads(&of(ErrorKind::BrokenPipe)));
+        assert!(!nobody_reads(&of(ErrorKind::StorageFull)));
+        // A server that hangs up is none.
+        assert!(!nobody_reads(
+            &io::Error::from(ErrorKind::BrokenPipe).into()
+        ));
     }
 }

@@ -5,7 +5,7 @@ mod copy;
 use super::ask::{Source, empty_state};
 use super::{Directory, Output, show};
 use crate::restoring;
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::Args;
 use copy::Copy;
 use hindsight_core::Revision;
@@ -14,7 +14,17 @@ use hindsight_projector::audit;
 use serde_json::json;
 use std::process::ExitCode;
 
+const EXAMPLES: &str = "\
+Examples:
+  hindsight verify                          is every record as it was written?
+  hindsight verify --deep -o json           and as the rules allow?
+
+Stop the server first. The log is copied inside its data directory and the copy
+is read, so there must be as much room again; --in-place does without.
+Exit code 1: the log is damaged, and the message names the first bad record.";
+
 #[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub(super) struct Verify {
     #[command(flatten)]
     directory: Directory,
@@ -35,8 +45,8 @@ impl Verify {
         let Source::Directory { reader, .. } = source else {
             bail!("a server holds the directory; stop it first, then verify");
         };
-        let bar = show::progress(reader.newest().unwrap_or_default().0);
-        let report = verify(&reader, |revision| bar.set_position(revision.0));
+        let bar = show::counting("frames");
+        let report = verify(&reader, |_| bar.inc(1));
         bar.finish_and_clear();
         let report = report?;
         let audited = self.deep.then(|| deep(&reader, &report)).transpose()?;
@@ -49,32 +59,33 @@ impl Verify {
             "content": report.content, "state": audited,
         });
         if self.output == Output::Json {
-            show::json(&document);
-            return Ok(ExitCode::SUCCESS);
-        }
-        show::line(&format!(
-            "intact: revision {}, {} commits in {} frames, chain {}",
-            report.newest, report.commits, report.frames, report.chain
-        ));
-        if report.floor > Revision::ZERO {
-            show::line(&format!(
-                "every commit from revision {} on is kept, and of those before what the policy kept",
-                report.floor
-            ));
-        }
-        for (event, count) in &report.events {
-            show::line(&format!("  {count:>8}  {event}"));
-        }
-        for revision in &report.restores {
-            show::line(&format!("  a backup was restored at revision {revision}"));
-        }
-        if let Some(hash) = audited {
-            show::line(&format!(
-                "every commit is allowed by the rules; state {hash}"
-            ));
+            show::json(&document)?;
+        } else {
+            show::line(&told(&report, audited.as_deref()))?;
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn told(report: &Report, audited: Option<&str>) -> String {
+    let mut lines = vec![format!(
+        "intact: revision {}, {} commits in {} frames, chain {}",
+        report.newest, report.commits, report.frames, report.chain
+    )];
+    if report.floor > Revision::ZERO {
+        lines.push(format!(
+            "every commit from revision {} on is kept, and of those before what the policy kept",
+            report.floor
+        ));
+    }
+    let events = report.events.iter();
+    lines.extend(events.map(|(event, count)| format!("  {count:>8}  {event}")));
+    let restores = report.restores.iter();
+    lines
+        .extend(restores.map(|revision| format!("  a backup was restored at revision {revision}")));
+    let audited = audited.map(|hash| format!("every commit is allowed by the rules; state {hash}"));
+    lines.extend(audited);
+    lines.join("\n")
 }
 
 impl Verify {
@@ -84,26 +95,31 @@ impl Verify {
         if self.in_place || !data.join("events").exists() || restoring::is_unfinished(data) {
             return Ok((None, self.directory.source()?));
         }
-        match Copy::of(data) {
+        let copied = self.directory.take(Copy::of).map_err(|error| {
+            if let Some(Error::Locked { .. }) = error.downcast_ref() {
+                return error;
+            }
+            error.context(
+                "the log could not be copied; free as much room as it takes, or say --in-place",
+            )
+        });
+        Ok(match copied? {
             Ok(copy) => {
                 let reader = copy.reader()?;
-                Ok((Some(copy), reader))
+                (Some(copy), reader)
             }
-            Err(Error::Locked { .. }) => Ok((None, Source::Server)),
-            Err(error) => Err(error).context(
-                "the log could not be copied; free as much room as it takes, or say --in-place",
-            ),
-        }
+            Err(server) => (None, Source::Server(server)),
+        })
     }
 }
 
 /// The hash of the state that a log without a fault comes to. Of what was thinned, rules are asked nothing.
 fn deep(reader: &Reader, report: &Report) -> Result<String> {
-    let bar = show::progress(report.newest.0);
+    let bar = show::counting("commits");
     let base = state_at_floor(reader, &empty_state(), report.floor)?;
     let log = reader.scan_all(report.floor.next());
-    let audited = audit(base, &report.restores, log, |revision| {
-        bar.set_position(revision.0);
+    let audited = audit(base, &report.restores, log, |_| {
+        bar.inc(1);
     });
     bar.finish_and_clear();
     Ok(audited?.state().hash())

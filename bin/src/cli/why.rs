@@ -1,7 +1,7 @@
 //! `hindsight why`: from a deletion back to its cause.
 
 use super::ask::{Named, Source, named, path, state_with};
-use super::{Directory, NOT_FOUND, Output, show};
+use super::{Directory, NOT_FOUND, Output, show, wrong};
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
 use anyhow::Result;
@@ -13,15 +13,16 @@ use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
 Examples:
-  hindsight why pod/web-0 -n prod           why a pod is gone, going or there
+  hindsight why pod/web-0 -n prod           why a pod was deleted, or still is
   hindsight why pod web-0 -n prod           the same
-  hindsight why namespace/team-a            why a namespace is gone, or what holds it
+  hindsight why namespace/team-a            also what a namespace waits for
   hindsight why configmap/a --uid 4f1c...   one of several that had the name
-  hindsight why widgets.example.com/w       one whose definition may be gone as well
+  hindsight why widgets.example.com/w       whose definition may be gone too
   hindsight why pod/web-0 -o json           the chain of causes as JSON
 
-The first line says what is known of the object, and the rule it was deleted by. The lines below go
-back in time, each caused by the one under it; the last is somebody's request, or a policy.
+The first line says what is known of the object, and the rule it was deleted
+by. The lines below go back in time, each caused by the one under it; the last
+is somebody's request, or a policy.
 Exit code 3: no such object was ever there.";
 
 #[derive(Debug, Args)]
@@ -47,10 +48,10 @@ pub(super) struct Why {
 
 impl Why {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.with(self.name)?;
+        let subject = self.subject.with(self.name, "why")?;
         if subject.name.is_none() {
-            let why = "write KIND/NAME, such as configmap/settings\n";
-            clap::Error::raw(ErrorKind::MissingRequiredArgument, why).exit();
+            let why = "write KIND/NAME, such as configmap/settings";
+            return Err(wrong("why", ErrorKind::MissingRequiredArgument, why));
         }
         let filter = Filter {
             kind: Some(subject.kind),
@@ -65,12 +66,12 @@ impl Why {
                 let history = LogHistory::new(&reader, &index);
                 json!(inspect::why(&history, &state, &filter)?)
             }
-            Source::Server => self.directory.ask(&path("why", &filter))?,
+            Source::Server(server) => server.ask(&path("why", &filter))?,
         };
         if self.output == Output::Json {
-            show::json(&document);
+            show::json(&document)?;
         } else {
-            show::line(&render(&document));
+            show::line(&render(&document))?;
         }
         if document.get("state").and_then(Value::as_str) != Some("unknown") {
             return Ok(ExitCode::SUCCESS);

@@ -2,7 +2,7 @@
 //! and for anybody who may read.
 
 use crate::ControlPlane;
-use crate::inspect::{self, Filter, Selection, Unanswered};
+use crate::inspect::{self, Filter, Owner, Selection, Unanswered};
 use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past};
 use hindsight_core::command::Propagation;
 use hindsight_core::{Revision, Time};
@@ -105,7 +105,20 @@ fn ask(
             };
             Some(inspect::plan(state, &filter, policy, now)?)
         }
-        "objects" => Some(inspect::objects(state, &filter)?),
+        "kind" => {
+            let kind = filter.kind.unwrap_or_default();
+            Some(json!(inspect::served(state, &kind)?))
+        }
+        "owner" => {
+            let owner = Owner {
+                api_version: get("apiVersion").unwrap_or_default(),
+                kind: filter.kind.unwrap_or_default(),
+                namespace: filter.namespace.unwrap_or_default(),
+                name: filter.name.unwrap_or_default(),
+                uid: filter.uid.unwrap_or_default(),
+            };
+            Some(json!({"there": inspect::is_there(state, &owner)}))
+        }
         "state" => Some(json!({"revision": state.revision, "hash": state.hash()})),
         _ => None,
     })

@@ -1,0 +1,179 @@
+//! The forms that objects are printed in, one at a time: no list of them is held.
+
+use super::objects::Wanted;
+use crate::cli::show;
+use crate::inspect::Served;
+use anyhow::Result;
+use clap::ValueEnum;
+use serde_json::Value;
+use std::io::{BufWriter, Stdout, Write};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Form {
+    Text,
+    Json,
+    Yaml,
+    Manifest,
+    Name,
+}
+
+/// Wide enough for most; what is wider moves its own line alone.
+const NAMESPACE_WIDTH: usize = 20;
+/// Where an item of a list in JSON begins.
+const ITEM_INDENT: &str = "    ";
+
+/// Prints objects as they come.
+pub(super) struct Printer {
+    out: BufWriter<Stdout>,
+    form: Form,
+    /// `deployment.apps`.
+    titled: String,
+    /// One object was named: it is printed without a list around it, unless there are more.
+    named: bool,
+    /// Whether the namespace must be told with the name.
+    placed: bool,
+    held: Option<Value>,
+    count: usize,
+}
+
+impl Printer {
+    pub(super) fn new(form: Form, wanted: &Wanted, served: &Served) -> Self {
+        Self {
+            out: show::out(),
+            form,
+            titled: served.titled(),
+            named: wanted.name.is_some(),
+            placed: wanted.namespace.is_none() && served.namespaced,
+            held: None,
+            count: 0,
+        }
+    }
+
+    pub(super) fn add(&mut self, item: Value) -> Result<()> {
+        self.count += 1;
+        match self.form {
+            Form::Text => self.row(&item),
+            Form::Name => self.name(&item),
+            Form::Json | Form::Yaml | Form::Manifest if self.named && self.count == 1 => {
+                self.held = Some(item);
+                Ok(())
+            }
+            Form::Json | Form::Yaml | Form::Manifest => {
+                if let Some(first) = self.held.take() {
+                    self.item(&first, true)?;
+                }
+                self.item(&item, self.count == 1)
+            }
+        }
+    }
+
+    /// Whether anything was printed. The revision is that of the list.
+    pub(super) fn end(mut self, revision: &str) -> Result<bool> {
+        let is_document = matches!(self.form, Form::Json | Form::Yaml | Form::Manifest);
+        if let Some(one) = self.held.take() {
+            let text = self.document(&one)?;
+            show::written(writeln!(self.out, "{}", text.trim_end()))?;
+        } else if is_document && (self.count > 0 || !self.named) {
+            self.close(revision)?;
+        }
+        show::written(self.out.flush())?;
+        Ok(self.count > 0)
+    }
+
+    fn document(&self, item: &Value) -> Result<String> {
+        Ok(match self.form {
+            Form::Json => serde_json::to_string_pretty(item)?,
+            _ => serde_saphyr::to_string(item)?,
+        })
+    }
+
+    /// One of a list, which the first opens.
+    fn item(&mut self, item: &Value, first: bool) -> Result<()> {
+        let text = match (self.form, first) {
+            (Form::Json, true) => format!(
+                "{{\n  \"apiVersion\": \"v1\",\n  \"items\": [\n{}",
+                indented(item)?
+            ),
+            (Form::Json, false) => format!(",\n{}", indented(item)?),
+            (_, first) => {
+                let head = if first {
+                    "apiVersion: v1\nitems:\n"
+                } else {
+                    ""
+                };
+                format!("{head}{}\n", serde_saphyr::to_string(&[item])?.trim_end())
+            }
+        };
+        show::written(self.out.write_all(text.as_bytes()))
+    }
+
+    fn close(&mut self, revision: &str) -> Result<()> {
+        let text = match (self.form, self.count) {
+            (Form::Json, count) => {
+                let open = if count == 0 {
+                    "{\n  \"apiVersion\": \"v1\",\n  \"items\": ["
+                } else {
+                    "\n  "
+                };
+                format!(
+                    "{open}],\n  \"kind\": \"List\",\n  \"metadata\": {{\n    \"resourceVersion\": \
+                     \"{revision}\"\n  }}\n}}\n"
+                )
+            }
+            (_, count) => {
+                let open = if count == 0 {
+                    "apiVersion: v1\nitems: []\n"
+                } else {
+                    ""
+                };
+                let metadata = format!("metadata:\n  resourceVersion: \"{revision}\"\n");
+                let metadata = Some(metadata).filter(|_| self.form == Form::Yaml);
+                format!("{open}kind: List\n{}", metadata.unwrap_or_default())
+            }
+        };
+        show::written(self.out.write_all(text.as_bytes()))
+    }
+
+    fn row(&mut self, item: &Value) -> Result<()> {
+        if self.count == 1 {
+            let heading = columns("NAMESPACE", "REVISION", "NAME");
+            show::written(writeln!(self.out, "{heading}"))?;
+        }
+        let row = columns(
+            text(item, "/metadata/namespace"),
+            text(item, "/metadata/resourceVersion"),
+            text(item, "/metadata/name"),
+        );
+        show::written(writeln!(self.out, "{row}"))
+    }
+
+    /// As the arguments of another subcommand.
+    fn name(&mut self, item: &Value) -> Result<()> {
+        let place = if self.placed {
+            format!("-n {} ", text(item, "/metadata/namespace"))
+        } else {
+            String::new()
+        };
+        let name = text(item, "/metadata/name");
+        show::written(writeln!(self.out, "{place}{}/{name}", self.titled))
+    }
+}
+
+fn columns(namespace: &str, revision: &str, name: &str) -> String {
+    format!("{namespace:<NAMESPACE_WIDTH$}  {revision:<12}  {name}")
+}
+
+fn indented(item: &Value) -> Result<String> {
+    let text = serde_json::to_string_pretty(item)?;
+    let lines: Vec<String> = text
+        .lines()
+        .map(|line| format!("{ITEM_INDENT}{line}"))
+        .collect();
+    Ok(lines.join("\n"))
+}
+
+fn text<'a>(item: &'a Value, pointer: &str) -> &'a str {
+    item.pointer(pointer)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}

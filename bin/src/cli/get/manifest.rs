@@ -1,0 +1,197 @@
+//! A manifest of what was there: what is needed to create it again, and nothing that would be refused,
+//! or would have it deleted at once.
+
+use crate::inspect::Owner;
+use anyhow::Result;
+use serde_json::{Map, Value};
+
+/// What the server alone writes.
+const OWNED: [&str; 8] = [
+    "creationTimestamp",
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "generation",
+    "managedFields",
+    "resourceVersion",
+    "selfLink",
+    "uid",
+];
+/// What was assigned to an object of a core kind, and is somebody else's by now.
+const ASSIGNED: [(&str, &str); 5] = [
+    ("Service", "clusterIP"),
+    ("Service", "clusterIPs"),
+    ("Service", "healthCheckNodePort"),
+    ("Pod", "nodeName"),
+    ("Namespace", "finalizers"),
+];
+/// Objects of which it is told what they lost.
+const TOLD_MAX: usize = 10;
+
+/// What whoever creates the objects again has to know.
+#[derive(Default)]
+pub(super) struct LeftOut {
+    told: Vec<String>,
+    objects: usize,
+}
+
+impl LeftOut {
+    pub(super) fn strip(
+        &mut self,
+        document: &mut Value,
+        is_there: impl FnMut(&Owner) -> Result<bool>,
+    ) -> Result<()> {
+        let text = |pointer: &str| {
+            let found = document.pointer(pointer).and_then(Value::as_str);
+            found.unwrap_or_default().to_owned()
+        };
+        let (kind, name) = (text("/kind"), text("/metadata/name"));
+        let (namespace, version) = (text("/metadata/namespace"), text("/apiVersion"));
+        let Some(members) = document.as_object_mut() else {
+            return Ok(());
+        };
+        members.remove("status");
+        let mut lost = Vec::new();
+        if let Some(metadata) = members.get_mut("metadata").and_then(Value::as_object_mut) {
+            for field in OWNED {
+                metadata.remove(field);
+            }
+            let finalizers = metadata.remove("finalizers");
+            let finalizers = finalizers.as_ref().and_then(Value::as_array);
+            let finalizers = finalizers.into_iter().flatten().filter_map(Value::as_str);
+            lost.extend(finalizers.map(|finalizer| format!("finalizer {finalizer}")));
+            lost.extend(disown(metadata, &namespace, is_there)?);
+        }
+        if version == "v1" {
+            let spec = members.get_mut("spec").and_then(Value::as_object_mut);
+            lost.extend(spec.into_iter().flat_map(|spec| unassign(spec, &kind)));
+        }
+        if !lost.is_empty() {
+            self.objects += 1;
+            if self.objects <= TOLD_MAX {
+                self.told
+                    .push(format!("{kind} {name}: {}", lost.join(", ")));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn told(&self) -> Option<String> {
+        let more = match self.objects.saturating_sub(TOLD_MAX) {
+            0 => String::new(),
+            more => format!("; and of {more} more"),
+        };
+        (self.objects > 0)
+            .then(|| format!("left out of the manifest: {}{more}", self.told.join("; ")))
+    }
+}
+
+/// Whoever has only owners that are gone is deleted as soon as it is created.
+fn disown(
+    metadata: &mut Map<String, Value>,
+    namespace: &str,
+    mut is_there: impl FnMut(&Owner) -> Result<bool>,
+) -> Result<Vec<String>> {
+    let mut lost = Vec::new();
+    let Some(Value::Array(references)) = metadata.remove("ownerReferences") else {
+        return Ok(lost);
+    };
+    let mut kept = Vec::new();
+    for reference in references {
+        let text = |member: &str| {
+            let found = reference.get(member).and_then(Value::as_str);
+            found.unwrap_or_default().to_owned()
+        };
+        let owner = Owner {
+            api_version: text("apiVersion"),
+            kind: text("kind"),
+            namespace: namespace.to_owned(),
+            name: text("name"),
+            uid: text("uid"),
+        };
+        if is_there(&owner)? {
+            kept.push(reference);
+        } else {
+            lost.push(format!(
+                "owner {} {}, not there now",
+                owner.kind, owner.name
+            ));
+        }
+    }
+    if !kept.is_empty() {
+        metadata.insert("ownerReferences".into(), kept.into());
+    }
+    Ok(lost)
+}
+
+fn unassign(spec: &mut Map<String, Value>, kind: &str) -> Vec<String> {
+    // Without an address by its own wish.
+    if kind == "Service" && spec.get("clusterIP").and_then(Value::as_str) == Some("None") {
+        return Vec::new();
+    }
+    let mut lost = Vec::new();
+    for (_, field) in ASSIGNED.iter().filter(|(of, _)| *of == kind) {
+        if spec.remove(*field).is_some() {
+            lost.push(format!("spec.{field}"));
+        }
+    }
+    let ports = spec.get_mut("ports").and_then(Value::as_array_mut);
+    for port in ports.into_iter().flatten().filter(|_| kind == "Service") {
+        let port = port.as_object_mut();
+        if port.and_then(|port| port.remove("nodePort")).is_some() {
+            lost.push("a nodePort".into());
+        }
+    }
+    lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn stripped(mut document: Value) -> (Value, Option<String>) {
+        let mut left_out = LeftOut::default();
+        let there = |owner: &Owner| Ok(owner.name == "there");
+        left_out.strip(&mut document, there).expect("asked");
+        (document, left_out.told())
+    }
+
+    #[test]
+    fn what_was_assigned_or_would_delete_it_is_left_out_and_told() {
+        let owner =
+            |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": "u"});
+        let metadata = json!({"name": "s", "uid": "u", "finalizers": ["a/b"], "labels": {"k": "v"},
+            "ownerReferences": [owner("there"), owner("gone")]});
+        let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "status": {},
+            "spec": {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "type": "NodePort",
+                "ports": [{"port": 1, "nodePort": 30001}]}});
+        let (document, told) = stripped(service);
+        assert_eq!(
+            document,
+            json!({"apiVersion": "v1", "kind": "Service",
+                "metadata": {"name": "s", "labels": {"k": "v"}, "ownerReferences": [owner("there")]},
+                "spec": {"type": "NodePort", "ports": [{"port": 1}]}})
+        );
+        let told = told.expect("told");
+        for part in [
+            "finalizer a/b",
+            "owner Pod gone",
+            "spec.clusterIPs",
+            "a nodePort",
+        ] {
+            assert!(told.contains(part), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_somebody_wished_for_is_kept_without_a_word() {
+        for wished in [
+            json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"},
+                "spec": {"clusterIP": "None", "clusterIPs": ["None"]}}),
+            json!({"apiVersion": "e.io/v1", "kind": "Pod", "metadata": {"name": "s"},
+                "spec": {"nodeName": "n"}}),
+        ] {
+            assert_eq!(stripped(wished.clone()), (wished, None));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Where objects are read from: the state that a directory comes to, or lists of a server, in pieces.
+
+use super::page;
+use crate::cli::Directory;
+use crate::cli::ask::{Source, empty_state, encode, newest_state, point};
+use crate::inspect::{self, Owner, Served};
+use crate::remote::Server;
+use anyhow::{Result, bail};
+use hindsight_api::AsOf;
+use hindsight_core::State;
+use hindsight_log::{DirectoryLock, Reader};
+use serde_json::Value;
+use std::cell::OnceCell;
+use std::fmt::Write;
+
+/// Objects of one piece: of the largest that there are, 300 MiB.
+const PIECE_OBJECTS: usize = 100;
+/// Names and revisions of one piece.
+const PIECE_NAMES: usize = 1_000;
+const OBJECTS: &str = "application/json";
+const NAMES: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
+
+/// Which objects.
+pub(super) struct Wanted {
+    pub(super) kind: String,
+    pub(super) name: Option<String>,
+    /// All of them without it.
+    pub(super) namespace: Option<String>,
+}
+
+/// What there was at one point.
+pub(super) enum Objects {
+    Directory {
+        then: Box<State>,
+        now: Box<OnceCell<State>>,
+        reader: Reader,
+        _lock: DirectoryLock,
+    },
+    Server {
+        server: Server,
+        as_of: Option<String>,
+    },
+}
+
+impl Objects {
+    pub(super) fn open(directory: &Directory, as_of: Option<&str>) -> Result<Self> {
+        Ok(match directory.source()? {
+            Source::Directory {
+                reader,
+                _lock: lock,
+            } => Self::Directory {
+                then: Box::new(state(&reader, as_of.and_then(|text| point(text).ok()))?),
+                now: Box::default(),
+                reader,
+                _lock: lock,
+            },
+            Source::Server(server) => Self::Server {
+                server,
+                as_of: as_of.map(encode),
+            },
+        })
+    }
+
+    /// What the kind was called then.
+    pub(super) fn served(&self, kind: &str) -> Result<Served> {
+        match self {
+            Self::Directory { then, .. } => Ok(inspect::served(then, kind)?),
+            Self::Server { server, as_of } => {
+                let as_of = as_of.as_deref().unwrap_or_default();
+                let path = format!("/hindsight/v1/kind?kind={}&asOf={as_of}", encode(kind));
+                Ok(serde_json::from_value(server.ask(&path)?)?)
+            }
+        }
+    }
+
+    /// Gives each object that is wanted, or its metadata at least; the revision of the list.
+    pub(super) fn each(
+        &self,
+        served: &Served,
+        wanted: &Wanted,
+        metadata: bool,
+        take: &mut dyn FnMut(Value) -> Result<()>,
+    ) -> Result<String> {
+        match self {
+            Self::Directory { then, .. } => {
+                let namespace = wanted.namespace.as_deref().filter(|_| served.namespaced);
+                let named = |name: &str| wanted.name.as_deref().is_none_or(|wanted| wanted == name);
+                for object in then.list(&served.stored_under(), namespace) {
+                    if named(&object.key.name) {
+                        take(object.document())?;
+                    }
+                }
+                Ok(then.revision.to_string())
+            }
+            Self::Server { server, as_of } => {
+                let place = place(as_of.as_deref(), served, wanted);
+                pieces(server, &place, metadata, take)
+            }
+        }
+    }
+
+    /// Whether an owner is there now, with the identity that the reference names.
+    pub(super) fn is_there(&self, owner: &Owner) -> Result<bool> {
+        match self {
+            Self::Directory { now, reader, .. } => {
+                if now.get().is_none() {
+                    let newest = newest_state(reader)?;
+                    now.get_or_init(|| newest);
+                }
+                Ok(now.get().is_some_and(|now| inspect::is_there(now, owner)))
+            }
+            Self::Server { server, .. } => {
+                let mut path = "/hindsight/v1/owner?".to_owned();
+                for (name, value) in [
+                    ("apiVersion", &owner.api_version),
+                    ("kind", &owner.kind),
+                    ("namespace", &owner.namespace),
+                    ("name", &owner.name),
+                    ("uid", &owner.uid),
+                ] {
+                    write!(path, "{name}={}&", encode(value))?;
+                }
+                let answer = server.ask(&path)?;
+                Ok(answer.get("there").and_then(Value::as_bool) == Some(true))
+            }
+        }
+    }
+}
+
+fn state(reader: &Reader, point: Option<AsOf>) -> Result<State> {
+    if let Some(AsOf::Revision(asked)) = point {
+        let newest = reader.newest()?;
+        if asked > newest {
+            bail!("revision {asked} has not happened yet; the newest is {newest}");
+        }
+    }
+    Ok(match point {
+        None => newest_state(reader)?,
+        Some(AsOf::Revision(revision)) => reader.state_at(empty_state(), revision)?,
+        Some(AsOf::Time(time)) => reader.state_at_time(empty_state(), time)?,
+    })
+}
+
+/// The path that every client lists them at.
+fn place(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> String {
+    let mut path = as_of.map_or_else(String::new, |point| format!("/as-of/{point}"));
+    path.push_str(&served.path());
+    if let Some(namespace) = wanted.namespace.as_deref().filter(|_| served.namespaced) {
+        write!(path, "/namespaces/{}", encode(namespace)).ok();
+    }
+    write!(path, "/{}?", served.resource).ok();
+    if let Some(name) = &wanted.name {
+        let escaped = name
+            .replace('\\', "\\\\")
+            .replace(',', "\\,")
+            .replace('=', "\\=");
+        let selector = encode(&format!("metadata.name={escaped}"));
+        write!(path, "fieldSelector={selector}&").ok();
+    }
+    path
+}
+
+fn pieces(
+    server: &Server,
+    place: &str,
+    metadata: bool,
+    take: &mut dyn FnMut(Value) -> Result<()>,
+) -> Result<String> {
+    let (limit, form) = if metadata {
+        (PIECE_NAMES, NAMES)
+    } else {
+        (PIECE_OBJECTS, OBJECTS)
+    };
+    let mut next = String::new();
+    loop {
+        let path = format!("{place}limit={limit}&continue={}", encode(&next));
+        let piece = page::read(&server.fetch(&path, form)?, take)?;
+        match piece.next {
+            Some(token) => next = token,
+            None => return Ok(piece.revision),
+        }
+    }
+}

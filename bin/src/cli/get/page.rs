@@ -1,0 +1,128 @@
+//! One piece of a list, read item by item: as trees, objects take many times the room of their text.
+
+use anyhow::Result;
+use serde::de::{
+    DeserializeSeed, Deserializer as _, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
+use serde_json::{Deserializer, Value};
+use std::fmt;
+
+/// What stands around the items.
+pub(super) struct Piece {
+    pub(super) revision: String,
+    /// How to ask for the piece after it.
+    pub(super) next: Option<String>,
+}
+
+/// Hands the items over, one at a time.
+pub(super) fn read(text: &[u8], take: &mut dyn FnMut(Value) -> Result<()>) -> Result<Piece> {
+    let mut refused = None;
+    let list = List {
+        take,
+        refused: &mut refused,
+    };
+    let read = Deserializer::from_slice(text).deserialize_map(list);
+    match refused {
+        Some(refused) => Err(refused),
+        None => Ok(read?),
+    }
+}
+
+struct List<'a> {
+    take: &'a mut dyn FnMut(Value) -> Result<()>,
+    refused: &'a mut Option<anyhow::Error>,
+}
+
+impl<'de> Visitor<'de> for List<'_> {
+    type Value = Piece;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut members: A) -> Result<Piece, A::Error> {
+        let mut metadata = Value::Null;
+        while let Some(member) = members.next_key::<String>()? {
+            match member.as_str() {
+                "metadata" => metadata = members.next_value()?,
+                "items" => members.next_value_seed(Items(&mut self))?,
+                _ => drop(members.next_value::<IgnoredAny>()?),
+            }
+        }
+        let text = |member: &str| metadata.get(member).and_then(Value::as_str);
+        Ok(Piece {
+            revision: text("resourceVersion").unwrap_or_default().to_owned(),
+            next: text("continue")
+                .filter(|next| !next.is_empty())
+                .map(str::to_owned),
+        })
+    }
+}
+
+struct Items<'a, 'b>(&'a mut List<'b>);
+
+impl<'de> DeserializeSeed<'de> for Items<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, items: D) -> Result<(), D::Error> {
+        items.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Items<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("items")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
+        while let Some(item) = items.next_element::<Value>()? {
+            if let Err(error) = (self.0.take)(item) {
+                *self.0.refused = Some(error);
+                return Err(A::Error::custom("no more is taken"));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::bail;
+    use serde_json::json;
+
+    const LIST: &str = r#"{"items":[{"a":1},{"a":2}],"kind":"List",
+        "metadata":{"resourceVersion":"7","continue":"more"}}"#;
+
+    #[test]
+    fn items_are_handed_over_one_by_one_wherever_the_metadata_stands() {
+        let mut taken = Vec::new();
+        let piece = read(LIST.as_bytes(), &mut |item| {
+            taken.push(item);
+            Ok(())
+        });
+        let piece = piece.expect("a list");
+        assert_eq!(taken, [json!({"a": 1}), json!({"a": 2})]);
+        assert_eq!(
+            (piece.revision.as_str(), piece.next.as_deref()),
+            ("7", Some("more"))
+        );
+        let last = read(br#"{"metadata":{"continue":""},"items":[]}"#, &mut |_| {
+            Ok(())
+        });
+        assert_eq!(last.expect("a list").next, None);
+    }
+
+    #[test]
+    fn whoever_takes_no_more_says_why() {
+        let mut taken = 0;
+        let read = read(LIST.as_bytes(), &mut |_| {
+            taken += 1;
+            bail!("enough")
+        });
+        let said = read.err().map(|error| error.to_string());
+        assert_eq!((taken, said.as_deref()), (1, Some("enough")));
+    }
+}

@@ -1,0 +1,327 @@
+//! What the command line prints: bounded in the server, whole or a failure, and of use to the next
+//! command.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_log::DirectoryLock;
+use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use hindsight_tests::vitals::peak_mib;
+use serde_json::Value;
+use std::fmt::Write;
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Configmaps, of so many members each.
+fn configmaps(count: usize, members: usize) -> String {
+    let mut data = String::new();
+    for member in 0..members {
+        write!(data, "k{member}: '',").expect("written");
+    }
+    let mut manifest = String::new();
+    for index in 0..count {
+        let name = format!("{{name: c{index:03}}}");
+        writeln!(
+            manifest,
+            "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name}\ndata: {{{data}}}"
+        )
+        .expect("written");
+    }
+    manifest
+}
+
+#[test]
+fn a_list_of_more_than_one_piece_is_the_same_from_a_server_and_from_its_directory() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    server.kubectl_with(&["create", "-f", "-"], &configmaps(230, 1));
+    let asked = ["-o json", "-o yaml", "-o name", "-o text", "-o manifest"];
+    let printed = || -> Vec<String> {
+        let get = |form: &&str| stdout(&hindsight(&directory, &words(&format!("get cm {form}"))));
+        asked.iter().map(get).collect()
+    };
+    let online = printed();
+    assert_eq!(server.signal("TERM"), Some(0));
+    assert_eq!(printed(), online);
+    let list: Value = serde_json::from_str(&online[0]).expect("a list");
+    let items = list["items"].as_array().expect("items");
+    assert_eq!(
+        (items.len(), &items[229]["metadata"]["name"]),
+        (230, &"c229".into())
+    );
+    assert_eq!(online[2].lines().nth(100), Some("configmap/c100"));
+}
+
+/// As trees, these take many times the room of their text.
+#[test]
+fn a_server_that_is_asked_for_objects_holds_no_trees_of_them() {
+    let server = Server::start();
+    server.kubectl_with(&["create", "-f", "-"], &configmaps(20, 60_000));
+    let before = peak_mib(server.pid());
+    for form in ["json", "name"] {
+        stdout(&server.hindsight(&["get", "configmaps", "-o", form]));
+    }
+    let grown = peak_mib(server.pid()) - before;
+    assert!(grown < 60, "{before} MiB have grown by {grown}");
+    let path = "/hindsight/v1/objects?kind=configmaps";
+    server.kubectl_fails(&["get", "--raw", path], "");
+}
+
+/// The exit code, and what is said, with this as standard output.
+fn printed_to(place: Stdio, directory: &Path, arguments: &str) -> (Option<i32>, String) {
+    let mut command = Command::new(binary("hindsight"));
+    command
+        .args(words(arguments))
+        .env("HINDSIGHT_DATA_DIR", directory);
+    let child = command.stdout(place).stderr(Stdio::piped()).spawn();
+    let output = child
+        .expect("it starts")
+        .wait_with_output()
+        .expect("it ends");
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn an_answer_that_is_not_written_whole_is_a_failure_and_says_so() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    let full = || {
+        OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .expect("there")
+    };
+    let check = |arguments: &str| {
+        let (code, said) = printed_to(full().into(), &directory, arguments);
+        assert_eq!(code, Some(1), "{arguments}: {said}");
+        let told = said.matches("No space left on device").count();
+        assert_eq!(told, 1, "{arguments}: {said}");
+        assert!(!said.contains("--data-dir"), "{arguments}: {said}");
+    };
+    let asked = [
+        "log",
+        "log -o json",
+        "why configmap/a",
+        "why configmap/a -o json",
+        "plan configmap/a",
+        "get namespaces",
+    ];
+    let forms = ["json", "yaml", "manifest", "name"];
+    let forms = forms.map(|form| format!("get configmap/a -o {form}"));
+    let others = [
+        "replay",
+        "backup -",
+        "completions bash",
+        "--help",
+        "--version",
+    ];
+    let asked = asked
+        .into_iter()
+        .chain(forms.iter().map(String::as_str))
+        .chain(others);
+    let asked: Vec<&str> = asked.collect();
+    asked.iter().for_each(|arguments| check(arguments));
+    assert_eq!(server.signal("TERM"), Some(0));
+    for arguments in asked.into_iter().chain(["verify", "verify -o json"]) {
+        check(arguments);
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_ends_any_output_and_not_with_an_error() {
+    let server = Server::start();
+    server.kubectl_with(&["create", "-f", "-"], &configmaps(30, 300));
+    for arguments in [
+        "completions bash",
+        "get cm -o json",
+        "get cm -o yaml",
+        "log -o json",
+        "--help",
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let ended = printed_to(writer.into(), server.directory(), arguments);
+        assert_eq!(ended, (Some(0), String::new()), "{arguments}");
+    }
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    let (code, said) = printed_to(writer.into(), server.directory(), "backup -");
+    assert_eq!(code, Some(1), "half a backup is none: {said}");
+}
+
+#[test]
+fn names_are_arguments_of_the_next_command() {
+    let server = Server::start();
+    server.kubectl(&["create", "namespace", "team"]);
+    for namespace in ["default", "team"] {
+        server.kubectl(&["create", "configmap", "a", "-n", namespace]);
+    }
+    server.kubectl(&["create", "deployment", "web", "--image=i"]);
+    let names = |arguments: &str| stdout(&server.hindsight(&words(arguments)));
+    assert!(names("get ns -o name").contains("namespace/team\n"));
+    assert_eq!(names("get deploy -o name"), "deployment.apps/web\n");
+    let everywhere = names("get cm -A -o name");
+    assert_eq!(everywhere, "-n default configmap/a\n-n team configmap/a\n");
+    for line in everywhere.lines().chain(["deployment.apps/web"]) {
+        let why = names(&format!("why {line}"));
+        assert!(why.contains(" is live"), "{line}: {why}");
+    }
+    let shown = names("get deploy/web -o yaml");
+    assert!(
+        shown.contains("name: web") && !shown.contains("managedFields"),
+        "{shown}"
+    );
+    assert!(names("get deploy/web -o yaml --show-managed-fields").contains("managedFields"));
+}
+
+/// The example of README: of an owner and its child, both are gone.
+fn owner_and_child(server: &Server) -> String {
+    server.kubectl(&["create", "configmap", "owner"]);
+    let uid = [
+        "get",
+        "configmap",
+        "owner",
+        "-o",
+        "jsonpath={.metadata.uid}",
+    ];
+    let uid = server.kubectl(&uid);
+    let child = dependent("child", &uid);
+    server.kubectl_with(&["create", "-f", "-"], &child);
+    let revision = [
+        "get",
+        "configmap",
+        "child",
+        "-o",
+        "jsonpath={.metadata.resourceVersion}",
+    ];
+    let revision = server.kubectl(&revision);
+    server.kubectl(&["delete", "configmap", "owner"]);
+    let gone = ["wait", "configmap/child", "--for=delete", "--timeout=20s"];
+    server.kubectl(&gone);
+    revision
+}
+
+fn dependent(name: &str, uid: &str) -> String {
+    let owner = format!("{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid}}}");
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, ownerReferences: [{owner}]}}\n"
+    )
+}
+
+#[test]
+fn what_went_with_its_owner_is_brought_back_and_stays() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    let then = owner_and_child(&server);
+    let manifest = words("get configmap/child -o manifest --as-of");
+    let manifest: Vec<&str> = manifest.into_iter().chain([then.as_str()]).collect();
+    let online = server.hindsight(&manifest);
+    let told = text(&online.stderr);
+    assert!(
+        told.contains("left out of the manifest: ConfigMap child: owner ConfigMap owner"),
+        "{told}"
+    );
+    let manifest_text = stdout(&online);
+    server.kubectl_with(&["create", "-f", "-"], &manifest_text);
+    // Once the collector has taken what came later, it has seen this as well.
+    server.kubectl_with(&["create", "-f", "-"], &dependent("doomed", "nobody"));
+    server.kubectl(&["wait", "configmap/doomed", "--for=delete", "--timeout=20s"]);
+    assert_eq!(
+        server.kubectl(&["get", "configmap", "child", "-o", "name"]),
+        "configmap/child\n"
+    );
+    assert_eq!(server.signal("TERM"), Some(0));
+    let offline = hindsight(&directory, &manifest);
+    assert_eq!(
+        (stdout(&offline), text(&offline.stderr)),
+        (manifest_text, told)
+    );
+}
+
+#[test]
+fn another_command_that_holds_the_directory_is_named_and_is_no_server() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
+    let held = DirectoryLock::acquire(&directory).expect("free");
+    for arguments in ["log", "verify"] {
+        let refused = hindsight(&directory, &[arguments]);
+        let said = text(&refused.stderr);
+        let holder = format!("is in use by process {}; stop it", std::process::id());
+        assert!(said.contains(&holder), "{arguments}: {said}");
+        assert!(!said.contains("server"), "{arguments}: {said}");
+    }
+    drop(held);
+    stdout(&hindsight(&directory, &["log"]));
+}
+
+/// Revisions leap where a backup was restored: a count of them is no measure of what is left.
+#[test]
+fn nothing_promises_days_after_a_restore() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let (first, second) = (
+        temporary.path().join("first"),
+        temporary.path().join("second"),
+    );
+    let backup = temporary.path().join("backup");
+    let backup = backup.to_str().expect("a path");
+    assert_eq!(Server::start_on(&first).signal("TERM"), Some(0));
+    stdout(&hindsight(&first, &["backup", backup]));
+    stdout(&hindsight(&second, &["restore", backup]));
+    let program = binary("hindsight");
+    for subcommand in ["verify", "replay", "backup --force"] {
+        let file = if subcommand == "verify" || subcommand == "replay" {
+            ""
+        } else {
+            backup
+        };
+        let line = format!("{} {subcommand} {file}", program.display());
+        let mut command = Command::new("script");
+        command
+            .args(["-qec", &line, "/dev/null"])
+            .env("HINDSIGHT_DATA_DIR", &second);
+        let shown = text(&command.output().expect("a terminal").stdout);
+        assert!(
+            shown.contains("frames") || shown.contains("commits"),
+            "{shown}"
+        );
+        assert!(!shown.contains("1,000,0"), "{shown}");
+    }
+}
+
+#[test]
+fn help_is_not_wrapped_twice_and_has_examples_everywhere() {
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(binary("hindsight"));
+        stdout(&command.args(arguments).output().expect("it runs"))
+    };
+    for subcommand in [
+        "serve",
+        "log",
+        "why",
+        "get",
+        "plan",
+        "verify",
+        "replay",
+        "backup",
+        "restore",
+        "completions",
+    ] {
+        let help = run(&[subcommand, "--help"]);
+        let examples = help.split_once("Examples:\n").expect(subcommand).1;
+        for line in examples.lines() {
+            assert!(line.len() <= 80, "{subcommand}: {line}");
+        }
+    }
+}
