@@ -16,8 +16,12 @@ use std::process::{Command, Output, Stdio};
 const CODES: &str = "
 0 log                                          |
 0 log configmap/a -n default                   |
-0 log --from 999999                            |
-0 log configmap/never -n default               |
+0 log --from 999999                            | nothing happened from revision 999999 on
+0 log configmap/never -n default               | nothing happened to configmap/never in default
+0 log --since 1 --until 9999-01-01T00:00:00Z   |
+0 log --verb delete --user admin               |
+0 log --user nobody                            | that is asked for
+2 log --since yesterday                        | RFC 3339
 0 why configmap/a                              |
 0 why namespace/default                        |
 0 get namespaces                               |
@@ -26,6 +30,7 @@ const CODES: &str = "
 0 get pods -A                                  | pods: there is nothing in any namespace
 1 get configmaps --as-of 9126-01-31T12:00:00Z  | has not come yet; it is
 3 why configmap/never                          | look in another namespace with -n
+3 why configmap/a --uid nope                   | no object of this name had the uid nope
 3 get configmap/never                          | `hindsight log configmap/never`
 3 get configmap/a                              | `hindsight why configmap/a`
 3 get configmap b -n kube-system               | is not there in kube-system; `hindsight log configmap/b -n kube-system` says
@@ -85,6 +90,13 @@ fn answers(directory: &Path) -> Vec<String> {
         "log configmap/a",
         "log configmap/never -o json",
         "log --from 3 configmaps",
+        "log configmap/b",
+        "log configmap/b --from 6 -o json",
+        "log --since 4 --until 6 -o json",
+        "log --verb delete",
+        "log -n default",
+        "why configmap/again",
+        "why configmap/again -o json",
         "why configmap/a",
         "why configmap/a -o json",
         "why configmap/b -o json",
@@ -111,6 +123,12 @@ fn a_server_and_its_directory_give_the_same_answers_and_exit_codes() {
     for name in ["a", "b"] {
         server.kubectl(&["create", "configmap", name, "--from-literal=k=v"]);
     }
+    server.kubectl(&["label", "configmap", "b", "x=y"]);
+    for _ in 0..2 {
+        server.kubectl(&["create", "configmap", "again"]);
+        server.kubectl(&["delete", "configmap", "again"]);
+    }
+    server.kubectl(&["create", "configmap", "again"]);
     server.kubectl(&["delete", "configmap", "a"]);
     check_codes(&directory);
     let online = answers(&directory);
@@ -182,6 +200,8 @@ fn an_object_is_explained_after_its_definition_is_gone() {
         (&"deleted".into(), &"crd-deleted".into())
     );
     assert_eq!(why["root"]["verb"], "delete");
+    let named = ["apiVersion", "kind"].map(|member| why["object"][member].as_str());
+    assert_eq!(named, [Some("example.com/v1"), Some("Widget")]);
     let log = stdout(&server.hindsight(&["log", "widgets.example.com/w"]));
     assert_eq!(
         log.lines().filter(|line| line.contains("created")).count(),

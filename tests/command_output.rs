@@ -184,6 +184,80 @@ fn names_are_arguments_of_the_next_command() {
     assert!(names("get deploy/web -o yaml --show-managed-fields").contains("managedFields"));
 }
 
+#[test]
+fn why_a_name_was_deleted_is_told_although_somebody_made_it_again() {
+    let server = Server::start();
+    for _ in 0..2 {
+        server.kubectl(&["create", "configmap", "re"]);
+        server.kubectl(&["label", "configmap", "re", "x=y"]);
+        server.kubectl(&["delete", "configmap", "re"]);
+    }
+    server.kubectl(&["create", "configmap", "re"]);
+    server.kubectl(&["label", "configmap", "re", "x=y"]);
+    let asked = |arguments: &str| stdout(&server.hindsight(&words(arguments)));
+    let why = asked("why configmap/re");
+    assert!(why.starts_with("ConfigMap re in default is live"), "{why}");
+    let log = asked("log configmap/re --verb delete -o json");
+    let log: Value = serde_json::from_str(&log).expect("a list");
+    let told = format!(
+        "deleted at revision {}: somebody asked for it",
+        log[1]["revision"]
+    );
+    assert!(why.contains(&told), "{why}");
+    let next = why.lines().last().expect("a hint").trim();
+    let next = next.strip_prefix("hindsight ").expect("a command");
+    assert!(
+        next.ends_with(log[1]["uid"].as_str().expect("a uid")),
+        "{next}"
+    );
+    assert!(asked(next).contains("is deleted: somebody asked for it (requested)"));
+}
+
+#[test]
+fn the_log_is_narrowed_and_says_what_an_update_changed() {
+    let server = Server::start();
+    server.kubectl(&["create", "namespace", "team"]);
+    server.kubectl(&["create", "deployment", "web", "--image=i", "-n", "team"]);
+    server.kubectl(&["create", "configmap", "other"]);
+    server.kubectl(&["scale", "deployment", "web", "--replicas=3", "-n", "team"]);
+    server.kubectl(&["label", "deployment", "web", "x=y", "-n", "team"]);
+    let asked = |arguments: &str| stdout(&server.hindsight(&words(arguments)));
+    let of_team = asked("log -n team");
+    let objects: Vec<&str> = of_team
+        .lines()
+        .filter_map(|line| words(line).get(3).copied())
+        .collect();
+    let web = "team/web:";
+    assert_eq!(
+        objects,
+        [
+            "namespaces",
+            "deployments.apps",
+            "deployments.apps",
+            "deployments.apps"
+        ]
+    );
+    assert_eq!(of_team.matches(web).count(), 3, "{of_team}");
+    for arguments in ["log deploy/web", "log deploy/web -n team"] {
+        let told = asked(arguments);
+        let lines: Vec<&str> = told.lines().collect();
+        assert!(lines[1].contains("updated spec.replicas ("), "{told}");
+        assert!(
+            lines[2].ends_with("updated metadata.labels (patch)"),
+            "{told}"
+        );
+        let revision = words(lines[2])[0];
+        let later = asked(&format!("{arguments} --since {revision}"));
+        assert_eq!(later.trim_end(), lines[2].trim_end());
+        let time = words(lines[1])[1];
+        let until = asked(&format!("{arguments} --until {time}"));
+        assert_eq!(until.lines().collect::<Vec<_>>(), lines[..2]);
+    }
+    assert_eq!(asked("log --verb create --user admin").lines().count(), 3);
+    let refused = server.kubectl_fails(&["get", "--raw", "/hindsight/v1/log?until=soon"], "");
+    assert!(refused.contains("cannot be read"), "{refused}");
+}
+
 /// The example of README: of an owner and its child, both are gone.
 fn owner_and_child(server: &Server) -> String {
     server.kubectl(&["create", "configmap", "owner"]);

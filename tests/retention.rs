@@ -122,7 +122,10 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
         &["get", "configmaps", "--as-of", &later],
     ));
     let why = stdout(&hindsight(&directory, &["why", "configmap/early"]));
-    assert!(why.contains("deleted: requested"), "{why}");
+    assert!(
+        why.contains("deleted: somebody asked for it (requested)"),
+        "{why}"
+    );
     let server = start(&directory);
     for question in ["state?asOf=12", "kind?kind=configmap&asOf=12"] {
         let path = format!("/hindsight/v1/{question}");

@@ -1,17 +1,19 @@
 //! Questions about the log, answered as documents: the same for the command line on a directory
 //! and for the server that holds one.
 
+mod changed;
 mod log;
 mod place;
 mod plan;
 
 use crate::history::LogHistory;
+use hindsight_api::AsOf;
 use hindsight_core::kind::KindRef;
 use hindsight_core::{GroupResource, ObjectKey, State, Time, Uid};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::{Explanation, Subject, explain};
 
-pub(crate) use log::{Selection, page};
+pub(crate) use log::{Selection, page, tell};
 pub(crate) use place::{Owner, Served, is_there, served};
 pub(crate) use plan::plan;
 
@@ -22,6 +24,14 @@ pub(crate) struct Filter {
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) uid: Option<String>,
+    /// Who did it.
+    pub(crate) user: Option<String>,
+    /// How they asked.
+    pub(crate) verb: Option<String>,
+    /// From here on.
+    pub(crate) since: Option<AsOf>,
+    /// Up to here.
+    pub(crate) until: Option<AsOf>,
 }
 
 /// A question that has no answer.
@@ -78,7 +88,7 @@ fn named(state: &State, text: &str) -> Result<(GroupResource, Option<KindRef>), 
     Ok((resource, None))
 }
 
-/// Why an object is gone, going or there.
+/// Why an object was deleted, is being deleted, or still exists.
 pub(crate) fn why(
     history: &LogHistory<'_>,
     state: &State,
@@ -94,7 +104,7 @@ pub(crate) fn why(
     let uid = filter.uid.as_deref().map(Uid::from);
     let mut answer = None;
     for namespace in namespaces {
-        let subject = subject(&resource, kind.as_ref(), namespace, filter);
+        let subject = subject(kind.as_ref(), namespace, filter);
         let key = ObjectKey::new(resource.clone(), namespace, &subject.name);
         let explanation = explain(history, &key, uid.as_ref(), subject)?;
         let known = explanation.state != "unknown";
@@ -105,22 +115,20 @@ pub(crate) fn why(
             break;
         }
     }
-    answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))
+    let mut answer = answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))?;
+    if answer.object.kind.is_empty() {
+        answer.object.kind = resource.resource.to_string();
+        answer.object.api_version = resource.group.to_string();
+    }
+    Ok(answer)
 }
 
-fn subject(
-    resource: &GroupResource,
-    kind: Option<&KindRef>,
-    namespace: &str,
-    filter: &Filter,
-) -> Subject {
+/// A kind that is there no more is named by the body of what it had.
+fn subject(kind: Option<&KindRef>, namespace: &str, filter: &Filter) -> Subject {
     let version = kind.and_then(|kind| Some(kind.api_version(&kind.storage_version()?.name)));
     Subject {
-        api_version: version.unwrap_or_else(|| resource.group.to_string()),
-        kind: kind.map_or_else(
-            || resource.resource.to_string(),
-            |kind| kind.kind.to_string(),
-        ),
+        api_version: version.unwrap_or_default(),
+        kind: kind.map_or_else(String::new, |kind| kind.kind.to_string()),
         namespace: namespace.to_owned(),
         name: filter.name.clone().unwrap_or_default(),
         uid: filter.uid.clone().unwrap_or_default(),

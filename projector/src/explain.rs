@@ -6,6 +6,8 @@ use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
 use serde::Serialize;
 use std::collections::BTreeSet;
 
+/// Versions of a live object that are passed over to find who had the name before.
+const VERSIONS_MAX: usize = 1_000;
 /// Longer chains are cut, and have no root.
 const LINKS_MAX: usize = 10_000;
 
@@ -22,6 +24,23 @@ pub struct Explanation {
     pub root: Option<Root>,
     /// From the object back to the root.
     pub chain: Vec<Link>,
+    /// Where the object is live: the newest that had the name before it.
+    pub earlier: Option<Earlier>,
+}
+
+/// An object that was deleted, and whose name another has now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Earlier {
+    /// Its identity.
+    pub uid: String,
+    /// Of its deletion.
+    pub revision: Revision,
+    /// Of its deletion.
+    pub time: String,
+    /// The rule that it was deleted by.
+    pub rule: Option<Rule>,
+    /// Where the chain of causes ends.
+    pub root: Option<Root>,
 }
 
 /// An object by all its names.
@@ -64,7 +83,7 @@ pub struct Link {
     pub time: String,
     /// The rule that it followed; absent for other writes.
     pub rule: Option<Rule>,
-    /// What it did: `removed`, `deletion requested`, `created`, `written`.
+    /// What it did: `deleted`, `deletion requested`, `created`, `written`.
     pub event: &'static str,
     /// What it was done to.
     pub object: String,
@@ -74,7 +93,8 @@ pub struct Link {
     pub verb: String,
 }
 
-/// Explains the newest deletion of this object; `subject` says how to name it.
+/// Explains the newest deletion of this object; `subject` says how to name it, and without a kind it is
+/// named as its body does.
 pub fn explain<H: History>(
     history: &H,
     key: &ObjectKey,
@@ -88,9 +108,13 @@ pub fn explain<H: History>(
             rule: None,
             root: None,
             chain: Vec::new(),
+            earlier: None,
         });
     };
     subject.uid = last.uid.to_string();
+    if subject.kind.is_empty() {
+        name_by_body(history, &last, &mut subject)?;
+    }
     let mark = last.object().and_then(|object| object.mark);
     let (state, start) = match (last.object(), mark) {
         (None, _) => ("deleted", last),
@@ -105,13 +129,17 @@ pub fn explain<H: History>(
                 rule: None,
                 root: None,
                 chain: vec![link(&last)],
+                earlier: if uid.is_some() {
+                    None
+                } else {
+                    earlier(history, last)?
+                },
             });
         }
     };
     let rule = rule_of(&start);
     let chain = follow(history, start)?;
-    let is_root = |last: &&Commit| !matches!(last.cause, Cause::Commit(_));
-    let root = chain.last().filter(is_root).map(root);
+    let root = root_of(&chain);
     let chain = chain.iter().map(link).collect();
     Ok(Explanation {
         object: subject,
@@ -119,7 +147,57 @@ pub fn explain<H: History>(
         rule,
         root,
         chain,
+        earlier: None,
     })
+}
+
+/// The end of a chain, unless what made it necessary is not kept.
+fn root_of(chain: &[Commit]) -> Option<Root> {
+    let last = chain.last()?;
+    (!matches!(last.cause, Cause::Commit(_))).then(|| root(last))
+}
+
+/// By the last version that there was.
+fn name_by_body<H: History>(
+    history: &H,
+    last: &Commit,
+    subject: &mut Subject,
+) -> Result<(), H::Error> {
+    let before = match last.object() {
+        Some(_) => None,
+        None => history.last(&last.key, Some(&last.uid), last.revision.previous())?,
+    };
+    let object = last.object().or_else(|| before.as_ref()?.object());
+    if let Some(object) = object {
+        subject.api_version = object.type_meta.api_version.to_string();
+        subject.kind = object.type_meta.kind.to_string();
+    }
+    Ok(())
+}
+
+/// The newest deletion under the name of a live object.
+fn earlier<H: History>(history: &H, live: Commit) -> Result<Option<Earlier>, H::Error> {
+    let (key, uid) = (live.key.clone(), live.uid.clone());
+    let mut newer = live;
+    for _ in 0..VERSIONS_MAX {
+        let Some(commit) = history.last(&key, None, newer.revision.previous())? else {
+            return Ok(None);
+        };
+        if commit.uid != uid {
+            let (of, rule) = (commit.uid.to_string(), rule_of(&commit));
+            let (revision, time) = (commit.revision, commit.time.to_rfc3339_micros());
+            let chain = follow(history, commit)?;
+            return Ok(Some(Earlier {
+                uid: of,
+                revision,
+                time,
+                rule,
+                root: root_of(&chain),
+            }));
+        }
+        newer = commit;
+    }
+    Ok(None)
 }
 
 /// From a removal to its mark, and from there to what made that necessary.
@@ -191,7 +269,7 @@ fn rule_of(commit: &Commit) -> Option<Rule> {
 
 fn what(commit: &Commit) -> (&'static str, Option<Rule>) {
     let told = commit.events.iter().find_map(|event| match event {
-        Event::ObjectDeleted { rule, .. } => Some(("removed", Some(*rule))),
+        Event::ObjectDeleted { rule, .. } => Some(("deleted", Some(*rule))),
         Event::DeletionRequested { rule, .. } => Some(("deletion requested", Some(*rule))),
         Event::ObjectCreated { .. } => Some(("created", None)),
         Event::ObjectUpdated { .. }

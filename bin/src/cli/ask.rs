@@ -143,6 +143,8 @@ pub(super) fn path(question: &str, filter: &Filter) -> String {
         ("namespace", &filter.namespace),
         ("name", &filter.name),
         ("uid", &filter.uid),
+        ("user", &filter.user),
+        ("verb", &filter.verb),
     ];
     for (name, value) in fields {
         if let Some(value) = value {
@@ -168,4 +170,51 @@ pub(super) fn encode(text: &str) -> String {
 pub(super) fn point(text: &str) -> Result<AsOf, String> {
     let why = "write a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
     crate::server::point(text).ok_or_else(|| why.into())
+}
+
+/// What a rule says, and its name.
+pub(super) fn in_words(rule: &str) -> String {
+    let words = match rule {
+        "requested" => "somebody asked for it",
+        "requested-foreground" => "somebody asked for it, in the foreground",
+        "requested-orphan" => "somebody asked for it, to orphan its dependents",
+        "requested-collection" => "somebody deleted the collection that it was in",
+        "owners-absent" => "all its owners are gone",
+        "owner-foreground" => "its owner is deleted in the foreground",
+        "no-such-owner" => "there is no such owner",
+        "owner-in-other-namespace" => "its owner is not in its namespace",
+        "namespace-deleted" => "its namespace was deleted",
+        "crd-deleted" => "the definition of its kind was deleted",
+        "ttl-after-finished" => "it finished longer ago than it was to be kept",
+        "policy" => "a policy asked for it",
+        other => return other.to_owned(),
+    };
+    format!("{words} ({rule})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::Rule;
+
+    #[test]
+    fn every_rule_is_told_in_words_and_by_its_name() {
+        for rule in [
+            Rule::Requested,
+            Rule::RequestedForeground,
+            Rule::RequestedOrphan,
+            Rule::RequestedCollection,
+            Rule::OwnersAbsent,
+            Rule::OwnerForeground,
+            Rule::NoSuchOwner,
+            Rule::OwnerInOtherNamespace,
+            Rule::NamespaceDeleted,
+            Rule::CrdDeleted,
+            Rule::TtlAfterFinished,
+            Rule::Policy,
+        ] {
+            let told = in_words(rule.name());
+            assert!(told.ends_with(&format!(" ({})", rule.name())), "{told}");
+        }
+    }
 }

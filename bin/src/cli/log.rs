@@ -1,13 +1,15 @@
 //! `hindsight log`: what happened, told as it is read.
 
-use super::ask::{Named, Source, named, path, state_with};
+use super::ask::{Named, Source, encode, named, path, point, state_with};
 use super::{Directory, Output, show};
-use crate::inspect::{Filter, Selection};
+use crate::history::{HistoryIndex, LogHistory};
+use crate::inspect::{self, Filter, Selection};
 use crate::remote::Server;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Revision;
 use serde_json::Value;
+use std::fmt::Write;
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -16,10 +18,13 @@ Examples:
   hindsight log pods -n prod                the pods of a namespace
   hindsight log configmap/settings          one object, whoever had the name
   hindsight log --from 1200 -o json | jq    from a revision on, as JSON
+  hindsight log -n prod --verb delete --since 2026-01-31T12:00:00Z
+  hindsight log secrets --user alice --until 4711
 
 Each line: revision, time, who, what, and what was done to it; or that a backup
-was restored. `hindsight why KIND/NAME` follows a deletion back to its cause;
-`hindsight get KIND/NAME --as-of REVISION` shows what was there.";
+was restored. Where a name or a uid is given, also what each update changed.
+`hindsight why KIND/NAME` follows a deletion back to its cause; `hindsight get
+KIND/NAME --as-of REVISION` shows what was there.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -31,12 +36,24 @@ pub(super) struct Log {
     subject: Option<Named>,
     /// NAME
     name: Option<String>,
-    /// Only this namespace
+    /// Only this namespace, and what is in it
     #[arg(long, short)]
     namespace: Option<String>,
     /// Only the object with this uid
     #[arg(long)]
     uid: Option<String>,
+    /// Only what this user did
+    #[arg(long)]
+    user: Option<String>,
+    /// Only what was asked for with this verb, such as delete
+    #[arg(long)]
+    verb: Option<String>,
+    /// Only from this revision or RFC 3339 time on
+    #[arg(long, value_name = "POINT", value_parser = checked)]
+    since: Option<String>,
+    /// Only up to this revision or RFC 3339 time
+    #[arg(long, value_name = "POINT", value_parser = checked)]
+    until: Option<String>,
     /// Begin at this revision
     #[arg(long, default_value_t = 1)]
     from: u64,
@@ -47,6 +64,7 @@ pub(super) struct Log {
 
 impl Log {
     pub(super) fn run(self) -> Result<ExitCode> {
+        let read = |text: &Option<String>| text.as_deref().and_then(|text| point(text).ok());
         let subject = self.subject.clone();
         let subject = subject.map(|subject| subject.with(self.name.clone(), "log"));
         let subject = subject.transpose()?;
@@ -55,6 +73,10 @@ impl Log {
             name: subject.and_then(|subject| subject.name),
             namespace: self.namespace.clone(),
             uid: self.uid.clone(),
+            user: self.user.clone(),
+            verb: self.verb.clone(),
+            since: read(&self.since),
+            until: read(&self.until),
         };
         let mut out = show::List::new(self.output == Output::Json);
         match self.directory.source()? {
@@ -62,14 +84,45 @@ impl Log {
                 self.tell_floor(reader.floor()?);
                 let state = state_with(&reader, filter.kind.as_deref())?;
                 let selection = Selection::of(&filter, &state)?;
-                for entry in selection.entries(&reader, Revision(self.from)) {
-                    out.add(&entry?, line)?;
-                }
+                let index = HistoryIndex::default();
+                let history = LogHistory::new(&reader, &index);
+                inspect::tell(&history, &selection, Revision(self.from), |entry| {
+                    out.add(entry, line)
+                })?;
             }
             Source::Server(server) => self.ask(&server, &filter, &mut out)?,
         }
         out.end()?;
+        if out.is_empty() {
+            show::hint(&self.nothing(&filter));
+        }
         Ok(ExitCode::SUCCESS)
+    }
+
+    fn nothing(&self, filter: &Filter) -> String {
+        let mut told = "nothing happened".to_owned();
+        if let Some(kind) = &filter.kind {
+            let name = filter.name.as_ref();
+            let name = name.map_or_else(String::new, |name| format!("/{name}"));
+            told = format!("{told} to {kind}{name}");
+        }
+        if let Some(namespace) = &filter.namespace {
+            told = format!("{told} in {namespace}");
+        }
+        if self.from > 1 {
+            told = format!("{told} from revision {} on", self.from);
+        }
+        let narrowed = [
+            &filter.uid,
+            &filter.user,
+            &filter.verb,
+            &self.since,
+            &self.until,
+        ];
+        if narrowed.iter().any(|one| one.is_some()) {
+            told.push_str(" that is asked for");
+        }
+        told
     }
 
     /// What follows may not be all that happened.
@@ -84,9 +137,15 @@ impl Log {
 
     /// Page by page.
     fn ask(&self, server: &Server, filter: &Filter, out: &mut show::List) -> Result<()> {
+        let mut question = path("log", filter);
+        for (name, value) in [("since", &self.since), ("until", &self.until)] {
+            if let Some(value) = value {
+                write!(question, "{name}={}&", encode(value))?;
+            }
+        }
         let mut next = Some(self.from);
         while let Some(from) = next {
-            let page = server.ask(&format!("{}from={from}", path("log", filter)))?;
+            let page = server.ask(&format!("{question}from={from}"))?;
             if from == self.from {
                 let floor = page.get("floor").and_then(Value::as_u64);
                 self.tell_floor(Revision(floor.unwrap_or_default()));
@@ -101,28 +160,31 @@ impl Log {
     }
 }
 
+/// A point, kept as it was written.
+fn checked(text: &str) -> Result<String, String> {
+    point(text).map(|_| text.to_owned())
+}
+
 fn line(entry: &Value) -> String {
     let text = |member: &str| {
-        entry
-            .get(member)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
+        let found = entry.get(member).and_then(Value::as_str);
+        found.unwrap_or_default()
     };
-    let events = entry.get("events").and_then(Value::as_array);
-    let events: Vec<&str> = events
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let texts = |member: &str| -> Vec<&str> {
+        let found = entry.get(member).and_then(Value::as_array);
+        let found = found.into_iter().flatten();
+        found.filter_map(Value::as_str).collect()
+    };
     let revision = entry.get("revision").and_then(Value::as_u64);
-    let (revision, time, events) = (
-        revision.unwrap_or_default(),
-        text("time"),
-        events.join(", "),
-    );
+    let (revision, time) = (revision.unwrap_or_default(), text("time"));
+    let (events, changed) = (texts("events").join(", "), texts("changed").join(", "));
     if text("object").is_empty() {
-        return format!("{revision:>8}  {time}  {events}");
+        return format!("{revision:>10}  {time}  {events}");
     }
+    let changed = match changed.as_str() {
+        "" => changed,
+        paths => format!(" {paths} ({})", text("verb")),
+    };
     let (user, object) = (text("user"), text("object"));
-    format!("{revision:>8}  {time}  {user}  {object}: {events}")
+    format!("{revision:>10}  {time}  {user}  {object}: {events}{changed}")
 }

@@ -76,7 +76,7 @@ impl Plan {
             kind: Some(subject.kind),
             name: subject.name,
             namespace: Some(self.namespace),
-            uid: None,
+            ..Filter::default()
         };
         let document = match self.directory.source()? {
             Source::Directory { reader, .. } => {

@@ -84,6 +84,10 @@ impl List {
         }
     }
 
+    pub(super) const fn is_empty(&self) -> bool {
+        self.first
+    }
+
     pub(super) fn add(&mut self, document: &Value, line: impl Fn(&Value) -> String) -> Result<()> {
         let added = match (self.json, self.first) {
             (false, _) => writeln!(self.out, "{}", line(document)),

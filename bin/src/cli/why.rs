@@ -1,6 +1,6 @@
 //! `hindsight why`: from a deletion back to its cause.
 
-use super::ask::{Named, Source, named, path, state_with};
+use super::ask::{Named, Source, in_words, named, path, state_with};
 use super::{Directory, NOT_FOUND, Output, show, wrong};
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
@@ -58,6 +58,7 @@ impl Why {
             name: subject.name,
             namespace: Some(self.namespace),
             uid: self.uid,
+            ..Filter::default()
         };
         let document = match self.directory.source()? {
             Source::Directory { reader, .. } => {
@@ -71,21 +72,40 @@ impl Why {
         if self.output == Output::Json {
             show::json(&document)?;
         } else {
-            show::line(&render(&document))?;
+            show::line(&render(&document, &filter))?;
         }
         if document.get("state").and_then(Value::as_str) != Some("unknown") {
             return Ok(ExitCode::SUCCESS);
         }
-        show::hint(
-            "nothing of this name was ever there; look in another namespace with -n, or for the name \
-             with `hindsight log KIND`",
-        );
+        show::hint(&unknown(&filter));
         Ok(ExitCode::from(NOT_FOUND))
     }
 }
 
+fn unknown(filter: &Filter) -> String {
+    let asked = asked(filter);
+    match &filter.uid {
+        Some(uid) => format!(
+            "no object of this name had the uid {uid}; `hindsight log {asked} -o json` shows those that did"
+        ),
+        None => "nothing of this name was ever there; look in another namespace with -n, or for the name \
+                 with `hindsight log KIND`"
+            .into(),
+    }
+}
+
+/// The object as the arguments of a subcommand.
+fn asked(filter: &Filter) -> String {
+    let text = |field: &Option<String>| field.clone().unwrap_or_default();
+    let (kind, name) = (text(&filter.kind), text(&filter.name));
+    match filter.namespace.as_deref() {
+        None | Some("default") => format!("{kind}/{name}"),
+        Some(namespace) => format!("{kind}/{name} -n {namespace}"),
+    }
+}
+
 /// The object and its state first, then a line for each link of the chain.
-fn render(why: &Value) -> String {
+fn render(why: &Value, filter: &Filter) -> String {
     let text = |pointer: &str| {
         why.pointer(pointer)
             .and_then(Value::as_str)
@@ -97,7 +117,7 @@ fn render(why: &Value) -> String {
     }
     write!(out, " is {}", text("/state")).ok();
     if !text("/rule").is_empty() {
-        write!(out, ": {}", text("/rule")).ok();
+        write!(out, ": {}", in_words(text("/rule"))).ok();
     }
     for link in why
         .get("chain")
@@ -122,7 +142,7 @@ fn render(why: &Value) -> String {
         };
         write!(
             out,
-            "\n  {revision:>8}  {}  {} {}{rule} by {}{verb}",
+            "\n{revision:>10}  {}  {} {}{rule} by {}{verb}",
             text("time"),
             text("object"),
             text("event"),
@@ -130,5 +150,27 @@ fn render(why: &Value) -> String {
         )
         .ok();
     }
+    if let Some(earlier) = why.get("earlier").filter(|earlier| !earlier.is_null()) {
+        write!(out, "\n{}", of_earlier(earlier, &asked(filter))).ok();
+    }
     out
+}
+
+/// Controllers make again what was deleted: that is what was asked about then.
+fn of_earlier(earlier: &Value, asked: &str) -> String {
+    let text = |pointer: &str| {
+        let found = earlier.pointer(pointer).and_then(Value::as_str);
+        found.unwrap_or_default()
+    };
+    let revision = earlier.get("revision").and_then(Value::as_u64);
+    let (uid, rule) = (text("/uid"), in_words(text("/rule")));
+    let by = match text("/root/user") {
+        "" => String::new(),
+        user => format!("; it began with {user} ({})", text("/root/verb")),
+    };
+    format!(
+        "An earlier one of this name was deleted at revision {}: {rule}{by}\n  hindsight why {asked} \
+         --uid {uid}",
+        revision.unwrap_or_default()
+    )
 }

@@ -1,14 +1,14 @@
 //! Answers with the index are those of a plain walk over the log.
 
 use super::{HistoryIndex, LogHistory};
-use crate::inspect::{Filter, Selection, page};
+use crate::inspect::{Filter, Selection, page, tell};
 use crate::{Config, ControlPlane};
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
     Actor, Command, Commit, GroupResource, Intent, ObjectKey, Revision, Rule, Uid,
 };
 use hindsight_projector::History;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
@@ -198,7 +198,7 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
         namespace: Some(namespace.to_owned()).filter(|one| !one.is_empty()),
         name: Some(name.to_owned()).filter(|name| !name.is_empty()),
-        uid: None,
+        ..Filter::default()
     };
     for filter in [
         Filter::default(),
@@ -216,8 +216,12 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
             next = page["next"].as_u64();
             pages += 1;
         }
-        let whole = selection.entries(plane.reader(), Revision(1));
-        let whole: Vec<Value> = whole.map(|one| one.expect("an entry")).collect();
+        let mut whole = Vec::new();
+        let read = tell(&plane.history(), &selection, Revision(1), |entry| {
+            whole.push(entry.clone());
+            Ok::<_, hindsight_log::Error>(())
+        });
+        read.expect("the log");
         assert_eq!(told, whole, "{filter:?}");
         let expected = if whole.len() > 1_000 { 2 } else { 1 };
         assert_eq!(pages, expected, "{filter:?}");

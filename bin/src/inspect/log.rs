@@ -1,23 +1,30 @@
 //! What happened, commit by commit: selected, and told in pages so that no answer grows with the log.
 
+use super::changed::changed;
 use super::{Filter, Unanswered, named};
 use crate::history::LogHistory;
-use hindsight_core::{Commit, Event, GroupResource, ObjectKey, Revision, State, Time};
-use hindsight_log::{Entry, Error, Reader};
+use hindsight_api::AsOf;
+use hindsight_core::state::is_namespace;
+use hindsight_core::{Commit, Event, GroupResource, Object, ObjectKey, Revision, State, Time, Uid};
+use hindsight_log::{Entry, Error};
+use hindsight_projector::History;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Entries of one page.
 const PAGE_ENTRIES_MAX: usize = 1_000;
 /// Commits that are looked at for one page.
 const PAGE_COMMITS_MAX: usize = 20_000;
 
+/// Versions that are remembered to tell what the next changed, where several objects have the name.
+const VERSIONS_MAX: usize = 64;
+
 /// Which commits are told.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     resource: Option<GroupResource>,
-    namespace: Option<String>,
-    name: Option<String>,
-    uid: Option<String>,
+    filter: Filter,
     /// The one object that can be meant.
     key: Option<ObjectKey>,
 }
@@ -27,19 +34,15 @@ impl Selection {
     pub(crate) fn of(filter: &Filter, state: &State) -> Result<Self, Unanswered> {
         let mut selection = Self {
             resource: None,
-            namespace: filter.namespace.clone(),
-            name: filter.name.clone(),
-            uid: filter.uid.clone(),
+            filter: filter.clone(),
             key: None,
         };
         if let Some(text) = &filter.kind {
             let (resource, kind) = named(state, text)?;
-            let namespaced = kind.is_none_or(|kind| kind.is_namespaced());
-            let namespace = if namespaced {
-                filter.namespace.as_deref()
-            } else {
-                Some("")
-            };
+            if kind.is_some_and(|kind| !kind.is_namespaced()) {
+                selection.filter.namespace = Some(String::new());
+            }
+            let namespace = selection.filter.namespace.as_deref();
             let place = namespace.zip(filter.name.as_deref());
             selection.key =
                 place.map(|(namespace, name)| ObjectKey::new(resource.clone(), namespace, name));
@@ -48,36 +51,155 @@ impl Selection {
         Ok(selection)
     }
 
-    /// A restore is of no object: it is told where nothing names one.
-    fn told(&self, entry: &Entry) -> Option<Value> {
-        let names_one = self.resource.is_some() || self.name.is_some() || self.uid.is_some();
+    /// Whether what an update changed is worth a look at the version before.
+    const fn is_narrow(&self) -> bool {
+        self.filter.name.is_some() || self.filter.uid.is_some()
+    }
+
+    /// A restore is of no object and by nobody: it is told where nothing else is asked for.
+    fn has_restore(&self, revision: Revision, time: Time) -> bool {
+        let Filter { user, verb, .. } = &self.filter;
+        let narrow = self.is_narrow() || user.is_some() || verb.is_some();
+        self.resource.is_none() && !narrow && self.is_then(revision, time)
+    }
+
+    fn is_of(&self, commit: &Commit) -> bool {
+        let (key, filter) = (&commit.key, &self.filter);
+        let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
+        let resource = self.resource.as_ref();
+        resource.is_none_or(|wanted| *wanted == key.resource)
+            && filter
+                .namespace
+                .as_deref()
+                .is_none_or(|wanted| is_in(key, wanted))
+            && is(filter.name.as_deref(), &key.name)
+            && is(filter.uid.as_deref(), commit.uid.as_str())
+    }
+
+    fn is_told(&self, commit: &Commit) -> bool {
+        let is = |wanted: &Option<String>, found: &str| {
+            wanted.as_deref().is_none_or(|wanted| wanted == found)
+        };
+        is(&self.filter.user, &commit.actor.user)
+            && is(&self.filter.verb, &commit.request.verb)
+            && self.is_then(commit.revision, commit.time)
+    }
+
+    fn is_then(&self, revision: Revision, time: Time) -> bool {
+        let since = self.filter.since.is_none_or(|since| match since {
+            AsOf::Revision(since) => revision >= since,
+            AsOf::Time(since) => time >= since,
+        });
+        since && !self.is_over(revision, time)
+    }
+
+    fn is_over(&self, revision: Revision, time: Time) -> bool {
+        self.filter.until.is_some_and(|until| match until {
+            AsOf::Revision(until) => revision > until,
+            AsOf::Time(until) => time > until,
+        })
+    }
+
+    /// What is before is not read.
+    fn first(&self, from: Revision) -> Revision {
+        match self.filter.since {
+            Some(AsOf::Revision(since)) => from.max(since),
+            Some(AsOf::Time(_)) | None => from,
+        }
+    }
+
+    fn is_last(&self, entry: &Entry) -> bool {
+        let time = match entry {
+            Entry::Commit(commit) => commit.time,
+            Entry::Restored { time, .. } => *time,
+        };
+        self.is_over(entry.revision(), time)
+    }
+}
+
+/// Of a namespace are its objects, and the object that stands for it.
+fn is_in(key: &ObjectKey, namespace: &str) -> bool {
+    *key.namespace == *namespace || (is_namespace(key) && *key.name == *namespace)
+}
+
+/// Tells commits in the order of the log.
+struct Teller<'a> {
+    history: &'a LogHistory<'a>,
+    selection: &'a Selection,
+    /// Before it versions may be missing.
+    floor: Revision,
+    versions: BTreeMap<ObjectKey, (Uid, Arc<Object>)>,
+}
+
+impl Teller<'_> {
+    fn tell(&mut self, entry: &Entry) -> Result<Option<Value>, Error> {
         match entry {
-            Entry::Commit(commit) => self.matches(commit).then(|| of_commit(commit)),
+            Entry::Commit(commit) if self.selection.is_of(commit) => {
+                let before = self.before(commit)?;
+                let told = self.selection.is_told(commit);
+                Ok(told.then(|| of_commit(commit, before.as_deref())))
+            }
+            Entry::Commit(_) => Ok(None),
             Entry::Restored { revision, time } => {
-                (!names_one).then(|| of_restore(*revision, *time))
+                let told = self.selection.has_restore(*revision, *time);
+                Ok(told.then(|| of_restore(*revision, *time)))
             }
         }
     }
 
-    fn matches(&self, commit: &Commit) -> bool {
-        let key = &commit.key;
-        let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
-        let resource = self.resource.as_ref();
-        resource.is_none_or(|wanted| *wanted == key.resource)
-            && (key.namespace.is_empty() || is(self.namespace.as_deref(), &key.namespace))
-            && is(self.name.as_deref(), &key.name)
-            && is(self.uid.as_deref(), commit.uid.as_str())
+    /// The version that an update replaced, where that is looked for.
+    fn before(&mut self, commit: &Commit) -> Result<Option<Arc<Object>>, Error> {
+        if !self.selection.is_narrow() {
+            return Ok(None);
+        }
+        let known = self.versions.remove(&commit.key);
+        if let Some(object) = commit.object() {
+            if self.versions.len() >= VERSIONS_MAX {
+                self.versions.pop_first();
+            }
+            let version = (commit.uid.clone(), Arc::clone(object));
+            self.versions.insert(commit.key.clone(), version);
+        }
+        let updates = |event| matches!(event, &Event::ObjectUpdated { .. });
+        if commit.revision <= self.floor || !commit.events.iter().any(updates) {
+            return Ok(None);
+        }
+        if let Some((_, object)) = known.filter(|(uid, _)| *uid == commit.uid) {
+            return Ok(Some(object));
+        }
+        let until = commit.revision.previous();
+        let before = self.history.last(&commit.key, Some(&commit.uid), until)?;
+        Ok(before.and_then(|before| before.object().cloned()))
     }
+}
 
-    /// What is selected from this revision on, oldest first, each as a document.
-    pub(crate) fn entries(
-        &self,
-        reader: &Reader,
-        from: Revision,
-    ) -> impl Iterator<Item = Result<Value, Error>> {
-        let entries = reader.entries(from);
-        entries.filter_map(|entry| entry.map(|entry| self.told(&entry)).transpose())
+/// What is selected from this revision on, oldest first: `take` gets each as a document.
+pub(crate) fn tell<E: From<Error>>(
+    history: &LogHistory<'_>,
+    selection: &Selection,
+    from: Revision,
+    mut take: impl FnMut(&Value) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut teller = teller(history, selection)?;
+    for entry in history.all(selection.first(from)) {
+        let entry = entry?;
+        if selection.is_last(&entry) {
+            break;
+        }
+        if let Some(told) = teller.tell(&entry)? {
+            take(&told)?;
+        }
     }
+    Ok(())
+}
+
+fn teller<'a>(history: &'a LogHistory<'a>, selection: &'a Selection) -> Result<Teller<'a>, Error> {
+    Ok(Teller {
+        history,
+        selection,
+        floor: history.floor()?,
+        versions: BTreeMap::new(),
+    })
 }
 
 /// `entries`; `next`, where the page after this one begins, `null` after the last; and `floor`, the
@@ -87,33 +209,35 @@ pub(crate) fn page(
     selection: &Selection,
     from: Revision,
 ) -> Result<Value, Error> {
-    let floor = history.floor()?;
+    let teller = teller(history, selection)?;
+    let from = selection.first(from);
     match &selection.key {
-        None => fill(selection, history.all(from), floor),
+        None => fill(teller, history.all(from)),
         Some(key) => {
             let touched = history.touched(key, from)?;
-            let entries = touched.map(|commit| commit.map(Entry::Commit));
-            fill(selection, entries, floor)
+            fill(teller, touched.map(|commit| commit.map(Entry::Commit)))
         }
     }
 }
 
 fn fill(
-    selection: &Selection,
+    mut teller: Teller<'_>,
     found: impl Iterator<Item = Result<Entry, Error>>,
-    floor: Revision,
 ) -> Result<Value, Error> {
     let mut entries = Vec::new();
     let mut next = None;
     for (looked_at, entry) in found.enumerate() {
         let entry = entry?;
+        if teller.selection.is_last(&entry) {
+            break;
+        }
         if looked_at == PAGE_COMMITS_MAX || entries.len() == PAGE_ENTRIES_MAX {
             next = Some(entry.revision());
             break;
         }
-        entries.extend(selection.told(&entry));
+        entries.extend(teller.tell(&entry)?);
     }
-    Ok(json!({"entries": entries, "next": next, "floor": floor}))
+    Ok(json!({"entries": entries, "next": next, "floor": teller.floor}))
 }
 
 fn of_restore(revision: Revision, time: Time) -> Value {
@@ -125,11 +249,14 @@ fn of_restore(revision: Revision, time: Time) -> Value {
         "object": "",
         "uid": "",
         "events": ["a backup was restored; revisions before have expired"],
+        "changed": null,
     })
 }
 
-fn of_commit(commit: &Commit) -> Value {
+fn of_commit(commit: &Commit, before: Option<&Object>) -> Value {
     let events: Vec<String> = commit.events.iter().map(describe).collect();
+    let after = commit.object().zip(before);
+    let changed = after.map(|(after, before)| changed(&before.document(), &after.document()));
     json!({
         "revision": commit.revision,
         "time": commit.time.to_rfc3339_micros(),
@@ -138,6 +265,7 @@ fn of_commit(commit: &Commit) -> Value {
         "object": commit.key.to_string(),
         "uid": commit.uid.as_str(),
         "events": events,
+        "changed": changed,
     })
 }
 

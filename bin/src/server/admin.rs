@@ -27,6 +27,9 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
     let plane = plane.clone();
     let places = value(&query, "asOf", point).and_then(|point| {
         let from = value(&query, "from", |text| text.parse().map(Revision).ok())?;
+        for name in ["since", "until"] {
+            value(&query, name, self::point)?;
+        }
         Ok((point, from.unwrap_or(Revision(1))))
     });
     let (point, from) = match places {
@@ -88,6 +91,10 @@ fn ask(
         namespace: get("namespace"),
         name: get("name"),
         uid: get("uid"),
+        user: get("user"),
+        verb: get("verb"),
+        since: get("since").as_deref().and_then(point),
+        until: get("until").as_deref().and_then(point),
     };
     Ok(match question {
         "log" => {
@@ -144,7 +151,7 @@ fn value<T>(
         return Ok(None);
     };
     let value = read(text).ok_or_else(|| {
-        format!("{name}={text} cannot be read; write a revision, such as 42, or for asOf a time, such as 2026-01-31T12:00:00Z")
+        format!("{name}={text} cannot be read; write a revision, such as 42, or, but for from, a time, such as 2026-01-31T12:00:00Z")
     })?;
     Ok(Some(value))
 }

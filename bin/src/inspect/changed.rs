@@ -1,0 +1,62 @@
+//! What an update changed, named by paths of two members at most.
+
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+
+/// What every write changes, and what is told as an event of its own.
+const UNTOLD: [&str; 7] = [
+    "deletionGracePeriodSeconds",
+    "deletionTimestamp",
+    "finalizers",
+    "generation",
+    "managedFields",
+    "ownerReferences",
+    "resourceVersion",
+];
+
+/// The members that differ, `spec.replicas`; where only one side has any, the member above.
+pub(super) fn changed(before: &Value, after: &Value) -> Vec<String> {
+    let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else {
+        return Vec::new();
+    };
+    let mut paths = Vec::new();
+    for member in differing(before, after) {
+        let sides = [before, after].map(|side| side.get(member).and_then(Value::as_object));
+        let [Some(before), Some(after)] = sides else {
+            paths.push(member.clone());
+            continue;
+        };
+        let below = differing(before, after).into_iter();
+        let below = below.filter(|below| member != "metadata" || !UNTOLD.contains(&below.as_str()));
+        paths.extend(below.map(|below| format!("{member}.{below}")));
+    }
+    paths
+}
+
+fn differing<'a>(
+    before: &'a Map<String, Value>,
+    after: &'a Map<String, Value>,
+) -> BTreeSet<&'a String> {
+    let members = before.keys().chain(after.keys());
+    members
+        .filter(|member| before.get(*member) != after.get(*member))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_differs_is_named_two_members_deep() {
+        let before = json!({"kind": "K", "metadata": {"name": "a", "resourceVersion": "1", "generation": 1},
+            "spec": {"replicas": 1, "template": {"a": 1}}});
+        let after = json!({"kind": "K", "metadata": {"name": "a", "resourceVersion": "2", "generation": 2,
+            "labels": {}}, "spec": {"replicas": 2, "template": {"a": 1}}, "status": {"x": 1}});
+        let expected = ["metadata.labels", "spec.replicas", "status"];
+        assert_eq!(changed(&before, &after), expected);
+        assert_eq!(changed(&after, &before), expected);
+        assert_eq!(changed(&after, &after), [""; 0]);
+    }
+}
