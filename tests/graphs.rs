@@ -1,7 +1,8 @@
 //! Every ownership graph of up to three objects, and of four every one in which nothing is special and
 //! every reference blocks: `cargo graphs`. Prints what it has seen; a run that was stopped goes on where
-//! it was. `HINDSIGHT_FOUR` is the stride over all the other graphs of four objects (0, the default,
-//! leaves them out: there are too many).
+//! it was. Those of up to two objects are tried in every numbering, and of three every so many-th
+//! (`HINDSIGHT_NUMBERINGS`, 101 unless told otherwise). `HINDSIGHT_FOUR` is the stride over all the other
+//! graphs of four objects (0, the default, leaves them out: there are too many).
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
@@ -9,7 +10,7 @@
 )]
 
 use hindsight_tests::dice::number;
-use hindsight_tests::graphs::{Counts, PLAIN_FOUR, explore_all, of};
+use hindsight_tests::graphs::{Counts, Numberings, PLAIN_FOUR, TWO_WITH_POLICIES, explore_all, of};
 use hindsight_tests::seeds::progress_file;
 use hindsight_tests::shape::Family;
 use std::path::Path;
@@ -26,28 +27,43 @@ fn main() {
     let place = progress_file("graphs");
     println!("progress in {}", place.display());
     let four = number("HINDSIGHT_FOUR", 0);
+    let numbered = number("HINDSIGHT_NUMBERINGS", 101);
+    let (one, all) = (Numberings::One, Numberings::All);
     let families = [
-        ("1 object", of(1), 1),
-        ("2 objects", of(2), 1),
-        ("3 objects", of(3), 1),
-        ("4 objects, nothing special", PLAIN_FOUR, 1),
-        ("4 objects", of(4), four),
+        ("1 object", of(1), all, 1),
+        ("2 objects", of(2), all, 1),
+        (
+            "2 objects with policies of their own",
+            TWO_WITH_POLICIES,
+            all,
+            1,
+        ),
+        ("3 objects in every numbering", of(3), all, numbered),
+        ("3 objects", of(3), one, 1),
+        ("4 objects, nothing special", PLAIN_FOUR, one, 1),
+        ("4 objects", of(4), one, four),
     ];
-    for (name, family, stride) in families {
+    for (name, family, numberings, stride) in families {
         if stride > 0 {
-            println!("{name}: {}", whole(&place, name, family, stride));
+            let counts = whole(&place, name, (family, numberings), stride);
+            println!("{name}: {counts}");
         }
     }
 }
 
 /// A family, from where the last run of it was stopped.
-fn whole(place: &Path, name: &str, family: Family, stride: u64) -> Counts {
+fn whole(
+    place: &Path,
+    name: &str,
+    (family, numberings): (Family, Numberings),
+    stride: u64,
+) -> Counts {
     let (mut next, mut counts) = begun(place, name);
     let (since, first) = (Instant::now(), counts.graphs);
     let step = usize::try_from(stride).expect("a small number");
     while next < family.count() {
         let until = next.saturating_add(PART.saturating_mul(stride));
-        counts.add(&explore_all(family, next, until, step));
+        counts.add(&explore_all(family, numberings, (next, until), step));
         next = until.min(family.count());
         note(place, name, next, &counts);
         let made = f64::from(u32::try_from(counts.graphs - first).unwrap_or(u32::MAX));

@@ -94,6 +94,8 @@ pub enum Intent {
     Unblock(Target),
     /// Take a garbage collection finalizer off its owner.
     Release(Release),
+    /// Let owners go that only wait for each other, all of them or none.
+    Untie(Knot),
     /// Take a token out of a namespace's `spec.finalizers`.
     FinalizeNamespace(FinalizeNamespace),
     /// Carry out what admission let through.
@@ -292,6 +294,15 @@ pub struct Release {
     pub finalizer: Name,
     /// The revision at which no dependent stood in the way. Refused as stale if one was added
     /// since.
+    pub decided_at: Revision,
+}
+
+/// Owners in foreground deletion that only wait for each other.
+#[derive(Debug, Clone)]
+pub struct Knot {
+    /// Each in the version that it was seen in; any other makes the command stale.
+    pub members: Vec<Target>,
+    /// The revision at which nobody else stood in the way.
     pub decided_at: Revision,
 }
 

@@ -14,7 +14,7 @@ mod update;
 
 pub(crate) use admitted::{admitted, is_settled};
 pub(crate) use bound::Bound;
-pub(crate) use collect::{drop_owners, finalize_namespace, release, unblock};
+pub(crate) use collect::{drop_owners, finalize_namespace, release, unblock, untie};
 pub(crate) use create::create;
 pub(crate) use delete::delete;
 pub(crate) use patch::patch;
@@ -59,7 +59,7 @@ impl Context<'_> {
 }
 
 /// A command without its intent.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) actor: Arc<Actor>,
     pub(crate) request: Arc<Request>,

@@ -207,7 +207,7 @@ impl Asked<'_> {
         }
         if left.blocking > 0
             && self.lets_go(previous, FOREGROUND_FINALIZER)
-            && !self.waits_in_a_knot(previous)
+            && !self.is_let_go_with_its_knot(previous)
         {
             let what = format!("{} objects still block it: a release", left.blocking);
             return Err(self.violation(FOREGROUND, what));
@@ -220,16 +220,23 @@ impl Asked<'_> {
         previous.meta.has_finalizer(finalizer) && self.commit.events.iter().any(is_it)
     }
 
-    /// Whether all that block it wait themselves: users made a circle of owners that wait, which
-    /// comes apart one by one. Looks at every object; few have such a circle.
-    fn waits_in_a_knot(&self, owner: &Object) -> bool {
+    /// Whether all that block it wait themselves, or were let go just before it, which is then named as
+    /// the cause: users made a circle of owners that wait, and it goes as a whole. Looks at every object;
+    /// few have such a circle.
+    fn is_let_go_with_its_knot(&self, owner: &Object) -> bool {
+        let first = match (&self.commit.cause, owner.mark) {
+            (Cause::Commit(cause), Some(mark)) if *cause > mark.revision => Some(*cause),
+            _ => None,
+        };
+        let is_let_go = |one: &Object| first.is_some_and(|first| one.revision >= first);
+        let waits = |one: &Object| one.meta.has_finalizer(FOREGROUND_FINALIZER);
         let blocks = |object: &&std::sync::Arc<Object>| {
             let mut owners = object.owners().iter();
             object.meta.uid != owner.meta.uid
                 && owners.any(|one| one.blocks() && one.uid == owner.meta.uid)
         };
         let mut blockers = self.state.objects().filter(blocks);
-        blockers.all(|one| one.is_deleting() && one.meta.has_finalizer(FOREGROUND_FINALIZER))
+        blockers.all(|one| one.is_deleting() && (waits(one) || is_let_go(one)))
     }
 
     fn namespace_is_open(&self) -> Result<(), Violation> {

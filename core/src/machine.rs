@@ -43,6 +43,7 @@ fn carry_out(
         Intent::DropOwners(intent) => decide::drop_owners(context, &intent),
         Intent::Unblock(target) => decide::unblock(context, &target),
         Intent::Release(intent) => decide::release(context, &intent),
+        Intent::Untie(knot) => decide::untie(context, &knot),
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
         Intent::Admitted(_) => Err(Rejection::Internal("admitted twice".into())),
     }

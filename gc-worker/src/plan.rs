@@ -11,10 +11,11 @@ pub(crate) use end::ends_a_definition;
 
 use hindsight_core::classify::classify;
 use hindsight_core::command::{
-    Delete, DropOwners, DropReason, Intent, Preconditions, Propagation, Release, Target,
+    Delete, DropOwners, DropReason, Intent, Knot, Preconditions, Propagation, Release, Target,
 };
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, ObjectKey, OwnerReference, Revision, Rule, State, Uid};
 use hindsight_projector::OwnershipGraph;
 use std::collections::BTreeSet;
@@ -22,6 +23,10 @@ use std::sync::Arc;
 
 /// Steps of one look; what is cut off comes with the next one. A batch holds up other writers.
 const STEPS_MAX: usize = 768;
+/// What of a knot is let go at once: it is one record, which a backup takes no longer ones of.
+const KNOT_BYTES_MAX: usize = 32 << 20;
+/// What a member needs beside its body.
+const MEMBER_BYTES: usize = 1 << 10;
 
 /// One command that the collector wants carried out, and the commit that made it necessary.
 #[derive(Debug, Clone)]
@@ -81,6 +86,37 @@ pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
 }
 
 pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
+    let plan = whole_plan(view, uid);
+    match speaker(&plan.steps).filter(|speaker| speaker != uid) {
+        None => plan,
+        Some(speaker) => Plan {
+            first: vec![speaker],
+            ..Plan::default()
+        },
+    }
+}
+
+/// All members of a knot come to one step, which one of them takes: a definition, if there is one, for
+/// these end in an order of their own.
+fn speaker(steps: &[Step]) -> Option<Uid> {
+    let knot = steps.iter().find_map(|step| match &step.intent {
+        Intent::Untie(knot) => Some(knot),
+        Intent::Create(_)
+        | Intent::Update(_)
+        | Intent::Patch(_)
+        | Intent::Delete(_)
+        | Intent::DropOwners(_)
+        | Intent::Unblock(_)
+        | Intent::Release(_)
+        | Intent::FinalizeNamespace(_)
+        | Intent::Admitted(_) => None,
+    })?;
+    let definition = knot.members.iter().find(|one| is_definition(&one.key));
+    definition.or_else(|| knot.members.first())?.uid.clone()
+}
+
+/// Also what another member of its knot is to do.
+fn whole_plan(view: View<'_>, uid: &Uid) -> Plan {
     let Some(object) = view.object(uid) else {
         return Plan::default();
     };
@@ -144,9 +180,8 @@ impl View<'_> {
         })
     }
 
-    /// An owner in foreground deletion goes once every dependent is decided and none blocks it. Of
-    /// owners that only wait for each other one is let go, which frees the next: rather one that
-    /// nothing else holds, and of those the lowest uid. One step, so that a crash leaves no half.
+    /// An owner in foreground deletion goes once every dependent is decided and none blocks it. Owners
+    /// that only wait for each other go together, in one step, so that a crash leaves no half.
     fn wait(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
         let first = self.before_release(uid);
@@ -160,13 +195,28 @@ impl View<'_> {
         }
         let knot = self.graph.knot(uid);
         let first = knot.iter().flat_map(|member| self.before_release(member));
-        Plan::after(first.collect(), || {
-            let members = knot.iter().filter_map(|member| self.object(member));
-            let loosest = members.min_by_key(|one| (one.meta.finalizers.len() > 1, &one.meta.uid));
-            loosest
-                .map(|member| self.release(member, FOREGROUND_FINALIZER))
-                .into_iter()
-                .collect()
+        Plan::after(first.collect(), || self.untie(&knot).into_iter().collect())
+    }
+
+    fn untie(&self, knot: &BTreeSet<Uid>) -> Option<Step> {
+        let mut members: Vec<&Arc<Object>> =
+            knot.iter().filter_map(|one| self.object(one)).collect();
+        members.sort_by(|one, other| one.key.cmp(&other.key));
+        let closed_by = members
+            .iter()
+            .filter_map(|one| one.mark)
+            .max_by_key(|mark| mark.revision);
+        let cause = closed_by.map_or_else(
+            || members.first().map(|one| one.revision),
+            |mark| Some(mark.revision),
+        )?;
+        let intent = Intent::Untie(Knot {
+            members: fitting(&members, KNOT_BYTES_MAX),
+            decided_at: self.state.revision,
+        });
+        Some(Step {
+            intent,
+            cause: Cause::Commit(cause),
         })
     }
 
@@ -356,6 +406,18 @@ impl View<'_> {
             .map(|reference| classify(self.state, object, reference))
             .collect()
     }
+}
+
+/// As many as have room, and one at least. Of a larger knot the others may wait for these.
+fn fitting(members: &[&Arc<Object>], bytes_max: usize) -> Vec<Target> {
+    let mut bytes = 0;
+    let fits = members.iter().take_while(|one| {
+        let is_first = bytes == 0;
+        bytes += one.body.len() + MEMBER_BYTES;
+        is_first || bytes <= bytes_max
+    });
+    fits.map(|one| target(&one.key, &one.meta.uid, Some(one.revision)))
+        .collect()
 }
 
 pub(crate) fn cause_of_mark(object: &Object) -> Cause {

@@ -19,9 +19,9 @@ use crew::Crew;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Frames;
-use hindsight_core::{Change, Command, Decision, Rejection, State};
+use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
 use room::Room;
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use syncer::Syncer;
@@ -86,6 +86,8 @@ pub(crate) struct Submission {
 /// Commits that become durable together, and who waits for them.
 pub(crate) struct Batch {
     pub(crate) changes: Vec<Arc<Change>>,
+    /// Which of them were decided together with the one before, and are stored with it.
+    pub(crate) joined: BTreeSet<Revision>,
     pub(crate) state: State,
     pub(crate) answers: Vec<(Reply, Submitted)>,
 }

@@ -20,6 +20,14 @@ pub struct Audit {
     graph: OwnershipGraph,
     /// Of every object that ever was.
     used: BTreeSet<Uid>,
+    untied: Untied,
+}
+
+/// What is left of a knot that is let go as a whole, a commit after the other.
+#[derive(Debug, Default)]
+struct Untied {
+    members: BTreeSet<Uid>,
+    last: Revision,
 }
 
 impl Audit {
@@ -29,6 +37,7 @@ impl Audit {
             state: empty,
             graph: OwnershipGraph::default(),
             used: BTreeSet::new(),
+            untied: Untied::default(),
         }
     }
 
@@ -84,7 +93,7 @@ impl Audit {
 
     /// The collector takes its finalizer off an owner when that is due. A client may at any time,
     /// and in a namespace that goes nobody waits for dependents.
-    fn let_go(&self, commit: &Commit) -> Result<(), Violation> {
+    fn let_go(&mut self, commit: &Commit) -> Result<(), Violation> {
         let home = self.state.namespace(&commit.key.namespace);
         if home.is_some_and(|home| home.is_deleting()) {
             return Ok(());
@@ -105,8 +114,8 @@ impl Audit {
         }
         if before.is_some_and(Node::is_waiting)
             && releases(FOREGROUND_FINALIZER)
+            && !self.untied.go_on(commit, || self.graph.knot(uid))
             && let Some((_, left)) = self.graph.blockers(uid).next()
-            && self.graph.knot(uid).is_empty()
         {
             let what = format!("{} still blocks it", left.key());
             return Err(violation(commit, FOREGROUND, what));
@@ -125,6 +134,18 @@ impl Audit {
             }
         }
         Ok(())
+    }
+}
+
+impl Untied {
+    /// Whether this commit begins to let a knot go, or goes on where the commit before it was.
+    fn go_on(&mut self, commit: &Commit, knot: impl FnOnce() -> BTreeSet<Uid>) -> bool {
+        let follows = self.last.next() == commit.revision && self.members.contains(&commit.uid);
+        if !follows {
+            self.members = knot();
+        }
+        self.last = commit.revision;
+        self.members.remove(&commit.uid)
     }
 }
 

@@ -88,6 +88,7 @@ impl Author {
             4..=6 => Operation::Delete(id, self.policy()),
             7 => Operation::SetFinalizers(id, self.finalizers()),
             8 => Operation::SetOwners(id, self.owners(self.made[id].0)),
+            _ if self.dice.roll(2) == 0 => Operation::Turn(self.dice.pick(&[1, 2, 4])),
             _ => Operation::Settle,
         }
     }

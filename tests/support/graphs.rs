@@ -4,7 +4,8 @@
 
 use crate::naive;
 use crate::reference::{Kind, Policy, Reference, Thing, World};
-use crate::shape::{EDGES, Edge, Family, SPECIALS, Shape, Special};
+use crate::rules;
+use crate::shape::{EDGES, Edge, Family, POLICIES, SPECIALS, Shape, Special, permutations};
 use crate::world::command;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Cause, Change, Intent, State, apply, builtin, decide, invariants};
@@ -17,7 +18,6 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 const NAMESPACE: &str = "n1";
-const POLICIES: [Policy; 3] = [Policy::Background, Policy::Foreground, Policy::Orphan];
 /// Of somebody else.
 const HOLD: &str = "x/hold";
 const REQUESTS: usize = 2;
@@ -70,6 +70,8 @@ impl Point {
         for (index, special) in shape.specials.iter().enumerate() {
             let finalizers = match special {
                 Special::Held => vec![HOLD.to_owned()],
+                Special::Orphans => vec!["orphan".to_owned()],
+                Special::Waits => vec!["foregroundDeletion".to_owned()],
                 _ => Vec::new(),
             };
             let change = json!({"metadata": {
@@ -124,7 +126,7 @@ fn owners(shape: &Shape, uids: &[String], index: usize) -> Vec<Reference> {
     match shape.specials[index] {
         Special::Dangling => owners.push(nobody(Kind::ConfigMap)),
         Special::Unresolvable => owners.push(nobody(Kind::Unknown)),
-        Special::None | Special::Held | Special::Cluster => {}
+        Special::None | Special::Held | Special::Cluster | Special::Orphans | Special::Waits => {}
     }
     owners
 }
@@ -138,16 +140,16 @@ enum Request {
 }
 
 const EVERY_REQUEST: [Request; 4] = [
-    Request::Delete(POLICIES[0]),
-    Request::Delete(POLICIES[1]),
-    Request::Delete(POLICIES[2]),
+    Request::Delete(Policy::Background),
+    Request::Delete(Policy::Foreground),
+    Request::Delete(Policy::Orphan),
     Request::Release,
 ];
 
 /// What was looked at.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Counts {
-    /// Graphs, one of each class of those that differ in their numbering alone.
+    /// Graphs, those that differ in their numbering alone counted once.
     pub graphs: u64,
     /// Requests that were made.
     pub requests: u64,
@@ -183,6 +185,7 @@ impl Future<'_> {
         let rest = Rc::new(expected.visible());
         if steps.is_empty() {
             assert_eq!(world.visible(), *rest, "{:?}", self.shape);
+            assert_eq!(rules::at_rest(&world), Ok(()), "{:?}", self.shape);
         }
         for step in steps {
             let next = point.after(step.intent, step.cause);
@@ -243,9 +246,70 @@ impl Future<'_> {
     }
 }
 
+/// How many of the numberings of a graph are tried. Names, uids and the order of creation go with the
+/// number of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Numberings {
+    /// One.
+    One,
+    /// Every one, and it is asked whether all end in the same place but for the numbers.
+    All,
+}
+
 /// Everything that can become of a graph that is made in `empty`; panics where two orders end in two
-/// places.
-pub fn explore(empty: &Point, shape: &Shape) -> Counts {
+/// places, or two numberings do.
+pub fn explore(empty: &Point, shape: &Shape, numberings: Numberings) -> Counts {
+    let mut orders = permutations(shape.specials.len());
+    if numberings == Numberings::One {
+        orders.truncate(1);
+    }
+    let mut counts = Counts::default();
+    let mut rests: BTreeMap<World, World> = BTreeMap::new();
+    for order in &orders {
+        let numbered = shape.renumbered(order);
+        let (found, more) = explore_one(empty, &numbered);
+        counts.add(&more);
+        if numberings == Numberings::One {
+            continue;
+        }
+        let uids = empty.build(&numbered).uids(&numbered);
+        for (from, rest) in found {
+            let things = rest.to_vec();
+            let rest = with_numbers(&World { things }, &uids, order);
+            let from = with_numbers(&from, &uids, order);
+            let other = rests.entry(from.clone()).or_insert_with(|| rest.clone());
+            assert_eq!(*other, rest, "{shape:?} as {order:?} from {from:?}");
+        }
+    }
+    counts.graphs = 1;
+    counts
+}
+
+/// The world with the numbers that its objects had first.
+fn with_numbers(world: &World, uids: &[String], order: &[usize]) -> World {
+    let first = |uid: &String| {
+        let index = uids.iter().position(|one| one == uid)?;
+        Some(format!("o{}", order[index]))
+    };
+    let mut things = world.things.clone();
+    for thing in &mut things {
+        if let Some(name) = first(&thing.uid) {
+            thing.uid.clone_from(&name);
+            thing.name = name;
+        }
+        for owner in &mut thing.owners {
+            if let Some(name) = first(&owner.uid) {
+                owner.uid.clone_from(&name);
+                owner.name = name;
+            }
+        }
+        thing.owners.sort();
+    }
+    things.sort();
+    World { things }
+}
+
+fn explore_one(empty: &Point, shape: &Shape) -> (BTreeMap<World, Rc<Vec<Thing>>>, Counts) {
     let mut future = Future {
         shape,
         rests: BTreeMap::new(),
@@ -258,7 +322,7 @@ pub fn explore(empty: &Point, shape: &Shape) -> Counts {
         let points = std::mem::take(&mut future.new);
         future.ask(&points);
     }
-    future.counts
+    (future.rests, future.counts)
 }
 
 impl std::fmt::Display for Counts {
@@ -288,7 +352,12 @@ impl Counts {
 
 /// Graphs of a family by their numbers, every `stride`th from `from` to `until`, the work shared among
 /// the processors.
-pub fn explore_all(family: Family, from: u64, until: u64, stride: usize) -> Counts {
+pub fn explore_all(
+    family: Family,
+    numberings: Numberings,
+    (from, until): (u64, u64),
+    stride: usize,
+) -> Counts {
     let until = until.min(family.count());
     let next = Mutex::new((from..until).step_by(stride));
     let part = || {
@@ -298,7 +367,7 @@ pub fn explore_all(family: Family, from: u64, until: u64, stride: usize) -> Coun
             let number = next.lock().expect("no thread panics").next();
             let Some(number) = number else { return counts };
             if let Some(shape) = family.nth(number) {
-                counts.add(&explore(&empty, &shape));
+                counts.add(&explore(&empty, &shape, numberings));
             }
         }
     };
@@ -321,6 +390,13 @@ pub const fn of(objects: usize) -> Family {
         specials: SPECIALS,
     }
 }
+
+/// All of two objects that may have a policy of their own.
+pub const TWO_WITH_POLICIES: Family = Family {
+    objects: 2,
+    edges: EDGES,
+    specials: POLICIES,
+};
 
 /// Those of four objects in which nothing is special and every reference blocks.
 pub const PLAIN_FOUR: Family = Family {

@@ -5,6 +5,7 @@ mod script;
 
 use crate::naive;
 use crate::reference::{CLEANUP, Kind, Policy, Reference, Thing, World as Naive};
+use crate::rules::{self, Judge};
 use crate::shrink::{shrink, simplify};
 use crate::world::World;
 use hindsight_core::{Decision, ObjectKey, Rejection};
@@ -26,6 +27,8 @@ pub enum Operation {
     SetFinalizers(Id, Vec<String>),
     /// Replaces its references.
     SetOwners(Id, Vec<Owner>),
+    /// Collects a part, so many steps of some at a time. Wherever it gets, it leads to the same rest.
+    Turn(usize),
     /// Collects until nothing moves, and compares.
     Settle,
 }
@@ -83,6 +86,8 @@ pub struct Both {
     alive: Vec<Id>,
     places: Vec<Place>,
     script: Vec<String>,
+    judge: Judge,
+    rests: Vec<Vec<Thing>>,
 }
 
 /// Kind, namespace and name.
@@ -106,15 +111,22 @@ pub struct Shrunk {
 impl Both {
     /// Two empty worlds; the collector takes so many steps at a time.
     pub fn new(limit: usize, oracle: Oracle) -> Self {
+        Self::with_uids(0, limit, oracle)
+    }
+
+    /// The same with other uids.
+    pub fn with_uids(uids: u64, limit: usize, oracle: Oracle) -> Self {
         Self {
             naive: Naive::default(),
-            real: World::new(),
+            real: World::with_uids(uids),
             oracle,
             limit,
             uids: BTreeMap::new(),
             alive: Vec::new(),
             places: Vec::new(),
             script: Vec::new(),
+            judge: Judge::default(),
+            rests: Vec::new(),
         }
     }
 
@@ -130,6 +142,7 @@ impl Both {
         match operation {
             Operation::Create(id, new) => self.create(*id, new),
             Operation::Settle => self.settle(),
+            Operation::Turn(turns) => self.turn(*turns),
             Operation::Delete(id, policy) => self.delete(*id, *policy),
             Operation::SetFinalizers(id, finalizers) => self.set_finalizers(*id, finalizers),
             Operation::SetOwners(id, owners) => self.set_owners(*id, owners),
@@ -231,17 +244,55 @@ impl Both {
         if !self.naive.settle() {
             return Err("the naive evaluator does not come to rest".into());
         }
-        let (real, naive) = (
-            naive::world(&self.real.state).visible(),
-            (self.oracle)(&self.naive),
-        );
-        if real == naive {
-            return Ok(());
+        let real = naive::world(&self.real.state);
+        same(&real.visible(), &(self.oracle)(&self.naive), &self.real)?;
+        self.rests.push(self.renamed(&real));
+        let lawful = self.judge.take(&self.real.changes);
+        lawful
+            .and_then(|()| rules::at_rest(&real))
+            .map_err(|why| format!("{why}\n{}", self.real.history()))
+    }
+
+    /// Afterwards the naive world is where the real one is, so that what is asked next is asked of both in
+    /// the middle of a cascade.
+    fn turn(&mut self, turns: usize) -> Result<(), String> {
+        self.script
+            .push(format!("gc      part turns={turns} steps={}", self.limit));
+        for _ in 0..turns {
+            self.real.turn(self.limit);
         }
-        Err(format!(
-            "{real:#?}\nshould be\n{naive:#?}\n{}",
-            self.real.history()
-        ))
+        let reached = naive::world(&self.real.state);
+        let mut whole = std::mem::replace(&mut self.naive, reached.clone());
+        let mut rest = reached;
+        if !whole.settle() || !rest.settle() {
+            return Err("the naive evaluator does not come to rest".into());
+        }
+        same(&rest.visible(), &whole.visible(), &self.real)
+    }
+
+    /// Every rest so far, with the number of its creation for each uid.
+    pub fn rests(&self) -> &[Vec<Thing>] {
+        &self.rests
+    }
+
+    fn renamed(&self, world: &Naive) -> Vec<Thing> {
+        let names: BTreeMap<&str, String> = self
+            .uids
+            .iter()
+            .map(|(id, uid)| (uid.as_str(), format!("c{id}")))
+            .collect();
+        let rename = |uid: &mut String| {
+            if let Some(name) = names.get(uid.as_str()) {
+                uid.clone_from(name);
+            }
+        };
+        let mut things = world.things.clone();
+        for thing in &mut things {
+            rename(&mut thing.uid);
+            thing.owners.iter_mut().for_each(|one| rename(&mut one.uid));
+        }
+        things.sort();
+        things
     }
 
     fn target(&self, id: Id) -> Option<(Place, ObjectKey, String)> {
@@ -268,6 +319,14 @@ impl Both {
         };
         owners.iter().map(one).collect()
     }
+}
+
+fn same(found: &[Thing], expected: &[Thing], real: &World) -> Result<(), String> {
+    if found == expected {
+        return Ok(());
+    }
+    let history = real.history();
+    Err(format!("{found:#?}\nshould be\n{expected:#?}\n{history}"))
 }
 
 /// Exact repetitions are dropped where they are written.
@@ -340,7 +399,8 @@ fn simpler(operation: &Operation) -> Vec<Operation> {
             let lists = without(list).into_iter();
             lists.map(|list| Operation::SetOwners(*id, list)).collect()
         }
-        Operation::Delete(..) | Operation::Settle => Vec::new(),
+        Operation::Turn(turns) if *turns > 1 => vec![Operation::Turn(turns - 1)],
+        Operation::Delete(..) | Operation::Turn(_) | Operation::Settle => Vec::new(),
     }
 }
 

@@ -23,6 +23,7 @@ pub mod manifests;
 pub mod naive;
 pub mod recorder;
 pub mod reference;
+pub mod rules;
 pub mod scenario;
 pub mod schedules;
 pub mod seeds;

@@ -27,23 +27,23 @@ pub struct Thing {
     pub token: bool,
 }
 
-/// Which kinds the naive world knows.
+/// Which kinds the naive world knows, in the order of their group and resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Namespaced.
     ConfigMap,
+    /// Holds others.
+    Namespace,
     /// Namespaced, and the first to go with it.
     Pod,
+    /// Makes a kind known.
+    Definition,
+    /// Cluster-scoped, served while its definition is there.
+    Gadget,
     /// Namespaced, served while its definition is there.
     Widget,
     /// Cluster-scoped.
     PriorityClass,
-    /// Cluster-scoped, served while its definition is there.
-    Gadget,
-    /// Holds others.
-    Namespace,
-    /// Makes a kind known.
-    Definition,
     /// Not served by anybody.
     Unknown,
 }
@@ -159,12 +159,9 @@ impl World {
         self.things.iter().find(same)
     }
 
-    /// Everything, sorted; the owners of what is going do not count.
+    /// Everything, sorted.
     pub fn visible(&self) -> Vec<Thing> {
         let mut things = self.things.clone();
-        for thing in things.iter_mut().filter(|one| one.deleting) {
-            thing.owners.clear();
-        }
         things.sort();
         things
     }
@@ -246,8 +243,14 @@ impl World {
             || uids
                 .iter()
                 .any(|uid| !self.is_definition(uid) && self.let_go(uid))
-            || self.break_a_knot()
+            || uids.iter().any(|uid| self.untie_objects(uid))
             || self.undefine()
+    }
+
+    /// A knot with a definition in it comes later: that ends when nothing else moves.
+    fn untie_objects(&mut self, uid: &str) -> bool {
+        let knot = self.knot(uid);
+        !knot.iter().any(|one| self.is_definition(one)) && self.untie(uid)
     }
 
     fn is_definition(&self, uid: &str) -> bool {
@@ -270,7 +273,7 @@ impl World {
     }
 
     /// Owners are decided before their dependents, and what contains an object before it; in a
-    /// circle those that orphan, then the lower uid.
+    /// circle those that orphan, then the first by kind, namespace and name.
     fn decide_one(&mut self, uids: &[String]) -> bool {
         let orphans = |uid: &str| self.get(uid).is_some_and(Thing::is_orphaning);
         let moves =
@@ -278,12 +281,18 @@ impl World {
         let due: Vec<&String> = uids.iter().filter(moves).collect();
         let comes_later = |one: &str| {
             due.iter().any(|other| {
-                let before = (!orphans(other), other.as_str()) < (!orphans(one), one);
+                let before =
+                    (!orphans(other), self.place(other)) < (!orphans(one), self.place(one));
                 self.above(one).contains(*other) && (!self.above(other).contains(one) || before)
             })
         };
         let first = due.iter().find(|uid| !comes_later(uid));
         first.is_some_and(|uid| self.orphan(uid) || self.collect(uid))
+    }
+
+    fn place(&self, uid: &str) -> Option<(Kind, &str, &str)> {
+        let thing = self.get(uid)?;
+        Some((thing.kind, &thing.namespace, &thing.name))
     }
 
     fn is_due(&self, uid: &str) -> bool {
@@ -383,25 +392,23 @@ impl World {
         free
     }
 
-    /// Of waiting objects that only wait for each other one is let go: rather one that nothing else
-    /// holds, and of those the lowest uid.
-    fn break_a_knot(&mut self) -> bool {
-        let mut waiting: Vec<&Thing> = self.things.iter().filter(|one| one.is_waiting()).collect();
-        waiting.sort_by_key(|one| (one.finalizers.len() > 1, one.uid.clone()));
-        let uids: Vec<&str> = waiting.iter().map(|one| one.uid.as_str()).collect();
-        let is_knotted = |uid: &&&str| {
-            let reached = self.blockers_of(uid);
-            let closed = reached
-                .iter()
-                .all(|one| uids.contains(&one.as_str()) && self.blockers_of(one) == reached);
-            closed && reached.contains(**uid)
-        };
-        let Some(uid) = uids.iter().find(is_knotted).map(|uid| (*uid).to_owned()) else {
-            return false;
-        };
-        self.drop_finalizer(&uid, FOREGROUND);
-        self.remove_if_free(&uid);
-        true
+    /// Waiting objects that only wait for each other are let go together.
+    fn untie(&mut self, uid: &str) -> bool {
+        let knot = self.knot(uid);
+        for member in &knot {
+            self.drop_finalizer(member, FOREGROUND);
+            self.remove_if_free(member);
+        }
+        !knot.is_empty()
+    }
+
+    fn knot(&self, uid: &str) -> BTreeSet<String> {
+        let reached = self.blockers_of(uid);
+        let waits = |one: &String| self.get(one).is_some_and(Thing::is_waiting);
+        let is_closed = reached.contains(uid)
+            && reached.iter().all(waits)
+            && reached.iter().all(|one| self.blockers_of(one) == reached);
+        if is_closed { reached } else { BTreeSet::new() }
     }
 
     /// Everything that blocks it, and everything that blocks those.

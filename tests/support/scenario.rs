@@ -9,6 +9,7 @@
 //! define  PLURAL KIND [cluster] [status]                   # in the group example.com, version v1
 //! send    METHOD PATH [as=MEDIA] [accept=TYPE] [with BODY] # "~" is /api/v1/namespaces/default
 //! gc      until-idle [after=SECONDS] [steps=N]             # so many at a time
+//! gc      part turns=N [steps=N]                           # so many times so many
 //! restart                                                  # from the log
 //! watch   WATCH PATH
 //!
@@ -115,9 +116,6 @@ impl Scenario {
 
     fn collect(&mut self, rest: &str) -> Result<(), String> {
         let line = Line::parse(rest)?;
-        if line.kind != "until-idle" {
-            return Err("only until-idle is known".into());
-        }
         let number = |option: &str, usual: &str| {
             let text = line.option(option).unwrap_or(usual);
             text.parse::<u32>()
@@ -125,7 +123,14 @@ impl Scenario {
         };
         let (seconds, steps) = (number("after", "0")?, number("steps", "512")?);
         let steps = usize::try_from(steps).map_err(|error| error.to_string())?;
-        self.stage.settle(seconds.into(), steps);
+        match line.kind {
+            "until-idle" => self.stage.settle(seconds.into(), steps),
+            "part" => {
+                let turns = number("turns", "1")?;
+                (0..turns).all(|_| self.stage.turn(steps));
+            }
+            _ => return Err("only until-idle and part are known".into()),
+        }
         Ok(())
     }
 

@@ -33,6 +33,10 @@ pub enum Special {
     Cluster,
     /// It refers to an object of a kind that nobody serves, too.
     Unresolvable,
+    /// It has the finalizer with which it orphans its dependents, whoever deletes it.
+    Orphans,
+    /// It has the one with which it waits for them.
+    Waits,
 }
 
 /// All graphs of so many objects whose edges and specials are of these.
@@ -48,13 +52,21 @@ pub struct Family {
 
 /// All there are.
 pub const EDGES: &[Edge] = &[Edge::None, Edge::Owned, Edge::Blocks];
-/// All there are.
+/// What an object may be that has no policy of its own.
 pub const SPECIALS: &[Special] = &[
     Special::None,
     Special::Held,
     Special::Dangling,
     Special::Cluster,
     Special::Unresolvable,
+];
+/// What the policy of its own may be that an object has.
+pub const POLICIES: &[Special] = &[
+    Special::None,
+    Special::Held,
+    Special::Dangling,
+    Special::Orphans,
+    Special::Waits,
 ];
 
 impl Family {
@@ -91,22 +103,27 @@ impl Family {
 
 impl Shape {
     fn is_canonical(&self) -> bool {
-        permutations(self.specials.len()).iter().all(|order| {
-            let edges = order
-                .iter()
-                .map(|i| order.iter().map(|j| self.edges[*i][*j]).collect());
-            let specials = order.iter().map(|i| self.specials[*i]);
-            let other = Self {
-                edges: edges.collect(),
-                specials: specials.collect(),
-            };
-            *self <= other
-        })
+        let orders = permutations(self.specials.len());
+        orders.iter().all(|order| *self <= self.renumbered(order))
+    }
+
+    /// The same graph, in which what was `order[i]` is now `i`.
+    #[must_use]
+    pub fn renumbered(&self, order: &[usize]) -> Self {
+        let edges = order
+            .iter()
+            .map(|i| order.iter().map(|j| self.edges[*i][*j]).collect());
+        let specials = order.iter().map(|i| self.specials[*i]);
+        Self {
+            edges: edges.collect(),
+            specials: specials.collect(),
+        }
     }
 }
 
-fn permutations(count: usize) -> Vec<Vec<usize>> {
-    (0..count).fold(vec![Vec::new()], |found, next| {
+/// Every order of so many, as they are first.
+pub fn permutations(count: usize) -> Vec<Vec<usize>> {
+    (0..count).rev().fold(vec![Vec::new()], |found, next| {
         let insert = |order: Vec<usize>| {
             (0..=order.len()).map(move |at| {
                 let mut order = order.clone();

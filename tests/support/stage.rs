@@ -70,18 +70,22 @@ impl Stage {
     /// later from now on.
     pub fn settle(&mut self, seconds: i64, limit: usize) {
         self.seconds_ahead += seconds;
-        for _ in 0..TURNS_MAX {
-            self.observe();
-            let now = self.now();
-            let batch = self.collector.next_batch(&self.state(), now, limit);
-            if batch.is_empty() {
-                return;
-            }
-            let answers = self.submit(batch.into_iter());
-            let answers = answers.iter().map(|answer| answer.as_ref().map(|_| ()));
-            self.collector.settle(answers);
+        let rests = (0..TURNS_MAX).any(|_| !self.turn(limit));
+        assert!(rests, "the collector does not come to rest");
+    }
+
+    /// One batch of the collector's; false at rest.
+    pub fn turn(&mut self, limit: usize) -> bool {
+        self.observe();
+        let now = self.now();
+        let batch = self.collector.next_batch(&self.state(), now, limit);
+        if batch.is_empty() {
+            return false;
         }
-        panic!("the collector does not come to rest");
+        let answers = self.submit(batch.into_iter());
+        let answers = answers.iter().map(|answer| answer.as_ref().map(|_| ()));
+        self.collector.settle(answers);
+        true
     }
 
     /// What happened, a line a commit.

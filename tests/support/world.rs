@@ -13,8 +13,14 @@ use std::sync::{Arc, LazyLock};
 
 /// The command with this number, of a clock that ticks once a command.
 pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
+    command_of(0, number, intent, cause)
+}
+
+/// The same in a world with other uids.
+fn command_of(uids: u64, number: u64, intent: Intent, cause: Cause) -> Command {
     let mut seed = [0; 16];
     seed[..8].copy_from_slice(&number.to_le_bytes());
+    seed[8..].copy_from_slice(&uids.to_le_bytes());
     let actor = Arc::new(Actor::new("tester"));
     Command {
         cause,
@@ -41,11 +47,17 @@ pub struct World {
     audit: Audit,
     causes: Causes,
     commands: u64,
+    uids: u64,
 }
 
 impl World {
     /// An empty world with the built-in kinds.
     pub fn new() -> Self {
+        Self::with_uids(0)
+    }
+
+    /// One whose uids are others than those of another number.
+    pub fn with_uids(uids: u64) -> Self {
         // The table of kinds is the same for all, and slow to make.
         static EMPTY: LazyLock<State> =
             LazyLock::new(|| State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None))));
@@ -59,6 +71,7 @@ impl World {
             audit,
             causes: Causes::default(),
             commands: 0,
+            uids,
         }
     }
 
@@ -69,7 +82,7 @@ impl World {
 
     fn run_because(&mut self, intent: Intent, cause: Cause) -> Result<Decision, Rejection> {
         self.commands += 1;
-        let command = command(self.commands, intent, cause);
+        let command = command_of(self.uids, self.commands, intent, cause);
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
             self.audit.take(commit).expect("no decision breaks a rule");

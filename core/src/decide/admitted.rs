@@ -36,6 +36,7 @@ fn key(intent: &Intent) -> Option<&ObjectKey> {
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)
+        | Intent::Untie(_)
         | Intent::FinalizeNamespace(_)
         | Intent::Admitted(_) => None,
     }
@@ -98,6 +99,7 @@ fn with(intent: Intent, object: Value, seen: Option<Revision>) -> Intent {
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)
+        | Intent::Untie(_)
         | Intent::FinalizeNamespace(_)
         | Intent::Admitted(_) => intent,
     }

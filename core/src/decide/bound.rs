@@ -38,6 +38,7 @@ impl Bound {
             | Intent::DropOwners(_)
             | Intent::Unblock(_)
             | Intent::Release(_)
+            | Intent::Untie(_)
             | Intent::FinalizeNamespace(_) => Self::Open,
         }
     }

@@ -1,8 +1,11 @@
 //! The collector's own intents: each checks the plan again before it is carried out, so a plan
 //! that is stale, or made twice, does no harm.
 
+mod knot;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use knot::untie;
 
 use super::Context;
 use super::account::{self, Account};

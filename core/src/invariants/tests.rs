@@ -254,7 +254,7 @@ fn an_owner_is_not_let_go_before_its_dependents_are() {
 }
 
 #[test]
-fn a_circle_of_owners_that_wait_comes_apart() {
+fn a_circle_of_owners_that_wait_is_let_go_as_a_whole() {
     let mut world = world();
     let owner = world.get("configmaps", "owner").expect("it is there");
     let dependent = world.get("configmaps", "dependent").expect("it is there");
@@ -280,6 +280,33 @@ fn a_circle_of_owners_that_wait_comes_apart() {
         check(&world.state, &release(&world, "foregroundDeletion")),
         Ok(())
     );
+    // What stays of it when the other was let go, and what it may go for.
+    let let_go = version(&world.state, &dependent.key, |metadata| {
+        metadata["finalizers"] = json!(["x/y"]);
+    });
+    let revision = let_go.revision;
+    let events = vec![
+        Event::FinalizerRemoved {
+            finalizer: "foregroundDeletion".into(),
+        },
+        Event::ObjectUpdated { object: let_go },
+    ];
+    let uid = dependent.meta.uid.as_str();
+    let first = commit(&world, dependent.key.clone(), uid, events);
+    crate::apply(&mut world.state, &first);
+    let because_of = |cause| Commit {
+        revision: revision.next(),
+        cause: Cause::Commit(cause),
+        ..release(&world, "foregroundDeletion")
+    };
+    let marked = owner_mark(&world);
+    refused(&world, &because_of(marked), "1 objects still block it");
+    assert_eq!(check(&world.state, &because_of(revision)), Ok(()));
+}
+
+fn owner_mark(world: &World) -> Revision {
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    owner.mark.expect("it is going").revision
 }
 
 #[test]

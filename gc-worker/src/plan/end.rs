@@ -2,7 +2,7 @@
 //! owner: it waits for whoever these could come out otherwise for, and for nobody else. See
 //! `docs/decisions/0005-owners-first.md`.
 
-use super::{Step, View, plan};
+use super::{Step, View, whole_plan};
 use crate::collector::Worker;
 use crate::content;
 use hindsight_core::command::Intent;
@@ -14,14 +14,23 @@ use std::sync::Arc;
 
 /// Whether this lets a definition go.
 pub(crate) fn ends_a_definition(step: &Step) -> bool {
-    released(step).is_some_and(is_definition)
+    released(step).any(is_definition)
 }
 
-fn released(step: &Step) -> Option<&ObjectKey> {
-    let Intent::Release(release) = &step.intent else {
-        return None;
+fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
+    let owners = match &step.intent {
+        Intent::Release(release) => std::slice::from_ref(&release.owner),
+        Intent::Untie(knot) => &knot.members[..],
+        Intent::Create(_)
+        | Intent::Update(_)
+        | Intent::Patch(_)
+        | Intent::Delete(_)
+        | Intent::DropOwners(_)
+        | Intent::Unblock(_)
+        | Intent::FinalizeNamespace(_)
+        | Intent::Admitted(_) => &[],
     };
-    Some(&release.owner.key)
+    owners.iter().map(|owner| &owner.key)
 }
 
 impl View<'_> {
@@ -44,8 +53,8 @@ impl View<'_> {
     }
 
     fn release_of(&self, definition: &Object) -> Option<(Worker, Step)> {
-        let steps = plan(*self, &definition.meta.uid).steps;
-        let own = |step: &Step| released(step) == Some(&definition.key);
+        let steps = whole_plan(*self, &definition.meta.uid).steps;
+        let own = |step: &Step| released(step).any(|key| *key == definition.key);
         if let Some(step) = steps.into_iter().find(own) {
             return Some((Worker::GarbageCollector, step));
         }
@@ -127,7 +136,7 @@ impl View<'_> {
         let Some(object) = self.object(uid).filter(|object| object.is_deleting()) else {
             return false;
         };
-        let lets_go = plan(*self, uid).steps;
+        let lets_go = whole_plan(*self, uid).steps;
         content::is_busy(self.state, object) || !lets_go.iter().all(ends_a_definition)
     }
 }

@@ -15,15 +15,16 @@ impl View<'_> {
         above.filter(|one| self.is_pending(one))
     }
 
-    /// Those of them that come before it. In a circle the lower uid comes first, but whoever orphans
-    /// before all others, and a container that is being emptied too.
+    /// Those of them that come before it. In a circle whoever orphans comes first, and a container that is
+    /// being emptied, and of the others the first by its key: uids are chance.
     pub(super) fn undecided_before(&self, uid: &Uid) -> Vec<Uid> {
+        let key = |one: &Uid| self.graph.node(one).map(Node::key);
         let leads = |other: &Uid| {
             let node = self.graph.node(other);
             self.emptying.contains(other) || node.is_some_and(Node::is_orphaning)
         };
         self.undecided_above(uid)
-            .filter(|one| one < uid || leads(one) || !self.above(one).contains(uid))
+            .filter(|one| key(one) < key(uid) || leads(one) || !self.above(one).contains(uid))
             .collect()
     }
 

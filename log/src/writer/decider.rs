@@ -5,7 +5,10 @@ use super::{Batch, Submission, Submitted, WriteError};
 use crate::Poison;
 use crossbeam_channel::Receiver;
 use hindsight_core::invariants::{self, Violation};
-use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, apply, decide};
+use hindsight_core::{
+    Change, Command, Commit, Decision, Rejection, Revision, State, apply, decide,
+};
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
@@ -22,6 +25,7 @@ pub(super) struct Decider {
     state: State,
     poison: Poison,
     room: Room,
+    joined: BTreeSet<Revision>,
 }
 
 impl Decider {
@@ -30,6 +34,7 @@ impl Decider {
             state,
             poison,
             room,
+            joined: BTreeSet::new(),
         }
     }
 
@@ -60,6 +65,7 @@ impl Decider {
         }
         Batch {
             changes,
+            joined: std::mem::take(&mut self.joined),
             state: self.state.clone(),
             answers,
         }
@@ -104,7 +110,7 @@ impl Decider {
     ) -> Result<(), Violation> {
         // A clone makes the next step copy what it touches; one commit alone needs none.
         let before = (commits.len() > 1).then(|| (self.state.clone(), changes.len()));
-        for commit in commits {
+        for (index, commit) in commits.iter().enumerate() {
             if let Err(violation) = invariants::check(&self.state, commit) {
                 if let Some((state, count)) = before {
                     self.state = state;
@@ -113,6 +119,9 @@ impl Decider {
                 return Err(violation);
             }
             let previous = apply(&mut self.state, commit);
+            if index > 0 {
+                self.joined.insert(commit.revision);
+            }
             let commit = Arc::clone(commit);
             changes.push(Arc::new(Change { commit, previous }));
         }

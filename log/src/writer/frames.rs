@@ -3,9 +3,10 @@
 use crate::frame::{self, Hash};
 use crate::{Error, Storage, Tail, codec};
 use hindsight_core::{Change, Commit, Revision};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Bytes of bodies in a frame; a single larger object has a frame of its own.
+/// Bytes of bodies in a frame; a single larger object has a frame of its own, and so has one decision.
 const FRAME_BYTES_MAX: usize = 64 << 10;
 /// What a commit needs beside its body.
 pub(super) const COMMIT_BYTES: usize = 256;
@@ -29,8 +30,13 @@ impl Frames {
         }
     }
 
-    /// Appends the commits of a batch and makes them durable with one sync.
-    pub(super) fn store(&mut self, changes: &[Arc<Change>]) -> Result<(), Error> {
+    /// Appends the commits of a batch and makes them durable with one sync. A crash before that leaves
+    /// whole frames: those that are `joined` to the one before are in its frame, however long it gets.
+    pub(super) fn store(
+        &mut self,
+        changes: &[Arc<Change>],
+        joined: &BTreeSet<Revision>,
+    ) -> Result<(), Error> {
         if changes.is_empty() {
             return Ok(());
         }
@@ -38,7 +44,8 @@ impl Frames {
         let mut bytes = 0;
         for change in changes {
             let body = change.commit.object().map_or(0, |object| object.body.len());
-            if bytes + body + COMMIT_BYTES > FRAME_BYTES_MAX {
+            let is_joined = joined.contains(&change.commit.revision);
+            if bytes + body + COMMIT_BYTES > FRAME_BYTES_MAX && !is_joined {
                 self.append(&pending)?;
                 pending.clear();
                 bytes = 0;

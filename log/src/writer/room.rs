@@ -81,6 +81,7 @@ fn is_deletion(intent: &Intent) -> bool {
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)
+        | Intent::Untie(_)
         | Intent::FinalizeNamespace(_) => true,
         // Admission lets through what was asked for; one is not inside another.
         Intent::Admitted(admitted) => matches!(admitted.intent, Intent::Delete(_)),

@@ -17,7 +17,7 @@ impl Syncer {
         if let Some(reason) = self.poison.reason() {
             return refuse(batch, reason);
         }
-        if let Err(error) = self.frames.store(&batch.changes) {
+        if let Err(error) = self.frames.store(&batch.changes, &batch.joined) {
             let reason = error.to_string();
             self.poison.set(reason.clone());
             return refuse(batch, &reason);

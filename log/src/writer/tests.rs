@@ -2,10 +2,12 @@
 
 use super::{Publish, Reply, Submitted, WriteError, Writer};
 use crate::{Error, Log, MemoryStorage, Purpose, Report, Storage, Stored, Tail, verify};
-use hindsight_core::command::{Create, FieldValidation};
+use hindsight_core::command::{
+    Create, Delete, FieldValidation, Knot, Patch, PatchObject, Propagation, Target,
+};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, State, Time, builtin,
+    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, Rule, State, Time, builtin,
 };
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -321,4 +323,88 @@ fn every_flipped_bit_and_every_missing_record_is_noticed() {
             "bit {bit}"
         );
     }
+}
+
+fn config_map(name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", "configmaps"), "n", name)
+}
+
+fn carry_out(writer: &Writer, number: u8, intent: Intent) -> hindsight_core::Decision {
+    let (reply, answer) = reply();
+    let command = Command::new(Arc::new(Actor::new("t")), Time(1), [number; 16], intent);
+    writer.submit(vec![command], reply);
+    let mut answers = answer.recv().expect("an answer").expect("written");
+    answers.remove(0).expect("accepted")
+}
+
+/// Two that own and block each other, wait, and are too long for one frame.
+fn ring(writer: &Writer) -> Vec<Target> {
+    let long = "x".repeat(40 << 10);
+    let object = |name: &str, owner: &str| {
+        json!({"data": {"k": long}, "metadata": {"name": name, "finalizers": ["x/y"],
+            "ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": owner,
+                "uid": owner, "blockOwnerDeletion": true}]}})
+    };
+    let mut uids = Vec::new();
+    for (number, name, owner) in [(1, "a", "b"), (2, "b", "a")] {
+        let create = Create {
+            key: config_map(""),
+            version: "v1".into(),
+            object: object(name, owner),
+            validation: FieldValidation::Warn,
+        };
+        let made = carry_out(writer, number, Intent::Create(create));
+        uids.push(made.outcome.object().meta.uid.to_string());
+    }
+    for (number, name, owner, uid) in [(3, "a", "b", &uids[1]), (4, "b", "a", &uids[0])] {
+        let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": owner,
+            "uid": uid, "blockOwnerDeletion": true});
+        let patch = PatchObject {
+            key: config_map(name),
+            version: "v1".into(),
+            subresource: "".into(),
+            patch: Patch::Merge(json!({"metadata": {"ownerReferences": [reference]}})),
+            validation: FieldValidation::Warn,
+        };
+        carry_out(writer, number, Intent::Patch(patch));
+    }
+    let mut members = Vec::new();
+    for (number, name) in [(5, "a"), (6, "b")] {
+        let target = Target::any(config_map(name));
+        let delete = Delete {
+            propagation: Some(Propagation::Foreground),
+            ..Delete::new(target, "v1".into(), Rule::Requested)
+        };
+        let marked = carry_out(writer, number, Intent::Delete(delete));
+        let object = marked.outcome.object();
+        members.push(Target {
+            key: config_map(name),
+            uid: Some(object.meta.uid.clone()),
+            revision: Some(object.revision),
+        });
+    }
+    members
+}
+
+#[test]
+fn what_was_decided_together_is_in_one_frame_however_long() {
+    let storage = Arc::new(Recording::default());
+    let (writer, _) = start(&storage);
+    submit(&writer, &["n"])
+        .expect("written")
+        .remove(0)
+        .expect("made");
+    let members = ring(&writer);
+    let decided_at = members[1].revision.expect("pinned");
+    let knot = Knot {
+        members,
+        decided_at,
+    };
+    let untied = carry_out(&writer, 7, Intent::Untie(knot));
+    let revisions: Vec<Revision> = untied.commits.iter().map(|one| one.revision).collect();
+    assert_eq!(revisions, [decided_at.next(), decided_at.next().next()]);
+    let frame = storage.at_or_after(revisions[0]).expect("readable");
+    assert_eq!(frame.expect("a frame").0, revisions[0]);
+    let torn = storage.at_or_after(revisions[1]).expect("readable");
+    assert!(torn.is_none(), "the second has a frame of its own");
 }

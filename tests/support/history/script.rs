@@ -63,12 +63,10 @@ impl Both {
 }
 
 fn expectation(thing: &Thing) -> String {
-    let finalizers = thing.finalizers.join(",");
-    if thing.deleting {
-        return format!("deleting finalizers={finalizers}");
-    }
+    let state = if thing.deleting { "deleting" } else { "live" };
     let owners: Vec<&str> = thing.owners.iter().map(|one| one.name.as_str()).collect();
-    format!("live finalizers={finalizers} owner={}", owners.join(","))
+    let (finalizers, owners) = (thing.finalizers.join(","), owners.join(","));
+    format!("{state} finalizers={finalizers} owner={owners}")
 }
 
 pub(super) fn place((kind, namespace, name): &Place) -> String {

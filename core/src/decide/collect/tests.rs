@@ -1,6 +1,8 @@
 //! What the collector planned is carried out only where its ground still holds.
 
-use crate::command::{DropOwners, DropReason, FinalizeNamespace, Propagation, Release, Target};
+use crate::command::{
+    DropOwners, DropReason, FinalizeNamespace, Knot, Propagation, Release, Target,
+};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use crate::testing::World;
 use crate::{Intent, OwnerReference, Rejection, Revision};
@@ -240,4 +242,89 @@ fn a_namespace_loses_its_token_alone_and_only_when_it_goes_and_is_empty() {
     world.run(Intent::Delete(remove)).expect("removed");
     let after = finalize(&mut world).expect("the token goes");
     assert_eq!(after, json!(["example.com/t"]));
+}
+
+/// Two that own and block each other, are held by somebody else, and wait.
+fn ring(world: &mut World) -> Vec<Target> {
+    for name in ["a", "b"] {
+        make(world, json!({"name": name, "finalizers": ["x/y"]}));
+    }
+    for (name, owner) in [("a", "b"), ("b", "a")] {
+        let owner = world.get("configmaps", owner).expect("it is there");
+        let change = json!({"metadata": {"ownerReferences": [reference(&owner)]}});
+        let change = crate::command::Patch::Merge(change);
+        world.patch("configmaps", name, change).expect("owned");
+    }
+    for name in ["a", "b"] {
+        let marked = world.delete("configmaps", name, Some(Propagation::Foreground));
+        marked.expect("marked");
+    }
+    members(world)
+}
+
+fn members(world: &World) -> Vec<Target> {
+    let member = |name| {
+        let object = world.get("configmaps", name).expect("it is there");
+        Target {
+            revision: Some(object.revision),
+            ..target(&object)
+        }
+    };
+    ["a", "b"].map(member).to_vec()
+}
+
+fn untie(world: &mut World, members: &[Target], decided_at: Revision) -> Result<usize, Rejection> {
+    let decision = world.run(Intent::Untie(Knot {
+        members: members.to_vec(),
+        decided_at,
+    }))?;
+    Ok(decision.commits.len())
+}
+
+#[test]
+fn all_of_a_knot_are_let_go_or_none_is() {
+    let mut world = World::new();
+    let members = ring(&mut world);
+    let now = world.state.revision;
+    for reversed in [false, true] {
+        let mut world = World::new();
+        let mut members = ring(&mut world);
+        if reversed {
+            members.reverse();
+        }
+        assert_eq!(untie(&mut world, &members, now), Ok(2));
+        let [.., first, second] = &world.commits[..] else {
+            panic!("two commits");
+        };
+        assert_eq!(second.cause, crate::Cause::Commit(first.revision));
+        for name in ["a", "b"] {
+            let object = world.get("configmaps", name).expect("held");
+            assert_eq!(*object.meta.finalizers, ["x/y".into()]);
+        }
+        is_stale(untie(&mut world, &members, now));
+    }
+    assert_eq!(untie(&mut world, &members[..1], now), Ok(1));
+    is_stale(untie(&mut world, &members, now));
+}
+
+#[test]
+fn a_knot_that_is_another_by_now_is_not_let_go() {
+    let mut world = World::new();
+    let seen = ring(&mut world);
+    let now = world.state.revision;
+    let change = crate::command::Patch::Merge(json!({"metadata": {"labels": {"x": "y"}}}));
+    world.patch("configmaps", "b", change).expect("changed");
+    is_stale(untie(&mut world, &seen, now));
+    let background = world.delete("configmaps", "b", Some(Propagation::Background));
+    background.expect("it waits no longer");
+    let newest = members(&world);
+    let now = world.state.revision;
+    is_stale(untie(&mut world, &newest, now));
+    let mut world = World::new();
+    let seen = ring(&mut world);
+    let now = world.state.revision;
+    let owner = world.get("configmaps", "a").expect("it is there");
+    let late = json!({"name": "late", "ownerReferences": [reference(&owner)]});
+    make(&mut world, late);
+    is_stale(untie(&mut world, &seen, now));
 }

@@ -1,0 +1,69 @@
+//! Owners that only wait for each other are let go in one decision: one after the other would leave a
+//! rest that waits for somebody who no longer waits, and which of them that is would be chance.
+
+use super::{find, release, stale};
+use crate::command::{Knot, Release, Target};
+use crate::decide::delete::decision;
+use crate::decide::{Asked, Context};
+use crate::machine::apply;
+use crate::object::FOREGROUND_FINALIZER;
+use crate::{Cause, Decision, Outcome, Rejection, Revision};
+
+pub(crate) fn untie(context: Context<'_>, knot: &Knot) -> Result<Decision, Rejection> {
+    let Some(first) = knot.members.first() else {
+        return Err(Rejection::Internal("a knot of nobody".into()));
+    };
+    for member in &knot.members {
+        still_waits(context, member)?;
+    }
+    let mut outcome = Outcome::Updated(find(context, first)?.clone());
+    let mut state = context.state.clone();
+    let mut commits = Vec::with_capacity(knot.members.len());
+    for member in &knot.members {
+        let command = because_of(context.command, first_of(&commits));
+        let context = Context {
+            state: &state,
+            command: &command,
+            ..context
+        };
+        let let_go = Release {
+            owner: member.clone(),
+            finalizer: FOREGROUND_FINALIZER.into(),
+            decided_at: knot.decided_at,
+        };
+        let decision = release(context, &let_go)?;
+        if commits.is_empty() {
+            outcome = decision.outcome;
+        }
+        for commit in &decision.commits {
+            apply(&mut state, commit);
+        }
+        commits.extend(decision.commits);
+    }
+    Ok(decision(commits, outcome))
+}
+
+fn still_waits(context: Context<'_>, member: &Target) -> Result<(), Rejection> {
+    let gone = || Rejection::Stale {
+        key: member.key.clone(),
+        reason: "it is gone".into(),
+    };
+    let object = find(context, member).map_err(|_| gone())?;
+    if object.is_deleting() && object.meta.has_finalizer(FOREGROUND_FINALIZER) {
+        return Ok(());
+    }
+    Err(stale(object, "it no longer waits"))
+}
+
+/// The first goes for what closed the knot, and the others because it went.
+fn because_of(command: &Asked, first: Option<Revision>) -> Asked {
+    let mut command = command.clone();
+    if let Some(revision) = first {
+        command.cause = Cause::Commit(revision);
+    }
+    command
+}
+
+fn first_of(commits: &[std::sync::Arc<crate::Commit>]) -> Option<Revision> {
+    commits.first().map(|commit| commit.revision)
+}
