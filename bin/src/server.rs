@@ -7,6 +7,7 @@ mod connection;
 mod kubeconfig;
 mod patience;
 mod pki;
+mod places;
 
 pub(crate) use admin::point;
 

@@ -22,7 +22,7 @@ impl Tokens {
             .with_context(|| format!("the token file {} is not usable", file.display()))
     }
 
-    fn parse(text: &str) -> Result<Self> {
+    pub(super) fn parse(text: &str) -> Result<Self> {
         let mut tokens = Vec::new();
         let lines = text
             .lines()

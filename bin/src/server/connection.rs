@@ -5,6 +5,7 @@ mod tests;
 
 use super::auth::{Identity, Tokens, of_certificate};
 use super::patience::{Answer, Patience, Requests};
+use super::places::{Limits, Places, Seat};
 use super::{admin, backup};
 use crate::ControlPlane;
 use hindsight_api::{Api, ApiBody, Bodies};
@@ -18,9 +19,8 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
-const CONNECTIONS_MAX: usize = 8192;
 /// Bodies of requests that are read, or whose requests are not answered yet. Twenty of the largest.
 const BODIES_BYTES_MAX: usize = 64 << 20;
 /// What a client may send ahead of those who read, on one connection. Source: `resourceBody99Percentile`
@@ -38,6 +38,7 @@ pub(super) struct Acceptor {
     pub(super) plane: ControlPlane,
     pub(super) tokens: Arc<Tokens>,
     pub(super) patience: Patience,
+    pub(super) limits: Limits,
 }
 
 impl Acceptor {
@@ -54,6 +55,7 @@ impl Acceptor {
             plane,
             tokens,
             patience,
+            limits: Limits::default(),
         }
     }
 }
@@ -65,7 +67,7 @@ pub(super) async fn accept(
     shutdown: impl Future<Output = ()>,
 ) {
     let (stop, stopping) = watch::channel(());
-    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Places::new(acceptor.limits);
     tokio::pin!(shutdown);
     loop {
         let accepted = tokio::select! {
@@ -77,15 +79,21 @@ pub(super) async fn accept(
             continue;
         };
         // Without a free place the connection is closed at once.
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+        let Some(seat) = places.enter() else {
             continue;
         };
         let (acceptor, stopping) = (acceptor.clone(), stopping.clone());
         tokio::spawn(async move {
-            if let Err(error) = serve(stream, acceptor, stopping).await {
-                tracing::debug!(error = %error, "a connection ended");
+            let seat = Arc::new(seat);
+            let served = serve(stream, acceptor, Arc::clone(&seat), stopping);
+            tokio::select! {
+                ended = served => if let Err(error) = ended {
+                    tracing::debug!(error = %error, "a connection ended");
+                },
+                () = seat.displaced() => {
+                    tracing::debug!("a connection made room for a newer one");
+                }
             }
-            drop(place);
         });
     }
     drop(listener);
@@ -97,6 +105,7 @@ pub(super) async fn accept(
 async fn serve(
     stream: TcpStream,
     acceptor: Acceptor,
+    seat: Arc<Seat>,
     mut stopping: watch::Receiver<()>,
 ) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     stream.set_nodelay(true)?;
@@ -110,13 +119,29 @@ async fn serve(
         .and_then(|first| of_certificate(first));
     let builder = builder(session.alpn_protocol());
     let requests = Requests::none();
+    let recognise = {
+        let requests = requests.clone();
+        move || {
+            requests.recognise();
+            seat.recognise();
+        }
+    };
+    if certificate.is_some() {
+        recognise();
+    }
     let counted = requests.clone();
     let service = service_fn(move |request: http::Request<Incoming>| {
-        let (acceptor, certificate) = (acceptor.clone(), certificate.clone());
         let open = counted.begin();
+        let actor = acceptor
+            .tokens
+            .identify(request.headers(), certificate.clone());
+        if actor.is_some() {
+            recognise();
+        }
+        let acceptor = acceptor.clone();
         async move {
-            let response = answer(&acceptor, certificate, request).await;
-            Ok::<_, Infallible>(response.map(|body| Answer::new(body, open)))
+            let response = answer(&acceptor, actor, request).await;
+            Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, patience)))
         }
     });
     let connection = builder.serve_connection(TokioIo::new(stream), service);
@@ -146,10 +171,9 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
 
 async fn answer(
     acceptor: &Acceptor,
-    certificate: Identity,
+    actor: Identity,
     request: http::Request<Incoming>,
 ) -> Response<ApiBody> {
-    let actor = acceptor.tokens.identify(request.headers(), certificate);
     let path = request.uri().path();
     match &actor {
         Some(_) if path.starts_with(admin::PATHS) && request.method() != Method::GET => {

@@ -1,16 +1,18 @@
-//! How long a connection may be of no use: until its first request, between two of them, and until a
-//! body has come. While one is answered there is no limit, for a watch may be silent for long.
+//! How long a connection may be of no use: until its first request, between two of them, until a body
+//! has come, and until an answer that is there in whole was taken. A stream may be open without a limit,
+//! for a watch may be silent for long; but only for somebody who is known.
 
 use bytes::Bytes;
 use hindsight_api::ApiBody;
 use http_body::{Body, Frame, SizeHint};
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 /// What is waited for, and how long. Source: `ReadHeaderTimeout`, `IdleTimeout` and the handshake's
 /// limit of upstream's secure serving.
@@ -23,6 +25,10 @@ pub(super) struct Patience {
     pub(super) idle: Duration,
     /// The whole body of one. Upstream's `--request-timeout`, a minute, is for the answer as well.
     pub(super) body: Duration,
+    /// Until the client takes an answer that is there in whole.
+    pub(super) taking: Duration,
+    /// All of a connection whose client nobody knows.
+    pub(super) stranger: Duration,
 }
 
 impl Default for Patience {
@@ -32,6 +38,8 @@ impl Default for Patience {
             first: Duration::from_secs(32),
             idle: Duration::from_secs(90),
             body: Duration::from_secs(30),
+            taking: Duration::from_secs(30),
+            stranger: Duration::from_mins(1),
         }
     }
 }
@@ -40,10 +48,13 @@ impl Default for Patience {
 #[derive(Debug, Clone)]
 pub(super) struct Requests(Arc<watch::Sender<Count>>);
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Count {
     open: usize,
-    ever: bool,
+    ever: u64,
+    is_known: bool,
+    /// When those are due that were answered in whole and not taken, and which they are.
+    due: BTreeSet<(Instant, u64)>,
 }
 
 impl Requests {
@@ -51,41 +62,88 @@ impl Requests {
         Self(Arc::new(watch::Sender::new(Count::default())))
     }
 
-    /// One more, until what this is given is dropped.
-    pub(super) fn begin(&self) -> Open {
-        self.0.send_modify(|count| {
-            count.open += 1;
-            count.ever = true;
+    /// Whose they are is known from now on.
+    pub(super) fn recognise(&self) {
+        self.0.send_if_modified(|count| {
+            let was_known = std::mem::replace(&mut count.is_known, true);
+            !was_known
         });
-        Open(self.clone())
     }
 
-    /// Resolves once none has been open for too long.
+    /// One more, until what this is given is dropped.
+    pub(super) fn begin(&self) -> Open {
+        let mut number = 0;
+        self.0.send_modify(|count| {
+            count.open += 1;
+            count.ever += 1;
+            number = count.ever;
+        });
+        Open {
+            requests: self.clone(),
+            number,
+            due: None,
+        }
+    }
+
+    /// Resolves once the connection has been of no use for too long.
     pub(super) async fn missing(&self, patience: Patience) {
+        let begun = Instant::now();
         let mut counts = self.0.subscribe();
         loop {
-            let count = *counts.borrow_and_update();
-            let limit = match (count.open, count.ever) {
-                (0, false) => patience.first,
-                (0, true) => patience.idle,
-                _ => Duration::MAX,
+            let limit = counts.borrow_and_update().limit(patience, begun);
+            let changed = counts.changed();
+            let over = match limit {
+                Some(limit) => timeout_at(limit, changed).await.ok(),
+                None => Some(changed.await),
             };
-            match timeout(limit, counts.changed()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) | Err(_) => return,
+            if !matches!(over, Some(Ok(()))) {
+                return;
             }
         }
     }
 }
 
+impl Count {
+    /// When it was too long, if nothing happens.
+    fn limit(&self, patience: Patience, begun: Instant) -> Option<Instant> {
+        let now = Instant::now();
+        let idle = match (self.open, self.ever) {
+            (0, 0) => Some(now + patience.first),
+            (0, _) => Some(now + patience.idle),
+            _ => None,
+        };
+        let stranger = (!self.is_known).then(|| begun + patience.stranger);
+        let due = self.due.first().map(|(due, _)| *due);
+        [idle, stranger, due].into_iter().flatten().min()
+    }
+}
+
 /// A request that was not answered to its end yet.
 #[derive(Debug)]
-pub(super) struct Open(Requests);
+pub(super) struct Open {
+    requests: Requests,
+    number: u64,
+    due: Option<Instant>,
+}
+
+impl Open {
+    fn is_due(&mut self, due: Instant) {
+        self.due = Some(due);
+        let count = &self.requests.0;
+        count.send_modify(|count| {
+            count.due.insert((due, self.number));
+        });
+    }
+}
 
 impl Drop for Open {
     fn drop(&mut self) {
-        let count = &self.0.0;
-        count.send_modify(|count| count.open = count.open.saturating_sub(1));
+        self.requests.0.send_modify(|count| {
+            count.open = count.open.saturating_sub(1);
+            if let Some(due) = self.due {
+                count.due.remove(&(due, self.number));
+            }
+        });
     }
 }
 
@@ -97,7 +155,10 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    pub(super) const fn new(body: ApiBody, open: Open) -> Self {
+    pub(super) fn new(body: ApiBody, mut open: Open, patience: Patience) -> Self {
+        if body.size_hint().exact().is_some() {
+            open.is_due(Instant::now() + patience.taking);
+        }
         Self { body, _open: open }
     }
 }
@@ -123,42 +184,4 @@ impl Body for Answer {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use tokio::time::Instant;
-
-    /// Time passes only where everybody waits.
-    fn paused<T>(test: impl Future<Output = T>) -> T {
-        let mut builder = tokio::runtime::Builder::new_current_thread();
-        let runtime = builder.enable_time().start_paused(true).build();
-        runtime.expect("a runtime").block_on(test)
-    }
-
-    #[test]
-    fn a_connection_may_wait_for_its_first_request_and_longer_for_the_next() {
-        paused(async {
-            let (patience, requests) = (Patience::default(), Requests::none());
-            let begun = Instant::now();
-            requests.missing(patience).await;
-            assert_eq!(begun.elapsed().as_secs(), patience.first.as_secs());
-            drop(requests.begin());
-            let begun = Instant::now();
-            requests.missing(patience).await;
-            assert_eq!(begun.elapsed().as_secs(), patience.idle.as_secs());
-        });
-    }
-
-    #[test]
-    fn while_a_request_is_answered_there_is_no_limit() {
-        paused(async {
-            let (patience, requests) = (Patience::default(), Requests::none());
-            let first = requests.begin();
-            let watch = Answer::new(ApiBody::full("x"), requests.begin());
-            drop(first);
-            let day = timeout(Duration::from_hours(24), requests.missing(patience));
-            assert!(day.await.is_err(), "one is open");
-            drop(watch);
-            requests.missing(patience).await;
-        });
-    }
-}
+mod tests;

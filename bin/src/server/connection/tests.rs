@@ -6,6 +6,7 @@ use crate::server::pki::Pki;
 use bytes::Bytes;
 use http::Request;
 use http_body_util::Full;
+use rustls::client::WantsClientCert;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use std::net::SocketAddr;
@@ -27,6 +28,10 @@ const HALF_A_BODY: &str = "POST /api/v1/namespaces HTTP/1.1\r\nhost: a\r\n\
 const HALF_A_CHUNK: &str = "PUT /api/v1/namespaces/default HTTP/1.1\r\nhost: a\r\n\
     content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n28\r\n{\"metadata\": {";
 
+/// Longer than any may be, and its sender waits to be told.
+const TOO_LONG: &str = "POST /api/v1/namespaces HTTP/1.1\r\nhost: a\r\n\
+    content-type: application/json\r\ncontent-length: 9999999\r\nexpect: 100-continue\r\n\r\n";
+
 /// A protocol, what is sent, and what of the answer comes before the connection is closed.
 const OF_NO_USE: &[(&str, &str, &str)] = &[
     ("http/1.1", "", ""),
@@ -40,6 +45,11 @@ const OF_NO_USE: &[(&str, &str, &str)] = &[
     ),
 ];
 
+/// HTTP/2, a window of nothing, and `GET /version`: whoever says this takes no byte of the answer.
+const WINDOW_OF_NOTHING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\
+    \0\0\x06\x04\0\0\0\0\0\0\x04\0\0\0\0\
+    \0\0\x0f\x01\x05\0\0\0\x01\x82\x87\x41\x01a\x04\x08/version";
+
 struct Peer {
     address: SocketAddr,
     pki: Pki,
@@ -47,20 +57,40 @@ struct Peer {
 
 impl Peer {
     async fn connect(&self, protocol: &str) -> TlsStream<TcpStream> {
-        let mut roots = rustls::RootCertStore::empty();
-        let certificate = |pem: &str| CertificateDer::from_pem_slice(pem.as_bytes());
-        let authority = certificate(&self.pki.authority).expect("an authority");
-        roots.add(authority).expect("a root");
-        let chain = vec![certificate(&self.pki.admin.0).expect("a certificate")];
+        let chain = vec![certificate(&self.pki.admin.0)];
         let key = PrivateKeyDer::from_pem_slice(self.pki.admin.1.as_bytes()).expect("a key");
-        let config = rustls::ClientConfig::builder().with_root_certificates(roots);
-        let mut config = config.with_client_auth_cert(chain, key).expect("a client");
+        let config = self.trusting().with_client_auth_cert(chain, key);
+        self.connect_with(config.expect("a client"), protocol).await
+    }
+
+    /// Without a certificate.
+    async fn connect_as_a_stranger(&self, protocol: &str) -> TlsStream<TcpStream> {
+        let config = self.trusting().with_no_client_auth();
+        self.connect_with(config, protocol).await
+    }
+
+    fn trusting(&self) -> rustls::ConfigBuilder<rustls::ClientConfig, WantsClientCert> {
+        let mut roots = rustls::RootCertStore::empty();
+        let authority = certificate(&self.pki.authority);
+        roots.add(authority).expect("a root");
+        rustls::ClientConfig::builder().with_root_certificates(roots)
+    }
+
+    async fn connect_with(
+        &self,
+        mut config: rustls::ClientConfig,
+        protocol: &str,
+    ) -> TlsStream<TcpStream> {
         config.alpn_protocols = vec![protocol.as_bytes().to_vec()];
         let stream = TcpStream::connect(self.address).await.expect("connected");
         let name = ServerName::from(self.address.ip());
         let connector = TlsConnector::from(Arc::new(config));
         connector.connect(name, stream).await.expect("a handshake")
     }
+}
+
+fn certificate(pem: &str) -> CertificateDer<'static> {
+    CertificateDer::from_pem_slice(pem.as_bytes()).expect("a certificate")
 }
 
 /// What comes until somebody says this, or until the other side closes.
@@ -88,6 +118,15 @@ async fn create(plane: &ControlPlane, name: &str) {
 
 /// A server that is as patient as it is told, and whoever talks to it.
 fn served<F: Future<Output = ()>>(patience: Patience, talk: impl FnOnce(Peer, ControlPlane) -> F) {
+    served_within(Limits::default(), patience, talk);
+}
+
+/// The same, with as many places as it is told.
+fn served_within<F: Future<Output = ()>>(
+    limits: Limits,
+    patience: Patience,
+    talk: impl FnOnce(Peer, ControlPlane) -> F,
+) {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
@@ -99,7 +138,9 @@ fn served<F: Future<Output = ()>>(patience: Patience, talk: impl FnOnce(Peer, Co
         let address = listener.local_addr().expect("an address");
         let pki = Pki::open(temporary.path(), address.ip()).expect("certificates");
         let tls = pki.server_config().expect("a configuration");
-        let acceptor = Acceptor::new(plane.clone(), tls, Arc::default(), patience);
+        let tokens = Arc::new(Tokens::parse("t1,alice,u1\n").expect("tokens"));
+        let acceptor = Acceptor::new(plane.clone(), tls, tokens, patience);
+        let acceptor = Acceptor { limits, ..acceptor };
         let server = tokio::spawn(accept(listener, acceptor, std::future::pending()));
         talk(Peer { address, pki }, plane).await;
         server.abort();
@@ -155,5 +196,81 @@ fn a_body_that_does_not_come_to_its_end_is_a_timeout_and_ends_the_connection() {
             assert!(said.starts_with("HTTP/1.1 504"), "{said}");
             assert!(said.contains(r#""reason":"Timeout""#), "{said}");
         }
+    });
+}
+
+#[test]
+fn an_answer_that_nobody_takes_and_a_stranger_who_stays_are_let_go() {
+    let patience = [
+        Patience {
+            taking: SHORT,
+            ..Patience::default()
+        },
+        Patience {
+            stranger: SHORT,
+            ..Patience::default()
+        },
+    ];
+    let [taking, stranger] = patience;
+    served(taking, async |peer, _| {
+        let mut known = peer.connect("h2").await;
+        known.write_all(WINDOW_OF_NOTHING).await.expect("sent");
+        let said = read(&mut known, "").await;
+        assert!(!said.contains("gitVersion"), "{said}");
+    });
+    served(stranger, async |peer, _| {
+        for sent in [WINDOW_OF_NOTHING, b""] {
+            let mut stream = peer.connect_as_a_stranger("h2").await;
+            stream.write_all(sent).await.expect("sent");
+            read(&mut stream, "").await;
+        }
+    });
+}
+
+/// However many they are, and whatever they have asked: nobody waits for their time to be over.
+#[test]
+fn strangers_make_room_for_strangers_and_who_is_known_is_always_let_in() {
+    let limits = Limits {
+        connections: 12,
+        strangers: 4,
+    };
+    let token = PROBE.replace("/livez", "/api/v1/namespaces");
+    let token = token.replace("\r\n\r\n", "\r\nauthorization: Bearer t1\r\n\r\n");
+    served_within(limits, Patience::default(), async |peer, plane| {
+        let mut by_token = peer.connect_as_a_stranger("http/1.1").await;
+        by_token.write_all(token.as_bytes()).await.expect("sent");
+        read(&mut by_token, "kube-system").await;
+        let mut watch = peer.connect("http/1.1").await;
+        watch.write_all(WATCH.as_bytes()).await.expect("sent");
+        read(&mut watch, "kube-system").await;
+        let mut strangers = Vec::new();
+        for _ in 0..10 {
+            let mut stranger = peer.connect_as_a_stranger("h2").await;
+            stranger.write_all(WINDOW_OF_NOTHING).await.expect("sent");
+            strangers.push(stranger);
+            // As soon as it is let in.
+            let mut known = peer.connect("http/1.1").await;
+            known.write_all(PROBE.as_bytes()).await.expect("sent");
+            assert!(read(&mut known, "200 OK").await.contains("200 OK"));
+        }
+        for stranger in strangers.iter_mut().take(6) {
+            read(stranger, "").await;
+        }
+        by_token.write_all(token.as_bytes()).await.expect("sent");
+        let said = read(&mut by_token, "kube-system").await;
+        assert!(said.contains("200 OK"), "{said}");
+        create(&plane, "late").await;
+        let said = read(&mut watch, "late").await;
+        assert!(said.contains("late"), "{said}");
+    });
+}
+
+#[test]
+fn who_asks_before_sending_too_much_is_told_at_once() {
+    served(Patience::default(), async |peer, _| {
+        let mut stream = peer.connect("http/1.1").await;
+        stream.write_all(TOO_LONG.as_bytes()).await.expect("sent");
+        let said = read(&mut stream, "").await;
+        assert!(said.starts_with("HTTP/1.1 413"), "{said}");
     });
 }

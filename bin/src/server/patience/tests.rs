@@ -1,0 +1,98 @@
+//! Connections of no use, by a clock that stands still until everybody waits.
+
+use super::*;
+use futures_util::stream::{self, StreamExt};
+use tokio::time::{sleep, timeout};
+
+/// What happens on a connection, and after how many seconds it was of no use for too long.
+#[track_caller]
+fn ends_after<F: Future<Output = ()>>(seconds: Option<u64>, happens: impl FnOnce(Requests) -> F) {
+    let mut builder = tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build();
+    let ended = runtime.expect("a runtime").block_on(async {
+        let (begun, requests) = (Instant::now(), Requests::none());
+        let happens = happens(requests.clone());
+        let missing = async {
+            let missing = requests.missing(Patience::default());
+            let missing = timeout(Duration::from_hours(24), missing).await;
+            missing.ok().map(|()| begun.elapsed().as_secs())
+        };
+        tokio::join!(missing, happens).0
+    });
+    assert_eq!(ended, seconds);
+}
+
+fn whole(open: Open) -> Answer {
+    Answer::new(ApiBody::full("x"), open, Patience::default())
+}
+
+fn stream(open: Open) -> Answer {
+    let body = ApiBody::stream(stream::pending().boxed());
+    Answer::new(body, open, Patience::default())
+}
+
+async fn day() {
+    sleep(Duration::from_hours(25)).await;
+}
+
+#[test]
+fn a_connection_may_wait_for_its_first_request_and_longer_for_the_next() {
+    ends_after(Some(32), async |_| {});
+    ends_after(Some(90), async |requests| {
+        requests.recognise();
+        drop(requests.begin());
+    });
+    ends_after(Some(100), async |requests| {
+        requests.recognise();
+        let first = requests.begin();
+        sleep(Duration::from_secs(10)).await;
+        drop(first);
+    });
+}
+
+#[test]
+fn a_stream_of_somebody_who_is_known_has_no_limit_and_a_stranger_has_one_for_all() {
+    for (is_known, ends) in [(true, None), (false, Some(60))] {
+        ends_after(ends, async |requests| {
+            let first = requests.begin();
+            if is_known {
+                requests.recognise();
+            }
+            let watch = stream(requests.begin());
+            drop(first);
+            day().await;
+            drop(watch);
+        });
+        // Nor has what is not answered yet.
+        ends_after(ends, async |requests| {
+            if is_known {
+                requests.recognise();
+            }
+            let unanswered = requests.begin();
+            day().await;
+            drop(unanswered);
+        });
+    }
+    ends_after(Some(60), async |requests| {
+        for _ in 0..90 {
+            sleep(Duration::from_secs(1)).await;
+            drop(whole(requests.begin()));
+        }
+    });
+}
+
+#[test]
+fn an_answer_that_is_there_must_be_taken_whatever_else_is_open() {
+    ends_after(Some(35), async |requests| {
+        requests.recognise();
+        let watch = stream(requests.begin());
+        let taken = whole(requests.begin());
+        sleep(Duration::from_secs(5)).await;
+        let first = whole(requests.begin());
+        drop(taken);
+        sleep(Duration::from_secs(5)).await;
+        let second = whole(requests.begin());
+        day().await;
+        drop((watch, first, second));
+    });
+}

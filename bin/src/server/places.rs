@@ -1,0 +1,113 @@
+//! Places for connections. A stranger, whom neither a certificate nor a token has named yet, has one of
+//! a few, and keeps it until others come: the newest is let in, and who has been a stranger for longest
+//! goes. So whoever says who they are is always heard, however many there are who never will.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+
+/// How many there may be.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) connections: usize,
+    pub(super) strangers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            connections: 8192,
+            strangers: 1024,
+        }
+    }
+}
+
+/// The connections that there are.
+#[derive(Debug)]
+pub(super) struct Places {
+    free: Arc<Semaphore>,
+    strangers_max: usize,
+    strangers: Mutex<Strangers>,
+}
+
+/// In the order in which they came.
+#[derive(Debug, Default)]
+struct Strangers {
+    waiting: BTreeMap<u64, Arc<Notify>>,
+    ever: u64,
+}
+
+/// One of them, given back with this.
+#[derive(Debug)]
+pub(super) struct Seat {
+    places: Arc<Places>,
+    number: u64,
+    displaced: Arc<Notify>,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Places {
+    pub(super) fn new(limits: Limits) -> Arc<Self> {
+        Arc::new(Self {
+            free: Arc::new(Semaphore::new(limits.connections)),
+            strangers_max: limits.strangers,
+            strangers: Mutex::default(),
+        })
+    }
+
+    /// A place for one more stranger; none where all are taken by those who are known.
+    pub(super) fn enter(self: &Arc<Self>) -> Option<Seat> {
+        let permit = Arc::clone(&self.free).try_acquire_owned();
+        let mut strangers = self.strangers();
+        if permit.is_err() || strangers.waiting.len() >= self.strangers_max {
+            strangers.displace_oldest();
+        }
+        let permit = permit.ok()?;
+        let displaced = Arc::new(Notify::new());
+        let number = strangers.ever;
+        strangers.ever += 1;
+        strangers.waiting.insert(number, Arc::clone(&displaced));
+        drop(strangers);
+        Some(Seat {
+            places: Arc::clone(self),
+            number,
+            displaced,
+            _permit: permit,
+        })
+    }
+
+    fn strangers(&self) -> MutexGuard<'_, Strangers> {
+        self.strangers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Strangers {
+    fn displace_oldest(&mut self) {
+        if let Some((_, oldest)) = self.waiting.pop_first() {
+            oldest.notify_one();
+        }
+    }
+}
+
+impl Seat {
+    /// Who has it is known: no newcomer displaces it any more.
+    pub(super) fn recognise(&self) {
+        self.places.strangers().waiting.remove(&self.number);
+    }
+
+    /// Resolves once somebody newer has the place.
+    pub(super) async fn displaced(&self) {
+        self.displaced.notified().await;
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.recognise();
+    }
+}
