@@ -97,10 +97,14 @@ where
 
 fn unread(error: &(dyn std::error::Error + Send + Sync + 'static)) -> Failure {
     if error.is::<http_body_util::LengthLimitError>() {
-        let message = format!("Request entity too large: limit is {REQUEST_BYTES_MAX}");
-        return Failure::new(413, "RequestEntityTooLarge", message);
+        return too_large();
     }
     Failure::bad_request(format!("the body could not be read: {error}"))
+}
+
+fn too_large() -> Failure {
+    let message = format!("Request entity too large: limit is {REQUEST_BYTES_MAX}");
+    Failure::new(413, "RequestEntityTooLarge", message)
 }
 
 /// How a body is written.

@@ -1,5 +1,5 @@
-//! What a stream holds of something scarce: for as long as its client takes what it is sent. A stream
-//! that is not read is not asked either, so somebody else must look.
+//! What a stream holds of something scarce: for as long as its client takes what it is sent, and takes
+//! it at some pace. A stream that is not read is not asked either, so somebody else must look.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -8,12 +8,27 @@ use tokio::time::{Instant, sleep_until};
 /// Who takes nothing for so long gives it up.
 pub(crate) const STALLED: Duration = Duration::from_mins(1);
 
-/// Something that is taken back from whoever makes no use of it.
+/// How long nothing is said of the pace.
+const UNHURRIED: Duration = Duration::from_mins(2);
+/// Who takes less than this on average, for longer, gives it up too: or one who takes a little now and
+/// then has it for ever.
+const BYTES_PER_SECOND: u64 = 16 << 10;
+
+/// Something that is taken back from whoever makes no use of it, or too little.
 pub(crate) struct Lease<T>(Arc<Mutex<Held<T>>>);
 
 struct Held<T> {
     value: Option<T>,
+    begun: Instant,
     used: Instant,
+    taken: u64,
+}
+
+impl<T> Held<T> {
+    fn due(&self) -> Instant {
+        let earned = Duration::from_secs(self.taken / BYTES_PER_SECOND);
+        (self.used + STALLED).min(self.begun + UNHURRIED + earned)
+    }
 }
 
 impl<T: Send + 'static> Lease<T> {
@@ -26,9 +41,12 @@ impl<T: Send + 'static> Lease<T> {
 
     /// Of what there is enough of.
     pub(crate) fn lasting(value: T) -> Self {
+        let now = Instant::now();
         let held = Held {
             value: Some(value),
-            used: Instant::now(),
+            begun: now,
+            used: now,
+            taken: 0,
         };
         Self(Arc::new(Mutex::new(held)))
     }
@@ -38,6 +56,11 @@ impl<T: Send + 'static> Lease<T> {
         let mut held = lock(&self.0);
         held.used = Instant::now();
         held.value.as_mut().map(make_use)
+    }
+
+    /// So much was made of it for the client.
+    pub(crate) fn taken(&self, bytes: usize) {
+        lock(&self.0).taken += bytes as u64;
     }
 }
 
@@ -55,7 +78,7 @@ async fn take_back<T>(held: Weak<Mutex<Held<T>>>) {
 fn due<T>(held: &Weak<Mutex<Held<T>>>) -> Option<Instant> {
     let held = held.upgrade()?;
     let mut held = lock(&held);
-    let due = held.used + STALLED;
+    let due = held.due();
     if due > Instant::now() {
         return Some(due);
     }
@@ -90,5 +113,36 @@ mod tests {
                 "what is dropped is free at once"
             );
         });
+    }
+
+    #[test]
+    fn what_is_used_a_little_for_ever_is_taken_back() {
+        const PIECE: usize = 64 << 10;
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build();
+        runtime.expect("a runtime").block_on(async {
+            let [slow, steady] = [(), ()].map(|()| Lease::new(()));
+            let begun = Instant::now();
+            while slow.with(|()| ()).is_some() {
+                slow.taken(PIECE);
+                for _ in 0..15 {
+                    sleep(slow_pause() / 15).await;
+                    assert!(steady.with(|()| ()).is_some());
+                    steady.taken(PIECE);
+                }
+                assert!(begun.elapsed() < Duration::from_hours(1), "it has an end");
+            }
+            assert!(begun.elapsed() >= UNHURRIED);
+            for _ in 0..600 {
+                sleep(slow_pause() / 15).await;
+                assert!(steady.with(|()| ()).is_some());
+                steady.taken(PIECE);
+            }
+        });
+    }
+
+    /// Just in time, each time; a fifteenth of it is fast enough.
+    const fn slow_pause() -> Duration {
+        Duration::from_secs(59)
     }
 }

@@ -10,6 +10,7 @@ mod health;
 mod lease;
 mod list;
 mod openapi;
+mod pace;
 mod params;
 mod path;
 mod position;

@@ -6,6 +6,7 @@ mod pieces;
 use crate::backend::{AsOf, Past, Place};
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
+use crate::pace::Pace;
 use crate::status::Failure;
 use crate::{position, wait};
 use hindsight_core::rejection::FieldCause;
@@ -24,6 +25,15 @@ pub(crate) struct Page {
     token: Option<String>,
     remaining: Option<usize>,
     held: Option<Place>,
+}
+
+/// What a walk came to.
+struct Found {
+    items: Vec<Arc<Object>>,
+    /// Whether one more matches.
+    more: bool,
+    /// How many come after that one, where nothing but the place selects.
+    others: Option<usize>,
 }
 
 /// Which objects a list or a watch shows.
@@ -68,6 +78,15 @@ impl Selection {
                 .is_none_or(|wanted| *key.namespace == *wanted)
     }
 
+    /// How much of an object is read to know whether it matches.
+    pub(crate) fn reads(&self, object: &Object) -> usize {
+        if self.fields.needs_body() {
+            object.body.len()
+        } else {
+            0
+        }
+    }
+
     pub(crate) fn matches(&self, object: &Object) -> bool {
         if !self.labels.matches(&object.meta.labels) {
             return false;
@@ -81,9 +100,40 @@ impl Selection {
             .matches(&object.key.namespace, &object.key.name, &body)
     }
 
-    pub(crate) fn objects<'a>(&'a self, state: &'a State) -> impl Iterator<Item = &'a Arc<Object>> {
+    /// All that match, in list order.
+    pub(crate) async fn objects(&self, state: &State) -> Vec<Arc<Object>> {
+        self.first(state, None, usize::MAX).await.items
+    }
+
+    /// The first of those that match and come after this place.
+    async fn first(&self, state: &State, after: Option<&(String, String)>, limit: usize) -> Found {
+        let follows = |object: &&Arc<Object>| {
+            let at = (&*object.key.namespace, &*object.key.name);
+            after.is_none_or(|(namespace, name)| at > (namespace.as_str(), name.as_str()))
+        };
         let objects = state.list(&self.resource, self.namespace.as_deref());
-        objects.filter(|object| self.matches(object))
+        let mut rest = objects.filter(follows);
+        let (mut pace, mut items) = (Pace::default(), Vec::new());
+        while let Some(object) = rest.next() {
+            let is_one = self.matches(object);
+            if is_one && items.len() == limit {
+                let others = self.is_plain().then(|| rest.count());
+                return Found {
+                    items,
+                    more: true,
+                    others,
+                };
+            }
+            if is_one {
+                items.push(Arc::clone(object));
+            }
+            pace.read(self.reads(object)).await;
+        }
+        Found {
+            items,
+            more: false,
+            others: None,
+        }
     }
 }
 
@@ -101,21 +151,12 @@ pub(crate) async fn select(api: &Api, asked: &Asked) -> Result<Page, Failure> {
         .and_then(|limit| usize::try_from(limit).ok());
     let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
     let (Past { state, place }, after) = start(api, asked).await?;
-    let follows = |object: &&Arc<Object>| {
-        let at = (&*object.key.namespace, &*object.key.name);
-        after
-            .as_ref()
-            .is_none_or(|(namespace, name)| at > (namespace.as_str(), name.as_str()))
-    };
-    let mut rest = selection.objects(&state).filter(follows);
-    let items: Vec<Arc<Object>> = rest.by_ref().take(limit).cloned().collect();
-    let more = rest.next().is_some();
-    let last = items.last().filter(|_| more);
+    let found = selection.first(&state, after.as_ref(), limit).await;
+    let last = found.items.last().filter(|_| found.more);
     let token = last.map(|last| encode_token(state.revision, &last.key));
-    let plain = selection.is_plain();
-    let remaining = (more && plain).then(|| rest.count() + 1);
+    let remaining = found.others.map(|others| others + 1);
     Ok(Page {
-        items,
+        items: found.items,
         revision: state.revision,
         token,
         remaining,

@@ -10,6 +10,7 @@ pub(crate) use replay::REPLAYS_MAX;
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::list::Selection;
+use crate::pace::Pace;
 use crate::respond::{self, Accept, View};
 use crate::status::Failure;
 use crate::verbs::Form;
@@ -27,7 +28,7 @@ use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::sync::watch::Receiver;
-use tokio::time::{Instant, Sleep};
+use tokio::time::{Instant, Sleep, timeout_at};
 
 /// What is there at the beginning is sent in pieces: one is complete with the object that reaches this.
 const PIECE_BYTES: usize = 64 << 10;
@@ -72,10 +73,11 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
         revision.unwrap_or(asked.state.revision)
     };
     let ends = Instant::now() + lifetime;
-    let begins_with = (initial && late.is_none()).then(|| {
-        let objects = selection.objects(&asked.state).cloned();
-        objects.collect::<Vec<_>>().into_iter()
-    });
+    let begins_with = if initial && late.is_none() {
+        Some(selection.objects(&asked.state).await.into_iter())
+    } else {
+        None
+    };
     // Or it would be kept as it is now for as long as it is watched.
     asked.state = Arc::clone(&NOTHING);
     let mut watch = Watch {
@@ -91,6 +93,7 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
         headings: true,
         begins_with,
         ready: Vec::new(),
+        pace: Pace::default(),
         replay: None,
         over: false,
         asked,
@@ -162,15 +165,17 @@ struct Watch {
     begins_with: Option<std::vec::IntoIter<Arc<Object>>>,
     /// Lines that were not sent yet.
     ready: Vec<u8>,
+    pace: Pace,
     replay: Option<Replay>,
     over: bool,
 }
 
 impl Watch {
     /// The next of what was there, in list order, and after the last the mark that ends it.
-    fn begin(&mut self, mut objects: std::vec::IntoIter<Arc<Object>>) {
+    async fn begin(&mut self, mut objects: std::vec::IntoIter<Arc<Object>>) {
         while let Some(object) = objects.next() {
             self.event("ADDED", &object);
+            self.pace.read(object.body.len()).await;
             if self.ready.len() >= PIECE_BYTES {
                 self.begins_with = Some(objects);
                 return;
@@ -191,12 +196,12 @@ impl Watch {
                 return None;
             }
             if let Some(objects) = self.begins_with.take() {
-                self.begin(objects);
+                self.begin(objects).await;
                 continue;
             }
             self.moved.borrow_and_update();
             self.turn().await;
-            if !self.ready.is_empty() {
+            if !self.ready.is_empty() || self.over {
                 continue;
             }
             tokio::select! {
@@ -208,11 +213,7 @@ impl Watch {
     }
 
     fn set_alarm(&mut self) {
-        let wake = if self.bookmarks {
-            self.ends.min(self.next_bookmark)
-        } else {
-            self.ends
-        };
+        let wake = self.wakes();
         self.alarm.as_mut().reset(wake);
     }
 
@@ -224,20 +225,57 @@ impl Watch {
         self.set_alarm();
     }
 
-    /// Looks at the changes since the last turn, until one concerns this watch.
+    /// Looks at the changes since the last turn, until a piece is full or there are no more, or until
+    /// it is time for something else.
     async fn turn(&mut self) {
-        while self.ready.is_empty() {
-            match self.changes().await {
-                Ok(changes) if changes.is_empty() => return,
-                Ok(changes) => {
-                    for change in &changes {
-                        self.position = change.commit.revision;
-                        self.derive(change);
-                    }
-                }
-                Err(failure) => self.fail(&failure),
+        while self.ready.is_empty() && !self.over && Instant::now() < self.ends {
+            if self.is_due() {
+                self.mark_time();
+                continue;
+            }
+            let ends = self.ends;
+            match timeout_at(ends, self.changes()).await {
+                Ok(Ok(changes)) if changes.is_empty() => return,
+                Ok(Ok(changes)) => self.look_at(&changes).await,
+                Ok(Err(failure)) => self.fail(&failure),
+                Err(_) => return,
             }
         }
+    }
+
+    /// Those of the window that are not looked at are asked for again.
+    async fn look_at(&mut self, changes: &[Arc<Change>]) {
+        for change in changes {
+            self.position = change.commit.revision;
+            self.derive(change);
+            self.pace.read(self.reads(change)).await;
+            let is_enough = self.ready.len() >= PIECE_BYTES || self.is_due();
+            if is_enough && self.replay.is_none() {
+                return;
+            }
+        }
+    }
+
+    /// Whether it is time for a bookmark, or for the end.
+    fn is_due(&self) -> bool {
+        Instant::now() >= self.wakes()
+    }
+
+    fn wakes(&self) -> Instant {
+        if self.bookmarks {
+            self.ends.min(self.next_bookmark)
+        } else {
+            self.ends
+        }
+    }
+
+    /// How much of what changed is read to know whether it concerns this watch.
+    fn reads(&self, change: &Change) -> usize {
+        if !self.selection.covers(&change.commit.key) {
+            return 0;
+        }
+        let versions = change.commit.object().into_iter().chain(&change.previous);
+        versions.map(|object| self.selection.reads(object)).sum()
     }
 
     /// What came next: from the window, or from the log where that is too short.
@@ -253,13 +291,13 @@ impl Watch {
             }
             Err(expired) => expired,
         };
-        let replay = match self.replay.take() {
-            Some(replay) => replay,
-            None => Replay::after(&self.api, expired).await?,
-        };
-        let changes = replay.next(&self.api, TURN_CHANGES_MAX).await?;
-        self.replay = Some(replay);
-        Ok(changes)
+        if self.replay.is_none() {
+            self.replay = Some(Replay::after(&self.api, expired).await?);
+        }
+        match &self.replay {
+            Some(replay) => replay.next(&self.api).await,
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The last thing that this watch says.

@@ -8,7 +8,9 @@ use hindsight_core::{
     Time, apply, decide,
 };
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::sync::{oneshot, watch};
+use tokio::time::sleep;
 
 /// A state that moves when the test says so.
 pub(crate) struct Fake {
@@ -21,6 +23,8 @@ pub(crate) struct Fake {
     pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
     /// The place of the next who looks at the past.
     pub(crate) place: Mutex<Option<Place>>,
+    /// How long whoever reads the log or the past waits for it.
+    pub(crate) reading: Mutex<Duration>,
     /// What was put here. Where there is any, watches find it in the log alone.
     log: Mutex<Vec<Arc<Commit>>>,
     moved: watch::Sender<Revision>,
@@ -36,6 +40,7 @@ impl Fake {
             submitted: Mutex::default(),
             slow: Mutex::default(),
             place: Mutex::default(),
+            reading: Mutex::default(),
             log: Mutex::default(),
             moved,
         }
@@ -129,7 +134,11 @@ impl Backend for Fake {
         let log = self.log.lock().expect("a lock");
         let after = log.iter().filter(|commit| commit.revision > revision);
         let commits = after.take(limit).cloned().collect();
-        Box::pin(async { Ok(commits) })
+        let reading = *self.reading.lock().expect("a lock");
+        Box::pin(async move {
+            sleep(reading).await;
+            Ok(commits)
+        })
     }
 
     fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>> {
@@ -139,7 +148,11 @@ impl Backend for Fake {
         };
         let state = folded.map_or_else(|| self.state(), Arc::new);
         let place = self.place.lock().expect("a lock").take();
-        Box::pin(async { Ok(Past { state, place }) })
+        let reading = *self.reading.lock().expect("a lock");
+        Box::pin(async move {
+            sleep(reading).await;
+            Ok(Past { state, place })
+        })
     }
 
     fn submit(

@@ -3,7 +3,7 @@
 //! Room is taken for a whole body before its first byte is read: whoever has begun waits for nobody
 //! but its client, so that bodies which are half there never wait for each other.
 
-use super::{REQUEST_BYTES_MAX, whole};
+use super::{REQUEST_BYTES_MAX, too_large, whole};
 use crate::status::Failure;
 use bytes::Bytes;
 use http_body::Body;
@@ -55,6 +55,10 @@ where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
+    // Before it is asked for: whoever expects to be told gets no `100 Continue`.
+    if body.size_hint().lower() > REQUEST_BYTES_MAX as u64 {
+        return Err(too_large());
+    }
     let Some(bounds) = bounds else {
         let bytes = whole(body).await?;
         return Ok(Held { bytes, room: None });

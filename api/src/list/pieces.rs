@@ -89,6 +89,7 @@ impl Pieces {
                 piece.extend_from_slice(self.items.between());
             }
             read += object.body.len();
+            self.rest.taken(object.body.len());
             piece.extend_from_slice(&self.items.item(&object));
         }
         piece.into()

@@ -1,16 +1,20 @@
 //! Changes that have left the window, read back from the log: a watcher that was away, or a server
 //! that was restarted, costs no new list.
 
+use super::PIECE_BYTES;
 use crate::backend::{AsOf, Expired, Place};
 use crate::handler::Api;
 use crate::lease::Lease;
 use crate::status::Failure;
 use hindsight_core::{Change, Commit, Revision, State, apply};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
 /// Watches that may read the log at one time; the others are told to list again, which is cheap.
 pub(crate) const REPLAYS_MAX: usize = 2;
+/// Commits that are read at one time.
+const READ_COMMITS_MAX: usize = 512;
 /// Whoever is further behind lists again.
 const BEHIND_MAX: u64 = 100_000;
 
@@ -20,6 +24,8 @@ pub(super) struct Replay(Lease<Reading>);
 /// A state that follows the log, so that each commit is known with what it replaced.
 struct Reading {
     state: State,
+    /// What was read and not looked at yet.
+    coming: VecDeque<Arc<Commit>>,
     _permit: OwnedSemaphorePermit,
     _held: Option<Place>,
 }
@@ -36,37 +42,48 @@ impl Replay {
         let past = api.backend.as_of(point).await.map_err(|_| refused())?;
         Ok(Self(Lease::new(Reading {
             state: State::clone(&past.state),
+            coming: VecDeque::new(),
             _permit: permit,
             _held: past.place,
         })))
     }
 
-    /// The next changes, oldest first.
-    pub(super) async fn next(&self, api: &Api, limit: usize) -> Result<Vec<Arc<Change>>, Failure> {
+    /// The next changes, oldest first, of which there is a piece or one: all are to be looked at.
+    pub(super) async fn next(&self, api: &Api) -> Result<Vec<Arc<Change>>, Failure> {
         let stalled =
             || Failure::expired("too old resource version: nothing was read for too long");
-        let after = self.0.with(|reading| reading.state.revision);
-        let after = after.ok_or_else(stalled)?;
-        let commits = api.backend.commits_after(after, limit).await?;
-        let expected = |index: usize| Revision(after.0 + 1 + index as u64);
-        let gap = (0..)
-            .zip(&commits)
-            .find(|(index, commit)| commit.revision != expected(*index));
-        if gap.is_some() || commits.is_empty() {
-            let message = format!("too old resource version: {after}");
-            return Err(Failure::expired(message));
+        let read = |reading: &mut Reading| (reading.state.revision, reading.coming.is_empty());
+        let (after, needs_more) = self.0.with(read).ok_or_else(stalled)?;
+        if needs_more {
+            let commits = api.backend.commits_after(after, READ_COMMITS_MAX).await?;
+            let expected = |index: usize| Revision(after.0 + 1 + index as u64);
+            let mut places = (0..).zip(&commits);
+            let has_gap = places.any(|(index, commit)| commit.revision != expected(index));
+            if has_gap || commits.is_empty() {
+                let message = format!("too old resource version: {after}");
+                return Err(Failure::expired(message));
+            }
+            let coming = |reading: &mut Reading| reading.coming = commits.into();
+            self.0.with(coming).ok_or_else(stalled)?;
         }
-        let changes = self.0.with(|reading| reading.follow(commits));
-        changes.ok_or_else(stalled)
+        let (changes, bytes) = self.0.with(Reading::follow).ok_or_else(stalled)?;
+        self.0.taken(bytes);
+        Ok(changes)
     }
 }
 
 impl Reading {
-    fn follow(&mut self, commits: Vec<Arc<Commit>>) -> Vec<Arc<Change>> {
-        let follow = |commit: Arc<Commit>| {
+    fn follow(&mut self) -> (Vec<Arc<Change>>, usize) {
+        let (mut changes, mut bytes) = (Vec::new(), 0);
+        while bytes < PIECE_BYTES {
+            let Some(commit) = self.coming.pop_front() else {
+                break;
+            };
             let previous = apply(&mut self.state, &commit);
-            Arc::new(Change { commit, previous })
-        };
-        commits.into_iter().map(follow).collect()
+            let shown = commit.object().or(previous.as_ref());
+            bytes += shown.map_or(0, |object| object.body.len());
+            changes.push(Arc::new(Change { commit, previous }));
+        }
+        (changes, bytes)
     }
 }

@@ -11,7 +11,9 @@ use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::Runtime;
+use tokio::time::Instant;
 
 fn administrator() -> Actor {
     Actor::new("admin")
@@ -171,5 +173,61 @@ fn a_bookmark_says_nothing_of_what_has_not_happened() {
     paused().block_on(async {
         let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
         assert!(answer.into_body().frame().await.is_none());
+    });
+}
+
+#[test]
+fn a_watch_that_catches_up_ends_in_its_time_and_says_how_far_it_is() {
+    const READING: Duration = Duration::from_secs(40);
+    let fake = Arc::new(Fake::new());
+    for revision in 1..=3 {
+        fake.put_before_the_window(&object(revision, 1));
+    }
+    *fake.reading.lock().expect("a lock") = READING;
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = "/api/v1/configmaps?watch=1&resourceVersion=1&labelSelector=a=b";
+    paused().block_on(async {
+        for seconds in [3, 50] {
+            let path = format!("{path}&timeoutSeconds={seconds}");
+            let begun = Instant::now();
+            let answer = api
+                .handle(get(&path), Some(Arc::new(administrator())))
+                .await;
+            assert!(answer.into_body().frame().await.is_none());
+            assert_eq!(begun.elapsed(), Duration::from_secs(seconds));
+        }
+        let path = format!("{path}&timeoutSeconds=999&allowWatchBookmarks=true");
+        let begun = Instant::now();
+        let answer = api
+            .handle(get(&path), Some(Arc::new(administrator())))
+            .await;
+        let mark = first_frame(&mut answer.into_body()).await;
+        assert_eq!(begun.elapsed(), READING * 2, "as soon as anything was read");
+        assert!(mark.contains("BOOKMARK") && mark.contains("\"resourceVersion\":\"3\""));
+    });
+}
+
+#[test]
+fn what_a_watch_has_missed_comes_in_pieces() {
+    const OBJECTS: u64 = 50;
+    const BYTES: usize = 20 << 10;
+    let fake = Arc::new(Fake::new());
+    for revision in 1..=OBJECTS {
+        fake.put_before_the_window(&object(revision, BYTES));
+    }
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = "/api/v1/configmaps?watch=1&resourceVersion=1";
+    paused().block_on(async {
+        let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
+        let (mut body, mut seen) = (answer.into_body(), 1);
+        while seen < OBJECTS {
+            let piece = first_frame(&mut body).await;
+            assert!(piece.len() < PIECE_BYTES + BYTES + 1024, "{}", piece.len());
+            for line in piece.lines() {
+                let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+                seen += 1;
+                assert_eq!(event["object"]["metadata"]["name"], format!("c{seen}"));
+            }
+        }
     });
 }

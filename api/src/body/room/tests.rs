@@ -98,6 +98,25 @@ impl Body for Endless {
     }
 }
 
+/// It says how long it is, and must not be asked for.
+struct Announced(u64);
+
+impl Body for Announced {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        panic!("it is asked for");
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0)
+    }
+}
+
 async fn told(answer: Response<ApiBody>) -> (u16, String, serde_json::Value) {
     let (parts, body) = answer.into_parts();
     let retry = parts.headers.get(header::RETRY_AFTER);
@@ -215,5 +234,16 @@ fn who_brings_no_body_needs_no_room() {
             assert_eq!(served.ask(request).await.status(), code);
         }
         assert_eq!(begun.elapsed(), Duration::ZERO);
+    });
+}
+
+#[test]
+fn a_body_that_says_that_it_is_too_long_is_refused_before_it_is_asked_for() {
+    paused(async {
+        for bytes in [REQUEST_BYTES_MAX as u64 + 1, u64::MAX] {
+            let (code, _, status) = told(served().ask(post(Announced(bytes))).await).await;
+            assert_eq!(code, 413);
+            assert_eq!(status["reason"], "RequestEntityTooLarge");
+        }
     });
 }

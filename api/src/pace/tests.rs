@@ -1,0 +1,88 @@
+//! Lists and watches that read every object, and somebody who wants to be answered meanwhile.
+
+use super::READ_BYTES;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
+use bytes::Bytes;
+use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::json;
+use std::cell::Cell;
+use std::sync::Arc;
+
+const OBJECTS: u32 = 60;
+const BYTES: usize = 50 << 10;
+/// Objects that are read in one go.
+const EACH_TURN: u32 = 6;
+
+/// The last of them runs.
+fn pod(revision: u32) -> Arc<Object> {
+    let phase = if revision == OBJECTS {
+        "Running"
+    } else {
+        "Pending"
+    };
+    let name = format!("p{revision:02}");
+    let key = ObjectKey::new(GroupResource::new("", "pods"), "default", &name);
+    let document = json!({"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"name": name, "namespace": "default", "uid": name,
+            "annotations": {"k": "v".repeat(BYTES)}}, "status": {"phase": phase}});
+    let object = Object::from_value(key, document, Revision(revision.into()), None);
+    Arc::new(object.expect("an object"))
+}
+
+/// How often others had their turn before anything was answered.
+async fn turns(api: &Api, path: &str) -> u32 {
+    let request = Request::get(path).body(Full::<Bytes>::default());
+    let administrator = Some(Arc::new(Actor::new("admin")));
+    let over = Cell::new(false);
+    let asks = async {
+        let answer = api.handle(request.expect("a request"), administrator).await;
+        assert_eq!(answer.status(), 200);
+        let frame = answer.into_body().frame().await.expect("one");
+        over.set(true);
+        frame.expect("sound").into_data().expect("data")
+    };
+    let others = async {
+        let mut turns = 0;
+        while !over.get() {
+            turns += 1;
+            tokio::task::yield_now().await;
+        }
+        turns
+    };
+    let (body, turns) = tokio::join!(asks, others);
+    let text = String::from_utf8_lossy(&body);
+    assert!(text.contains("p60") && !text.contains("p59"), "{text}");
+    turns
+}
+
+#[test]
+fn others_have_their_turn_while_every_object_is_read_and_one_is_selected() {
+    const ONE: &str = "fieldSelector=status.phase=Running";
+    let watch = format!("watch=1&{ONE}");
+    for (is_behind, query) in [
+        (false, ONE.to_owned()),
+        (false, format!("limit=5&{ONE}")),
+        (false, watch.clone()),
+        (true, format!("resourceVersion=1&{watch}")),
+    ] {
+        let fake = Arc::new(Fake::new());
+        for revision in 1..=OBJECTS {
+            if is_behind {
+                fake.put_before_the_window(&pod(revision));
+            } else {
+                drop(fake.put(&pod(revision)));
+            }
+        }
+        let api = Api::new(Arc::clone(&fake) as _, Arc::default());
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build();
+        assert_eq!(READ_BYTES.div_ceil(BYTES), EACH_TURN as usize);
+        let path = format!("/api/v1/pods?{query}");
+        let turns = runtime.expect("a runtime").block_on(turns(&api, &path));
+        let least = (OBJECTS - 1) / EACH_TURN;
+        assert!(turns >= least, "{query}: {turns} of {least}");
+    }
+}
