@@ -54,6 +54,22 @@ pub(crate) fn of(asked: &Asked, objects: &[&Object], envelope: Envelope) -> Valu
     table
 }
 
+/// The same of a `Scale`.
+pub(crate) fn of_scale(asked: &Asked, scale: &Value) -> Value {
+    let columns = columns::of_scale();
+    let cells = cells(&columns, scale, asked.now());
+    let shown = match asked.params.text("includeObject") {
+        "None" => Value::Null,
+        "Object" => scale.clone(),
+        _ => partial(scale),
+    };
+    let mut table = without_rows(&columns, Envelope::default());
+    if let Some(members) = table.as_object_mut() {
+        members.insert("rows".into(), json!([{"cells": cells, "object": shown}]));
+    }
+    table
+}
+
 /// How rows are made, for many of them.
 pub(crate) struct Rows {
     columns: Vec<Column>,
@@ -84,15 +100,19 @@ impl Rows {
 
     /// The table but for them.
     pub(crate) fn without_rows(&self, envelope: Envelope) -> Value {
-        let definition = |column: &Column| {
-            json!({"name": column.name, "type": column.type_name, "format": column.format,
-                "description": column.description, "priority": column.priority})
-        };
-        let shown = self.columns.iter().filter(|_| envelope.headings);
-        let definitions: Vec<Value> = shown.map(definition).collect();
-        json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": envelope.metadata,
-            "columnDefinitions": definitions})
+        without_rows(&self.columns, envelope)
     }
+}
+
+fn without_rows(columns: &[Column], envelope: Envelope) -> Value {
+    let definition = |column: &Column| {
+        json!({"name": column.name, "type": column.type_name, "format": column.format,
+            "description": column.description, "priority": column.priority})
+    };
+    let shown = columns.iter().filter(|_| envelope.headings);
+    let definitions: Vec<Value> = shown.map(definition).collect();
+    json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": envelope.metadata,
+        "columnDefinitions": definitions})
 }
 
 /// `PartialObjectMetadata` of an object.
@@ -102,7 +122,10 @@ pub(crate) fn metadata_only(asked: &Asked, object: &Object) -> Value {
 
 /// The same, for many of them.
 pub(crate) fn metadata_of(form: &Form, object: &Object) -> Value {
-    let document = form.document(object);
+    partial(&form.document(object))
+}
+
+fn partial(document: &Value) -> Value {
     json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
         "metadata": document.get("metadata")})
 }

@@ -65,7 +65,11 @@ pub(crate) fn show(
     let syntax = asked.accept.syntax;
     if asked.place.subresource == "scale" {
         let scale = scale_of(&asked.version, object).ok_or_else(Failure::no_such_resource)?;
-        return Ok(respond::json(code, &scale, syntax));
+        let shown = match asked.accept.view {
+            View::Table => table::of_scale(asked, &scale),
+            View::Object | View::Metadata => scale,
+        };
+        return Ok(respond::json(code, &shown, syntax));
     }
     Ok(match asked.accept.view {
         View::Object => respond::json_bytes(code, in_version(asked, object), syntax),

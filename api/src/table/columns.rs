@@ -68,8 +68,40 @@ runtimeclasses: Handler=handler, Age=@age
 certificatesigningrequests: Age=@age, SignerName=spec.signerName, Requestor=spec.username, RequestedDuration=@requested-duration, Condition=@csr-condition
 mutatingwebhookconfigurations: Webhooks=@webhooks, Age=@age
 validatingwebhookconfigurations: Webhooks=@webhooks, Age=@age
+resourcequotas: Request=@quota-requests, Limit=@quota-limits, Age=@age
+csidrivers: AttachRequired=@attach-required, PodInfoOnMount=@pod-info-on-mount, StorageCapacity=@storage-capacity, TokenRequests=@token-requests, RequiresRepublish=@requires-republish, Modes=@lifecycle-modes, Age=@age
+csistoragecapacities: StorageClassName=storageClassName, Capacity=capacity
+volumeattributesclasses: DriverName=driverName, Age=@age
+validatingadmissionpolicies: Validations=@validations, ParamKind=@param-kind, Age=@age
+validatingadmissionpolicybindings: PolicyName=spec.policyName, ParamRef=@param-ref, Age=@age
+flowschemas: PriorityLevel=spec.priorityLevelConfiguration.name, MatchingPrecedence=#spec.matchingPrecedence, DistinguisherMethod=spec.distinguisherMethod.type, Age=@age, MissingPL=@missing-level
+prioritylevelconfigurations: Type=spec.type, NominalConcurrencyShares=spec.limited.nominalConcurrencyShares, Queues=spec.limited.limitResponse.queuing.queues, HandSize=spec.limited.limitResponse.queuing.handSize, QueueLengthLimit=spec.limited.limitResponse.queuing.queueLengthLimit, Age=@age
+resourceclaims: State=@claim-state, Age=@age
+resourceslices: Node=spec.nodeName, Driver=spec.driver, Pool=spec.pool.name, Age=@age
+servicecidrs: CIDRs=@cidrs, Age=@age
+ipaddresses: ParentRef=@parent-ref
 apiservices: Service=@api-service, Available=@available, Age=@age
 ";
+
+/// Of every kind that has one.
+const SCALE: &str = "Desired=#spec.replicas, Available=#status.replicas, Age=@age";
+
+/// Of what a `Scale` shows.
+pub(super) fn of_scale() -> Vec<Column> {
+    let columns = SCALE.split(", ").filter_map(builtin);
+    std::iter::once(name()).chain(columns).collect()
+}
+
+fn name() -> Column {
+    Column {
+        name: "Name".into(),
+        type_name: "string".into(),
+        format: "name".into(),
+        description: "Name must be unique within a namespace.".into(),
+        priority: 0,
+        source: Source::Named("metadata.name"),
+    }
+}
 
 pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
     let resource = &*kind.resource.resource;
@@ -82,14 +114,7 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
         // They are told apart by what they say; the name comes last.
         return row.split(", ").filter_map(builtin).collect();
     }
-    let mut columns = vec![Column {
-        name: "Name".into(),
-        type_name: "string".into(),
-        format: "name".into(),
-        description: "Name must be unique within a namespace.".into(),
-        priority: 0,
-        source: Source::Named("metadata.name"),
-    }];
+    let mut columns = vec![name()];
     if kind.is_custom() && !version.columns.is_empty() {
         // A path that is none ends the table, as it does upstream.
         columns.extend(version.columns.iter().map_while(custom));
@@ -122,7 +147,7 @@ fn builtin(text: &'static str) -> Option<Column> {
     let number = source.starts_with('#')
         || matches!(
             source,
-            "@data" | "@secrets" | "@webhooks" | "@active" | "@drivers"
+            "@data" | "@secrets" | "@webhooks" | "@active" | "@drivers" | "@validations"
         );
     Some(Column {
         name: name.trim_start_matches('+').into(),
@@ -138,3 +163,6 @@ fn builtin(text: &'static str) -> Option<Column> {
         source: Source::Named(source),
     })
 }
+
+#[cfg(test)]
+mod tests;

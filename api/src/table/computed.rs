@@ -4,6 +4,7 @@
 mod network;
 #[cfg(test)]
 mod tests;
+mod usage;
 mod workload;
 
 use super::age::human;
@@ -15,6 +16,7 @@ pub(super) fn cell(name: &str, object: &Value, now: Time) -> Value {
     general(name, object, now)
         .or_else(|| workload::cell(name, object, now))
         .or_else(|| network::cell(name, object))
+        .or_else(|| usage::cell(name, object))
         .unwrap_or(json!("<unknown>"))
 }
 

@@ -172,3 +172,94 @@ fn services_and_what_leads_to_them() {
         ),
     ]);
 }
+
+#[test]
+fn quotas_and_drivers() {
+    let quota = json!({"status": {"hard": {"pods": "4", "limits.cpu": "2", "requests.cpu": 1},
+        "used": {"pods": "1", "limits.cpu": "500m"}}});
+    reads([
+        (
+            "quota-requests",
+            quota.clone(),
+            json!("pods: 1/4, requests.cpu: 0/1"),
+        ),
+        ("quota-limits", quota, json!("limits.cpu: 500m/2")),
+        ("quota-limits", json!({}), json!("")),
+        ("attach-required", json!({"spec": {}}), json!(true)),
+        (
+            "attach-required",
+            json!({"spec": {"attachRequired": false}}),
+            json!(false),
+        ),
+        ("pod-info-on-mount", json!({}), json!(false)),
+        ("storage-capacity", json!({}), json!(false)),
+        ("requires-republish", json!({}), json!(false)),
+        ("token-requests", json!({}), json!("<unset>")),
+        (
+            "token-requests",
+            json!({"spec": {"tokenRequests": [{"audience": "a"}, {"audience": "b"}]}}),
+            json!("a,b"),
+        ),
+        ("lifecycle-modes", json!({}), json!("<none>")),
+        (
+            "lifecycle-modes",
+            json!({"spec": {"volumeLifecycleModes": ["Persistent", "Ephemeral"]}}),
+            json!("Persistent,Ephemeral"),
+        ),
+    ]);
+}
+
+#[test]
+fn policies_claims_and_addresses() {
+    let claim = json!({"status": {"allocation": {}, "reservedFor": [{}]}});
+    let going = json!({"metadata": {"deletionTimestamp": "x"}});
+    reads([
+        (
+            "validations",
+            json!({"spec": {"validations": [{}]}}),
+            json!(1),
+        ),
+        ("param-kind", json!({}), json!("<unset>")),
+        (
+            "param-kind",
+            json!({"spec": {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}}),
+            json!("v1/ConfigMap"),
+        ),
+        ("param-ref", json!({}), json!("<unset>")),
+        (
+            "param-ref",
+            json!({"spec": {"paramRef": {"name": "a"}}}),
+            json!("*/a"),
+        ),
+        (
+            "param-ref",
+            json!({"spec": {"paramRef": {"name": "a", "namespace": "n"}}}),
+            json!("n/a"),
+        ),
+        ("missing-level", json!({}), json!("?")),
+        (
+            "missing-level",
+            json!({"status": {"conditions": [{"type": "Dangling", "status": "False"}]}}),
+            json!("False"),
+        ),
+        ("claim-state", json!({}), json!("pending")),
+        ("claim-state", going, json!("deleted")),
+        ("claim-state", claim, json!("allocated,reserved")),
+        (
+            "cidrs",
+            json!({"spec": {"cidrs": ["10.0.0.0/8", "fd00::/8"]}}),
+            json!("10.0.0.0/8,fd00::/8"),
+        ),
+        ("parent-ref", json!({}), json!("<none>")),
+        (
+            "parent-ref",
+            json!({"spec": {"parentRef": {"resource": "services", "namespace": "n", "name": "a"}}}),
+            json!("services/n/a"),
+        ),
+        (
+            "parent-ref",
+            json!({"spec": {"parentRef": {"group": "g.io", "resource": "Things", "name": "a"}}}),
+            json!("things.g.io/a"),
+        ),
+    ]);
+}
