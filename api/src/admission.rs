@@ -3,6 +3,7 @@
 
 mod caller;
 mod conditions;
+mod deletion;
 mod endpoint;
 mod hooks;
 mod managed;
@@ -11,23 +12,26 @@ mod owners;
 mod review;
 mod shown;
 mod subject;
+#[cfg(test)]
+mod tests;
 mod validate;
 
 pub use caller::{Call, WebhookCaller};
 
 use caller::NoCaller;
 
-use hooks::Asking;
+use hooks::{Asking, Hook};
 use subject::{Operation, Subject};
 
 use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::{Backend, Unavailable};
 use crate::status::Failure;
-use hindsight_core::command::{Admitted, Intent};
+use hindsight_core::command::{Admitted, Ground, Intent};
 use hindsight_core::{Command, Decision, Rejection, State, decide, draft, preview};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// How often a write is admitted again because its object changed meanwhile. Source: what upstream
 /// grants a patch.
@@ -73,20 +77,24 @@ pub(crate) async fn write(
     backend: &dyn Backend,
     admission: &Admission,
     command: &Command,
-    dry_run: bool,
+    (dry_run, deadline): (bool, Option<Instant>),
 ) -> Result<Decision, Failure> {
+    let longest = Instant::now() + ADMISSION_MAX;
     let write = Write {
         backend,
         admission,
         command,
         dry_run,
+        deadline: deadline.map_or(longest, |deadline| deadline.min(longest)),
     };
-    let deadline = tokio::time::Instant::now() + ADMISSION_MAX;
     let mut stale = None;
     for _ in 0..ROUNDS_MAX {
         let state = backend.state();
-        let admitted = tokio::time::timeout_at(deadline, write.admit(&state)).await;
-        let (admitted, warnings) = admitted.map_err(|_| Failure::timed_out())??;
+        let admitted = timeout_at(write.deadline, write.admit(&state)).await;
+        let (admitted, warnings) = match admitted.map_err(|_| Failure::timed_out())?? {
+            Verdict::Submit(admitted, warnings) => (*admitted, warnings),
+            Verdict::Answer(decision) => return Ok(*decision),
+        };
         match carry_out(backend, admitted, dry_run).await? {
             Err(Rejection::Stale { key, .. }) => stale = Some(key),
             decided => return Ok(warn(decided?, warnings)),
@@ -102,73 +110,96 @@ pub(crate) async fn write(
     }))
 }
 
+/// What becomes of a write.
+enum Verdict {
+    /// It goes to the writer in this form, and this is to be said about it.
+    Submit(Box<Command>, Vec<String>),
+    /// There is nothing to write.
+    Answer(Box<Decision>),
+}
+
+impl Verdict {
+    fn submit(command: Command, warnings: Vec<String>) -> Self {
+        Self::Submit(Box::new(command), warnings)
+    }
+}
+
 /// A write on its way to the writer.
 struct Write<'a> {
     backend: &'a dyn Backend,
     admission: &'a Admission,
     command: &'a Command,
     dry_run: bool,
+    deadline: Instant,
+}
+
+/// Webhooks whose rules match a write.
+struct Wanting<'a> {
+    mutating: Vec<Hook<'a>>,
+    validating: Vec<Hook<'a>>,
 }
 
 impl Write<'_> {
-    /// The command as it was admitted on this state, and what is to be said about it.
-    async fn admit(&self, state: &State) -> Result<(Command, Vec<String>), Failure> {
+    /// What becomes of the command on this state.
+    async fn admit(&self, state: &State) -> Result<Verdict, Failure> {
         let subject = Subject::of(state, self.command, self.dry_run)?;
-        let mutating = hooks::wanting(state.webhooks.mutating(), &subject, true);
-        let validating = hooks::wanting(state.webhooks.validating(), &subject, false);
-        let checks_owners = self.admission.checks_owners();
-        if mutating.is_empty() && validating.is_empty() && !checks_owners {
-            return Ok((self.command.clone(), Vec::new()));
-        }
-        let first = self.first_look(state, &subject, !mutating.is_empty())?;
-        if is_pending(&subject, &first) {
-            return Ok((self.command.clone(), Vec::new()));
-        }
-        let shown = self.shown(&subject, &first);
-        let name = self.name(&subject, shown.as_ref());
-        let asking = Asking {
-            backend: self.backend,
-            admission: self.admission,
-            state,
-            subject: &subject,
-            name: &name,
-            old: shown::old(&subject),
+        let wanting = Wanting {
+            mutating: hooks::wanting(state.webhooks.mutating(), &subject, true),
+            validating: hooks::wanting(state.webhooks.validating(), &subject, false),
         };
+        let asks_webhooks = !wanting.mutating.is_empty() || !wanting.validating.is_empty();
+        if !asks_webhooks && !self.admission.checks_owners() {
+            let seen = match &subject.old {
+                Some(_) => Ground::Present,
+                None => Ground::Absent,
+            };
+            return Ok(Verdict::submit(self.on(&subject, seen, None), Vec::new()));
+        }
+        if subject.operation == Operation::Delete {
+            return self.admit_deletion(state, subject, &wanting).await;
+        }
+        self.admit_change(state, &subject, &wanting).await
+    }
+
+    async fn admit_change(
+        &self,
+        state: &State,
+        subject: &Subject<'_>,
+        wanting: &Wanting<'_>,
+    ) -> Result<Verdict, Failure> {
+        let first = self.first_look(state, !wanting.mutating.is_empty())?;
+        let shown = self.shown(subject, &first);
+        let name = self.name(subject, shown.as_ref());
+        let asking = self.asking(state, subject, &name);
         let account = managed::of(shown.as_ref());
-        let mut mutated = mutate::mutate(&asking, &mutating, shown).await?;
+        let mut mutated = mutate::mutate(&asking, &wanting.mutating, shown).await?;
         managed::mend(&mut mutated, account);
         let (object, mut warnings) = (mutated.object, mutated.warnings);
         if mutated.changed {
             warnings.splice(0..0, first.warnings);
         }
-        let admitted = self.admitted(&subject, object.clone().filter(|_| mutated.changed));
+        let admitted = self.admitted(subject, object.clone().filter(|_| mutated.changed));
         let last = preview(state, admitted.clone())?;
-        if checks_owners {
-            owners::check(&*self.admission.authorizer, state, &subject, &last)?;
+        if self.admission.checks_owners() {
+            owners::check(&*self.admission.authorizer, state, subject, &last)?;
         }
-        let shown = match (&subject.posted, subject.operation) {
-            (Some(_), _) => object,
-            (None, Operation::Delete) => None,
-            (None, _) => Some(shown::new(&subject, &last)),
+        let shown = match &subject.posted {
+            Some(_) => object,
+            None => Some(shown::new(subject, &last)),
         };
-        let name = self.name(&subject, shown.as_ref());
+        let name = self.name(subject, shown.as_ref());
         let asking = Asking {
             name: &name,
             ..asking
         };
-        warnings.extend(validate::validate(&asking, &validating, shown.as_ref()).await?);
-        Ok((admitted, warnings))
+        let asked = validate::validate(&asking, &wanting.validating, shown.as_ref());
+        warnings.extend(asked.await?);
+        Ok(Verdict::submit(admitted, warnings))
     }
 
-    /// What those may see who may change it: also what is not valid yet. A deletion has nothing to
-    /// change.
-    fn first_look(
-        &self,
-        state: &State,
-        subject: &Subject<'_>,
-        mutates: bool,
-    ) -> Result<Decision, Rejection> {
-        if mutates && subject.operation != Operation::Delete {
+    /// What those may see who may change it: also what is not valid yet.
+    fn first_look(&self, state: &State, mutates: bool) -> Result<Decision, Rejection> {
+        if mutates {
             draft(state, self.command.clone())
         } else {
             preview(state, self.command.clone())
@@ -176,10 +207,25 @@ impl Write<'_> {
     }
 
     fn shown(&self, subject: &Subject<'_>, first: &Decision) -> Option<Value> {
-        if subject.posted.is_some() {
-            return subject.posted.clone();
+        let posted = subject.posted.clone();
+        posted.or_else(|| Some(shown::draft(subject, self.command, first)))
+    }
+
+    fn asking<'b>(
+        &'b self,
+        state: &'b State,
+        subject: &'b Subject<'b>,
+        name: &'b str,
+    ) -> Asking<'b> {
+        Asking {
+            backend: self.backend,
+            admission: self.admission,
+            state,
+            subject,
+            name,
+            old: shown::old(subject),
+            deadline: self.deadline,
         }
-        (subject.operation != Operation::Delete).then(|| shown::draft(subject, self.command, first))
     }
 
     /// The name that is asked about: none in the name of a collection.
@@ -199,25 +245,30 @@ impl Write<'_> {
         match (&mut command.intent, object) {
             (Intent::Update(update), Some(object)) if subject.posted.is_some() => {
                 update.object = object;
+                command
             }
-            (_, object) if subject.posted.is_none() => {
-                let intent = Admitted {
-                    seen: subject.old.as_ref().map(|object| object.revision),
-                    object,
-                    intent: command.intent,
-                };
-                command.intent = Intent::Admitted(Box::new(intent));
+            (_, object) => {
+                let old = subject.old.as_ref();
+                let seen = old.map_or(Ground::Absent, |old| Ground::At(old.revision));
+                self.on(subject, seen, object)
             }
-            _ => {}
+        }
+    }
+
+    /// The command, to be carried out on this ground alone: whoever is asked about another object,
+    /// or about another operation, is asked again.
+    fn on(&self, subject: &Subject<'_>, seen: Ground, object: Option<Value>) -> Command {
+        let mut command = self.command.clone();
+        if subject.posted.is_none() {
+            let intent = command.intent;
+            command.intent = Intent::Admitted(Box::new(Admitted {
+                seen,
+                object,
+                intent,
+            }));
         }
         command
     }
-}
-
-/// A graceful deletion that goes on as it was asks nobody. Source: `store.Delete`.
-fn is_pending(subject: &Subject<'_>, first: &Decision) -> bool {
-    let unchanged = first.commits.is_empty();
-    subject.operation == Operation::Delete && subject.kind.strategy.graceful && unchanged
 }
 
 fn warn(mut decision: Decision, warnings: Vec<String>) -> Decision {

@@ -18,6 +18,7 @@ use http::{HeaderMap, HeaderName, Method, Request, Response, header};
 use http_body::Body;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
+use tokio::time::Instant;
 
 /// The Kubernetes API over a backend. Cheap to clone.
 #[derive(Clone)]
@@ -50,6 +51,8 @@ pub(crate) struct Asked {
     /// Of whoever looks at the past.
     pub(crate) held: Option<backend::Place>,
     pub(crate) now: Time,
+    /// When the client stops waiting, where it says so.
+    pub(crate) deadline: Option<Instant>,
 }
 
 impl Api {
@@ -126,9 +129,7 @@ impl Api {
         };
         let params = Params::parse(uri.query())?;
         let watched = parts.method == Method::GET && watches(&place, &params);
-        if !watched {
-            params.check_timeout()?;
-        }
+        let timeout = if watched { None } else { params.timeout()? };
         if let Some(failure) = verbs::pod::unreachable(&state, &place) {
             return Err(failure);
         }
@@ -148,6 +149,7 @@ impl Api {
             past: point.is_some(),
             held,
             now: self.backend.now(),
+            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
         self.dispatch(asked, body).await
     }
@@ -213,6 +215,7 @@ impl Api {
     /// One command, admitted, and then made durable or only decided.
     pub(crate) async fn decide(
         &self,
+        asked: &Asked,
         command: Command,
         dry_run: bool,
     ) -> Result<hindsight_core::Decision, Failure> {
@@ -220,7 +223,8 @@ impl Api {
         if self.admission.is_idle(&backend.state()) {
             return Ok(admission::carry_out(backend, command, dry_run).await??);
         }
-        admission::write(backend, &self.admission, &command, dry_run).await
+        let until = (dry_run, asked.deadline);
+        admission::write(backend, &self.admission, &command, until).await
     }
 
     pub(crate) fn command(&self, asked: &Asked, verb: &str, intent: Intent) -> Command {

@@ -5,7 +5,8 @@ use crate::status::Failure;
 use hindsight_core::Revision;
 use hindsight_core::command::FieldValidation;
 use hindsight_core::rejection::FieldCause;
-use hindsight_core::validate;
+use hindsight_core::{duration, validate};
+use std::time::Duration;
 
 /// Options that creates, updates and patches share.
 #[derive(Debug, Clone, Copy)]
@@ -67,13 +68,21 @@ impl Params {
         Ok(Some(number))
     }
 
-    /// A `timeout` must be a duration. No request here takes so long that one would end it.
-    /// Source: the filter `WithRequestDeadline`.
-    pub(crate) fn check_timeout(&self) -> Result<(), Failure> {
-        match self.text("timeout") {
-            "" => Ok(()),
-            text if is_duration(text) => Ok(()),
-            text => Err(Failure::bad_request(format!(
+    /// How long the client waits: what is not more than nothing bounds nothing. Only others that are
+    /// asked before a write take so long that it could end a request. Source: the filter
+    /// `WithRequestDeadline`.
+    pub(crate) fn timeout(&self) -> Result<Option<Duration>, Failure> {
+        let text = self.text("timeout");
+        if text.is_empty() {
+            return Ok(None);
+        }
+        match duration::parse(text) {
+            Some(nanoseconds) => {
+                let nanoseconds = u64::try_from(nanoseconds).unwrap_or(0);
+                let timeout = Duration::from_nanos(nanoseconds);
+                Ok(Some(timeout).filter(|timeout| !timeout.is_zero()))
+            }
+            None => Err(Failure::bad_request(format!(
                 "invalid timeout specified in the request URL - time: invalid duration {text:?}"
             ))),
         }
@@ -149,49 +158,28 @@ impl Params {
     }
 }
 
-/// As Go reads one: `300ms`, `1.5h`, `2m30s`, or just `0`.
-fn is_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['-', '+']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    while !rest.is_empty() {
-        let unit = rest.trim_start_matches(|one: char| one.is_ascii_digit() || one == '.');
-        let number = &rest.strip_suffix(unit).unwrap_or_default();
-        let is_number =
-            number.contains(|one: char| one.is_ascii_digit()) && number.matches('.').count() <= 1;
-        let units = ["ns", "us", "\u{b5}s", "\u{3bc}s", "ms", "s", "m", "h"];
-        let Some(after) = units.iter().find_map(|one| {
-            let after = unit.strip_prefix(one)?;
-            let ends = after.is_empty()
-                || after.starts_with(|one: char| one.is_ascii_digit() || one == '.');
-            ends.then_some(after)
-        }) else {
-            return false;
-        };
-        if !is_number {
-            return false;
-        }
-        rest = after;
-    }
-    !text.is_empty() && text != "-" && text != "+"
-}
-
 #[cfg(test)]
 mod tests {
-    use super::is_duration;
+    use super::Params;
+    use std::time::Duration;
 
     #[test]
-    fn durations_are_what_go_takes_for_one() {
-        for text in [
-            "0", "30s", "1m30s", "1.5h", ".5s", "5.s", "-1s", "+2ms", "1us", "1\u{b5}s", "34s0m",
+    fn a_timeout_is_a_duration_and_bounds_where_it_is_more_than_nothing() {
+        for (text, bound) in [
+            ("500ms", Some(500)),
+            ("1m30s", Some(90_000)),
+            ("0", None),
+            ("0s", None),
+            ("-1s", None),
+            ("", None),
         ] {
-            assert!(is_duration(text), "{text}");
+            let params = Params::parse(Some(&format!("timeout={text}"))).expect("a query");
+            let timeout = params.timeout().expect("a duration");
+            assert_eq!(timeout, bound.map(Duration::from_millis), "{text}");
         }
-        for text in [
-            "", "abc", "30", "s", "1.2.3s", "1 s", "1d", "-", "+", ".s", "1m30", "1sm",
-        ] {
-            assert!(!is_duration(text), "{text}");
+        for text in ["abc", "30", "s", "1.2.3s", "1d", "-", ".s", "1m30", "1sm"] {
+            let params = Params::parse(Some(&format!("timeout={text}"))).expect("a query");
+            assert!(params.timeout().is_err(), "{text}");
         }
     }
 }

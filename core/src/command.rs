@@ -105,13 +105,23 @@ pub enum Intent {
 /// A wish that admission has seen, with the ground that it was seen on.
 #[derive(Debug, Clone)]
 pub struct Admitted {
-    /// The version of the object that admission was shown; `None` where there was none. Any other
-    /// makes the command stale.
-    pub seen: Option<Revision>,
+    /// What admission decided on; anything else makes the command stale.
+    pub seen: Ground,
     /// The object as admission left it, where it changed what was asked for.
     pub object: Option<Value>,
     /// What was asked for.
     pub intent: Intent,
+}
+
+/// What was there when a wish was admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ground {
+    /// No object.
+    Absent,
+    /// An object that nobody had to be shown, in whatever version.
+    Present,
+    /// The version that was shown.
+    At(Revision),
 }
 
 /// Which object, and which of its versions.

@@ -6,11 +6,18 @@ use bytes::Bytes;
 use hindsight_core::webhook::{Service, Webhook};
 use hindsight_core::{GroupResource, ObjectKey, State};
 use serde_json::Value;
+use std::time::Duration;
 
 /// The call, or the URL that was meant and why it cannot be called.
-pub(super) fn call(state: &State, webhook: &Webhook, body: Bytes) -> Result<Call, Unresolved> {
+pub(super) fn call(
+    state: &State,
+    webhook: &Webhook,
+    limit: Duration,
+    body: Bytes,
+) -> Result<Call, Unresolved> {
     let client = &webhook.client;
-    let timeout = format!("timeout={}s", webhook.timeout_seconds);
+    let begun = u64::from(limit.subsec_nanos() > 0);
+    let timeout = format!("timeout={}s", limit.as_secs() + begun);
     let (base, address) = match (&client.service, &client.url) {
         (Some(service), _) => {
             let host = format!("{}.{}.svc", service.name, service.namespace);

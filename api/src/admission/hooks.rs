@@ -12,6 +12,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::Instant;
 
 /// Everything about a write that asking needs.
 pub(super) struct Asking<'a> {
@@ -22,6 +23,8 @@ pub(super) struct Asking<'a> {
     /// Empty in the name of a deleted collection.
     pub(super) name: &'a str,
     pub(super) old: Option<Value>,
+    /// When the request ends, whoever is being asked then.
+    pub(super) deadline: Instant,
 }
 
 /// A webhook whose rules match, and the version that it wants to see.
@@ -177,10 +180,11 @@ impl Asking<'_> {
 
     async fn post(&self, webhook: &Webhook, body: Vec<u8>) -> Result<bytes::Bytes, String> {
         let posted = |url: &str, why: &str| format!("Post \"{url}\": {why}");
-        let call = endpoint::call(self.state, webhook, body.into())
+        let limit = Duration::from_secs(webhook.timeout_seconds);
+        let told = limit.min(self.deadline - Instant::now());
+        let call = endpoint::call(self.state, webhook, told, body.into())
             .map_err(|unresolved| posted(&unresolved.url, &unresolved.why))?;
         let url = call.url.clone();
-        let limit = Duration::from_secs(webhook.timeout_seconds);
         let answer = tokio::time::timeout(limit, self.admission.webhooks.call(call)).await;
         let answer = answer.map_err(|_| posted(&url, "context deadline exceeded"))?;
         let (code, body) = answer.map_err(|why| posted(&url, &why))?;

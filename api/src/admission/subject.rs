@@ -77,8 +77,9 @@ impl<'a> Subject<'a> {
         };
         let posted = posted(&command.intent, key, &subresource);
         let operation = match (&command.intent, &old, &posted) {
-            (_, None, _) | (_, _, Some(_)) => Operation::Create,
+            (_, _, Some(_)) => Operation::Create,
             (Intent::Delete(_), _, _) => Operation::Delete,
+            (_, None, _) => Operation::Create,
             (_, Some(_), None) => Operation::Update,
         };
         Ok(Self {
@@ -163,9 +164,10 @@ fn written_options(command: &Command) -> Map<String, Value> {
 }
 
 fn delete_options(delete: &Delete) -> Map<String, Value> {
+    let asked = &delete.preconditions;
     let preconditions = json!({
-        "uid": delete.target.uid.as_ref().map(|uid| uid.as_str().to_owned()),
-        "resourceVersion": delete.target.revision.map(|revision| revision.to_string()),
+        "uid": asked.uid.as_ref().map(|uid| uid.as_str().to_owned()),
+        "resourceVersion": asked.resource_version.as_deref(),
     });
     let propagation = delete.propagation.map(|policy| format!("{policy:?}"));
     let mut options = json!({

@@ -39,7 +39,7 @@ async fn carry_out(
 ) -> Result<Response<ApiBody>, Failure> {
     let intent = options.intent(asked, asked.key(), None, Rule::Requested);
     let decision = api
-        .decide(api.command(asked, "delete", intent), options.dry_run)
+        .decide(asked, api.command(asked, "delete", intent), options.dry_run)
         .await?;
     let mut response = match &decision.outcome {
         Outcome::Deleted(object) if !asked.kind.strategy.returns_object => Ok(respond::json(

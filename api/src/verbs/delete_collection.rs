@@ -48,7 +48,7 @@ async fn carry_out(
             let refusal = refusals.find(|error| !matches!(error, Rejection::NotFound { .. }));
             failed = failed.or(refusal);
         } else {
-            warnings.extend(one_by_one(api, commands, options.dry_run).await?);
+            warnings.extend(one_by_one(api, asked, commands, options.dry_run).await?);
         }
     }
     if let Some(rejection) = failed {
@@ -75,12 +75,13 @@ async fn in_one_go(
 /// Each item is admitted for itself; gives back what was warned of.
 async fn one_by_one(
     api: &Api,
+    asked: &Asked,
     commands: Vec<Command>,
     dry_run: bool,
 ) -> Result<Vec<String>, Failure> {
     let mut warnings = Vec::new();
     for command in commands {
-        match api.decide(command, dry_run).await {
+        match api.decide(asked, command, dry_run).await {
             Ok(decision) => warnings.extend(decision.warnings),
             Err(failure) if failure.code == 404 => {}
             Err(failure) => return Err(failure),

@@ -44,7 +44,7 @@ pub(crate) async fn evict(
     let options = Options::from_body(options)?;
     let dry_run = asks.dry_run || options.dry_run;
     let intent = options.intent(asked, key, None, Rule::Requested);
-    api.decide(api.command(asked, "create", intent), dry_run)
+    api.decide(asked, api.command(asked, "create", intent), dry_run)
         .await?;
     Ok(done(asked, &noted))
 }
@@ -97,7 +97,7 @@ pub(crate) async fn bind(
         object: binding,
         validation: asks.validation,
     });
-    api.decide(api.command(asked, "create", intent), asks.dry_run)
+    api.decide(asked, api.command(asked, "create", intent), asks.dry_run)
         .await?;
     Ok(done(asked, &noted))
 }

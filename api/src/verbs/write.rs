@@ -129,7 +129,7 @@ pub(super) async fn carry_out(
     dry_run: bool,
 ) -> Result<Response<ApiBody>, Failure> {
     let command = api.command(asked, verb, intent);
-    let decision = api.decide(command, dry_run).await?;
+    let decision = api.decide(asked, command, dry_run).await?;
     answer(asked, &decision, noted, dry_run)
 }
 

@@ -2,9 +2,9 @@
 //! The network was waited for elsewhere; here its answer is checked against the newest state.
 
 use super::Context;
-use crate::command::{Create, FieldValidation, Intent, Update};
+use crate::Rejection;
+use crate::command::{Create, FieldValidation, Ground, Intent, Update};
 use crate::object::ObjectKey;
-use crate::{Rejection, Revision};
 use serde_json::Value;
 
 /// Whether admission put an object of its own in the place of what was asked for.
@@ -18,7 +18,7 @@ pub(crate) fn admitted(context: Context<'_>, intent: Intent) -> Result<Intent, R
         return Ok(intent);
     };
     if let Some(key) = key(&admitted.intent) {
-        same_version(context, key, admitted.seen)?;
+        same_ground(context, key, admitted.seen)?;
     }
     Ok(match admitted.object {
         Some(object) => with(admitted.intent, object, admitted.seen),
@@ -42,13 +42,14 @@ fn key(intent: &Intent) -> Option<&ObjectKey> {
     }
 }
 
-fn same_version(
-    context: Context<'_>,
-    key: &ObjectKey,
-    seen: Option<Revision>,
-) -> Result<(), Rejection> {
+fn same_ground(context: Context<'_>, key: &ObjectKey, seen: Ground) -> Result<(), Rejection> {
     let found = context.state.get(key).map(|object| object.revision);
-    if found == seen {
+    let is_same = match seen {
+        Ground::Absent => found.is_none(),
+        Ground::Present => found.is_some(),
+        Ground::At(revision) => found == Some(revision),
+    };
+    if is_same {
         return Ok(());
     }
     Err(Rejection::Stale {
@@ -68,7 +69,7 @@ fn with_revision_of(sent: &Value, mut object: Value) -> Value {
 }
 
 /// The client's own findings were made on what it sent; what admission added is only pruned.
-fn with(intent: Intent, object: Value, seen: Option<Revision>) -> Intent {
+fn with(intent: Intent, object: Value, seen: Ground) -> Intent {
     let validation = FieldValidation::Ignore;
     match intent {
         Intent::Create(create) => Intent::Create(Create {
@@ -82,7 +83,7 @@ fn with(intent: Intent, object: Value, seen: Option<Revision>) -> Intent {
             ..update
         }),
         // A configuration of what was not there.
-        Intent::Patch(patch) if seen.is_none() => Intent::Create(Create {
+        Intent::Patch(patch) if seen == Ground::Absent => Intent::Create(Create {
             key: patch.key,
             version: patch.version,
             object,

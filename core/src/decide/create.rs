@@ -8,7 +8,7 @@ mod tests;
 use super::account::{Account, Target};
 use super::commit::Written;
 use super::delete::{decision, is};
-use super::update::{Precondition, namespace};
+use super::update::{namespace, same_namespace};
 use super::{Context, Strictness, prepare};
 use crate::command::Create;
 use crate::kind::{GroupResource, Kind, Origin, Version};
@@ -41,13 +41,14 @@ pub(super) fn create_with(
     // What does not decode is refused before anything is looked up.
     let mut warnings = prepare::prune(&context, kind, version, intent.validation, &mut document)?;
     let metadata = prepare::metadata(&mut document)?;
+    same_namespace(metadata, &intent.key)?;
     let numbered = has_revision(metadata);
     let sent = metadata.remove("managedFields");
     let mut causes = negative_generation(kind, metadata);
     let collection = admit(&context, kind, &intent.key, wanted_name(metadata))?;
     own(&context, kind, &collection, metadata);
     prepare::decode_nulls(metadata);
-    prepare::dedup_owners(metadata, Precondition::Put, &mut warnings);
+    prepare::dedup_owners(metadata, context.is_settled, &mut warnings);
     warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
     let labels = labels_of_nameless(kind, metadata);
     let name::Chosen { key, taken } = name::choose(&context, &collection, metadata);

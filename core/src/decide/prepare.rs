@@ -2,7 +2,6 @@
 
 use super::Context;
 use super::delete::is;
-use super::update::Precondition;
 use crate::command::FieldValidation;
 use crate::custom;
 use crate::kind::{Kind, Version};
@@ -180,10 +179,11 @@ pub(super) fn decode_nulls(metadata: &mut Map<String, Value>) {
     }
 }
 
-/// Drops exact repetitions of owner references; says so.
+/// Drops exact repetitions of owner references; says so. What a client sends is looked at before and
+/// after admission, of a patch only the outcome.
 pub(super) fn dedup_owners(
     metadata: &mut Map<String, Value>,
-    from: Precondition,
+    is_admitted: bool,
     warnings: &mut Vec<String>,
 ) {
     let Some(list) = metadata
@@ -208,10 +208,10 @@ pub(super) fn dedup_owners(
     }
     *list = kept;
     if !repeated.is_empty() {
-        // Of a patch only the outcome is looked at, which upstream does after its admission.
-        let when = match from {
-            Precondition::Put => "",
-            Precondition::Patch => " after mutating admission happens",
+        let when = if is_admitted {
+            " after mutating admission happens"
+        } else {
+            ""
         };
         let uids = repeated.join(", ");
         warnings.push(format!(

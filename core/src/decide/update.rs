@@ -31,7 +31,11 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
         let object = sent;
         return missing(context, kind, Update { object, ..intent });
     };
-    preconditions(kind, stored, metadata, &intent.subresource)?;
+    // Admission's object has no preconditions of its own: the client's were compared before it.
+    if !context.is_settled {
+        same_identity(stored, metadata)?;
+    }
+    version_allows(kind, stored, metadata, &intent.subresource)?;
     let change = Change {
         context,
         kind,
@@ -45,7 +49,7 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     change.write(sent, Precondition::Put, intent.validation, Account::Kept)
 }
 
-/// Where a wrong identity comes from: `PUT` conflicts, a patch tries to change what is immutable.
+/// Where a document comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Precondition {
     Put,
@@ -80,10 +84,11 @@ impl Change<'_> {
         let metadata = prepare::metadata(&mut next)?;
         let sent = metadata.remove("managedFields");
         prepare::decode_nulls(metadata);
-        prepare::dedup_owners(metadata, from, &mut warnings);
+        let is_admitted = self.context.is_settled || from == Precondition::Patch;
+        prepare::dedup_owners(metadata, is_admitted, &mut warnings);
         let held = &self.stored.meta.finalizers;
         warnings.extend(validate::finalizer_warnings(self.kind, held, metadata));
-        let mut causes = self.repair(&old, metadata, from);
+        let mut causes = self.repair(&old, metadata);
         if sent != live && self.subresource.is_empty() {
             causes.extend(managed::causes(sent.as_ref()));
         }
@@ -175,21 +180,13 @@ impl Change<'_> {
     }
 
     /// Puts back what a client cannot change, and names what it may not try to.
-    fn repair(
-        &self,
-        old: &Value,
-        metadata: &mut Map<String, Value>,
-        from: Precondition,
-    ) -> Vec<FieldCause> {
+    fn repair(&self, old: &Value, metadata: &mut Map<String, Value>) -> Vec<FieldCause> {
         let none = Map::new();
         let old = old.get("metadata").and_then(Value::as_object);
         let old = old.unwrap_or(&none);
         let mut causes = Vec::new();
         let sent_uid = prepare::text(metadata, "uid").to_owned();
-        if from == Precondition::Patch
-            && !sent_uid.is_empty()
-            && sent_uid != prepare::text(old, "uid")
-        {
+        if !sent_uid.is_empty() && sent_uid != prepare::text(old, "uid") {
             causes.push(FieldCause::invalid(
                 "metadata.uid",
                 &json!(sent_uid),
@@ -339,19 +336,28 @@ pub(super) fn made_anew(
     Ok(())
 }
 
-/// The body must speak of the object that the path names. Source: `checkName`, and before it
-/// `EnsureObjectNamespaceMatchesRequestNamespace`.
-pub(super) fn same_coordinates(
+/// Where an object is made or kept is what the path says; admission may not change it either.
+/// Source: `EnsureObjectNamespaceMatchesRequestNamespace`.
+pub(super) fn same_namespace(
     metadata: &Map<String, Value>,
     key: &ObjectKey,
 ) -> Result<(), Rejection> {
     let namespace = prepare::text(metadata, "namespace");
-    if !namespace.is_empty() && !key.namespace.is_empty() && namespace != &*key.namespace {
-        return Err(Rejection::BadRequest(
-            "the namespace of the provided object does not match the namespace sent on the request"
-                .into(),
-        ));
+    if namespace.is_empty() || key.namespace.is_empty() || namespace == &*key.namespace {
+        return Ok(());
     }
+    Err(Rejection::BadRequest(
+        "the namespace of the provided object does not match the namespace sent on the request"
+            .into(),
+    ))
+}
+
+/// The body must speak of the object that the path names. Source: `checkName`.
+pub(super) fn same_coordinates(
+    metadata: &Map<String, Value>,
+    key: &ObjectKey,
+) -> Result<(), Rejection> {
+    same_namespace(metadata, key)?;
     let (name, wanted) = (prepare::text(metadata, "name"), &key.name);
     if name.is_empty() {
         return Err(Rejection::BadRequest(format!(
@@ -366,18 +372,23 @@ pub(super) fn same_coordinates(
     Ok(())
 }
 
-/// Identity first, then version; without a version only some types are overwritten.
-fn preconditions(
+/// Identity comes before the version.
+fn same_identity(stored: &Object, metadata: &Map<String, Value>) -> Result<(), Rejection> {
+    let uid = prepare::text(metadata, "uid");
+    if uid.is_empty() || uid == stored.meta.uid.as_str() {
+        return Ok(());
+    }
+    let reason = other_identity(uid, stored.meta.uid.as_str());
+    Err(conflict(stored, reason))
+}
+
+/// Without a version only some types are overwritten.
+fn version_allows(
     kind: &Kind,
     stored: &Object,
     metadata: &Map<String, Value>,
     subresource: &str,
 ) -> Result<(), Rejection> {
-    let uid = prepare::text(metadata, "uid");
-    if !uid.is_empty() && uid != stored.meta.uid.as_str() {
-        let reason = other_identity(uid, stored.meta.uid.as_str());
-        return Err(conflict(stored, reason));
-    }
     let version = prepare::text(metadata, "resourceVersion");
     if version.is_empty() || version == "0" {
         let free = kind.strategy.unconditional_update || subresource == "scale";

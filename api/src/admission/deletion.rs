@@ -1,0 +1,69 @@
+//! The admission of a deletion: it has nothing to change, and may come in two steps.
+
+use super::hooks::Asking;
+use super::subject::Subject;
+use super::{Verdict, Wanting, Write, mutate, validate};
+use crate::status::Failure;
+use hindsight_core::{Decision, Object, State, preview};
+use serde_json::Value;
+use std::sync::Arc;
+
+impl Write<'_> {
+    /// Asks about the object as it is and, where one request marks and removes it, about the marked
+    /// one, too. Upstream asks the second time when the first step is written; here a refusal of
+    /// either leaves the object as it was.
+    pub(super) async fn admit_deletion(
+        &self,
+        state: &State,
+        mut subject: Subject<'_>,
+        wanting: &Wanting<'_>,
+    ) -> Result<Verdict, Failure> {
+        let admitted = self.admitted(&subject, None);
+        let decision = preview(state, admitted.clone())?;
+        if goes_on_as_it_was(state, &subject, &decision) {
+            return Ok(Verdict::Answer(Box::new(decision)));
+        }
+        let mut warnings = Vec::new();
+        let marked = marked_on_the_way(&decision);
+        for old in [subject.old.clone(), marked].into_iter().flatten() {
+            subject.old = Some(old);
+            let name = self.name(&subject, None);
+            let asking = self.asking(state, &subject, &name);
+            warnings.extend(ask(&asking, wanting).await?);
+        }
+        Ok(Verdict::submit(admitted, warnings))
+    }
+}
+
+async fn ask(asking: &Asking<'_>, wanting: &Wanting<'_>) -> Result<Vec<String>, Failure> {
+    let mutated = mutate::mutate(asking, &wanting.mutating, None).await?;
+    let mut warnings = mutated.warnings;
+    warnings.extend(validate::validate(asking, &wanting.validating, None).await?);
+    Ok(warnings)
+}
+
+/// What the first of two steps makes of the object.
+fn marked_on_the_way(decision: &Decision) -> Option<Arc<Object>> {
+    let [marked, _] = decision.commits.as_slice() else {
+        return None;
+    };
+    marked.object().map(Arc::clone)
+}
+
+/// Whether the deletion was under way, and a request cannot move it now: then nobody is asked.
+/// Source: `store.Delete` of an object with time left, and the storage of namespaces.
+fn goes_on_as_it_was(state: &State, subject: &Subject<'_>, decision: &Decision) -> bool {
+    let Some(old) = subject.old.as_ref().filter(|_| decision.commits.is_empty()) else {
+        return false;
+    };
+    let time_left = old.meta.deletion_grace_period_seconds.unwrap_or(0) != 0;
+    let stops = subject.kind.strategy.graceful && time_left;
+    stops || (subject.is_namespace() && awaits_its_contents(state, old))
+}
+
+fn awaits_its_contents(state: &State, namespace: &Object) -> bool {
+    let document = namespace.document();
+    let tokens = document.pointer("/spec/finalizers");
+    let tokens = tokens.and_then(Value::as_array);
+    state.population(&namespace.key.name) > 0 || tokens.is_some_and(|tokens| !tokens.is_empty())
+}
