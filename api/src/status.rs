@@ -230,6 +230,18 @@ impl From<Rejection> for Failure {
                 }
                 Self::new(422, "Invalid", message).with(details)
             }
+            Rejection::Disruption {
+                message: why,
+                retry_after_seconds,
+            } => {
+                let cause = json!({"reason": "DisruptionBudget", "message": why});
+                let mut details = json!({"causes": [cause]});
+                let later = retry_after_seconds > 0;
+                if let Some(members) = details.as_object_mut().filter(|_| later) {
+                    members.insert("retryAfterSeconds".into(), json!(retry_after_seconds));
+                }
+                Self::new(429, "TooManyRequests", message).with(details)
+            }
             Rejection::Unprocessable => Self::new(422, "Invalid", message).with(json!({})),
             Rejection::Internal(_) => Self::new(500, "", message),
             Rejection::Stale { .. } => Self::new(409, "Conflict", message),

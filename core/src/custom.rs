@@ -48,12 +48,12 @@ pub fn kind_of_definition(
     Some((reader.kind(versions, origin), schemas))
 }
 
-/// Whether the names of a definition may be used: nothing says that they may not.
-pub(crate) fn is_accepted(document: &Value) -> bool {
+/// Whether a definition serves its kind: nothing says that it does not.
+pub(crate) fn is_served(document: &Value) -> bool {
     let conditions = document.pointer("/status/conditions");
     let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    let mut names = conditions.filter(|one| text(one, "/type") == "NamesAccepted");
-    !names.any(|one| text(one, "/status") == "False")
+    let mut served = conditions.filter(|one| text(one, "/type") == "Established");
+    !served.any(|one| text(one, "/status") == "False")
 }
 
 struct Reader<'a> {
@@ -79,9 +79,25 @@ impl Reader<'_> {
             .collect()
     }
 
+    /// The names that it is served by: those that were accepted, and not all that it wants.
+    fn names_of_kind(&self) -> &'static str {
+        let is_accepted = |member: &str| {
+            let accepted = self.text(&format!("/status/acceptedNames/{member}"));
+            !accepted.is_empty()
+                && (member == "kind" || accepted == self.text("/spec/names/plural"))
+        };
+        if is_accepted("plural") && is_accepted("kind") {
+            "/status/acceptedNames"
+        } else {
+            "/spec/names"
+        }
+    }
+
     fn kind(&self, versions: Vec<Version>, origin: Origin) -> Kind {
-        let kind = self.text("/spec/names/kind");
-        let or = |pointer: &str, other: String| match self.text(pointer) {
+        let names = self.names_of_kind();
+        let of = |member: &str| format!("{names}/{member}");
+        let kind = self.text(&of("kind"));
+        let or = |member: &str, other: String| match self.text(&of(member)) {
             "" => other.into(),
             text => Name::from(text),
         };
@@ -91,10 +107,10 @@ impl Reader<'_> {
         Kind {
             resource: GroupResource::new(self.text("/spec/group"), self.text("/spec/names/plural")),
             kind: kind.into(),
-            list_kind: or("/spec/names/listKind", format!("{kind}List")),
-            singular: or("/spec/names/singular", kind.to_lowercase()),
-            short_names: self.names("/spec/names/shortNames"),
-            categories: self.names("/spec/names/categories"),
+            list_kind: or("listKind", format!("{kind}List")),
+            singular: or("singular", kind.to_lowercase()),
+            short_names: self.names(&of("shortNames")),
+            categories: self.names(&of("categories")),
             scope: if namespaced {
                 Scope::Namespaced
             } else {

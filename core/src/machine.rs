@@ -35,10 +35,14 @@ fn carry_out(
         is_settled: decide::is_settled(&intent),
         bound: Bound::of(&intent),
     };
-    match decide::admitted(context, intent)? {
+    let decision = match decide::admitted(context, intent)? {
         Intent::Create(intent) => decide::create(context, intent),
         Intent::Update(intent) => decide::update(context, intent),
         Intent::Patch(intent) => decide::patch(context, &intent),
+        // What is posted to a pod's `eviction`.
+        Intent::Delete(intent) if command.request.verb == "create" => {
+            decide::evict(context, &intent)
+        }
         Intent::Delete(intent) => decide::delete(context, &intent),
         Intent::DropOwners(intent) => decide::drop_owners(context, &intent),
         Intent::Unblock(target) => decide::unblock(context, &target),
@@ -46,7 +50,8 @@ fn carry_out(
         Intent::Untie(knot) => decide::untie(context, &knot),
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
         Intent::Admitted(_) => Err(Rejection::Internal("admitted twice".into())),
-    }
+    };
+    Ok(decide::reconsider(context, decision?))
 }
 
 /// Makes what happened part of the state, and gives back the version that it replaced. Total: every

@@ -67,6 +67,14 @@ pub enum Rejection {
     /// 415 `UnsupportedMediaType`.
     #[error("{0}")]
     UnsupportedMediaType(String),
+    /// 429 `TooManyRequests`: a disruption budget does not allow an eviction.
+    #[error("Cannot evict pod as it would violate the pod's disruption budget.")]
+    Disruption {
+        /// What the budget says.
+        message: String,
+        /// When it may be worth to ask again; zero where nobody knows.
+        retry_after_seconds: u32,
+    },
     /// 422 `Invalid`.
     #[error("{}", invalid_message(.group, .kind, .name, .causes))]
     Invalid {

@@ -6,7 +6,7 @@ mod image;
 pub use image::Image;
 
 use crate::Revision;
-use crate::custom::{is_accepted, kind_of_definition};
+use crate::custom::{is_served, kind_of_definition};
 use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
 use crate::object::{
@@ -281,7 +281,7 @@ impl State {
         }
     }
 
-    /// A definition that cannot be read, or whose names are taken, keeps the kind as it was.
+    /// A definition that cannot be read, or that was never established, keeps the kind as it was.
     pub(crate) fn note_definition(&mut self, commit: &Commit, previous: Option<&Object>) {
         if &*commit.key.resource.group != "apiextensions.k8s.io" {
             return;
@@ -300,7 +300,7 @@ impl State {
     fn define(&mut self, definition: &Arc<Object>) {
         let document = definition.document();
         let deleting = definition.is_deleting();
-        if is_accepted(&document)
+        if is_served(&document)
             && let Some((kind, schemas)) =
                 kind_of_definition(&document, &definition.meta.uid, deleting)
         {

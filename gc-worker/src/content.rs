@@ -1,8 +1,8 @@
 //! What goes because its container goes: the objects of a namespace, the instances of a definition.
 
 use crate::collector::Worker;
-use crate::conditions;
 use crate::plan::{Step, cause_of_mark, target};
+use crate::{conditions, terminating};
 use hindsight_core::command::{
     Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Preconditions,
     Propagation, Release,
@@ -34,7 +34,7 @@ pub(crate) fn steps(
     } else {
         (
             Worker::DefinitionController,
-            instances(state, container, limit),
+            of_definition(state, container, now, limit),
         )
     }
 }
@@ -67,20 +67,35 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
     if !steps.is_empty() {
         return steps;
     }
-    let report = conditions::changed(state, namespace, now).map(|status| {
-        Intent::Patch(PatchObject {
-            key: namespace.key.clone(),
-            version: "v1".into(),
-            subresource: "status".into(),
-            patch: Patch::Merge(status),
-            validation: FieldValidation::Ignore,
-        })
+    let status = conditions::changed(state, namespace, now);
+    status
+        .map(|status| report(namespace, status))
+        .into_iter()
+        .collect()
+}
+
+/// It says that its instances go, and they do.
+fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) -> Vec<Step> {
+    let status = terminating::changed(state, definition, now);
+    let mut steps: Vec<Step> = status
+        .map(|status| report(definition, status))
+        .into_iter()
+        .collect();
+    let room = limit.saturating_sub(steps.len());
+    steps.extend(instances(state, definition, room));
+    steps
+}
+
+fn report(container: &Object, status: Value) -> Step {
+    let intent = Intent::Patch(PatchObject {
+        key: container.key.clone(),
+        version: "v1".into(),
+        subresource: "status".into(),
+        patch: Patch::Merge(status),
+        validation: FieldValidation::Ignore,
     });
-    let step = |intent| Step {
-        intent,
-        cause: cause.clone(),
-    };
-    report.map(step).into_iter().collect()
+    let cause = cause_of_mark(container);
+    Step { intent, cause }
 }
 
 fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> Vec<Step> {
@@ -102,10 +117,11 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
         let pods = state.list(&pods, Some(name)).filter(|pod| is_held(pod));
         return deletions(state, pods, why, BACKGROUND, limit);
     }
-    // What nobody serves any more nobody can delete; it stands in the conditions.
-    let is_served = |object: &Object| state.kinds.by_resource(&object.key.resource).is_some();
+    // What has no definition nobody can delete; it stands in the conditions. A kind of which no version
+    // is served has one, and its objects go.
+    let is_defined = |object: &Object| state.kinds.by_resource(&object.key.resource).is_some();
     let contents = state.contents(name);
-    let contents = contents.filter(|object| is_held(object) && is_served(object));
+    let contents = contents.filter(|object| is_held(object) && is_defined(object));
     deletions(state, contents, why, BACKGROUND, limit)
 }
 

@@ -8,6 +8,7 @@ mod content;
 mod forecast;
 mod plan;
 mod queue;
+mod terminating;
 #[cfg(test)]
 mod testing;
 mod ttl;

@@ -44,10 +44,11 @@ async fn ask(asking: &Asking<'_>, wanting: &Wanting<'_>) -> Result<Vec<String>, 
 
 /// What the first of two steps makes of the object.
 fn marked_on_the_way(decision: &Decision) -> Option<Arc<Object>> {
-    let [marked, _] = decision.commits.as_slice() else {
+    let [marked, removal, ..] = decision.commits.as_slice() else {
         return None;
     };
-    marked.object().map(Arc::clone)
+    let is_two_steps = marked.key == removal.key && removal.object().is_none();
+    marked.object().filter(|_| is_two_steps).map(Arc::clone)
 }
 
 /// Whether the deletion was under way, and a request cannot move it now: then nobody is asked.

@@ -373,49 +373,17 @@ fn what_a_webhook_may_not_change_is_refused_and_what_it_repeats_is_told() {
     let place = json!([{"op": "add", "path": "/metadata/namespace", "value": "other"}]);
     let twice = json!([{"op": "add", "path": "/metadata/ownerReferences", "value": [reference, reference]}]);
     let put = named("a");
+    let immutable = "metadata.uid: Invalid value: \"other\": field is immutable";
+    let elsewhere = "does not match the namespace sent on the request";
+    let repeated = "contains duplicate entries after mutating admission happens;";
     for (method, operations, code, text) in [
-        (
-            "PATCH",
-            &identity,
-            422,
-            "metadata.uid: Invalid value: \"other\": field is immutable",
-        ),
-        (
-            "PUT",
-            &identity,
-            422,
-            "metadata.uid: Invalid value: \"other\": field is immutable",
-        ),
-        (
-            "POST",
-            &place,
-            400,
-            "does not match the namespace sent on the request",
-        ),
-        (
-            "PUT",
-            &place,
-            400,
-            "does not match the namespace sent on the request",
-        ),
-        (
-            "PATCH",
-            &twice,
-            200,
-            "contains duplicate entries after mutating admission happens;",
-        ),
-        (
-            "PUT",
-            &twice,
-            200,
-            "contains duplicate entries after mutating admission happens;",
-        ),
-        (
-            "POST",
-            &twice,
-            201,
-            "contains duplicate entries after mutating admission happens;",
-        ),
+        ("PATCH", &identity, 422, immutable),
+        ("PUT", &identity, 422, immutable),
+        ("POST", &place, 400, elsewhere),
+        ("PUT", &place, 400, elsewhere),
+        ("PATCH", &twice, 200, repeated),
+        ("PUT", &twice, 200, repeated),
+        ("POST", &twice, 201, repeated),
     ] {
         let answer = patched(operations);
         let configurations = "mutatingwebhookconfigurations";

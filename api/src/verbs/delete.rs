@@ -52,10 +52,9 @@ async fn carry_out(
             show(asked, 200, &as_stored(object, stored))
         }
         Outcome::Deleted(object) => {
-            let revision = decision
-                .commits
-                .last()
-                .map_or(object.revision, |commit| commit.revision);
+            let mut commits = decision.commits.iter();
+            let removal = commits.rfind(|commit| commit.key == object.key);
+            let revision = removal.map_or(object.revision, |commit| commit.revision);
             show(asked, 200, &with_revision(object, revision))
         }
         outcome => {

@@ -14,8 +14,7 @@ use hindsight_core::{GroupResource, ObjectKey, Rejection, Rule, State};
 use http::Response;
 use serde_json::{Value, json};
 
-/// `pods/eviction`: a deletion that a disruption budget could refuse. No controller keeps budgets
-/// here, so none does.
+/// `pods/eviction`: a deletion that a disruption budget may refuse.
 pub(crate) async fn evict(
     api: &Api,
     asked: &Asked,

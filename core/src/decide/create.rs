@@ -25,7 +25,7 @@ const SERVER_OWNED: [&str; 4] = [
     "resourceVersion",
 ];
 
-pub(crate) use definition::refresh as refresh_definition;
+pub(crate) use definition::{reconsider, refresh as refresh_definition};
 
 pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {
     create_with(context, intent, Account::Kept)

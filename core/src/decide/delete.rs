@@ -1,7 +1,6 @@
 //! A deletion request: options to policy, policy to finalizers, finalizers to "marked" or "gone".
 //! Source: semantics of upstream's `registry/generic/registry/store.go` and `rest/delete.go`.
 
-mod definition;
 mod grace;
 mod namespace;
 mod policy;
@@ -13,6 +12,7 @@ mod tests;
 
 use super::Context;
 use super::commit::Written;
+use super::conditions::{self, Condition};
 use crate::classify::classify;
 use crate::command::{Delete, Propagation};
 use crate::event::{Event, OwnerClass, OwnerFinding};
@@ -188,7 +188,10 @@ impl Request<'_> {
             write_finalizers(metadata, &finalizers);
             metadata.insert("deletionTimestamp".into(), json!(now));
         }
-        definition::mark(&mut document, &now);
+        let why =
+            "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon";
+        let pending = Condition::good("Terminating", "InstanceDeletionPending", why);
+        conditions::set(&mut document, &pending, &now);
         let extra = self.request_event(Propagation::Background, Grace::None, &owners);
         let (object, commit) = self.write(document, extra)?;
         Ok(decision(vec![commit], Outcome::Deleting(object)))

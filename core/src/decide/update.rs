@@ -256,9 +256,8 @@ impl Change<'_> {
             "apiextensions.k8s.io",
             "customresourcedefinitions",
         ) && self.subresource.is_empty()
-            && next.get("spec") != old.get("spec")
         {
-            refresh_definition(next);
+            refresh_definition(&self.context, next);
         }
     }
 

@@ -164,7 +164,7 @@ mod tests {
         assert_same(&world);
         assert_eq!(world.state.image().accepted, []);
         let refused =
-            json!({"status": {"conditions": [{"type": "NamesAccepted", "status": "False"}]}});
+            json!({"status": {"conditions": [{"type": "Established", "status": "False"}]}});
         let name = "widgets.example.com";
         let key = world.key("customresourcedefinitions", name);
         world

@@ -69,6 +69,19 @@ fn what_many_kinds_show() {
 }
 
 #[test]
+fn pods_that_are_being_deleted() {
+    let row = |status: Value, said: &str| {
+        let pod = json!({"status": status, "metadata": {"deletionTimestamp": "x"}});
+        ("pod-status", pod, json!(said))
+    };
+    reads([
+        row(json!({"phase": "Running"}), "Terminating"),
+        row(json!({"phase": "Succeeded"}), "Succeeded"),
+        row(json!({"phase": "Running", "reason": "NodeLost"}), "Unknown"),
+    ]);
+}
+
+#[test]
 fn pods_what_makes_them_and_nodes() {
     reads([
         (
@@ -95,11 +108,6 @@ fn pods_what_makes_them_and_nodes() {
             json!("90s"),
         ),
         ("ready", json!({"spec": {"containers": [{}]}}), json!("0/1")),
-        (
-            "pod-status",
-            json!({"status": {"phase": "Running"}, "metadata": {"deletionTimestamp": "x"}}),
-            json!("Terminating"),
-        ),
         (
             "roles",
             json!({"metadata": {"labels": {"node-role.kubernetes.io/control-plane": ""}}}),

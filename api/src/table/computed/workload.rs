@@ -71,9 +71,13 @@ fn restarts(pod: &Value) -> i64 {
     counts.fold(0, i64::saturating_add)
 }
 
-/// Terminating beats the containers' reasons, which beat the phase.
+/// Terminating beats the containers' reasons, which beat the phase; but who is over does not stop.
 fn pod_status(pod: &Value) -> String {
-    if is_deleting(pod) {
+    if is_deleting(pod) && text(pod, "status.reason") == "NodeLost" {
+        return "Unknown".into();
+    }
+    let is_over = matches!(text(pod, "status.phase"), "Succeeded" | "Failed");
+    if is_deleting(pod) && !is_over {
         return "Terminating".into();
     }
     let reason = |one: &Value| {

@@ -5,59 +5,33 @@ mod names;
 mod tests;
 
 use crate::decide::Context;
+use crate::decide::commit::Written;
+use crate::object::ObjectKey;
+use crate::state::is_definition;
+use crate::{Commit, Decision, GroupResource, Object, State, apply};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// Defaults of `spec.names`, and a status that says whether the kind is served.
 pub(super) fn complete(context: &Context<'_>, document: &mut Value) {
-    default_names(document);
-    let now = context.command.time.to_rfc3339();
-    let condition = |kind: &str, good: bool, reason: &str, message: &str| {
-        json!({"type": kind, "status": if good { "True" } else { "False" }, "reason": reason,
-            "message": message, "lastTransitionTime": now})
-    };
-    let mut accepted = document.pointer("/spec/names").cloned().unwrap_or_default();
-    let conflicts = names::conflicts(context, document);
-    let conditions = match conflicts.last() {
-        None => [
-            condition("NamesAccepted", true, "NoConflicts", "no conflicts found"),
-            condition(
-                "Established",
-                true,
-                "InitialNamesAccepted",
-                "the initial names have been accepted",
-            ),
-        ],
-        Some(last) => [
-            condition("NamesAccepted", false, last.reason, &last.message()),
-            condition(
-                "Established",
-                false,
-                "NotAccepted",
-                "not all names are accepted",
-            ),
-        ],
-    };
-    for conflict in &conflicts {
-        conflict.withdraw(&mut accepted);
-    }
     let stored = storage_versions(document);
     if let Some(root) = document.as_object_mut() {
-        root.insert(
-            "status".into(),
-            json!({"conditions": conditions, "acceptedNames": accepted, "storedVersions": stored}),
-        );
+        root.insert("status".into(), json!({"storedVersions": stored}));
     }
+    refresh(context, document);
 }
 
-/// After an update of the spec: accepted names follow, stored versions only grow.
-pub(crate) fn refresh(document: &mut Value) {
+/// After an update: the names that are free are accepted, stored versions only grow.
+pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
     default_names(document);
-    let names = document.pointer("/spec/names").cloned().unwrap_or_default();
+    let now = context.command.time.to_rfc3339();
+    if let Some(key) = key_of(document) {
+        names::settle(context.state, &key, document, &now);
+    }
     let stored = storage_versions(document);
     let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else {
         return;
     };
-    status.insert("acceptedNames".into(), names);
     let list = status.entry("storedVersions").or_insert_with(|| json!([]));
     if let Some(list) = list.as_array_mut() {
         for version in stored {
@@ -66,6 +40,63 @@ pub(crate) fn refresh(document: &mut Value) {
             }
         }
     }
+}
+
+fn key_of(document: &Value) -> Option<ObjectKey> {
+    let resource = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
+    let name = document.pointer("/metadata/name")?.as_str()?;
+    Some(ObjectKey::new(resource, "", name))
+}
+
+/// Whoever waits for a name of a definition that goes, or that has others now, is looked at again.
+pub(crate) fn reconsider(context: Context<'_>, mut decision: Decision) -> Decision {
+    let is_freeing = |commit: &&Arc<Commit>| frees_names(context.state, commit);
+    let Some(freed) = decision.commits.iter().find(is_freeing).cloned() else {
+        return decision;
+    };
+    let mut state = context.state.clone();
+    for commit in &decision.commits {
+        drop(apply(&mut state, commit));
+    }
+    // Each round accepts what was not accepted before, and takes nothing back.
+    while let Some(commit) = next_accepted(context, &state, &freed.key) {
+        drop(apply(&mut state, &commit));
+        decision.commits.push(commit);
+    }
+    decision
+}
+
+fn frees_names(state: &State, commit: &Commit) -> bool {
+    if !is_definition(&commit.key) {
+        return false;
+    }
+    let names = |object: &Object| object.document().pointer("/status/acceptedNames").cloned();
+    let before = state.get(&commit.key);
+    before.is_some_and(|before| match commit.object() {
+        Some(after) => names(before) != names(after),
+        None => true,
+    })
+}
+
+/// The first definition of the group, but this one, whose names are other than they were.
+fn next_accepted(context: Context<'_>, state: &State, changed: &ObjectKey) -> Option<Arc<Commit>> {
+    let context = Context { state, ..context };
+    let now = context.command.time.to_rfc3339();
+    names::waiting(state, changed).find_map(|waiting| {
+        let before = waiting.document();
+        let mut document = before.clone();
+        names::settle(state, &waiting.key, &mut document, &now);
+        if document == before {
+            return None;
+        }
+        let written = Written {
+            key: waiting.key.clone(),
+            document,
+            revision: state.revision.next(),
+        };
+        let written = context.write(Some(waiting), written, Vec::new()).ok();
+        written.map(|(_, commit)| commit)
+    })
 }
 
 fn default_names(document: &mut Value) {

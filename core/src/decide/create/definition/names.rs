@@ -1,79 +1,158 @@
-//! Names that another kind of the group already has.
+//! Names that a definition wants, and which of them it gets: what another kind of the group has is
+//! taken, and what was accepted once stays.
 //! Source: `apiextensions-apiserver/pkg/controller/status/naming_controller.go`.
 
-use crate::decide::Context;
-use crate::kind::Kind;
-use serde_json::{Value, json};
+use crate::decide::conditions::{self, Condition};
+use crate::object::ObjectKey;
+use crate::state::defined_by;
+use crate::{Object, State};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-/// A name that cannot be accepted.
-pub(super) struct Conflict {
-    pub(super) reason: &'static str,
-    member: &'static str,
-    name: String,
+/// Each name, and what is said where it is taken.
+const ROWS: [(&str, &str); 5] = [
+    ("plural", "PluralConflict"),
+    ("singular", "SingularConflict"),
+    ("shortNames", "ShortNamesConflict"),
+    ("kind", "KindConflict"),
+    ("listKind", "ListKindConflict"),
+];
+
+/// Names that others of the group have.
+#[derive(Default)]
+struct Taken {
+    resources: BTreeSet<String>,
+    kinds: BTreeSet<String>,
 }
 
-impl Conflict {
-    pub(super) fn message(&self) -> String {
-        format!("\"{}\" is already in use", self.name)
+impl Taken {
+    fn by_others(state: &State, definition: &ObjectKey) -> Self {
+        let mut taken = Self::default();
+        let own = defined_by(definition);
+        let served = state.kinds.iter();
+        let served = served.filter(|kind| kind.resource.group == own.group);
+        for kind in served.filter(|kind| !kind.is_custom() || kind.resource != own) {
+            taken.add(
+                &json!({"plural": &*kind.resource.resource, "singular": &*kind.singular,
+                "shortNames": kind.short_names.iter().map(|name| &**name).collect::<Vec<_>>(),
+                "kind": &*kind.kind, "listKind": &*kind.list_kind}),
+            );
+        }
+        let is_served = |other: &Object| state.kinds.by_resource(&defined_by(&other.key)).is_some();
+        for other in of_group(state, definition).filter(|other| !is_served(other)) {
+            let document = other.document();
+            if let Some(names) = document.pointer("/status/acceptedNames") {
+                taken.add(names);
+            }
+        }
+        taken
     }
 
-    /// Takes the name out of the accepted ones.
-    pub(super) fn withdraw(&self, accepted: &mut Value) {
-        let Some(names) = accepted.as_object_mut() else {
-            return;
-        };
-        match self.member {
-            "plural" | "kind" => drop(names.insert(self.member.into(), json!(""))),
-            member => drop(names.remove(member)),
+    fn add(&mut self, names: &Value) {
+        for (member, _) in ROWS {
+            let found = texts(names.get(member)).filter(|name| !name.is_empty());
+            self.set(member).extend(found.map(str::to_owned));
         }
     }
+
+    fn set(&mut self, member: &str) -> &mut BTreeSet<String> {
+        match member {
+            "kind" | "listKind" => &mut self.kinds,
+            _ => &mut self.resources,
+        }
+    }
+
+    fn has(&mut self, member: &str, name: &str) -> bool {
+        self.set(member).contains(name)
+    }
 }
 
-/// The names of a definition that are taken, in the order in which they are looked at.
-pub(super) fn conflicts(context: &Context<'_>, document: &Value) -> Vec<Conflict> {
-    let text = |pointer: &str| document.pointer(pointer).and_then(Value::as_str);
-    let (group, plural) = (text("/spec/group"), text("/spec/names/plural"));
-    let others: Vec<&Kind> = context
-        .state
-        .kinds
-        .iter()
-        .map(AsRef::as_ref)
-        .filter(|kind| Some(&*kind.resource.group) == group)
-        .filter(|kind| !kind.is_custom() || Some(&*kind.resource.resource) != plural)
-        .collect();
-    let resource_taken = |name: &str| {
-        let mut others = others.iter();
-        others.any(|kind| {
-            let short = kind.short_names.iter().any(|short| &**short == name);
-            short || &*kind.resource.resource == name || &*kind.singular == name
-        })
+/// Says in the status of a definition which names it has, and whether it is served.
+pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now: &str) {
+    let nothing = json!({});
+    let wanted = definition.pointer("/spec/names").unwrap_or(&nothing);
+    let held = definition.pointer("/status/acceptedNames");
+    let held = held.unwrap_or(&nothing);
+    let (accepted, conflict) = accept(wanted, held, Taken::by_others(state, key));
+    let is_established = conditions::is_true(definition, "Established");
+    let named = match &conflict {
+        None => Condition::good("NamesAccepted", "NoConflicts", "no conflicts found"),
+        Some((reason, why)) => Condition::bad("NamesAccepted", reason, why),
     };
-    let kind_taken = |name: &str| {
-        let mut others = others.iter();
-        others.any(|kind| &*kind.kind == name || &*kind.list_kind == name)
-    };
-    let rows = [
-        ("plural", "PluralConflict"),
-        ("singular", "SingularConflict"),
-        ("shortNames", "ShortNamesConflict"),
-        ("kind", "KindConflict"),
-        ("listKind", "ListKindConflict"),
-    ];
-    let conflict = |(member, reason): (&'static str, &'static str)| {
-        let names = document.pointer("/spec/names");
-        let held = names.and_then(|names| names.get(member))?;
-        let taken = |name: &&str| match member {
-            "kind" | "listKind" => kind_taken(name),
-            _ => resource_taken(name),
+    if let Some(root) = definition.as_object_mut() {
+        let status = root.entry("status").or_insert_with(|| json!({}));
+        if let Some(status) = status.as_object_mut() {
+            status.insert("acceptedNames".into(), accepted);
+        }
+    }
+    conditions::set(definition, &named, now);
+    // Once it is served it stays so, by the names that it has.
+    if !is_established {
+        let why = "the initial names have been accepted";
+        let served = match conflict {
+            None => Condition::good("Established", "InitialNamesAccepted", why),
+            Some(_) => Condition::bad("Established", "NotAccepted", "not all names are accepted"),
         };
-        let listed = held.as_array().into_iter().flatten();
-        let names = listed.chain([held]).filter_map(Value::as_str);
-        let name = names.filter(|name| !name.is_empty()).find(taken)?;
-        Some(Conflict {
-            reason,
-            member,
-            name: name.to_owned(),
-        })
-    };
-    rows.into_iter().filter_map(conflict).collect()
+        conditions::set(definition, &served, now);
+    }
+}
+
+/// The names that are free or held already, and the last reason why one is not.
+fn accept(
+    wanted: &Value,
+    held: &Value,
+    mut taken: Taken,
+) -> (Value, Option<(&'static str, String)>) {
+    let (mut accepted, mut conflict) = (Map::new(), None);
+    for (member, reason) in ROWS {
+        let (asked, had) = (wanted.get(member), held.get(member));
+        let in_use: Vec<String> = texts(asked)
+            .filter(|name| !texts(had).any(|mine| mine == *name))
+            .filter(|name| taken.has(member, name))
+            .map(|name| format!("\"{name}\" is already in use"))
+            .collect();
+        let chosen = if in_use.is_empty() { asked } else { had };
+        match (chosen, member) {
+            (Some(chosen), _) => drop(accepted.insert(member.into(), chosen.clone())),
+            (None, "plural" | "kind") => drop(accepted.insert(member.into(), json!(""))),
+            (None, _) => {}
+        }
+        match in_use.as_slice() {
+            [] => {}
+            [one] => conflict = Some((reason, one.clone())),
+            several => conflict = Some((reason, format!("[{}]", several.join(", ")))),
+        }
+    }
+    if let Some(categories) = wanted.get("categories") {
+        accepted.insert("categories".into(), categories.clone());
+    }
+    (accepted.into(), conflict)
+}
+
+fn texts(held: Option<&Value>) -> impl Iterator<Item = &str> {
+    let listed = held.and_then(Value::as_array).into_iter().flatten();
+    listed.chain(held).filter_map(Value::as_str)
+}
+
+/// Other definitions of the group that wait for a name.
+pub(super) fn waiting<'a>(
+    state: &'a State,
+    definition: &'a ObjectKey,
+) -> impl Iterator<Item = &'a Arc<Object>> {
+    // What says why ends so; whoever does not is not read for it.
+    let may_wait = |other: &&Arc<Object>| other.body.windows(9).any(|part| part == b"Conflict\"");
+    let others = of_group(state, definition).filter(may_wait);
+    others.filter(|other| !conditions::is_true(&other.document(), "NamesAccepted"))
+}
+
+/// The other definitions of its group.
+fn of_group<'a>(
+    state: &'a State,
+    definition: &'a ObjectKey,
+) -> impl Iterator<Item = &'a Arc<Object>> {
+    let group = defined_by(definition).group;
+    let all = state.list(&definition.resource, None);
+    let others = all.filter(|other| other.key != *definition);
+    others.filter(move |other| defined_by(&other.key).group == group)
 }

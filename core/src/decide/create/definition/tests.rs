@@ -1,6 +1,7 @@
 //! Definitions and their objects, from the command to the state.
 
-use crate::command::{Create, FieldValidation};
+use crate::command::{Create, FieldValidation, Patch};
+use crate::kind::Origin;
 use crate::testing::World;
 use crate::{GroupResource, Intent, ObjectKey, Rejection};
 use serde_json::{Value, json};
@@ -93,6 +94,134 @@ fn a_name_that_is_taken_is_not_accepted_and_its_kind_not_served() {
         .by_kind("example.com", "Widget")
         .expect("the first");
     assert_eq!(&*kind.resource.resource, "widgets");
+}
+
+const DEFINITIONS: &str = "customresourcedefinitions";
+
+/// `NamesAccepted/Established`, by their reasons, and the kind that is served.
+fn said(world: &World, plural: &str) -> (String, Option<String>) {
+    let stored = world.get(DEFINITIONS, &format!("{plural}.example.com"));
+    let document = stored.expect("a definition").document();
+    let conditions = document["status"]["conditions"].as_array().expect("some");
+    let reasons: Vec<&str> = conditions
+        .iter()
+        .filter_map(|one| one["reason"].as_str())
+        .collect();
+    let served = world
+        .state
+        .kinds
+        .by_resource(&GroupResource::new("example.com", plural));
+    (reasons.join("/"), served.map(|kind| kind.kind.to_string()))
+}
+
+fn named(plural: &str, kind: &str, short: &[&str]) -> Value {
+    let mut definition = definition(plural, kind, json!({}));
+    definition["spec"]["names"]["shortNames"] = json!(short);
+    definition
+}
+
+fn rename(world: &mut World, plural: &str, names: Value) -> usize {
+    let patch = Patch::Merge(json!({"spec": {"names": names}}));
+    let name = format!("{plural}.example.com");
+    let decision = world.patch(DEFINITIONS, &name, patch);
+    decision.expect("renamed").commits.len()
+}
+
+fn remove(world: &mut World, plural: &str) -> usize {
+    let name = format!("{plural}.example.com");
+    world.delete(DEFINITIONS, &name, None).expect("marked");
+    let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
+    world
+        .patch(DEFINITIONS, &name, free)
+        .expect("gone")
+        .commits
+        .len()
+}
+
+#[test]
+fn whoever_waits_for_a_name_gets_it_when_it_is_free() {
+    let served = |kind: &str| {
+        (
+            "NoConflicts/InitialNamesAccepted".to_owned(),
+            Some(kind.to_owned()),
+        )
+    };
+    let refused = |reason: &str| (format!("{reason}/NotAccepted"), None);
+    let mut world = World::new();
+    for (plural, kind, short) in [("as", "A", "x"), ("bs", "A", "y"), ("cs", "C", "x")] {
+        let definition = named(plural, kind, &[short]);
+        world.create(DEFINITIONS, definition).expect("a definition");
+    }
+    assert_eq!(said(&world, "bs"), refused("ListKindConflict"));
+    assert_eq!(said(&world, "cs"), refused("ShortNamesConflict"));
+    // It has others now, so one who waited gets one of its own.
+    assert_eq!(rename(&mut world, "as", json!({"shortNames": ["z"]})), 2);
+    assert_eq!(
+        (said(&world, "as"), said(&world, "cs")),
+        (served("A"), served("C"))
+    );
+    assert_eq!(said(&world, "bs"), refused("ListKindConflict"));
+    // It goes.
+    assert_eq!(remove(&mut world, "as"), 2);
+    assert_eq!(said(&world, "bs"), served("A"));
+    // It wants others.
+    world
+        .create(DEFINITIONS, named("ds", "C", &[]))
+        .expect("a definition");
+    assert_eq!(said(&world, "ds"), refused("ListKindConflict"));
+    rename(
+        &mut world,
+        "ds",
+        json!({"kind": "D", "listKind": "DList", "singular": "d"}),
+    );
+    assert_eq!(said(&world, "ds"), served("D"));
+}
+
+#[test]
+fn what_was_accepted_stays_while_more_is_wanted_and_taken() {
+    let mut world = World::new();
+    for (plural, kind, short) in [("as", "A", "x"), ("bs", "B", "y")] {
+        let definition = named(plural, kind, &[short]);
+        world.create(DEFINITIONS, definition).expect("a definition");
+    }
+    let short = |world: &World| {
+        let kind = world
+            .state
+            .kinds
+            .by_kind("example.com", "A")
+            .expect("served");
+        kind.short_names
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+    };
+    rename(&mut world, "as", json!({"shortNames": ["x", "y"]}));
+    let expected = "ShortNamesConflict/InitialNamesAccepted".to_owned();
+    assert_eq!(said(&world, "as"), (expected, Some("A".to_owned())));
+    assert_eq!(short(&world), ["x"]);
+    // Everything else goes on.
+    let label = Patch::Merge(json!({"metadata": {"labels": {"l": "v"}}}));
+    world
+        .patch(DEFINITIONS, "as.example.com", label)
+        .expect("written");
+    assert_eq!(short(&world), ["x"]);
+    world
+        .delete(DEFINITIONS, "as.example.com", None)
+        .expect("marked");
+    let kind = world
+        .state
+        .kinds
+        .by_kind("example.com", "A")
+        .expect("served");
+    assert!(matches!(
+        kind.origin,
+        Origin::Custom {
+            terminating: true,
+            ..
+        }
+    ));
+    assert_eq!(remove(&mut world, "bs"), 2);
+    assert_eq!(short(&world), ["x", "y"]);
 }
 
 #[test]

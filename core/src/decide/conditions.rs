@@ -1,0 +1,116 @@
+//! What a definition says of itself. Source: upstream's `SetCRDCondition`.
+
+use serde_json::{Map, Value, json};
+
+/// One thing that is so, or is not.
+pub(crate) struct Condition<'a> {
+    kind: &'a str,
+    status: &'a str,
+    reason: &'a str,
+    message: &'a str,
+}
+
+impl<'a> Condition<'a> {
+    pub(crate) const fn good(kind: &'a str, reason: &'a str, message: &'a str) -> Self {
+        Self {
+            kind,
+            status: "True",
+            reason,
+            message,
+        }
+    }
+
+    pub(crate) const fn bad(kind: &'a str, reason: &'a str, message: &'a str) -> Self {
+        Self {
+            kind,
+            status: "False",
+            reason,
+            message,
+        }
+    }
+
+    fn write(&self, members: &mut Map<String, Value>, now: &str) {
+        let status = json!(self.status);
+        let was = members.insert("status".into(), status.clone());
+        if was != Some(status) || !members.contains_key("lastTransitionTime") {
+            members.insert("lastTransitionTime".into(), json!(now));
+        }
+        members.insert("reason".into(), json!(self.reason));
+        members.insert("message".into(), json!(self.message));
+    }
+}
+
+/// One condition of a type, whatever was said under it before; its time moves with its status.
+pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) {
+    let Some(root) = definition.as_object_mut() else {
+        return;
+    };
+    let status = root.entry("status").or_insert_with(|| json!({}));
+    let Some(status) = status.as_object_mut() else {
+        return;
+    };
+    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+    let Some(conditions) = conditions.as_array_mut() else {
+        return;
+    };
+    if !conditions.iter().any(|one| is_of(one, condition.kind)) {
+        conditions.push(json!({"type": condition.kind}));
+    }
+    let mut conditions = conditions.iter_mut();
+    let said = conditions.find(|one| is_of(one, condition.kind));
+    if let Some(said) = said.and_then(Value::as_object_mut) {
+        condition.write(said, now);
+    }
+}
+
+/// Whether it says that this is so.
+pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
+    let conditions = definition.pointer("/status/conditions");
+    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let mut conditions = conditions.filter(|one| is_of(one, kind));
+    conditions.any(|one| one.get("status").is_some_and(|status| status == "True"))
+}
+
+fn is_of(condition: &Value, kind: &str) -> bool {
+    condition.get("type").is_some_and(|found| found == kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_one_condition_whose_time_moves_with_its_status() {
+        let why = "it is so";
+        let condition = Condition::good("Terminating", "InstanceDeletionPending", why);
+        let (before, now) = ("2024-01-01T00:00:00Z", "2024-02-01T00:00:00Z");
+        let said = |status: &str| {
+            json!({"type": "Terminating", "status": status, "reason": "Old",
+            "message": "old", "lastTransitionTime": before})
+        };
+        let other = json!({"type": "Established", "status": "True"});
+        let is = |since: &str| {
+            json!({"type": "Terminating", "status": "True",
+            "reason": "InstanceDeletionPending", "lastTransitionTime": since,
+            "message": why})
+        };
+        let list = |conditions: Vec<&Value>| json!({"status": {"conditions": conditions}});
+        for (definition, wanted) in [
+            (json!({}), list(vec![&is(now)])),
+            (json!({"status": {}}), list(vec![&is(now)])),
+            (list(vec![&other]), list(vec![&other, &is(now)])),
+            (
+                list(vec![&said("False"), &other]),
+                list(vec![&is(now), &other]),
+            ),
+            (
+                list(vec![&other, &said("True")]),
+                list(vec![&other, &is(before)]),
+            ),
+        ] {
+            let mut marked = definition.clone();
+            set(&mut marked, &condition, now);
+            assert_eq!(marked, wanted, "{definition}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `pods/eviction`: a deletion that a disruption budget may refuse.
+//! Source: upstream's `pkg/registry/core/pod/storage/eviction.go`.
+
+#[cfg(test)]
+mod tests;
+
+use super::commit::Written;
+use super::{Context, conditions, delete::delete};
+use crate::command::Delete;
+use crate::object::{Object, ObjectKey};
+use crate::selector::LabelSelector;
+use crate::{Commit, Decision, GroupResource, Rejection, apply};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// Evictions that whoever keeps a budget has not seen yet.
+const DISRUPTED_PODS_MAX: usize = 2000;
+
+/// The budget is spent and the pod deleted, or neither.
+pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
+    let pod = context.state.get(&intent.target.key);
+    let spent = pod.map(|pod| spend(context, pod)).transpose()?.flatten();
+    let Some(spent) = spent else {
+        return delete(context, intent);
+    };
+    let mut state = context.state.clone();
+    drop(apply(&mut state, &spent));
+    let context = Context {
+        state: &state,
+        ..context
+    };
+    let mut decision = delete(context, intent)?;
+    decision.commits.insert(0, spent);
+    Ok(decision)
+}
+
+/// What the eviction costs its budget; nothing where none counts the pod.
+fn spend(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Rejection> {
+    let document = pod.document();
+    let is_unstarted_or_over = matches!(
+        text(&document, "/status/phase"),
+        "Pending" | "Succeeded" | "Failed"
+    );
+    if is_unstarted_or_over || pod.is_deleting() {
+        return Ok(None);
+    }
+    let budget = match budgets(context, pod).as_slice() {
+        [] => return Ok(None),
+        [budget] => Arc::clone(budget),
+        _ => {
+            let why = "This pod has more than one PodDisruptionBudget, which the eviction \
+                       subresource does not support.";
+            return Err(Rejection::Internal(why.into()));
+        }
+    };
+    let mut next = budget.document();
+    // Nobody keeps this budget: it would refuse for ever.
+    let Some(observed) = next.pointer("/status/observedGeneration") else {
+        return Ok(None);
+    };
+    let is_current = observed.as_i64().unwrap_or(0) >= budget.meta.generation;
+    let is_ready = conditions::is_true(&document, "Ready");
+    if !is_ready && spares_unhealthy(&next) {
+        return Ok(None);
+    }
+    allow(&budget.key, &next, is_current)?;
+    disrupt(&mut next, pod, &context.command.time.to_rfc3339());
+    let written = Written {
+        key: budget.key.clone(),
+        document: next,
+        revision: context.state.revision.next(),
+    };
+    let (_, commit) = context.write(Some(&budget), written, Vec::new())?;
+    Ok(Some(commit))
+}
+
+fn budgets(context: Context<'_>, pod: &Object) -> Vec<Arc<Object>> {
+    let resource = GroupResource::new("policy", "poddisruptionbudgets");
+    let all = context.state.list(&resource, Some(&pod.key.namespace));
+    let counts = |budget: &&Arc<Object>| {
+        let document = budget.document();
+        let selector = document.pointer("/spec/selector");
+        let selector = selector.filter(|selector| !selector.is_null());
+        let selector = selector.map(LabelSelector::from_document);
+        selector.is_some_and(|read| read.is_ok_and(|one| one.matches(&pod.meta.labels)))
+    };
+    all.filter(counts).cloned().collect()
+}
+
+/// Whether a pod that is not ready goes without a disruption.
+fn spares_unhealthy(budget: &Value) -> bool {
+    let (healthy, desired) = (
+        number(budget, "/status/currentHealthy"),
+        number(budget, "/status/desiredHealthy"),
+    );
+    text(budget, "/spec/unhealthyPodEvictionPolicy") == "AlwaysAllow"
+        || (healthy >= desired && desired > 0)
+}
+
+fn allow(key: &ObjectKey, budget: &Value, is_current: bool) -> Result<(), Rejection> {
+    let name = &key.name;
+    let refuse = |message: String, retry_after_seconds| {
+        Err(Rejection::Disruption {
+            message,
+            retry_after_seconds,
+        })
+    };
+    if !is_current {
+        let why = format!("The disruption budget {name} is still being processed by the server.");
+        return refuse(why, 10);
+    }
+    let forbid = |reason: &str| {
+        Err(Rejection::Forbidden {
+            resource: GroupResource::new("policy", "poddisruptionbudget"),
+            name: Arc::clone(name),
+            reason: reason.into(),
+            causes: Vec::new(),
+        })
+    };
+    let allowed = number(budget, "/status/disruptionsAllowed");
+    let disrupted = budget.pointer("/status/disruptedPods");
+    let disrupted = disrupted.and_then(Value::as_object).map_or(0, Map::len);
+    if allowed < 0 {
+        return forbid("pdb disruptions allowed is negative");
+    }
+    if disrupted > DISRUPTED_PODS_MAX {
+        return forbid(
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+        );
+    }
+    if allowed == 0 {
+        let (desired, healthy) = (
+            number(budget, "/status/desiredHealthy"),
+            number(budget, "/status/currentHealthy"),
+        );
+        let why = format!(
+            "The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
+        );
+        return refuse(why, 0);
+    }
+    Ok(())
+}
+
+/// One disruption less, and a word for whoever keeps the budget: the pod does not count any more.
+fn disrupt(budget: &mut Value, pod: &Object, now: &str) {
+    let left = number(budget, "/status/disruptionsAllowed") - 1;
+    let Some(status) = budget.get_mut("status").and_then(Value::as_object_mut) else {
+        return;
+    };
+    status.insert("disruptionsAllowed".into(), json!(left));
+    let pods = status.entry("disruptedPods").or_insert_with(|| json!({}));
+    if pods.is_null() {
+        *pods = json!({});
+    }
+    if let Some(pods) = pods.as_object_mut() {
+        pods.insert(pod.key.name.to_string(), json!(now));
+    }
+    if left == 0 {
+        let none = conditions::Condition::bad("DisruptionAllowed", "InsufficientPods", "");
+        conditions::set(budget, &none, now);
+    }
+}
+
+fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
+    let found = document.pointer(pointer).and_then(Value::as_str);
+    found.unwrap_or_default()
+}
+
+fn number(document: &Value, pointer: &str) -> i64 {
+    let found = document.pointer(pointer).and_then(Value::as_i64);
+    found.unwrap_or(0)
+}

@@ -1,0 +1,165 @@
+//! What an eviction asks of a budget.
+
+use crate::command::{Delete, Target};
+use crate::testing::World;
+use crate::{
+    Actor, Command, Decision, Intent, Rejection, Request, Rule, apply, decide, invariants,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const BUDGETS: &str = "poddisruptionbudgets";
+
+/// A pod that runs, ready or not, and budgets with these specifications and statuses.
+fn world(phase: &str, ready: &str, budgets: &[(Value, Value)]) -> World {
+    let mut world = World::new();
+    let pod = json!({"metadata": {"name": "a", "labels": {"app": "x"}}, "spec": {"nodeName": "n"}});
+    world.create("pods", pod).expect("created");
+    let mut pod = world.get("pods", "a").expect("a pod").document();
+    pod["status"] = json!({"phase": phase, "conditions": [{"type": "Ready", "status": ready}]});
+    world.update("pods", "status", pod).expect("it runs");
+    for (index, (spec, status)) in budgets.iter().enumerate() {
+        let name = format!("b{index}");
+        let budget = json!({"metadata": {"name": name}, "spec": spec});
+        world.create(BUDGETS, budget).expect("created");
+        let mut budget = world.get(BUDGETS, &name).expect("a budget").document();
+        budget["status"] = status.clone();
+        world.update(BUDGETS, "status", budget).expect("kept");
+    }
+    world
+}
+
+fn evict(world: &mut World) -> Result<Decision, Rejection> {
+    let target = Target::any(world.key("pods", "a"));
+    let intent = Intent::Delete(Delete::new(target, "v1".into(), Rule::Requested));
+    let request = Request {
+        verb: "create".into(),
+        ..Request::default()
+    };
+    let command = Command {
+        request: Arc::new(request),
+        ..Command::new(
+            Arc::new(Actor::new("tester")),
+            world.now(),
+            [99; 16],
+            intent,
+        )
+    };
+    let decision = decide(&world.state, command)?;
+    for commit in &decision.commits {
+        invariants::check(&world.state, commit).expect("no decision breaks an invariant");
+        drop(apply(&mut world.state, commit));
+    }
+    Ok(decision)
+}
+
+fn keeps(observed: i64, allowed: i64, healthy: i64, desired: i64) -> Value {
+    json!({"observedGeneration": observed, "disruptionsAllowed": allowed,
+        "currentHealthy": healthy, "desiredHealthy": desired, "expectedPods": 2})
+}
+
+fn spec() -> Value {
+    json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}})
+}
+
+#[test]
+fn a_budget_that_is_spent_refuses_and_any_other_pays() {
+    let other = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "y"}}});
+    let open = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}},
+        "unhealthyPodEvictionPolicy": "AlwaysAllow"});
+    let (refused, paid, free) = (None, Some(2), Some(1));
+    for (phase, ready, budgets, expected) in [
+        (
+            "Running",
+            "True",
+            vec![(spec(), keeps(1, 0, 1, 1))],
+            refused,
+        ),
+        ("Running", "True", vec![(spec(), keeps(1, 1, 2, 1))], paid),
+        (
+            "Running",
+            "True",
+            vec![(spec(), keeps(0, 1, 2, 1))],
+            refused,
+        ),
+        (
+            "Running",
+            "True",
+            vec![(spec(), keeps(1, -1, 2, 1))],
+            refused,
+        ),
+        ("Running", "True", vec![(spec(), json!({}))], free),
+        ("Running", "True", vec![(other, keeps(1, 0, 1, 1))], free),
+        (
+            "Running",
+            "True",
+            vec![(spec(), keeps(1, 1, 2, 1)), (spec(), keeps(1, 1, 2, 1))],
+            refused,
+        ),
+        ("Running", "False", vec![(spec(), keeps(1, 0, 1, 1))], free),
+        (
+            "Running",
+            "False",
+            vec![(spec(), keeps(1, 0, 0, 1))],
+            refused,
+        ),
+        ("Running", "False", vec![(open, keeps(1, 0, 0, 1))], free),
+        ("Pending", "False", vec![(spec(), keeps(1, 0, 0, 1))], free),
+        (
+            "Failed",
+            "False",
+            vec![(spec(), keeps(1, 0, 0, 1))],
+            Some(2),
+        ),
+    ] {
+        let mut world = world(phase, ready, &budgets);
+        let commits = evict(&mut world)
+            .ok()
+            .map(|decision| decision.commits.len());
+        assert_eq!(commits, expected, "{phase} {ready} {budgets:?}");
+        let pod = world.get("pods", "a");
+        let goes = pod.is_none_or(|pod| pod.is_deleting());
+        assert_eq!(goes, expected.is_some());
+    }
+}
+
+#[test]
+fn a_refusal_says_what_the_budget_needs_and_when_to_come_again() {
+    for (status, expected, seconds) in [
+        (
+            keeps(1, 0, 1, 1),
+            "The disruption budget b0 needs 1 healthy pods and has 1 currently",
+            0,
+        ),
+        (
+            keeps(0, 1, 2, 1),
+            "The disruption budget b0 is still being processed by the server.",
+            10,
+        ),
+    ] {
+        let mut world = world("Running", "True", &[(spec(), status)]);
+        let refused = evict(&mut world).expect_err("refused");
+        let text = "Cannot evict pod as it would violate the pod's disruption budget.";
+        assert_eq!(refused.to_string(), text);
+        let Rejection::Disruption {
+            message,
+            retry_after_seconds,
+        } = refused
+        else {
+            panic!("{refused}")
+        };
+        assert_eq!((&*message, retry_after_seconds), (expected, seconds));
+    }
+}
+
+#[test]
+fn what_is_paid_is_noted_for_whoever_keeps_the_budget_and_a_second_eviction_costs_nothing() {
+    let mut world = world("Running", "True", &[(spec(), keeps(1, 1, 2, 1))]);
+    evict(&mut world).expect("evicted");
+    let status = world.get(BUDGETS, "b0").expect("a budget").document()["status"].clone();
+    assert_eq!(status["disruptionsAllowed"], 0);
+    assert!(status["disruptedPods"]["a"].is_string(), "{status}");
+    assert_eq!(status["conditions"][0]["reason"], "InsufficientPods");
+    let again = evict(&mut world).expect("it stops already");
+    assert!(again.commits.is_empty());
+}
