@@ -188,10 +188,55 @@ fn a_log_that_a_server_left_is_sound() {
     assert!(report.contains("allowed by the rules"), "{report}");
 }
 
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("it exists").permissions().mode() & 0o777
+}
+
+/// What somebody else comes to, who may enter the directory.
+fn open_to_others(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("listed");
+    let paths = entries.map(|entry| entry.expect("listed").path());
+    let open = paths.filter(|path| mode(path) & 0o077 != 0);
+    open.map(|path| path.display().to_string()).collect()
+}
+
 #[test]
 fn secrets_on_disk_are_for_their_owner_only() {
-    let server = Server::start();
-    let mode = |path: &Path| fs::metadata(path).expect("it exists").permissions().mode() & 0o777;
-    assert_eq!(mode(server.directory()), 0o700);
-    assert_eq!(mode(&server.kubeconfig()), 0o600);
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let warnings = temporary.path().join("warnings");
+    let start = || {
+        let mut command = serve(&directory);
+        command.stderr(fs::File::create(&warnings).expect("made"));
+        Server::start_with(command, &directory).expect("it starts")
+    };
+    assert_eq!(start().signal("TERM"), Some(0));
+    assert_eq!(mode(&directory), 0o700);
+    assert_eq!(fs::read_to_string(&warnings).expect("read"), "");
+    for path in [directory.join("pki"), directory.clone()] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o777)).expect("set");
+    }
+    let _server = start();
+    assert_eq!(open_to_others(&directory), Vec::<String>::new());
+    let warned = fs::read_to_string(&warnings).expect("read");
+    assert!(warned.contains("others may write to this"), "{warned}");
+}
+
+/// What is acknowledged must be found by the next start, which looks where this one did.
+#[test]
+fn a_server_whose_directory_is_moved_answers_no_write_and_ends() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let mut command = serve(&directory);
+    command.stderr(Stdio::piped());
+    let server = Server::start_with(command, &directory).expect("it starts");
+    server.kubectl(&["create", "configmap", "a"]);
+    fs::rename(directory.join("events"), directory.join("moved")).expect("moved");
+    let refused = server.kubectl_fails(&["create", "configmap", "b"], "");
+    assert!(refused.contains("moved or replaced"), "{refused}");
+    let (code, said) = server.ended();
+    assert_eq!(code, Some(1), "{said}");
+    fs::rename(directory.join("moved"), directory.join("events")).expect("moved back");
+    let server = Server::start_on(&directory);
+    assert!(server.kubectl(&["get", "configmaps"]).contains('a'));
 }

@@ -9,7 +9,7 @@ use crate::published::{self, Published};
 use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
+use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Time};
 use hindsight_log::{
     Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
     Storage, Submitted, WriteError, Writer,
@@ -218,7 +218,7 @@ impl ControlPlane {
     }
 
     /// The wall clock, for commands.
-    pub fn now(&self) -> hindsight_core::Time {
+    pub fn now(&self) -> Time {
         effects::now()
     }
 
@@ -279,6 +279,10 @@ pub(crate) fn snapshots_of(directory: &Path) -> Snapshots {
 
 /// The lock first: nothing is read or written before it is held.
 pub(crate) fn open_directory(directory: &Path) -> Result<(DirectoryLock, Arc<dyn Storage>), Error> {
+    // The storage engine makes a name of the time, also where it needs none.
+    if effects::now() < Time(0) {
+        return Err(Error::Clock);
+    }
     let lock = DirectoryLock::acquire(directory)?;
     restoring::settle(directory)?;
     let storage = SledStorage::open(&directory.join("events"))?;

@@ -31,7 +31,8 @@ pub enum Error {
     #[error(
         "the log ends at revision {newest}, and revision {acknowledged} was acknowledged: the records \
          after {newest} are lost; restore a backup of the whole data directory, or, to go on without \
-         them, move its file events.tail and its directory snapshots aside"
+         them, move its file events.tail and its directory snapshots aside; a log that ends at revision 0 \
+         begins anew then, with nothing in it"
     )]
     Lost {
         /// The last revision that is known to have been acknowledged.
@@ -89,8 +90,41 @@ pub enum Error {
         known: u8,
     },
     /// The directory holds something that is not a log.
-    #[error("{} is or holds something that is not an event log; name another --data-dir", .0.display())]
+    #[error(
+        "{} is or holds something that is not an event log; name another --data-dir, or restore a backup \
+         if it was one",
+        .0.display()
+    )]
     Foreign(PathBuf),
+    /// A part of the database cannot be read by the storage engine, which would blank it.
+    #[error(
+        "{} is damaged at byte {at}, where a segment of it begins; nothing was changed; keep a copy of the \
+         data directory, then restore a backup",
+        .path.display()
+    )]
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// Where.
+        at: u64,
+    },
+    /// The database of an open log has lost its name.
+    #[error(
+        "{} was removed, moved or replaced while it was written to, and nothing more is written; if it was \
+         moved, put it back; if not, restore a backup",
+        .0.display()
+    )]
+    Gone(PathBuf),
+    /// Nothing can be written where the log is.
+    #[error(
+        "{} is on a read-only file system; make it writable, or ask `hindsight log`, `why`, `get`, `verify` \
+         and `backup`, which read a copy of it in TMPDIR",
+        .0.display()
+    )]
+    ReadOnly(PathBuf),
+    /// The clock of the machine is before what the storage engine can count from.
+    #[error("the clock of this machine is before the year 1970; set it, then start again")]
+    Clock,
     /// The operating system refused.
     #[error("{what}: {source}{}", advice(.source))]
     Io {

@@ -6,10 +6,12 @@
 mod backups;
 mod copies;
 mod crashes;
+mod decisions;
 mod disk;
 mod failures;
 mod fixtures;
 mod full;
+mod moved;
 mod refusals;
 mod retention;
 mod rot;

@@ -1,9 +1,11 @@
 //! One process per data directory.
 
 use crate::{Error, private};
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, Write};
+use std::fs::{File, TryLockError};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
+
+const FILE: &str = "lock";
 
 /// Held until it is dropped. The file says who holds it.
 #[derive(Debug)]
@@ -18,38 +20,45 @@ impl DirectoryLock {
             return Err(Error::Foreign(directory.to_owned()));
         }
         private::make(directory)?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(directory.join("lock"))
-            .map_err(Error::io(format!(
-                "opening the lock of {}",
-                directory.display()
-            )))?;
+        private::warn_of_others(directory);
+        let mut options = private::options();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = match options.open(directory.join(FILE)) {
+            Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {
+                return Err(Error::ReadOnly(directory.to_owned()));
+            }
+            opened => opened.map_err(opening(directory))?,
+        };
+        let mut lock = Self::of(file, directory)?;
+        lock.describe("")?;
+        Ok(lock)
+    }
+
+    /// Takes a directory on a file system that is read-only, where a server may hold it from before it
+    /// was. There is nothing to take where nobody ever did.
+    pub fn acquire_read_only(directory: &Path) -> Result<Option<Self>, Error> {
+        match File::open(directory.join(FILE)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            opened => Self::of(opened.map_err(opening(directory))?, directory).map(Some),
+        }
+    }
+
+    fn of(mut file: File, directory: &Path) -> Result<Self, Error> {
         match file.try_lock() {
-            Ok(()) => {}
+            Ok(()) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
                 file.read_to_string(&mut holder)
                     .map_err(Error::io("reading the lock"))?;
-                let holder = holder.trim().to_owned();
-                return Err(Error::Locked {
+                Err(Error::Locked {
                     directory: directory.to_owned(),
-                    holder,
-                });
+                    holder: holder.trim().to_owned(),
+                })
             }
             Err(TryLockError::Error(source)) => {
-                return Err(Error::Io {
-                    what: "locking the data directory".into(),
-                    source,
-                });
+                Err(Error::io("locking the data directory")(source))
             }
         }
-        let mut lock = Self { file };
-        lock.describe("")?;
-        Ok(lock)
     }
 
     /// Says who holds the directory: the process, and where it listens.
@@ -70,9 +79,30 @@ impl DirectoryLock {
     }
 }
 
+fn opening(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    Error::io(format!("opening the lock of {}", directory.display()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_only_reads_finds_who_holds_a_directory_and_leaves_the_lock_as_it_is() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let read_only = || DirectoryLock::acquire_read_only(temporary.path());
+        assert!(read_only().expect("nothing to take").is_none());
+        let mut held = DirectoryLock::acquire(temporary.path()).expect("free");
+        held.describe("https://here").expect("written");
+        assert!(matches!(read_only(), Err(Error::Locked { .. })));
+        drop(held);
+        let before = std::fs::read(temporary.path().join(FILE)).expect("read");
+        let read = read_only().expect("free").expect("there");
+        DirectoryLock::acquire(temporary.path()).expect_err("held by who reads");
+        drop(read);
+        let after = std::fs::read(temporary.path().join(FILE)).expect("read");
+        assert_eq!(after, before);
+    }
 
     #[test]
     fn a_directory_has_one_holder_who_is_named_to_the_next() {

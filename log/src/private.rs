@@ -1,6 +1,7 @@
 //! Directories for their owner alone: a log holds every Secret that there ever was.
 
 use crate::Error;
+use std::fs::OpenOptions;
 use std::path::Path;
 
 /// Makes a directory, and those above it, if they are not there. One that is there stays as open as it
@@ -9,7 +10,7 @@ pub(crate) fn make(directory: &Path) -> Result<(), Error> {
     system::make(directory).map_err(Error::io(format!("making {}", directory.display())))
 }
 
-/// Makes a directory of ours, or closes the one that is there.
+/// Makes a directory of ours, or closes the one that is there to all but its owner.
 pub(crate) fn make_own(directory: &Path) -> Result<(), Error> {
     make(directory)?;
     if let Err(error) = system::close(directory) {
@@ -18,15 +19,60 @@ pub(crate) fn make_own(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// Warns where others could put something of their own in the place of what is in a directory, an
+/// authority for certificates, say.
+pub(crate) fn warn_of_others(directory: &Path) {
+    if let Some(open) = system::open_to_others(directory) {
+        tracing::warn!(
+            directory = %open.display(),
+            "others may write to this directory, and so replace the log and its certificates; \
+             close it with chmod go-w"
+        );
+    }
+}
+
+/// Opens files for their owner alone, where it makes them.
+pub(crate) fn options() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    system::close_new(&mut options);
+    options
+}
+
 #[cfg(unix)]
 mod system {
-    use std::fs::{DirBuilder, Permissions, set_permissions};
+    use std::fs::{DirBuilder, OpenOptions, Permissions, set_permissions};
     use std::io::Result;
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-    use std::path::Path;
+    use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+    use std::path::{Path, PathBuf};
 
     const OWNER_ONLY: u32 = 0o700;
+    const FILE_OF_OWNER: u32 = 0o600;
     const ANY: u32 = 0o777;
+    const BY_GROUP: u32 = 0o020;
+    const BY_ALL: u32 = 0o002;
+    /// Nobody removes there what is another's.
+    const STICKY: u32 = 0o1000;
+
+    /// The directory, or the first above it in which all may replace what it is under. What a group may do
+    /// above is not asked: it is the user's own, where the system makes one for each.
+    pub(super) fn open_to_others(directory: &Path) -> Option<PathBuf> {
+        let whole = directory.canonicalize().ok()?;
+        let is_open = |(depth, path): &(usize, &Path)| {
+            let mode = path
+                .metadata()
+                .map_or(0, |found| found.permissions().mode());
+            match depth {
+                0 => mode & (BY_GROUP | BY_ALL) != 0,
+                _ => mode & (BY_ALL | STICKY) == BY_ALL,
+            }
+        };
+        let (_, found) = whole.ancestors().enumerate().find(is_open)?;
+        Some(found.to_owned())
+    }
+
+    pub(super) fn close_new(options: &mut OpenOptions) {
+        options.mode(FILE_OF_OWNER);
+    }
 
     pub(super) fn make(directory: &Path) -> Result<()> {
         let mut builder = DirBuilder::new();
@@ -54,6 +100,12 @@ mod system {
     pub(super) fn close(_: &Path) -> Result<()> {
         Ok(())
     }
+
+    pub(super) fn close_new(_: &mut std::fs::OpenOptions) {}
+
+    pub(super) fn open_to_others(_: &Path) -> Option<std::path::PathBuf> {
+        None
+    }
 }
 
 #[cfg(all(test, unix))]
@@ -68,6 +120,35 @@ mod tests {
     fn mode(path: &Path) -> Option<u32> {
         let found = path.metadata().ok()?;
         Some(found.permissions().mode() & 0o777)
+    }
+
+    #[test]
+    fn a_directory_that_others_may_replace_is_found() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let above = temporary
+            .path()
+            .canonicalize()
+            .expect("there")
+            .join("above");
+        let data = above.join("data");
+        std::fs::create_dir_all(&data).expect("made");
+        for (of_above, of_data, found) in [
+            (0o755, 0o700, None),
+            (0o755, 0o755, None),
+            (0o755, 0o777, Some(&data)),
+            (0o755, 0o770, Some(&data)),
+            (0o755, 0o1777, Some(&data)),
+            (0o777, 0o700, Some(&above)),
+            (0o775, 0o700, None),
+            (0o1777, 0o700, None),
+        ] {
+            for (path, mode) in [(&above, of_above), (&data, of_data)] {
+                let mode = std::fs::Permissions::from_mode(mode);
+                std::fs::set_permissions(path, mode).expect("set");
+            }
+            let open = super::system::open_to_others(&data);
+            assert_eq!(open.as_ref(), found, "{of_above:o} {of_data:o}");
+        }
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The authority and the certificates that it signs, made at the first start and kept.
 
+use crate::effects;
 use anyhow::{Context, Result};
+use chrono::{DateTime, Datelike};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
@@ -9,8 +11,12 @@ use rustls::server::WebPkiClientVerifier;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use std::net::IpAddr;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+/// What the certificates say that they hold for.
+const YEARS: Range<i32> = 1975..4096;
 
 /// Everything that a server and its administrator need, in PEM.
 #[derive(Debug)]
@@ -23,8 +29,9 @@ pub(super) struct Pki {
 impl Pki {
     /// Reads what is there and makes what is missing.
     pub(super) fn open(directory: &Path, address: IpAddr) -> Result<Self> {
-        std::fs::create_dir_all(directory)
-            .with_context(|| format!("{} cannot be made", directory.display()))?;
+        warn_of_clock();
+        make_private(directory)
+            .with_context(|| format!("{} cannot be made private", directory.display()))?;
         let path = |name: &str| directory.join(name);
         if !path("ca.crt").exists() || !path("ca.key").exists() {
             make_authority(&path("ca.crt"), &path("ca.key"))?;
@@ -127,6 +134,25 @@ fn sign(params: CertificateParams, issuer: &Issuer<'_, KeyPair>) -> Result<(Stri
 
 fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("{} cannot be read", path.display()))
+}
+
+/// Nobody comes in whose certificate has expired by this clock.
+fn warn_of_clock() {
+    let now = DateTime::from_timestamp_micros(effects::now().0);
+    let year = now.map(|now| now.year());
+    if !year.is_some_and(|year| YEARS.contains(&year)) {
+        tracing::warn!(
+            ?year,
+            "by the clock of this machine no certificate of this server holds, only from 1975 to 4095; set it"
+        );
+    }
+}
+
+/// For the owner alone, also where it is there already.
+fn make_private(directory: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::create_dir_all(directory)?;
+    std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))
 }
 
 /// Writes beside and renames, for the owner alone: a half-written secret is never found.

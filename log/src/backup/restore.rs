@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 /// Appended before they are synced, so that no sync takes long.
 const SYNC_BYTES: usize = 16 << 20;
-/// Clients read revisions into 63 bits.
-const REVISION_MAX: u64 = i64::MAX.unsigned_abs();
+/// Clients read revisions into 63 bits; half of those are left for what comes.
+const REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
 
 /// What a restore came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +58,9 @@ impl Restore<'_> {
         };
         let mut input = Input::open(from)?;
         while let Some(entry) = input.next()? {
+            if let Entry::Head { revision, .. } = entry {
+                self.goes_on_at(revision)?;
+            }
             filling.take(entry)?;
             progress(filling.last, input.until);
         }
@@ -97,11 +100,19 @@ impl Restore<'_> {
         Err(unusable(OTHER_END))
     }
 
+    /// Where revisions go on after these.
+    fn goes_on_at(&self, newest: Revision) -> Result<Revision, Error> {
+        let revision = newest.next().0.checked_add(self.bump.get());
+        let revision = revision.filter(|revision| *revision <= REVISION_MAX);
+        let revision = revision.ok_or_else(|| {
+            unusable("too few revisions would be left behind so many; bump them by less")
+        })?;
+        Ok(Revision(revision))
+    }
+
     /// Appends the frame that says so; then everything is durable.
     fn mark(&self, tail: Tail) -> Result<Revision, Error> {
-        let revision = tail.revision.next().0.checked_add(self.bump.get());
-        let revision = revision.filter(|revision| *revision <= REVISION_MAX);
-        let revision = Revision(revision.ok_or_else(|| unusable("its revisions end there"))?);
+        let revision = self.goes_on_at(tail.revision)?;
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
         Stands::restored(self.time).encode(&mut bytes)?;

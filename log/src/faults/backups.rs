@@ -175,12 +175,23 @@ fn a_log_is_not_restored_over() {
 }
 
 #[test]
-fn a_revision_that_clients_cannot_read_is_not_begun_with() {
+fn a_log_of_which_clients_could_not_read_the_revisions_is_not_begun() {
     let file = backup_of(&Reader::new(short()));
-    let target = Target::new();
-    let bump = NonZeroU64::new(u64::MAX >> 1).expect("not zero");
-    let made = target.restore(bump).take(&*file, |_, _| {});
-    made.expect_err("refused");
+    let newest = Reader::new(short()).newest().expect("read").0;
+    let most = (1 << 62) - 1 - newest - 1;
+    for (bump, is_begun) in [
+        (u64::MAX, false),
+        (u64::MAX >> 1, false),
+        (most + 1, false),
+        (most, true),
+    ] {
+        let target = Target::new();
+        let bump = NonZeroU64::new(bump).expect("not zero");
+        let made = target.restore(bump).take(&*file, |_, _| {});
+        assert_eq!(made.is_ok(), is_begun, "{bump}");
+        let found = target.storage.at_or_after(Revision::ZERO).expect("read");
+        assert_eq!(found.is_some(), is_begun, "{bump}: nothing is copied first");
+    }
 }
 
 #[test]

@@ -39,6 +39,7 @@ const OPENING: &[(&str, Prepare, usize)] = &[
         0,
     ),
     ("an empty witness", |at| put(at, "events.tail", b""), 0),
+    ("a first start that made no tree", |at| drop(engine(at)), 0),
     ("a whole log", written, FRAMES),
     (
         "no witness",
@@ -155,8 +156,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
         "a tree of a newer format",
         |at| {
             after(at, |at| {
-                let sled = ::sled::Config::new().segment_size(8 << 20);
-                let sled = sled.path(at.join("events")).open().expect("opened");
+                let sled = engine(at);
                 sled.open_tree("frames-2").expect("made");
                 sled.flush().expect("flushed");
             });
@@ -166,6 +166,16 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "a file of somebody else",
         |at| put(at, "events/thesis.odt", b"chapter 1"),
+        "is or holds something that is not an event log; name another --data-dir",
+    ),
+    (
+        "a database of somebody else's that the engine can read",
+        |at| {
+            let theirs = engine(at);
+            for key in 0..2000_u32 {
+                theirs.insert(key.to_be_bytes(), &[7; 9]).expect("put");
+            }
+        },
         "is or holds something that is not an event log; name another --data-dir",
     ),
     (
@@ -291,6 +301,28 @@ fn remove(at: &Path, name: &str) {
     fs::remove_file(at.join(name)).expect("removed");
 }
 
+/// sled itself, as the storage has it.
+fn engine(at: &Path) -> ::sled::Db {
+    let sled = ::sled::Config::new().segment_size(8 << 20);
+    sled.path(at.join("events")).open().expect("opened")
+}
+
+/// A database of some segments.
+fn segments(at: &Path) {
+    let storage = SledStorage::open(&at.join("events")).expect("made");
+    for first in 1..8 {
+        let frame = vec![7; 3 << 20];
+        storage.append(Revision(first), &frame).expect("appended");
+    }
+    storage.sync().expect("synced");
+}
+
+fn turn(at: &Path, byte: usize) {
+    let mut bytes = fs::read(at.join("events/db")).expect("read");
+    bytes[byte] ^= 1;
+    put(at, "events/db", &bytes);
+}
+
 fn cut_in_half(at: &Path, name: &str) {
     let file = fs::File::options()
         .write(true)
@@ -332,6 +364,61 @@ fn snapshots(at: &Path) -> impl Iterator<Item = String> {
     let names = listed.map(|entry| entry.expect("listed").file_name());
     let names = names.map(|name| format!("events/{}", name.to_string_lossy()));
     names.filter(|name| name.contains("snap."))
+}
+
+/// What is left as it is, beside the configuration of the engine and without a witness.
+const UNTOUCHED: &[(&str, Prepare, &str)] = &[
+    (
+        "bytes in place of the database",
+        |at| after(at, |at| put(at, "events/db", &vec![0xA5; 20_000_000])),
+        "is or holds something that is not an event log",
+    ),
+    (
+        "an image of a disk, which begins with nothing",
+        |at| {
+            let image = [vec![0; 32 << 10], b"CD001".repeat(9000)].concat();
+            after(at, |at| put(at, "events/db", &image));
+        },
+        "is or holds something that is not an event log",
+    ),
+    (
+        "a bit of the header of the first segment",
+        |at| after(at, |at| turn(at, 8)),
+        "is or holds something that is not an event log",
+    ),
+    (
+        "a bit of the header of the first of some segments",
+        |at| {
+            segments(at);
+            turn(at, 8);
+        },
+        "events/db is damaged at byte 0, where",
+    ),
+    (
+        "a bit of the header of another segment",
+        |at| {
+            segments(at);
+            turn(at, (8 << 20) + 19);
+        },
+        "events/db is damaged at byte 8388608, where",
+    ),
+];
+
+#[test]
+fn a_database_that_the_engine_would_blank_is_left_as_it_is() {
+    for (name, prepare, message) in UNTOUCHED {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        prepare(at);
+        remove(at, "events.tail");
+        let before = fs::read(at.join("events/db")).expect("read");
+        for _ in 1..3 {
+            let error = open(at).expect_err(name).to_string();
+            assert!(error.contains(message), "{name}: {error}");
+            let now = fs::read(at.join("events/db")).expect("read");
+            assert!(now == before, "{name}: it was written to");
+        }
+    }
 }
 
 #[test]

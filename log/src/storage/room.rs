@@ -4,7 +4,7 @@
 
 use super::Purpose;
 use super::sled::SEGMENT_BYTES;
-use crate::Error;
+use crate::{Error, private};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -140,7 +140,7 @@ impl Room {
     }
 
     fn try_keep_reserve(&self) -> std::io::Result<()> {
-        let mut options = File::options();
+        let mut options = private::options();
         options.write(true).create(true).truncate(false);
         let file = options.open(&self.reserve)?;
         let held = system::held(&file)?;

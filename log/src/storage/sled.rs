@@ -3,15 +3,17 @@
 
 mod foreign;
 mod frames;
+mod place;
 
 use super::room::{self, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored};
 use crate::{Error, Tail, chain, private};
-use foreign::refuse_foreign;
+use foreign::{Found, refuse_foreign};
 use frames::Frames;
 use hindsight_core::Revision;
-use std::fs::File;
+use place::Place;
+use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -36,6 +38,7 @@ pub struct SledStorage {
     database: ::sled::Db,
     frames: Frames,
     file: File,
+    place: Place,
     /// Nothing is written between sled's flush and the sync: the header of a new segment says what
     /// sled takes for stable, which is what was flushed, and must not be durable before that is.
     writing: Mutex<()>,
@@ -52,24 +55,27 @@ impl SledStorage {
             return Err(Error::Foreign(directory.to_owned()));
         }
         private::make_own(directory)?;
-        refuse_foreign(directory)?;
+        let path = directory.join("db");
+        wait_until_free(&path)?;
+        let found = refuse_foreign(directory)?;
         chain::start_threads()?;
         let reserve = directory.with_extension("reserve");
         room::release(&reserve)?;
         drop_unfinished_snapshots(directory)?;
-        sync_what_a_kill_left(&directory.join("db"))?;
-        let database = match open_database(directory) {
+        sync_what_a_kill_left(&path)?;
+        let database = match open_database(directory)? {
             Err(::sled::Error::Corruption { .. }) => {
                 quarantine_snapshots(directory)?;
-                open_database(directory)
+                open_database(directory)?
             }
             other => other,
         }
         .map_err(|error| engine("opening", &error))?;
-        refuse_newer(&database)?;
+        refuse_others(&database, found, &path)?;
         let frames = Frames::open(&database)?;
-        let file = File::options().write(true).open(directory.join("db"));
+        let file = File::options().write(true).open(&path);
         let file = file.map_err(io("opening the database of"))?;
+        let place = Place::of(&path, &file).map_err(io("finding the database of"))?;
         let (witness, witnessed) = WitnessFile::open(&directory.with_extension("tail"))?;
         let room = Room::new(file.try_clone().map_err(io("opening"))?, reserve);
         room.keep_reserve();
@@ -77,6 +83,7 @@ impl SledStorage {
             database,
             frames,
             file,
+            place,
             writing: Mutex::new(()),
             room,
             witness,
@@ -100,7 +107,8 @@ impl SledStorage {
             .map_err(|error| engine("flushing", &error))?;
         self.file
             .sync_data()
-            .map_err(Error::io("syncing the event log"))
+            .map_err(Error::io("syncing the event log"))?;
+        self.place.check()
     }
 }
 
@@ -142,23 +150,34 @@ impl Storage for SledStorage {
     }
 }
 
-/// The log's own lock is held by now, so a database that is still locked is one that this process
-/// has just dropped: sled's threads let go of the file a moment later.
-fn open_database(directory: &Path) -> ::sled::Result<::sled::Db> {
+/// Whoever writes to a database has it locked, also where somebody has removed the lock of the directory.
+/// Where it is this process that has just dropped it, sled's threads let go of it a moment later.
+fn wait_until_free(database: &Path) -> Result<(), Error> {
+    let file = match File::open(database) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(Error::io("opening the event log"))?,
+    };
+    for _ in 0..OPEN_ATTEMPTS_MAX {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(OPEN_PAUSE),
+            // sled asks too, and says what the system answered.
+            _ => return Ok(()),
+        }
+    }
+    Err(Error::Locked {
+        directory: database.to_owned(),
+        holder: "a process that has it open".into(),
+    })
+}
+
+fn open_database(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {
+    wait_until_free(&directory.join("db"))?;
     let config = ::sled::Config::new()
         .path(directory)
         .segment_size(SEGMENT_BYTES)
         .cache_capacity(CACHE_BYTES)
         .flush_every_ms(None);
-    let mut opened = attempt(&config);
-    for _ in 1..OPEN_ATTEMPTS_MAX {
-        if !matches!(&opened, Err(::sled::Error::Io(error)) if is_locked(error)) {
-            break;
-        }
-        std::thread::sleep(OPEN_PAUSE);
-        opened = attempt(&config);
-    }
-    opened
+    Ok(attempt(&config))
 }
 
 /// Over damaged files sled may panic instead of refusing.
@@ -170,8 +189,9 @@ fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
     })
 }
 
-/// A log of a newer release looks empty to this one.
-fn refuse_newer(database: &::sled::Db) -> Result<(), Error> {
+/// A log of a newer release looks empty to this one, and so does a database of somebody else, or one of
+/// which sled read nothing; what a first start left is empty.
+fn refuse_others(database: &::sled::Db, found: Found, path: &Path) -> Result<(), Error> {
     let formats = database.tree_names().into_iter().filter_map(|name| {
         let name = std::str::from_utf8(&name).ok()?;
         name.strip_prefix(TREE_PREFIX)?.parse::<u8>().ok()
@@ -181,13 +201,9 @@ fn refuse_newer(database: &::sled::Db) -> Result<(), Error> {
             found,
             known: TREE_FORMAT,
         }),
+        None if found == Found::Written => Err(Error::Foreign(path.to_owned())),
         _ => Ok(()),
     }
-}
-
-/// sled wraps the refusal in a text of its own.
-fn is_locked(error: &std::io::Error) -> bool {
-    error.kind() == ErrorKind::WouldBlock || error.to_string().contains("could not acquire lock")
 }
 
 fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {

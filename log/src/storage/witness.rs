@@ -7,10 +7,10 @@
 //! ```
 //! Two slots take turns, so that a torn write leaves the one before.
 
-use crate::{Error, Tail};
+use crate::{Error, Tail, private};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use hindsight_core::Revision;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -44,7 +44,7 @@ impl WitnessFile {
     /// Opens or makes the file, and says what it witnesses.
     pub(crate) fn open(path: &Path) -> Result<(Self, Option<Tail>), Error> {
         let io = |what: &str| Error::io(format!("{what} {}", path.display()));
-        let mut file = OpenOptions::new()
+        let mut file = private::options()
             .read(true)
             .write(true)
             .create(true)

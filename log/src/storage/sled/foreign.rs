@@ -1,43 +1,115 @@
-//! Whether a directory is somebody else's: sled would make its own files among these, or write over one
-//! that is called as its own.
+//! What is in a directory before sled opens it. sled blanks whatever it does not know in its database: it
+//! would write over a file of somebody else, and over what one turned bit keeps it from reading.
 
-use super::{SNAPSHOT_PREFIX, entries};
+use super::{SEGMENT_BYTES, SNAPSHOT_PREFIX, entries};
 use crate::Error;
 use std::fs::File;
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// What sled puts into its directory; snapshots have numbers behind.
 const OWN_FILES: &[&str] = &["conf", "db", "blobs"];
 /// Of a segment: a checksum, then what it is of.
-const HEADER_BYTES: usize = 20;
+const HEADER_BYTES: u64 = 20;
 const CHECKSUM_BYTES: usize = 4;
+/// What a first start has written before there is a tree for frames takes less.
+const BEGUN_BYTES: u64 = 4 << 10;
+const PIECE_BYTES: usize = 64 << 10;
 
-pub(super) fn refuse_foreign(directory: &Path) -> Result<(), Error> {
+/// What a database is, as far as the headers of its segments tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// Nothing, or what a first start leaves that was cut off.
+    New,
+    /// One that somebody wrote to.
+    Written,
+}
+
+/// Refuses what sled would harm. Nothing was changed by then.
+pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<Found, Error> {
     let is_own = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         OWN_FILES.contains(&&*name) || name.starts_with(SNAPSHOT_PREFIX)
     };
-    // sled writes its configuration first; what a power cut took of that leaves its database.
-    let is_whole = directory.join("conf").exists();
-    if entries(directory)?.iter().all(is_own) && (is_whole || is_database(&directory.join("db"))?) {
-        return Ok(());
+    if !entries(directory)?.iter().all(is_own) {
+        return Err(Error::Foreign(directory.to_owned()));
     }
-    Err(Error::Foreign(directory.to_owned()))
+    let path = directory.join("db");
+    let headers = match File::open(&path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Found::New),
+        opened => opened.and_then(|file| Headers::read(&file)),
+    };
+    let headers = headers.map_err(Error::io("reading the event log"))?;
+    match (headers.sound, headers.damaged, headers.has_more) {
+        (0, _, true) => Err(Error::Foreign(path)),
+        (_, Some(at), _) => Err(Error::Damaged { path, at }),
+        (_, _, true) => Ok(Found::Written),
+        (_, _, false) => Ok(Found::New),
+    }
 }
 
-/// Whether it begins as one of sled's does, or with nothing.
-fn is_database(path: &Path) -> Result<bool, Error> {
-    let mut head = Vec::new();
-    let read = match File::open(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
-        opened => opened.and_then(|file| file.take(HEADER_BYTES as u64).read_to_end(&mut head)),
-    };
-    read.map_err(Error::io("reading the event log"))?;
-    let is_header = |head: &[u8]| {
-        let (checksum, rest) = head.split_first_chunk::<CHECKSUM_BYTES>()?;
-        Some(!u32::from_le_bytes(*checksum) == crc32fast::hash(rest))
-    };
-    let is_blank = head.iter().all(|byte| *byte == 0);
-    Ok(is_blank || is_header(&head).unwrap_or_default())
+/// The segments of a database.
+struct Headers {
+    sound: u64,
+    /// Where the first is that is neither sound nor blank.
+    damaged: Option<u64>,
+    /// Whether there is anything that a first start does not write.
+    has_more: bool,
+}
+
+impl Headers {
+    fn read(file: &File) -> Result<Self> {
+        let length = file.metadata()?.len();
+        let mut headers = Self {
+            sound: 0,
+            damaged: None,
+            has_more: false,
+        };
+        for at in (0..length).step_by(SEGMENT_BYTES) {
+            match is_sound(&range(file, at, HEADER_BYTES)?) {
+                Some(true) => headers.sound += 1,
+                Some(false) => headers.damaged = headers.damaged.or(Some(at)),
+                None => {}
+            }
+        }
+        headers.has_more = match headers.sound {
+            0 => headers.damaged.is_some() || !is_blank(file, 0, length)?,
+            1 => !is_blank(file, BEGUN_BYTES, length)?,
+            _ => true,
+        };
+        Ok(headers)
+    }
+}
+
+/// Nothing where it is blank, as the segments are that sled has freed or not begun.
+fn is_sound(header: &[u8]) -> Option<bool> {
+    if header.iter().all(|byte| *byte == 0) {
+        return None;
+    }
+    let agrees = header
+        .split_first_chunk::<CHECKSUM_BYTES>()
+        .is_some_and(|(checksum, rest)| !u32::from_le_bytes(*checksum) == crc32fast::hash(rest));
+    Some(agrees)
+}
+
+fn range(mut file: &File, at: u64, length: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(at))?;
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn is_blank(mut file: &File, from: u64, until: u64) -> Result<bool> {
+    file.seek(SeekFrom::Start(from))?;
+    let mut rest = file.take(until.saturating_sub(from));
+    let mut piece = vec![0; PIECE_BYTES];
+    loop {
+        let read = rest.read(&mut piece)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        if piece.iter().take(read).any(|byte| *byte != 0) {
+            return Ok(false);
+        }
+    }
 }
