@@ -14,6 +14,8 @@ use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::recorder::{Ledger, Recorder};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use hindsight_tests::strace::{Strace, with_fault};
+use hindsight_tests::wire::{Caller, request};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -248,6 +250,38 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         ledger.check(&server);
         server.kubectl(&["create", "configmap", "a"]);
     }
+}
+
+/// Who has connected and says nothing holds the log for as long as a handshake may take.
+#[test]
+fn a_sync_that_fails_after_everybody_has_left_is_in_the_exit_code() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let mut command = serve(&directory);
+    command.stderr(Stdio::piped());
+    let server = Server::start_with(command, &directory).expect("it starts");
+    let caller = Caller::of(&server);
+    let [mut probe, mut writing] = [(), ()].map(|()| caller.connect().expect("connected"));
+    let mut is_ready = || probe.ask("GET", "/readyz", "").expect("an answer").code == 200;
+    let late = "error=EIO:delay_enter=20000000";
+    let Some(tracer) = Strace::attach(server.pid(), "fdatasync", late) else {
+        return;
+    };
+    let path = "/api/v1/namespaces/default/configmaps";
+    let write = request("POST", path, r#"{"metadata": {"name": "late"}}"#);
+    writing.send(write.as_bytes()).expect("sent");
+    while is_ready() {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let silent = TcpStream::connect(caller.address()).expect("connected");
+    is_ready();
+    let stop = ["-TERM", &server.pid().to_string()];
+    let stopped = Command::new("kill").args(stop).status();
+    assert!(stopped.expect("kill runs").success());
+    let (code, said) = server.ended();
+    drop((tracer, silent));
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("the event log failed"), "{said}");
 }
 
 #[test]

@@ -3,10 +3,19 @@
 use hindsight_core::Time;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Now, to the microsecond.
+/// Now, to the microsecond. A clock may be before 1970, where it jumps.
 pub(crate) fn now() -> Time {
-    Time(chrono::Utc::now().timestamp_micros())
+    of(SystemTime::now())
+}
+
+fn of(now: SystemTime) -> Time {
+    let micros = |span: Duration| i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+    Time(match now.duration_since(UNIX_EPOCH) {
+        Ok(after) => micros(after),
+        Err(before) => -micros(before.duration()),
+    })
 }
 
 /// Sixteen fresh bytes that nobody can foretell: the system is asked for a key once, and every seed
@@ -32,8 +41,17 @@ pub(crate) fn seed() -> [u8; 16] {
 
 #[cfg(test)]
 mod tests {
-    use super::seed;
+    use super::{of, seed};
+    use hindsight_core::Time;
     use std::collections::BTreeSet;
+    use std::time::{Duration, UNIX_EPOCH};
+
+    #[test]
+    fn a_clock_before_1970_is_no_panic() {
+        let second = Duration::from_secs(1);
+        assert_eq!(of(UNIX_EPOCH - second), Time(-1_000_000));
+        assert_eq!(of(UNIX_EPOCH + second), Time(1_000_000));
+    }
 
     #[test]
     fn no_two_seeds_are_the_same() {

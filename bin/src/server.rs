@@ -34,8 +34,9 @@ pub(crate) struct Options {
     pub(crate) retention: Option<Retention>,
 }
 
-/// Serves until a signal comes; `ready` is called once with the address.
-pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path)) -> Result<()> {
+/// Serves until a signal comes; `ready` is called once with the address. Whoever still holds the log when
+/// this returns, a backup or a handshake, is gone with the runtime: only then is it told how it ended.
+pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path)) -> Result<Poison> {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
@@ -73,10 +74,15 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     ready(address, &kubeconfig);
     connection::accept(listener, acceptor, end).await;
     tokio::task::spawn_blocking(move || drop(plane)).await?;
+    Ok(poison)
+}
+
+/// How a log ended that nobody holds any more.
+pub(crate) fn outcome(poison: &Poison) -> Result<()> {
     match poison.reason() {
         None => Ok(()),
         Some(reason) => bail!(
-            "the event log failed: {reason}\neverything that was answered is in it; look after the disk, \
+            "the event log failed: {reason}\neverything that was answered was synced before; look after the disk, \
              then start the server again"
         ),
     }

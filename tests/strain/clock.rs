@@ -3,10 +3,10 @@
 use super::{MAPS, map, member};
 use hindsight_tests::disk::skipped;
 use hindsight_tests::recorder::stored;
-use hindsight_tests::server::{Server, hindsight, serve, stdout};
+use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use hindsight_tests::wire::{Caller, request};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 const TEN_YEARS: i64 = 10 * 365 * 86_400;
 /// What is made, and how far the clock is ahead then.
@@ -48,11 +48,46 @@ impl Clock {
     }
 
     fn start(&self, directory: &Path) -> Server {
+        let mut command = self.serve(directory);
+        command.stderr(Stdio::inherit());
+        Server::start_with(command, directory).expect("started")
+    }
+
+    fn serve(&self, directory: &Path) -> Command {
         let mut command = serve(directory);
         command.env("LD_PRELOAD", &self.library);
         command.env("HINDSIGHT_TEST_CLOCK", &self.ahead);
-        Server::start_with(command, directory).expect("started")
+        command.stderr(Stdio::piped());
+        command
     }
+}
+
+#[test]
+fn a_clock_by_which_nothing_can_be_served_is_told() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let Some(clock) = Clock::make(temporary.path()) else {
+        return skipped("a clock before 1970", "there is no C compiler");
+    };
+    let directory = temporary.path().join("data");
+    clock.set(-10 * TEN_YEARS);
+    let refused = Server::start_with(clock.serve(&directory), &directory).expect_err("refused");
+    let message = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains("is before the year 1970; set it"),
+        "{message}"
+    );
+    clock.set(1000 * TEN_YEARS);
+    let mut command = clock.serve(&directory);
+    let warnings = temporary.path().join("warnings");
+    command.stderr(std::fs::File::create(&warnings).expect("made"));
+    let server = Server::start_with(command, &directory).expect("started");
+    assert_eq!(server.signal("TERM"), Some(0));
+    let warned = std::fs::read_to_string(warnings).expect("read");
+    assert!(
+        warned.contains("no certificate of this server holds"),
+        "{warned}"
+    );
 }
 
 #[test]

@@ -99,7 +99,7 @@ impl Serve {
             without_owner_reference_permissions: self.owner_reference_permissions == Switch::Off,
         };
         let runtime = start_runtime()?;
-        runtime.block_on(server::run(options, |address, kubeconfig| {
+        let poison = runtime.block_on(server::run(options, |address, kubeconfig| {
             let kubeconfig = kubeconfig.display();
             let ready = show::line(&format!(
                 "hindsight is ready on https://{address}; try: kubectl --kubeconfig {kubeconfig} get namespaces"
@@ -108,6 +108,8 @@ impl Serve {
                 tracing::warn!("{error:#}");
             }
         }))?;
+        drop(runtime);
+        server::outcome(&poison)?;
         Ok(ExitCode::SUCCESS)
     }
 }
