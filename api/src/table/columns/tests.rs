@@ -1,8 +1,16 @@
 //! Every built-in kind has its columns.
 
 use super::*;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
+use bytes::Bytes;
 use hindsight_core::builtin::kinds;
+use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
+use http::Request;
+use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Those that show their name and age upstream too.
 const NAME_AND_AGE: &[&str] = &["deviceclasses", "resourceclaimtemplates"];
@@ -17,4 +25,30 @@ fn every_built_in_kind_has_its_columns_or_is_known_to_have_none() {
     let known: BTreeSet<&str> = rows.iter().chain(NAME_AND_AGE).copied().collect();
     assert_eq!(known.len(), rows.len() + NAME_AND_AGE.len(), "one row each");
     assert_eq!(known, stored);
+}
+
+#[tokio::test]
+async fn a_scale_has_columns_of_its_own() {
+    let fake = Arc::new(Fake::new());
+    let key = ObjectKey::new(GroupResource::new("apps", "deployments"), "default", "a");
+    let document = json!({"apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": {"name": "a", "namespace": "default", "uid": "u"},
+        "spec": {"replicas": 3}, "status": {"replicas": 2}});
+    let object = Object::from_value(key, document, Revision(1), None);
+    drop(fake.put(&Arc::new(object.expect("an object"))));
+    let path = "/apis/apps/v1/namespaces/default/deployments/a/scale";
+    let accept = "application/json;as=Table;g=meta.k8s.io;v=v1";
+    let request = Request::get(path).header("accept", accept);
+    let request = request.body(Full::<Bytes>::default()).expect("a request");
+    let api = Api::new(fake, Arc::default());
+    let answer = api
+        .handle(request, Some(Arc::new(Actor::new("admin"))))
+        .await;
+    let body = answer.into_body().collect().await.expect("a body");
+    let table: Value = serde_json::from_slice(&body.to_bytes()).expect("JSON");
+    let columns = table["columnDefinitions"].as_array().expect("columns");
+    let names: Vec<&Value> = columns.iter().map(|column| &column["name"]).collect();
+    assert_eq!(names, ["Name", "Desired", "Available", "Age"]);
+    assert_eq!(table["rows"][0]["cells"], json!(["a", 3, 2, "<unknown>"]));
+    assert_eq!(table["rows"][0]["object"]["metadata"]["name"], "a");
 }
