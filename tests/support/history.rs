@@ -4,7 +4,7 @@
 mod script;
 
 use crate::naive;
-use crate::reference::{CLEANUP, Kind, Policy, Reference, Thing, World as Naive};
+use crate::reference::{CLEANUP, Kind, Policy, Reference, Thing, World as Naive, once};
 use crate::rules::{self, Judge};
 use crate::shrink::{shrink, simplify};
 use crate::world::World;
@@ -327,17 +327,6 @@ fn same(found: &[Thing], expected: &[Thing], real: &World) -> Result<(), String>
     }
     let history = real.history();
     Err(format!("{found:#?}\nshould be\n{expected:#?}\n{history}"))
-}
-
-/// Exact repetitions are dropped where they are written.
-fn once(owners: Vec<Reference>) -> Vec<Reference> {
-    let mut kept: Vec<Reference> = Vec::new();
-    for owner in owners {
-        if !kept.contains(&owner) {
-            kept.push(owner);
-        }
-    }
-    kept
 }
 
 fn agree(naive: bool, real: Result<Decision, Rejection>) -> Result<(), String> {

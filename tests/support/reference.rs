@@ -356,6 +356,7 @@ impl World {
         if foreground && cyclic {
             let thing = self.get_mut(uid).expect("it was just read");
             thing.owners.iter_mut().for_each(|one| one.blocks = false);
+            thing.owners = once(std::mem::take(&mut thing.owners));
         }
         let own = self.get(uid).map(own_policy);
         self.delete(
@@ -470,6 +471,17 @@ impl World {
     fn get_mut(&mut self, uid: &str) -> Option<&mut Thing> {
         self.things.iter_mut().find(|one| one.uid == uid)
     }
+}
+
+/// Exact repetitions are dropped where they are written.
+pub fn once(owners: Vec<Reference>) -> Vec<Reference> {
+    let mut kept: Vec<Reference> = Vec::new();
+    for owner in owners {
+        if !kept.contains(&owner) {
+            kept.push(owner);
+        }
+    }
+    kept
 }
 
 /// The collector sends the policy that the object's own finalizers ask for.

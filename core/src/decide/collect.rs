@@ -95,9 +95,15 @@ pub(crate) fn unblock(context: Context<'_>, target: &Target) -> Result<Decision,
     {
         return Ok(nothing(object));
     }
-    let mut owners = object.meta.owner_references.to_vec();
-    for owner in owners.iter_mut().filter(|owner| owner.blocks()) {
-        owner.block_owner_deletion = Some(false);
+    let mut owners: Vec<OwnerReference> = Vec::new();
+    for mut owner in object.meta.owner_references.iter().cloned() {
+        if owner.blocks() {
+            owner.block_owner_deletion = Some(false);
+        }
+        // What differed in blocking alone is a repetition now, which no write leaves.
+        if !owners.contains(&owner) {
+            owners.push(owner);
+        }
     }
     let mut document = object.document();
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
