@@ -117,8 +117,8 @@ pub enum Error {
     Gone(PathBuf),
     /// Nothing can be written where the log is.
     #[error(
-        "{} is on a read-only file system; make it writable, or ask `hindsight log`, `why`, `get`, `verify` \
-         and `backup`, which read a copy of it in TMPDIR",
+        "{} is on a read-only file system; make it writable, or copy the whole directory to one that is \
+         and name the copy with --data-dir",
         .0.display()
     )]
     ReadOnly(PathBuf),

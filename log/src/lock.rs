@@ -34,15 +34,6 @@ impl DirectoryLock {
         Ok(lock)
     }
 
-    /// Takes a directory on a file system that is read-only, where a server may hold it from before it
-    /// was. There is nothing to take where nobody ever did.
-    pub fn acquire_read_only(directory: &Path) -> Result<Option<Self>, Error> {
-        match File::open(directory.join(FILE)) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            opened => Self::of(opened.map_err(opening(directory))?, directory).map(Some),
-        }
-    }
-
     fn of(mut file: File, directory: &Path) -> Result<Self, Error> {
         match file.try_lock() {
             Ok(()) => Ok(Self { file }),
@@ -86,23 +77,6 @@ fn opening(directory: &Path) -> impl FnOnce(std::io::Error) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn whoever_only_reads_finds_who_holds_a_directory_and_leaves_the_lock_as_it_is() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let read_only = || DirectoryLock::acquire_read_only(temporary.path());
-        assert!(read_only().expect("nothing to take").is_none());
-        let mut held = DirectoryLock::acquire(temporary.path()).expect("free");
-        held.describe("https://here").expect("written");
-        assert!(matches!(read_only(), Err(Error::Locked { .. })));
-        drop(held);
-        let before = std::fs::read(temporary.path().join(FILE)).expect("read");
-        let read = read_only().expect("free").expect("there");
-        DirectoryLock::acquire(temporary.path()).expect_err("held by who reads");
-        drop(read);
-        let after = std::fs::read(temporary.path().join(FILE)).expect("read");
-        assert_eq!(after, before);
-    }
 
     #[test]
     fn a_directory_has_one_holder_who_is_named_to_the_next() {
