@@ -60,7 +60,7 @@ POST   /api/v1/namespaces/none/configmaps          json  404 NotFound {"metadata
 DELETE MAPS/none                                   -     404 NotFound
 PATCH  MAPS/none                                   merge 404 NotFound {}
 GET    /as-of/soon/api/v1/namespaces               -     400 BadRequest
-GET    /as-of/999999/api/v1/namespaces             -     504 Timeout
+GET    /as-of/999999/api/v1/namespaces             -     400 BadRequest
 DELETE /as-of/3/api/v1/namespaces/default          -     405 MethodNotAllowed
 "#;
 
