@@ -8,6 +8,8 @@
 
 #[path = "faults/calls.rs"]
 mod calls;
+#[path = "faults/full.rs"]
+mod full;
 
 use hindsight_tests::dice::{Dice, number};
 use hindsight_tests::disk::{Disk, skipped};
@@ -306,103 +308,4 @@ fn a_kill_at_any_call_of_the_first_start_leaves_a_directory_that_opens() {
             return;
         }
     }
-}
-
-/// A manifest that fills a disk soon, for it does not become smaller when it is compressed.
-fn large(name: &str) -> String {
-    let mut dice = Dice(1);
-    let letter = |_| char::from(b'a' + u8::try_from(dice.roll(26)).expect("a letter"));
-    let data: String = (0..900 << 10).map(letter).collect();
-    format!(
-        r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#
-    )
-}
-
-fn write_until_full(server: &Server, prefix: &str) {
-    let create = |index| {
-        let name = format!("{prefix}{index}");
-        server.try_kubectl(&["create", "-f", "-"], &large(&name))
-    };
-    let refusal = (0..60).map(create).find(|output| !output.status.success());
-    let message = text(&refusal.expect("the disk is full at last").stderr);
-    assert!(message.contains("the disk is full"), "{message}");
-}
-
-/// Takes every block that is left.
-fn fill(directory: &Path) -> PathBuf {
-    let path = directory.join("filling");
-    let mut file = std::fs::File::create(&path).expect("made");
-    let chunk = vec![1; 4096];
-    while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
-    path
-}
-
-#[test]
-fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(disk) = Disk::in_memory(&at, 64) else {
-        return skipped("a full disk", "nothing can be mounted here");
-    };
-    let directory = at.join("data");
-    let server = Server::start_on(&directory);
-    write_until_full(&server, "c");
-    let filling = fill(&at);
-    write_until_full(&server, "d");
-    assert!(server.kubectl(&["get", "configmaps"]).contains("c0"));
-    server.kubectl(&["delete", "configmap", "c0"]);
-    server.signal("KILL");
-    let server = Server::start_on(&directory);
-    assert!(!server.kubectl(&["get", "configmaps"]).contains("c0 "));
-    server.kubectl(&["delete", "configmap", "c1"]);
-    write_until_full(&server, "e");
-    server.kubectl(&["delete", "configmap", "c2"]);
-    std::fs::remove_file(filling).expect("removed");
-    disk.resize(256);
-    server.kubectl_with(&["create", "-f", "-"], &large("later"));
-    assert_eq!(server.signal("TERM"), Some(0));
-    verify(&directory);
-}
-
-/// One life of a server that takes a snapshot at its end if it can: their names then.
-fn snapshots_after(directory: &Path, name: &str, flags: &[&str]) -> Vec<String> {
-    let mut command = serve(directory);
-    command.args(flags);
-    command
-        .args(["--snapshot-every", "1"])
-        .stderr(Stdio::null());
-    let server = Server::start_with(command, directory).expect("it starts");
-    // Few would not call for one.
-    for index in 0..3 {
-        server.kubectl(&["create", "configmap", &format!("{name}{index}")]);
-    }
-    assert_eq!(server.signal("TERM"), Some(0));
-    let entries = std::fs::read_dir(directory.join("snapshots")).expect("a directory");
-    let names = entries.map(|entry| entry.expect("listed").file_name());
-    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into()).collect();
-    names.sort();
-    names
-}
-
-#[test]
-fn on_a_disk_that_is_nearly_full_snapshots_leave_what_there_is_to_writes() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(disk) = Disk::in_memory(&at, 128) else {
-        return skipped("a nearly full disk", "nothing can be mounted here");
-    };
-    let directory = at.join("data");
-    let before = snapshots_after(&directory, "a", &[]);
-    assert!(!before.is_empty());
-    let filling = fill(&at);
-    disk.resize(128 + 20);
-    let after = snapshots_after(&directory, "b", &[]);
-    assert_eq!(after, before, "writes went on");
-    // It makes room.
-    let thinning = snapshots_after(&directory, "c", &["--keep-history-bytes", "100KB"]);
-    assert!(thinning.last() > before.last());
-    std::fs::remove_file(filling).expect("removed");
-    let later = snapshots_after(&directory, "d", &[]);
-    assert!(later.last() > thinning.last());
-    verify(&directory);
 }

@@ -28,6 +28,9 @@ const HAPPENS: &[&str] = &[
     "lost write",
     "rot",
     "full",
+    "overload",
+    "client turned away",
+    "collector turned away",
     "slow",
     "unreadable",
     "clock",
@@ -152,6 +155,14 @@ const BUGS: &[(Bug, &[&str])] = &[
         &[
             "collector as the naive one",
             "liveness",
+            "a plan comes true",
+        ],
+    ),
+    (
+        Bug::CollectorForgets,
+        &[
+            "collector as the naive one",
+            "nothing outlives its namespace",
             "a plan comes true",
         ],
     ),

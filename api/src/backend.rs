@@ -40,7 +40,7 @@ pub trait Backend: Send + Sync + 'static {
         commands: Vec<Command>,
     ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>>;
 
-    /// Why no write would be answered now, if none would be.
+    /// Why it does not do what it is there for now: no write would be answered, or nothing is collected.
     fn unready(&self) -> Option<String>;
 
     /// The wall clock.

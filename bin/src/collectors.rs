@@ -1,11 +1,16 @@
 //! Turns the collector's crank: durable changes in, batches of commands out.
 
+mod health;
+#[cfg(test)]
+mod tests;
+
 use crate::effects;
 use crate::published::News;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use health::Health;
 use hindsight_core::{Actor, Command, Decision, Rejection, State};
 use hindsight_gc::{Collector, Step, Worker};
-use hindsight_log::{Error, Reader, Submitted, Writer};
+use hindsight_log::{Error, Reader, Submitted, WriteError, Writer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -13,14 +18,19 @@ use std::time::Duration;
 
 /// Steps of one batch: they share an fsync.
 const BATCH_STEPS_MAX: usize = 1024;
-/// How long it sleeps at most when only the clock can make something due.
+/// How long it sleeps at most when only the clock can make something due, and after the disk was full.
 const IDLE: Duration = Duration::from_secs(1);
+/// After a panic it is sound when it comes to rest, or after so many turns where it never does.
+const SOUND_TURNS: u64 = 1024;
+/// How long it sleeps where too much was waiting to be written.
+const OVERLOADED: Duration = Duration::from_millis(50);
 
 /// The thread; dropping it stops it.
 #[derive(Debug)]
 pub(crate) struct Collectors {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
+    health: Health,
 }
 
 impl Collectors {
@@ -29,18 +39,23 @@ impl Collectors {
         reader: Reader,
         news: News,
         writer: Weak<Writer>,
+        turn: Turn,
     ) -> Result<Self, Error> {
         let (stop, stopped) = bounded(0);
-        let driver = Driver {
+        let health = Health::default();
+        let mut driver = Driver {
             collector: Collector::new(&state),
             state: Arc::new(state),
             reader,
             news,
             writer,
+            turn,
+            stopped,
+            health: health.clone(),
         };
         let thread = std::thread::Builder::new()
             .name("collectors".into())
-            .spawn(move || driver.run_guarded(&stopped))
+            .spawn(move || driver.run_guarded())
             .map_err(|source| Error::Io {
                 what: "starting the collectors".into(),
                 source,
@@ -48,7 +63,13 @@ impl Collectors {
         Ok(Self {
             stop: Some(stop),
             thread: Some(thread),
+            health,
         })
+    }
+
+    /// Why nothing is collected now.
+    pub(crate) fn complaint(&self) -> Option<String> {
+        self.health.complaint()
     }
 }
 
@@ -61,55 +82,101 @@ impl Drop for Collectors {
     }
 }
 
+/// What the next batch is: [`next_batch`], unless a test says otherwise.
+pub(crate) type Turn = fn(&mut Collector, &State) -> Vec<(Worker, Step)>;
+
+pub(crate) fn next_batch(collector: &mut Collector, state: &State) -> Vec<(Worker, Step)> {
+    collector.next_batch(state, effects::now(), BATCH_STEPS_MAX)
+}
+
+/// What became of a batch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Carried {
+    /// Something was written.
+    Moved,
+    /// Nothing changed.
+    Rested,
+    /// Some of it was refused before it was decided, and comes again after so long.
+    Refused(Duration),
+}
+
 struct Driver {
     collector: Collector,
     state: Arc<State>,
     reader: Reader,
     news: News,
     writer: Weak<Writer>,
+    turn: Turn,
+    stopped: Receiver<()>,
+    health: Health,
 }
 
 impl Driver {
-    /// A panic is a defect; whoever reads the log should hear of it when it happens.
-    fn run_guarded(self, stopped: &Receiver<()>) {
-        if catch_unwind(AssertUnwindSafe(|| self.run(stopped))).is_err() {
-            tracing::error!(
-                "the collectors ended in a panic; nothing is collected until a restart"
-            );
-        }
-    }
-
-    fn run(mut self, stopped: &Receiver<()>) {
-        self.recall();
-        while !is_stopped(stopped) {
-            self.observe();
-            let steps = self
-                .collector
-                .next_batch(&self.state, effects::now(), BATCH_STEPS_MAX);
-            let moved = !steps.is_empty() && self.carry_out(steps);
-            if !moved && !self.wait() {
+    /// A panic is a defect. A collector holds nothing of its own, and what it submitted is decided on its own
+    /// ground: it begins anew from what is durable, as after a restart.
+    fn run_guarded(&mut self) {
+        let mut begin: fn(&mut Self) = Self::recall;
+        let mut run = |driver: &mut Self| {
+            std::mem::replace(&mut begin, Self::begin_anew)(driver);
+            driver.run();
+        };
+        while catch_unwind(AssertUnwindSafe(|| run(self))).is_err() {
+            let pause = self.health.panicked();
+            tracing::error!(?pause, "the collectors ended in a panic and begin anew");
+            if self.sleep(pause) {
                 return;
             }
         }
     }
 
-    /// Submits a batch; whether it changed anything.
-    fn carry_out(&mut self, steps: Vec<(Worker, Step)>) -> bool {
+    /// Until it is stopped.
+    fn run(&mut self) {
+        for turns in 1_u64.. {
+            if is_stopped(&self.stopped) {
+                return;
+            }
+            self.observe();
+            let steps = (self.turn)(&mut self.collector, &self.state);
+            let carried = self.carry_out(steps);
+            if carried == Carried::Rested || turns == SOUND_TURNS {
+                self.health.is_sound();
+            }
+            let goes_on = match carried {
+                Carried::Moved => true,
+                Carried::Rested => self.wait(),
+                Carried::Refused(pause) => !self.sleep(pause),
+            };
+            if !goes_on {
+                return;
+            }
+        }
+    }
+
+    /// Submits a batch. Deletions go apart: on a full disk there is room for them and none for reports.
+    fn carry_out(&mut self, mut steps: Vec<(Worker, Step)>) -> Carried {
         let Some(writer) = self.writer.upgrade() else {
-            return false;
+            return Carried::Rested;
         };
-        let commands = steps
-            .into_iter()
-            .map(|(worker, step)| command(worker, step))
-            .collect();
-        let (sender, receiver) = bounded(1);
-        writer.submit(
-            commands,
-            Box::new(move |outcome: Submitted| drop(sender.send(outcome))),
-        );
+        let deletions = steps.partition_point(|(_, step)| step.intent.is_deletion());
+        let reports = steps.split_off(deletions);
+        let parts = [steps, reports].into_iter().filter(|part| !part.is_empty());
+        let waiting: Vec<_> = parts.map(|part| submit(&writer, part)).collect();
         drop(writer);
-        let Ok(Ok(answers)) = receiver.recv() else {
-            return false;
+        let carried = waiting.into_iter().map(|(count, answers)| {
+            let outcome = answers.recv().unwrap_or(Err(WriteError::Closed));
+            self.settle(count, &outcome)
+        });
+        carried.fold(Carried::Rested, Carried::and)
+    }
+
+    fn settle(&mut self, count: usize, outcome: &Submitted) -> Carried {
+        let answers = match outcome {
+            Ok(answers) => answers,
+            Err(error) => {
+                self.collector.unsettle(count);
+                let is_overloaded = matches!(error, WriteError::Overloaded);
+                return Carried::Refused(if is_overloaded { OVERLOADED } else { IDLE });
+            }
         };
         self.collector
             .settle(answers.iter().map(|answer| answer.as_ref().map(|_| ())));
@@ -118,25 +185,33 @@ impl Driver {
                 .as_ref()
                 .is_ok_and(|decision| !decision.commits.is_empty())
         };
-        answers.iter().any(wrote)
+        if answers.iter().any(wrote) {
+            Carried::Moved
+        } else {
+            Carried::Rested
+        }
     }
 
     /// Everything that was published since it looked last. After more than the window holds it begins
     /// anew, as after a restart.
     fn observe(&mut self) {
-        let published = self.news.published.load();
+        let published = self.news.published.load_full();
         let after = self.state.revision;
         if let Ok(changes) = published.window.after(after, usize::MAX) {
             for change in &changes {
                 self.collector.observe(change);
             }
+            self.state = Arc::clone(&published.state);
         } else {
             tracing::warn!(%after, "the collectors fell behind and look at everything again");
-            self.collector = Collector::new(&published.state);
-            self.state = Arc::clone(&published.state);
-            self.recall();
+            self.begin_anew();
         }
-        self.state = Arc::clone(&published.state);
+    }
+
+    fn begin_anew(&mut self) {
+        self.state = Arc::clone(&self.news.published.load().state);
+        self.collector = Collector::new(&self.state);
+        self.recall();
     }
 
     /// A log that cannot be read leaves removals without the commit that made them necessary.
@@ -152,6 +227,36 @@ impl Driver {
         let moved = self.news.moved.recv_timeout(IDLE);
         !matches!(moved, Err(RecvTimeoutError::Disconnected))
     }
+
+    /// Whatever changes meanwhile; true at the end.
+    fn sleep(&self, pause: Duration) -> bool {
+        let stopped = self.stopped.recv_timeout(pause);
+        matches!(stopped, Err(RecvTimeoutError::Disconnected))
+    }
+}
+
+impl Carried {
+    /// Of two parts: who moved goes on at once, and what was refused comes with the next batch.
+    fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Moved, _) | (_, Self::Moved) => Self::Moved,
+            (Self::Refused(pause), _) | (_, Self::Refused(pause)) => Self::Refused(pause),
+            (Self::Rested, Self::Rested) => Self::Rested,
+        }
+    }
+}
+
+/// How many there are, and where their answers come.
+fn submit(writer: &Writer, steps: Vec<(Worker, Step)>) -> (usize, Receiver<Submitted>) {
+    let commands: Vec<Command> = steps
+        .into_iter()
+        .map(|(worker, step)| command(worker, step))
+        .collect();
+    let count = commands.len();
+    let (sender, answers) = bounded(1);
+    let reply = move |outcome: Submitted| drop(sender.send(outcome));
+    writer.submit(commands, Box::new(reply));
+    (count, answers)
 }
 
 fn is_stopped(stopped: &Receiver<()>) -> bool {
@@ -183,132 +288,5 @@ pub(crate) fn command(worker: Worker, step: Step) -> Command {
         cause: step.cause,
         manager: Some(worker.field_manager().into()),
         ..Command::new(actor, effects::now(), effects::seed(), step.intent)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{Config, ControlPlane, published};
-    use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
-    use hindsight_core::{Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule};
-    use hindsight_log::Publish;
-    use hindsight_projector::Window;
-    use serde_json::json;
-
-    fn write(plane: &ControlPlane, object: serde_json::Value) -> Arc<Change> {
-        let create = Create {
-            key: ObjectKey::new(GroupResource::new("", "configmaps"), "default", ""),
-            version: "v1".into(),
-            object,
-            validation: FieldValidation::Ignore,
-        };
-        let before = plane.state().revision;
-        let step = Step {
-            cause: Cause::Request,
-            intent: Intent::Create(create),
-        };
-        let command = command(Worker::GarbageCollector, step);
-        let answers = plane.submit_blocking(vec![command]).expect("it is open");
-        assert!(answers.iter().all(Result::is_ok));
-        let mut changes = plane.changes_after(before, 1).expect("in the window");
-        changes.remove(0)
-    }
-
-    /// With room for that many changes, how many steps follow from a dependent of nobody and what came
-    /// after it.
-    fn steps_with_a_window_of(changes_max: usize) -> usize {
-        let config = Config {
-            without_collectors: true,
-            ..Config::default()
-        };
-        let plane = ControlPlane::open(config).expect("it opens");
-        let state = plane.state();
-        let window = Window::new(state.revision, changes_max, usize::MAX);
-        let (mut publisher, news) = published::channel(State::clone(&state), window);
-        let mut driver = Driver {
-            collector: Collector::new(&state),
-            state,
-            reader: plane.reader().clone(),
-            news,
-            writer: Weak::new(),
-        };
-        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"});
-        let dependent = json!({"metadata": {"name": "d", "ownerReferences": [owner]}});
-        for object in [dependent, json!({"metadata": {"name": "other"}})] {
-            let change = write(&plane, object);
-            publisher.publish(State::clone(&plane.state()), vec![change]);
-        }
-        driver.observe();
-        let now = effects::now();
-        driver.collector.next_batch(&driver.state, now, 10).len()
-    }
-
-    #[test]
-    fn collectors_that_fell_behind_miss_nothing() {
-        assert_eq!(steps_with_a_window_of(100), 1);
-        assert_eq!(steps_with_a_window_of(1), 1);
-    }
-
-    #[test]
-    fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
-        let directory = tempfile::tempdir().expect("a directory");
-        let open = || {
-            ControlPlane::open(Config {
-                data_dir: Some(directory.path().join("data")),
-                without_collectors: true,
-                ..Config::default()
-            })
-            .expect("it opens")
-        };
-        let plane = open();
-        let made = write(&plane, json!({"metadata": {"name": "owner"}}));
-        let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
-            "uid": made.commit.uid.as_str()});
-        let dependent = json!({"metadata": {"name": "child", "ownerReferences": [owner]}});
-        write(&plane, dependent);
-        let removed = delete(&plane, &made);
-        drop(plane);
-
-        let plane = open();
-        let state = plane.state();
-        let window = Window::new(state.revision, 1, usize::MAX);
-        let (_, news) = published::channel(State::clone(&state), window);
-        let mut driver = Driver {
-            collector: Collector::new(&state),
-            state,
-            reader: plane.reader().clone(),
-            news,
-            writer: Weak::new(),
-        };
-        driver.recall();
-        let now = effects::now();
-        let steps = driver.collector.next_batch(&driver.state, now, 10);
-        let causes: Vec<_> = steps.into_iter().map(|(_, step)| step.cause).collect();
-        assert_eq!(causes, [Cause::Commit(removed)]);
-    }
-
-    fn delete(plane: &ControlPlane, made: &Change) -> Revision {
-        let delete = Delete {
-            target: Target {
-                key: made.commit.key.clone(),
-                uid: None,
-                revision: None,
-            },
-            version: "v1".into(),
-            preconditions: Preconditions::default(),
-            orphan_dependents: None,
-            propagation: None,
-            grace_period_seconds: None,
-            rule: Rule::Requested,
-        };
-        let step = Step {
-            cause: Cause::Request,
-            intent: Intent::Delete(delete),
-        };
-        let command = command(Worker::GarbageCollector, step);
-        let answers = plane.submit_blocking(vec![command]).expect("it is open");
-        assert!(answers.iter().all(Result::is_ok));
-        plane.state().revision
     }
 }

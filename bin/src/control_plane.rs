@@ -1,6 +1,6 @@
 //! The control plane: log, state, projections and collectors, opened and wired together.
 
-use crate::collectors::Collectors;
+use crate::collectors::{self, Collectors};
 use crate::history::{HistoryIndex, LogHistory};
 #[cfg(feature = "http")]
 use crate::past::Pasts;
@@ -53,6 +53,10 @@ struct Shared {
 impl ControlPlane {
     /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads.
     pub fn open(config: Config) -> Result<Self, OpenError> {
+        Self::open_turning(config, collectors::next_batch)
+    }
+
+    pub(crate) fn open_turning(config: Config, turn: collectors::Turn) -> Result<Self, OpenError> {
         let (lock, storage) = match &config.data_dir {
             None => (None, Arc::new(MemoryStorage::default()) as Arc<dyn Storage>),
             Some(directory) => {
@@ -87,7 +91,13 @@ impl ControlPlane {
             None
         } else {
             let writer = Arc::downgrade(&writer);
-            Some(Collectors::start(state, reader.clone(), news, writer)?)
+            Some(Collectors::start(
+                state,
+                reader.clone(),
+                news,
+                writer,
+                turn,
+            )?)
         };
         let shared = Shared {
             collectors: Mutex::new(collectors),
@@ -198,18 +208,22 @@ impl ControlPlane {
         self.shared.writer.poison()
     }
 
-    /// Why no write would be answered now: the log has failed, or the disk stands still.
+    /// Why it does not do what it is there for now: the log has failed, the disk stands still, or nothing is
+    /// collected.
     pub fn unready(&self) -> Option<String> {
         if let Some(reason) = self.poison().reason() {
             return Some(format!("the event log failed: {reason}"));
         }
         let stuck = self.shared.pending.stuck(Instant::now());
-        (stuck >= STUCK).then(|| {
-            format!(
-                "writes wait, and none was answered for {} s",
-                stuck.as_secs()
-            )
-        })
+        if stuck >= STUCK {
+            let seconds = stuck.as_secs();
+            return Some(format!(
+                "writes wait, and none was answered for {seconds} s"
+            ));
+        }
+        let collectors = self.shared.collectors.lock();
+        let collectors = collectors.unwrap_or_else(PoisonError::into_inner);
+        collectors.as_ref().and_then(Collectors::complaint)
     }
 
     /// What a command would come to; nothing is written.

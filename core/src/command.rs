@@ -102,6 +102,23 @@ pub enum Intent {
     Admitted(Box<Admitted>),
 }
 
+impl Intent {
+    /// What somebody deletes, and what the collectors do so that it goes: on a full disk these go on.
+    pub const fn is_deletion(&self) -> bool {
+        match self {
+            Self::Create(_) | Self::Update(_) | Self::Patch(_) => false,
+            Self::Delete(_)
+            | Self::DropOwners(_)
+            | Self::Unblock(_)
+            | Self::Release(_)
+            | Self::Untie(_)
+            | Self::FinalizeNamespace(_) => true,
+            // Admission lets through what was asked for; one is not inside another.
+            Self::Admitted(admitted) => matches!(admitted.intent, Self::Delete(_)),
+        }
+    }
+}
+
 /// A wish that admission has seen, with the ground that it was seen on.
 #[derive(Debug, Clone)]
 pub struct Admitted {

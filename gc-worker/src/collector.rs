@@ -8,14 +8,14 @@ use crate::content;
 use crate::plan::{Step, View, ends_a_definition, plan};
 use crate::queue::{Queue, affected};
 use crate::ttl::Deadlines;
-use crate::warnings::Warnings;
+use crate::warnings::{Warning, Warnings};
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
 use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Change, Commit, GroupResource, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use std::borrow::Borrow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// Which of the server's own identities a step is carried out as.
@@ -43,11 +43,13 @@ impl Worker {
     }
 }
 
-/// Who is asked again when a step was out of date.
+/// Who is asked again when a step was out of date, or was never decided.
 #[derive(Debug)]
 enum Origin {
-    /// Nobody: the step comes again by itself where it must.
-    Nobody,
+    /// A job whose time is over: it is due until it goes.
+    Deadline,
+    /// What a dependent is told.
+    Warning(Warning),
     /// An owner or a dependent.
     Object(Uid),
     /// A container that is going.
@@ -55,6 +57,9 @@ enum Origin {
     /// A definition that is let go.
     Definition(ObjectKey),
 }
+
+/// Steps, each with whom it comes from and who carries it out.
+type Batch = Vec<(Origin, Worker, Step)>;
 
 /// Everything that must be known to say what goes next.
 #[derive(Debug)]
@@ -72,7 +77,8 @@ pub struct Collector {
     ending: BTreeSet<ObjectKey>,
     deadlines: Deadlines,
     warnings: Warnings,
-    in_flight: Vec<Origin>,
+    /// Where the steps of the last batch come from, but for those that are answered.
+    in_flight: VecDeque<Origin>,
 }
 
 impl Collector {
@@ -88,7 +94,7 @@ impl Collector {
             ending: BTreeSet::new(),
             deadlines: Deadlines::default(),
             warnings: Warnings::default(),
-            in_flight: Vec::new(),
+            in_flight: VecDeque::new(),
         };
         for object in state.objects() {
             collector.note(&object.key, Some(object));
@@ -136,20 +142,18 @@ impl Collector {
         self.deadlines.next()
     }
 
-    /// At most about `limit` steps that this state calls for; none when it is at rest. Tell
-    /// [`Self::settle`] what became of them before asking again.
+    /// At most about `limit` steps that this state calls for, deletions first and reports last; none when
+    /// it is at rest. Tell [`Self::settle`] and [`Self::unsettle`] what became of them before asking again;
+    /// of what nobody told anything the steps come again.
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Worker, Step)> {
-        let mut batch = Vec::new();
-        self.in_flight.clear();
+        self.unsettle(self.in_flight.len());
+        let mut batch = Batch::default();
         for uid in std::mem::take(&mut self.deferred) {
             self.queue.push(uid);
         }
         self.end_definitions(state, limit, &mut batch);
-        for step in self.warnings.take(state, now, limit) {
-            self.add(&mut batch, Worker::GarbageCollector, Origin::Nobody, step);
-        }
         for step in self.deadlines.due(state, now, limit) {
-            self.add(&mut batch, Worker::TtlController, Origin::Nobody, step);
+            batch.push((Origin::Deadline, Worker::TtlController, step));
         }
         let emptying = self.empty_containers(state, now, limit, &mut batch);
         self.go_on_behind(&emptying);
@@ -157,7 +161,21 @@ impl Collector {
             let Some(uid) = self.queue.pop() else { break };
             self.look(state, &emptying, &uid, &mut batch);
         }
-        batch
+        // Last: where they cannot be written they come again and again, and must not be in the way.
+        let room = limit.saturating_sub(batch.len());
+        for (warning, step) in self.warnings.take(state, now, room) {
+            batch.push((Origin::Warning(warning), Worker::GarbageCollector, step));
+        }
+        self.send_off(batch)
+    }
+
+    fn send_off(&mut self, mut batch: Batch) -> Vec<(Worker, Step)> {
+        batch.sort_by_key(|(_, _, step)| !step.intent.is_deletion());
+        let steps = batch.into_iter().map(|(origin, worker, step)| {
+            self.in_flight.push_back(origin);
+            (worker, step)
+        });
+        steps.collect()
     }
 
     /// What the containers that are going call for; which of them are not empty yet. Something is left
@@ -167,7 +185,7 @@ impl Collector {
         state: &State,
         now: Time,
         limit: usize,
-        batch: &mut Vec<(Worker, Step)>,
+        batch: &mut Batch,
     ) -> BTreeSet<Uid> {
         let others = if self.queue.is_empty() { 0 } else { limit / 4 };
         let mut emptying = BTreeSet::new();
@@ -187,7 +205,7 @@ impl Collector {
                 if !matches!(step.intent, Intent::Patch(_)) {
                     emptying.insert(object.meta.uid.clone());
                 }
-                self.add(batch, worker, Origin::Container(key.clone()), step);
+                batch.push((Origin::Container(key.clone()), worker, step));
             }
         }
         let unseen = self.containers.iter().filter_map(|key| going(state, key));
@@ -205,7 +223,7 @@ impl Collector {
 
     /// What lets definitions go whose end changes nothing for anybody who is still to be decided. It
     /// comes first, so that nobody else's work holds it up.
-    fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Vec<(Worker, Step)>) {
+    fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Batch) {
         let graph = &self.graph;
         // An end asks by itself what is still being emptied around it.
         let emptying = &BTreeSet::new();
@@ -221,17 +239,11 @@ impl Collector {
         });
         let ends: Vec<_> = ends.take(room).collect();
         for (key, (worker, step)) in ends {
-            self.add(batch, worker, Origin::Definition(key), step);
+            batch.push((Origin::Definition(key), worker, step));
         }
     }
 
-    fn look(
-        &mut self,
-        state: &State,
-        emptying: &BTreeSet<Uid>,
-        uid: &Uid,
-        batch: &mut Vec<(Worker, Step)>,
-    ) {
+    fn look(&mut self, state: &State, emptying: &BTreeSet<Uid>, uid: &Uid, batch: &mut Batch) {
         let view = View {
             graph: &self.graph,
             state,
@@ -258,20 +270,32 @@ impl Collector {
         let steps = plan.steps.into_iter();
         for step in steps.filter(|step| !ends_a_definition(step)) {
             let origin = Origin::Object(uid.clone());
-            self.add(batch, Worker::GarbageCollector, origin, step);
+            batch.push((origin, Worker::GarbageCollector, step));
         }
     }
 
-    fn add(&mut self, batch: &mut Vec<(Worker, Step)>, worker: Worker, origin: Origin, step: Step) {
-        batch.push((worker, step));
-        self.in_flight.push(origin);
+    /// Of so many of the last batch, the first that are not answered, nothing was decided: too much waited, or
+    /// there was no room. Whom they come from is looked at again.
+    pub fn unsettle(&mut self, count: usize) {
+        let count = count.min(self.in_flight.len());
+        for origin in self.in_flight.drain(..count) {
+            match origin {
+                Origin::Object(uid) => self.queue.push(uid),
+                Origin::Container(key) => self.containers.push(key),
+                Origin::Warning(warning) => self.warnings.push(warning),
+                // These are asked at every batch until they have what they want.
+                Origin::Deadline | Origin::Definition(_) => {}
+            }
+        }
     }
 
-    /// Answers to the last batch, in its order. What was out of date is looked at again, and so is
-    /// what was carried out: one look may take several steps.
+    /// Answers to the last batch, in its order: to the first that are not answered. What was out of date is
+    /// looked at again, and so is what was carried out: one look may take several steps.
     pub fn settle<'a>(&mut self, answers: impl Iterator<Item = Result<(), &'a Rejection>>) {
-        let in_flight = std::mem::take(&mut self.in_flight);
-        for (origin, answer) in in_flight.into_iter().zip(answers) {
+        for answer in answers {
+            let Some(origin) = self.in_flight.pop_front() else {
+                return;
+            };
             let is_stale = matches!(
                 answer,
                 Err(Rejection::Stale { .. } | Rejection::Conflict { .. })
@@ -285,7 +309,8 @@ impl Collector {
                 Origin::Definition(key) if !is_stale && answer.is_err() => {
                     self.ending.remove(&key);
                 }
-                Origin::Nobody
+                Origin::Deadline
+                | Origin::Warning(_)
                 | Origin::Object(_)
                 | Origin::Container(_)
                 | Origin::Definition(_) => {}

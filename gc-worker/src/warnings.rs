@@ -18,15 +18,17 @@ use std::sync::Arc;
 
 /// Where events about cluster-scoped objects live.
 const DEFAULT_NAMESPACE: &str = "default";
+/// Warnings that wait; upstream's recorder drops what is too much as well.
+const WARNINGS_MAX: usize = 1 << 16;
 const COMPONENT: &str = "garbage-collector-controller";
 
 /// References that have yet to be looked at.
 #[derive(Debug, Default)]
-pub(crate) struct Warnings(VecDeque<News>);
+pub(crate) struct Warnings(VecDeque<Warning>);
 
 /// References of one dependent that lead somewhere now, in their order.
 #[derive(Debug)]
-struct News {
+pub(crate) struct Warning {
     dependent: Arc<Object>,
     named: Vec<(OwnerReference, Arc<Object>)>,
 }
@@ -46,7 +48,7 @@ impl Warnings {
             let mut references = node.owners().iter();
             let reference = references.find(|one| one.uid == commit.uid);
             let named = reference.map(|reference| (reference.clone(), Arc::clone(object)));
-            self.push(node.object(), named.into_iter().collect());
+            self.notice(node.object(), named.into_iter().collect());
         }
     }
 
@@ -66,25 +68,36 @@ impl Warnings {
             let owner = graph.node(&reference.uid)?.object();
             Some((reference.clone(), Arc::clone(owner)))
         });
-        self.push(dependent, named.collect());
+        self.notice(dependent, named.collect());
     }
 
-    fn push(&mut self, dependent: &Arc<Object>, named: Vec<(OwnerReference, Arc<Object>)>) {
+    fn notice(&mut self, dependent: &Arc<Object>, named: Vec<(OwnerReference, Arc<Object>)>) {
         if named
             .iter()
             .any(|(_, owner)| is_elsewhere(owner, dependent))
         {
             let dependent = Arc::clone(dependent);
-            self.0.push_back(News { dependent, named });
+            self.push(Warning { dependent, named });
         }
     }
 
-    /// What the next few call for, as commands.
-    pub(crate) fn take(&mut self, state: &State, now: Time, limit: usize) -> Vec<Step> {
+    /// Where there are too many, the oldest goes.
+    pub(crate) fn push(&mut self, warning: Warning) {
+        if self.0.len() == WARNINGS_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(warning);
+    }
+
+    /// The next few, with what they call for.
+    pub(crate) fn take(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Warning, Step)> {
         let count = limit.min(self.0.len());
-        let news = self.0.drain(..count);
-        news.filter_map(|news| news.step(&state.kinds, now))
-            .collect()
+        let next = self.0.drain(..count);
+        let due = next.filter_map(|warning| {
+            let step = warning.step(&state.kinds, now)?;
+            Some((warning, step))
+        });
+        due.collect()
     }
 }
 
@@ -113,7 +126,7 @@ fn is_collected(kinds: &Kinds, object: &Object) -> bool {
     kind.is_none_or(|kind| kind.strategy.default_propagation != DefaultPropagation::Unsupported)
 }
 
-impl News {
+impl Warning {
     /// The reference to tell of: one event at most, and only where the first that looks wrong is wrong in
     /// its namespace.
     fn misplaced(&self, kinds: &Kinds) -> Option<&OwnerReference> {

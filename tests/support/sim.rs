@@ -65,6 +65,8 @@ pub struct Simulation {
     trace: Trace,
     /// Syncs that do not come yet.
     slow: u64,
+    /// Submissions that are still to be turned away.
+    overloaded: u64,
     /// Ends of the log that were written down, oldest first.
     snapshots: Vec<Base>,
 }
@@ -180,6 +182,7 @@ impl Simulation {
             watchers,
             trace: Trace::default(),
             slow: 0,
+            overloaded: 0,
             snapshots: Vec::new(),
         }
     }

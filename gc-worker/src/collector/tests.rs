@@ -38,6 +38,107 @@ fn what_was_out_of_date_is_looked_at_again_and_what_was_refused_is_not() {
     }
 }
 
+/// A dependent whose owner is in another namespace: it goes, and is told why.
+fn dependent_from_elsewhere(number: usize) -> Value {
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "owner"});
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
+        {"name": format!("d{number}"), "namespace": "here", "ownerReferences": [owner]}})
+}
+
+fn dependents_from_elsewhere(count: usize) -> State {
+    let mut state = empty();
+    let owner = json!({"metadata": {"name": "owner", "namespace": "there"},
+        "apiVersion": "v1", "kind": "ConfigMap"});
+    put(&mut state, CONFIG_MAPS, owner);
+    for number in 0..count {
+        put(&mut state, CONFIG_MAPS, dependent_from_elsewhere(number));
+    }
+    state
+}
+
+/// It is held by an object that nobody can delete any more, and says so.
+fn namespace_that_is_held() -> State {
+    let mut state = namespace_that_goes(0);
+    let mut held = config_map("going", "held");
+    held["metadata"]["finalizers"] = json!(["example.com/held"]);
+    held["metadata"]["deletionTimestamp"] = json!("2024-01-01T00:00:00Z");
+    put(&mut state, CONFIG_MAPS, held);
+    state
+}
+
+fn job_that_is_due() -> State {
+    let mut state = empty();
+    let ended = json!({"type": "Complete", "status": "True",
+        "lastTransitionTime": "1969-01-01T00:00:00Z"});
+    let job = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "namespace": "n"},
+        "spec": {"ttlSecondsAfterFinished": 1}, "status": {"conditions": [ended]}});
+    put(&mut state, ("batch", "jobs"), job);
+    state
+}
+
+fn intents(batch: &[(Worker, Step)]) -> Vec<String> {
+    let mut told: Vec<String> = batch
+        .iter()
+        .map(|(_, step)| format!("{:?}", step.intent))
+        .collect();
+    told.sort();
+    told
+}
+
+#[test]
+fn what_was_never_decided_comes_again() {
+    for (state, count) in [
+        (world(&[("d", &["gone"])]), 1),
+        (world(&[("o!foregroundDeletion", &[]), ("d", &["o!"])]), 2),
+        (definition_that_goes(), 1),
+        (namespace_that_goes(3), 4),
+        (namespace_that_is_held(), 2),
+        (dependents_from_elsewhere(3), 6),
+        (job_that_is_due(), 1),
+    ] {
+        let mut collector = Collector::new(&state);
+        let first = collector.next_batch(&state, Time(0), 10);
+        assert_eq!(first.len(), count, "{first:#?}");
+        for refuse in [
+            |collector: &mut Collector, count| collector.unsettle(count),
+            |collector: &mut Collector, _| collector.unsettle(usize::MAX),
+            |_: &mut Collector, _| {},
+        ] {
+            refuse(&mut collector, count);
+            let again = collector.next_batch(&state, Time(0), 10);
+            assert_eq!(intents(&again), intents(&first));
+        }
+    }
+}
+
+#[test]
+fn a_part_that_was_decided_does_not_come_again_with_the_part_that_was_not() {
+    let state = dependents_from_elsewhere(3);
+    let mut collector = Collector::new(&state);
+    let batch = collector.next_batch(&state, Time(0), 10);
+    let refused = Rejection::Internal("no".into());
+    collector.settle(batch[..3].iter().map(|_| Err(&refused)));
+    collector.unsettle(2);
+    collector.settle(std::iter::once(Err(&refused)));
+    let again = collector.next_batch(&state, Time(0), 10);
+    assert_eq!(intents(&again), intents(&batch[3..5]));
+}
+
+#[test]
+fn deletions_come_before_reports_and_never_wait_for_them() {
+    let state = dependents_from_elsewhere(10);
+    let mut collector = Collector::new(&state);
+    let mut batches: Vec<Vec<bool>> = Vec::new();
+    for limit in [4, 100] {
+        let batch = collector.next_batch(&state, Time(0), limit);
+        let kinds = batch.iter().map(|(_, step)| step.intent.is_deletion());
+        batches.push(kinds.collect());
+        collector.unsettle(limit);
+    }
+    assert_eq!(batches[0], [true; 4]);
+    assert_eq!(batches[1], [[true; 10], [false; 10]].concat());
+}
+
 const NAMESPACES: (&str, &str) = ("", "namespaces");
 const CONFIG_MAPS: (&str, &str) = ("", "configmaps");
 

@@ -39,6 +39,7 @@ impl World {
 
     fn told(&mut self) -> Vec<Value> {
         let batch = self.collector.next_batch(&self.state, Time(0), 100);
+        self.collector.settle(batch.iter().map(|_| Ok(())));
         let events = batch.into_iter().filter_map(|(_, step)| {
             let Intent::Create(create) = step.intent else {
                 return None;

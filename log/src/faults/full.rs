@@ -2,10 +2,10 @@
 
 use super::disk::{Disk, Step};
 use super::script::{Commands, create, delete, empty, noise, open, patch, submit};
-use crate::{Log, Storage, WriteError};
-use hindsight_core::Intent;
+use crate::{Log, Publish, Steps, Storage, Submitted, WriteError, Writer};
+use hindsight_core::{Change, Intent, State};
 use serde_json::json;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 
 const ROOM: usize = 100 << 10;
 
@@ -53,4 +53,110 @@ fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
     assert!(!disk.steps().iter().any(is_failure));
     let (_, state) = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
     assert!(state.revision == last && last > first);
+}
+
+struct Nobody;
+
+impl Publish for Nobody {
+    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
+}
+
+/// A log that decides what waits, as one batch, when it is told to.
+struct ByBatch {
+    writer: Writer,
+    steps: Steps,
+    commands: Commands,
+}
+
+impl ByBatch {
+    fn open(disk: &Arc<Disk>) -> Self {
+        let storage = Arc::clone(disk) as Arc<dyn Storage>;
+        let (log, state) = Log::open(storage, empty()).expect("opened");
+        let (writer, steps) = log.by_steps(state, Box::new(Nobody));
+        Self {
+            writer,
+            steps,
+            commands: Commands::default(),
+        }
+    }
+
+    /// Each a submission of its own; whether it was carried out.
+    fn batch(&mut self, submissions: Vec<Vec<Intent>>) -> Vec<Result<Vec<bool>, WriteError>> {
+        let submit = |intents: Vec<Intent>| {
+            let made = intents.into_iter().map(|one| self.commands.command(one));
+            let (sender, answer) = mpsc::channel();
+            let reply = move |outcome: Submitted| sender.send(outcome).expect("somebody waits");
+            self.writer.submit(made.collect(), Box::new(reply));
+            answer
+        };
+        let waiting: Vec<_> = submissions.into_iter().map(submit).collect();
+        assert!(self.steps.decide() && self.steps.sync());
+        assert!(!self.steps.decide(), "it is one batch");
+        let answers = waiting.iter().map(|one| one.recv().expect("an answer"));
+        let done = |one: Submitted| one.map(|one| one.iter().map(Result::is_ok).collect());
+        answers.map(done).collect()
+    }
+}
+
+/// The first write that finds no room, and one that comes when it is known that there is none.
+#[test]
+fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
+    let disk = Arc::new(Disk::default());
+    let mut log = ByBatch::open(&disk);
+    let namespace = create("namespaces", "", json!({"metadata": {"name": "default"}}));
+    let written = log.batch(vec![vec![namespace], (0..8).map(map).collect()]);
+    assert_eq!(written, [Ok(vec![true]), Ok(vec![true; 8])]);
+    let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
+    // What was written last is counted twice, as if it were under way.
+    disk.set_room(used + (48 << 10));
+    let full = || Err(WriteError::Full);
+    for first in [0, 4] {
+        let name = |number: u64| format!("c{}", first + number);
+        let found = log.batch(vec![
+            vec![delete(&name(0))],
+            (20..26).map(map).collect(),
+            // What is to be deleted was to be written in the same batch.
+            vec![delete(&name(1)), delete("c20")],
+            vec![patch(&name(2), json!({"data": null}))],
+            vec![delete(&name(2))],
+        ]);
+        let deleted = || Ok(vec![true]);
+        let expected = [deleted(), full(), Ok(vec![true, false]), full(), deleted()];
+        assert_eq!(found, expected);
+    }
+    disk.set_room(4 * used);
+    assert_eq!(log.batch(vec![vec![map(20)]]), [Ok(vec![true])]);
+    drop(log);
+    let (_, state) = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
+    let left = state
+        .objects()
+        .filter(|one| &*one.key.resource.resource == "configmaps");
+    let left: Vec<&str> = left.map(|one| &*one.key.name).collect();
+    assert_eq!(left, ["c20", "c3", "c7"]);
+}
+
+#[test]
+fn where_not_even_deletions_find_room_nothing_is_written() {
+    let disk = Arc::new(Disk::default());
+    let mut log = ByBatch::open(&disk);
+    let namespace = create("namespaces", "", json!({"metadata": {"name": "default"}}));
+    log.batch(vec![vec![namespace, map(0)]])[0]
+        .clone()
+        .expect("written");
+    disk.set_room(0);
+    let appends = disk.appends();
+    for submissions in [
+        vec![vec![delete("c0")]],
+        vec![vec![delete("c0")], vec![map(1)]],
+    ] {
+        let answers = log.batch(submissions);
+        assert!(
+            answers.iter().all(|one| *one == Err(WriteError::Full)),
+            "{answers:?}"
+        );
+    }
+    assert_eq!(disk.appends(), appends);
+    disk.set_room(1 << 20);
+    let found = log.batch(vec![vec![delete("c0"), map(1)]]);
+    assert_eq!(found, [Ok(vec![true, true])]);
 }

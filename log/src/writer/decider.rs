@@ -1,7 +1,7 @@
 //! Decides everything that waits, against the newest state, durable or not.
 
 use super::room::{Room, are_deletions};
-use super::{Batch, Submission, Submitted, WriteError};
+use super::{Batch, Reply, Submission, Submitted, WriteError};
 use crate::Poison;
 use crossbeam_channel::Receiver;
 use hindsight_core::invariants::{self, Violation};
@@ -21,6 +21,31 @@ fn refusal(violation: &Violation) -> Rejection {
 /// Commits in a batch; a single submission may exceed it.
 const BATCH_COMMITS_MAX: usize = 4096;
 
+/// Decided together, and not known yet to find room.
+#[derive(Default)]
+struct Round {
+    changes: Vec<Arc<Change>>,
+    decided: Vec<Decided>,
+    has_writes: bool,
+}
+
+struct Decided {
+    reply: Reply,
+    answer: Submitted,
+    /// What it was, where it may go on without the writes of its round.
+    deletions: Option<Vec<Command>>,
+}
+
+impl Round {
+    fn refused(mut self) -> Self {
+        self.changes.clear();
+        for one in &mut self.decided {
+            one.answer = Err(WriteError::Full);
+        }
+        self
+    }
+}
+
 pub(super) struct Decider {
     state: State,
     poison: Poison,
@@ -39,36 +64,60 @@ impl Decider {
     }
 
     pub(super) fn batch(&mut self, first: Submission, waiting: &Receiver<Submission>) -> Batch {
-        let mut changes = Vec::new();
-        let mut answers = Vec::new();
-        let mut next = Some(first);
         let before = self.state.clone();
-        let mut only_deletions = true;
+        let mut round = Round::default();
+        let mut next = Some(first);
         self.room.look();
         while let Some(submission) = next {
-            let answer = if self.room.admits(&submission.commands) {
-                only_deletions &= are_deletions(&submission.commands);
-                self.decide_all(submission.commands, &mut changes)
-            } else {
-                Err(WriteError::Full)
-            };
-            answers.push((submission.reply, answer));
-            let room = changes.len() < BATCH_COMMITS_MAX;
+            self.take_in(submission, &mut round);
+            let room = round.changes.len() < BATCH_COMMITS_MAX;
             next = room.then(|| waiting.try_recv().ok()).flatten();
         }
-        if !self.room.take(&changes, only_deletions) {
-            self.state = before;
-            changes.clear();
-            answers
-                .iter_mut()
-                .for_each(|(_, answer)| *answer = Err(WriteError::Full));
+        while !self.room.take(&round.changes, !round.has_writes) {
+            self.state = before.clone();
+            // Their revisions are given out again.
+            self.joined.clear();
+            round = if round.has_writes {
+                self.without_writes(round)
+            } else {
+                round.refused()
+            };
         }
+        let answers = round.decided.into_iter().map(|one| (one.reply, one.answer));
         Batch {
-            changes,
+            changes: round.changes,
             joined: std::mem::take(&mut self.joined),
             state: self.state.clone(),
-            answers,
+            answers: answers.collect(),
         }
+    }
+
+    fn take_in(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
+        let deletions = are_deletions(&commands).then(|| commands.clone());
+        let answer = if deletions.is_some() || self.room.admits_writes() {
+            round.has_writes |= deletions.is_none();
+            self.decide_all(commands, &mut round.changes)
+        } else {
+            Err(WriteError::Full)
+        };
+        round.decided.push(Decided {
+            reply,
+            answer,
+            deletions,
+        });
+    }
+
+    /// From where the round began: what was decided after a write stands on it.
+    fn without_writes(&mut self, round: Round) -> Round {
+        let mut rest = Round::default();
+        for mut one in round.decided {
+            one.answer = match one.deletions.take() {
+                Some(commands) => self.decide_all(commands, &mut rest.changes),
+                None => Err(WriteError::Full),
+            };
+            rest.decided.push(one);
+        }
+        rest
     }
 
     fn decide_all(&mut self, commands: Vec<Command>, changes: &mut Vec<Arc<Change>>) -> Submitted {

@@ -3,7 +3,7 @@
 
 use super::frames::COMMIT_BYTES;
 use crate::{Purpose, Storage};
-use hindsight_core::{Change, Command, Intent};
+use hindsight_core::{Change, Command};
 use std::sync::Arc;
 
 /// Batches that were decided and may not be stored yet: the one that waits, the one that was taken to be
@@ -37,9 +37,9 @@ impl Room {
         }
     }
 
-    /// Whether these commands may be decided at all.
-    pub(super) fn admits(&self, commands: &[Command]) -> bool {
-        self.refused.is_none() || are_deletions(commands)
+    /// Whether anything but deletions may be decided at all.
+    pub(super) const fn admits_writes(&self) -> bool {
+        self.refused.is_none()
     }
 
     /// After a batch was decided and before it is stored: whether it can be.
@@ -69,21 +69,7 @@ impl Room {
     }
 }
 
-/// What somebody deletes, and what the collectors do so that it goes.
+/// What goes on on a full disk.
 pub(super) fn are_deletions(commands: &[Command]) -> bool {
-    commands.iter().all(|command| is_deletion(&command.intent))
-}
-
-fn is_deletion(intent: &Intent) -> bool {
-    match intent {
-        Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => false,
-        Intent::Delete(_)
-        | Intent::DropOwners(_)
-        | Intent::Unblock(_)
-        | Intent::Release(_)
-        | Intent::Untie(_)
-        | Intent::FinalizeNamespace(_) => true,
-        // Admission lets through what was asked for; one is not inside another.
-        Intent::Admitted(admitted) => matches!(admitted.intent, Intent::Delete(_)),
-    }
+    commands.iter().all(|command| command.intent.is_deletion())
 }

@@ -30,6 +30,8 @@ pub enum End {
     Pending,
     /// The server failed meanwhile: done or not, nobody was told.
     Unknown,
+    /// Nothing was done: too much waited, or there was no room.
+    TurnedAway,
     /// Answered.
     Answered {
         /// When.
@@ -95,10 +97,10 @@ impl Clients {
         self.pending().any(|one| one.client == Some(client))
     }
 
-    /// What this client sent last, where nobody told it what became of that.
+    /// What this client sent last, where nobody told it what became of that, or nothing did.
     pub fn unheard(&self, client: usize) -> Option<Intent> {
         let last = self.operations.get(self.last.get(&client)?)?;
-        matches!(last.end, End::Unknown).then(|| last.command.intent.clone())
+        matches!(last.end, End::Unknown | End::TurnedAway).then(|| last.command.intent.clone())
     }
 
     /// Commands that are not answered.
@@ -113,8 +115,9 @@ impl Clients {
         self.pending.remove(&number);
         if let Some(operation) = self.operations.get_mut(&number) {
             operation.end = match answer {
-                None => End::Unknown,
-                Some(answer) => End::Answered { at, newest, answer },
+                Answer::Unknown => End::Unknown,
+                Answer::TurnedAway => End::TurnedAway,
+                Answer::Decided(answer) => End::Answered { at, newest, answer },
             };
         }
     }
@@ -140,6 +143,11 @@ impl Operation {
             } => Some((*at, *newest, decision)),
             _ => None,
         }
+    }
+
+    /// Whether nothing may come of it.
+    pub fn wrote_nothing(&self) -> bool {
+        matches!(self.end, End::TurnedAway) || self.refused().is_some()
     }
 
     /// Why it was refused, where it was.

@@ -1,6 +1,7 @@
 //! Turns the collector's crank as the product's driver does: one batch at a time, on what was
 //! published when it looked.
 
+use super::options::Bug;
 use super::server::{Answer, Published};
 use hindsight_core::{Rejection, State, Time};
 use hindsight_gc::{Collector, Step};
@@ -10,6 +11,8 @@ use std::collections::{BTreeMap, VecDeque};
 /// The collector of one life of the process.
 #[derive(Debug)]
 pub struct Collecting {
+    /// What is broken on purpose.
+    bug: Option<Bug>,
     collector: Collector,
     state: State,
     inbox: VecDeque<Published>,
@@ -22,10 +25,11 @@ pub struct Collecting {
 
 impl Collecting {
     /// Looks at everything once, and into the log for what the state does not say.
-    pub fn new(state: &State, reader: &Reader) -> Self {
+    pub fn new(state: &State, reader: &Reader, bug: Option<Bug>) -> Self {
         let mut collector = Collector::new(state);
         collector.recall(reader.scan_back(state.revision)).ok();
         Self {
+            bug,
             collector,
             state: state.clone(),
             inbox: VecDeque::new(),
@@ -79,14 +83,26 @@ impl Collecting {
         }
         let answers = std::mem::take(&mut self.answered);
         self.under_way.clear();
-        // Of a batch that failed as a whole the driver tells nothing either.
-        let known: Option<Vec<_>> = answers.into_values().collect();
-        if let Some(known) = known.filter(|known| !known.is_empty()) {
-            let outcomes = known.iter().map(|one| one.as_ref().map(drop));
-            self.collector
-                .settle(outcomes.map(|one: Result<(), &Rejection>| one));
+        for answer in answers.into_values() {
+            match answer {
+                Answer::Decided(decided) => self.settle(decided.as_ref().map(drop)),
+                _ if self.bug == Some(Bug::CollectorForgets) => self.refuse(),
+                Answer::TurnedAway | Answer::Unknown => self.collector.unsettle(1),
+            }
+        }
+        if self.bug == Some(Bug::CollectorStops) {
+            self.refuse();
         }
         true
+    }
+
+    fn settle(&mut self, answer: Result<(), &Rejection>) {
+        self.collector.settle(std::iter::once(answer));
+    }
+
+    /// For good.
+    fn refuse(&mut self) {
+        self.settle(Err(&Rejection::Unprocessable));
     }
 
     fn observe_waiting(&mut self) {

@@ -1,6 +1,6 @@
 //! What happens to a disk between two lives of a process, and how it is put right again.
 
-use super::disk::{Disk, Frames, Inner};
+use super::disk::{Disk, Frames, Inner, Room};
 use super::options::Faults;
 use hindsight_core::Revision;
 use std::sync::Arc;
@@ -124,6 +124,7 @@ impl Disk {
         inner.armed = None;
         inner.unreadable = None;
         inner.full = false;
+        inner.room = Room::Plenty;
     }
 }
 

@@ -20,6 +20,17 @@ pub enum Fault {
     Refused,
 }
 
+/// What a disk says that there is room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// Everything.
+    Plenty,
+    /// What is kept for deletions.
+    Deletions,
+    /// Nothing.
+    Nothing,
+}
+
 /// The simulated storage.
 #[derive(Debug)]
 pub struct Disk {
@@ -45,8 +56,10 @@ pub struct Inner {
     pub armed: Option<(u64, Fault)>,
     /// Reads until one is refused.
     pub unreadable: Option<u64>,
-    /// No room for another frame.
+    /// No room for another frame, though it said otherwise: others fill it meanwhile.
     pub full: bool,
+    /// What it says when it is asked.
+    pub room: Room,
     /// The power has failed.
     pub cut: bool,
     /// A sync was refused: nobody knows what the cache is worth.
@@ -72,6 +85,7 @@ impl Disk {
             armed: None,
             unreadable: None,
             full: false,
+            room: Room::Plenty,
             cut: false,
             doubtful: false,
             forgetful,
@@ -213,9 +227,12 @@ impl Storage for Disk {
         Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
     }
 
-    /// A disk that is full says so only when it is written to: as one that others fill meanwhile.
-    fn has_room(&self, _: usize, _: Purpose) -> bool {
-        true
+    fn has_room(&self, _: usize, purpose: Purpose) -> bool {
+        match self.inner().room {
+            Room::Plenty => true,
+            Room::Deletions => matches!(purpose, Purpose::Deletions),
+            Room::Nothing => false,
+        }
     }
 
     /// It reaches the disk now and then.

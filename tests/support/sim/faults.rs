@@ -2,10 +2,12 @@
 
 use super::Simulation;
 use super::check::{Checked, ensure};
-use super::disk::Fault;
+use super::disk::{Fault, Room};
 use super::steps::Act;
 use hindsight_log::Error;
 
+/// Submissions in a row that are turned away.
+const OVERLOADED_MAX: u64 = 4;
 /// Ten years, in microseconds.
 const JUMP_MICROS_MAX: u64 = 10 * 365 * 86_400 * 1_000_000;
 
@@ -15,11 +17,16 @@ impl Simulation {
         match act {
             Act::Cut => self.cut(),
             Act::Kill if self.running.is_some() => self.kill(),
-            Act::Full => {
-                self.disk.inner().full = true;
-                self.trace.note("full", "");
+            Act::Full => self.fill(),
+            Act::Room => {
+                let mut disk = self.disk.inner();
+                disk.full = false;
+                disk.room = Room::Plenty;
             }
-            Act::Room => self.disk.inner().full = false,
+            Act::Overload => {
+                self.overloaded = 1 + self.dice.roll(OVERLOADED_MAX);
+                self.trace.note("overload", self.overloaded);
+            }
             Act::Slow => {
                 self.slow = self.dice.roll(20);
                 self.trace.note("slow", self.slow);
@@ -35,6 +42,18 @@ impl Simulation {
             }
             _ => {}
         }
+    }
+
+    /// It says so, of writes or of everything, or is full when it is written to.
+    fn fill(&mut self) {
+        let mut disk = self.disk.inner();
+        match self.dice.roll(3) {
+            0 => disk.full = true,
+            1 => disk.room = Room::Deletions,
+            _ => disk.room = Room::Nothing,
+        }
+        self.trace
+            .note("full", format_args!("{} {:?}", disk.full, disk.room));
     }
 
     /// Nobody starts a process on a full disk without making room.

@@ -2,7 +2,7 @@
 
 use super::check::{self, Checked, ensure, violation};
 use super::collecting::Collecting;
-use super::server::Server;
+use super::server::{Answer, Server};
 use super::{Bug, Running, Simulation};
 use hindsight_core::Revision;
 
@@ -53,7 +53,7 @@ impl Simulation {
             format_args!("at {recovered}, {before} was visible"),
         );
         self.running = Some(Running {
-            collecting: Collecting::new(&state, &server.reader),
+            collecting: Collecting::new(&state, &server.reader, self.options.bug),
             stale: state,
             server,
             poisoned: false,
@@ -109,12 +109,15 @@ impl Simulation {
         }
         let newest = running.server.state.revision;
         for (number, answer) in running.server.take_answers() {
-            running.poisoned |= answer.is_none();
+            running.poisoned |= matches!(answer, Answer::Unknown);
             let explained = !running.poisoned || self.disk.inner().refused_writes > running.refused;
             ensure("the writer fails with its disk", explained, || {
                 format!("command {number} is not answered")
             })?;
-            running.collecting.hear(number, &answer);
+            let is_collector = running.collecting.hear(number, &answer);
+            if matches!(answer, Answer::TurnedAway) {
+                self.trace.count(turned_away(is_collector), 1);
+            }
             self.clients.answer(number, answer, newest);
             let operation = &self.clients.operations[&number];
             check::durability::answered(&self.history, operation)?;
@@ -134,6 +137,14 @@ impl Simulation {
     }
 }
 
+const fn turned_away(is_collector: bool) -> &'static str {
+    if is_collector {
+        "collector turned away"
+    } else {
+        "client turned away"
+    }
+}
+
 fn describe(operation: &super::clients::Operation) -> String {
     let number = operation.number;
     match (operation.done(), operation.refused()) {
@@ -142,6 +153,6 @@ fn describe(operation: &super::clients::Operation) -> String {
             format!("  answer {number}: done {wrote:?}")
         }
         (None, Some((_, rejection))) => format!("  answer {number}: {rejection}"),
-        (None, None) => format!("  answer {number}: unknown"),
+        (None, None) => format!("  answer {number}: {:?}", operation.end),
     }
 }

@@ -26,11 +26,13 @@ pub enum Bug {
     DryRunGuesses,
     /// A collector whose last step never arrives.
     CollectorStops,
+    /// A collector that takes for decided what was turned away.
+    CollectorForgets,
 }
 
 impl Bug {
     /// Every one of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::SyncDoesNothing,
         Self::SyncedFrameLost,
         Self::ApplyForgets,
@@ -39,6 +41,7 @@ impl Bug {
         Self::StaleRead,
         Self::DryRunGuesses,
         Self::CollectorStops,
+        Self::CollectorForgets,
     ];
 }
 
@@ -101,6 +104,8 @@ pub struct Faults {
     pub snapshots: bool,
     /// The beginning of the log is thinned.
     pub prunes: bool,
+    /// Too much waits to be written.
+    pub overload: bool,
 }
 
 impl Options {
@@ -122,6 +127,7 @@ impl Options {
             stalls: on(),
             snapshots: on(),
             prunes: on(),
+            overload: on(),
         };
         Self {
             seed,
@@ -155,6 +161,7 @@ impl Options {
             stalls: false,
             snapshots: false,
             prunes: false,
+            overload: false,
         };
         Self {
             seed: 1,

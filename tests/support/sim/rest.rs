@@ -16,6 +16,7 @@ impl Simulation {
     pub(super) fn come_to_rest(&mut self) -> Checked {
         self.disk.calm();
         self.slow = 0;
+        self.overloaded = 0;
         self.trace.note("calm", "");
         if self.running.as_ref().is_none_or(|running| running.poisoned) || self.disk.is_damaged() {
             self.kill();

@@ -82,7 +82,12 @@ impl Simulation {
             self.clients.send(operation);
         }
         let numbers = commands.iter().map(|(number, _)| *number).collect();
-        running.server.submit(commands);
+        if self.overloaded > 0 {
+            self.overloaded -= 1;
+            running.server.turn_away(&commands);
+        } else {
+            running.server.submit(commands);
+        }
         numbers
     }
 
@@ -179,7 +184,11 @@ impl Simulation {
             return;
         }
         let intents = steps.into_iter().map(|step| (step.intent, step.cause));
-        let numbers = self.send(None, intents.collect());
+        let (deletions, reports): (Vec<_>, Vec<_>) =
+            intents.partition(|(intent, _)| intent.is_deletion());
+        let parts = [deletions, reports].into_iter();
+        let parts = parts.filter(|part| !part.is_empty());
+        let numbers = parts.flat_map(|part| self.send(None, part)).collect();
         if let Some(running) = &mut self.running {
             running.collecting.sent(numbers);
         }

@@ -3,7 +3,7 @@
 use super::disk::Disk;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, State, builtin};
-use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, Writer};
+use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, WriteError, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -18,8 +18,16 @@ pub fn empty() -> State {
 /// A durable batch as it was published.
 pub type Published = (State, Vec<Arc<Change>>);
 
-/// What became of one command: nothing where nobody can tell.
-pub type Answer = Option<Result<Decision, Rejection>>;
+/// What became of one command.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// It was carried out, or refused for what it was.
+    Decided(Result<Decision, Rejection>),
+    /// Nothing was done: too much waited, or there was no room.
+    TurnedAway,
+    /// Nobody can tell.
+    Unknown,
+}
 
 /// Answers by the number of their command, as they came.
 pub type Answers = Arc<Mutex<VecDeque<(u64, Answer)>>>;
@@ -72,14 +80,26 @@ impl Server {
         let (numbers, commands): (Vec<u64>, Vec<Command>) = commands.into_iter().unzip();
         let answers = Arc::clone(&self.answers);
         let reply = move |outcome: Submitted| {
+            let of_all = |answer: Answer| vec![answer; numbers.len()];
             let each: Vec<Answer> = match outcome {
-                Ok(each) => each.into_iter().map(Some).collect(),
-                Err(_) => numbers.iter().map(|_| None).collect(),
+                Ok(each) => each.into_iter().map(Answer::Decided).collect(),
+                Err(WriteError::Full | WriteError::Overloaded) => of_all(Answer::TurnedAway),
+                Err(WriteError::Poisoned(_) | WriteError::Closed) => of_all(Answer::Unknown),
             };
             let mut answers = answers.lock().expect("one thread");
             answers.extend(numbers.into_iter().zip(each));
         };
         self.writer.submit(commands, Box::new(reply));
+    }
+
+    /// Refuses commands, by their numbers, as if too much waited.
+    pub fn turn_away(&self, commands: &[(u64, Command)]) {
+        let mut answers = self.answers.lock().expect("one thread");
+        answers.extend(
+            commands
+                .iter()
+                .map(|(number, _)| (*number, Answer::TurnedAway)),
+        );
     }
 
     /// One batch is decided, if any waits.

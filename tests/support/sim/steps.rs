@@ -53,6 +53,8 @@ pub enum Act {
     Full,
     /// Somebody makes room.
     Room,
+    /// The next submissions are turned away: too much waits.
+    Overload,
     /// The next syncs do not come.
     Slow,
     /// A bit flips.
@@ -77,7 +79,7 @@ pub enum Act {
 
 impl Act {
     /// Every one of them, by its word.
-    pub const WORDS: [(&'static str, Self); 23] = [
+    pub const WORDS: [(&'static str, Self); 24] = [
         ("request", Self::Request),
         ("read", Self::Read),
         ("decide", Self::Decide),
@@ -91,6 +93,7 @@ impl Act {
         ("refuse-soon", Self::RefuseSoon),
         ("full", Self::Full),
         ("room", Self::Room),
+        ("overload", Self::Overload),
         ("slow", Self::Slow),
         ("rot", Self::Rot),
         ("unreadable", Self::Unreadable),
@@ -137,7 +140,7 @@ impl Simulation {
     fn choose_fault(&mut self) -> Act {
         let faults = self.options.faults;
         let is_poisoned = self.running.as_ref().is_some_and(|one| one.poisoned);
-        match self.chooser.roll(17) {
+        match self.chooser.roll(18) {
             0 if faults.cuts => Act::Cut,
             1 | 2 if faults.cuts => Act::CutSoon,
             3 if faults.kills => Act::Kill,
@@ -152,6 +155,7 @@ impl Simulation {
             12 => Act::Disconnect,
             13 | 14 if faults.snapshots => Act::Snapshot,
             15 if faults.prunes => Act::Prune,
+            16 if faults.overload => Act::Overload,
             _ if is_poisoned => Act::Kill,
             _ => Act::Wait,
         }

@@ -118,7 +118,7 @@ pub fn exactly_once(history: &History, clients: &Clients) -> Checked {
         let operation = author(clients, commit)?;
         ensure(
             "a refusal writes nothing",
-            operation.refused().is_none(),
+            !operation.wrote_nothing(),
             || {
                 format!(
                     "command {} was refused and wrote {}",

@@ -1,0 +1,56 @@
+//! Whether anything is collected: a defect must not stop it without a word.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+/// Before it begins anew for the first time; twice as long before each next time.
+const PAUSE_MIN: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = Duration::from_mins(1);
+
+/// Panics since it was sound.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Health(Arc<AtomicU32>);
+
+impl Health {
+    /// How long to wait before it begins anew.
+    pub(super) fn panicked(&self) -> Duration {
+        let before = self.0.fetch_add(1, Ordering::Relaxed);
+        PAUSE_MIN
+            .saturating_mul(2_u32.saturating_pow(before))
+            .min(PAUSE_MAX)
+    }
+
+    /// Nothing is left to do, or much was done.
+    pub(super) fn is_sound(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+
+    pub(super) fn complaint(&self) -> Option<String> {
+        let panics = self.0.load(Ordering::Relaxed);
+        (panics > 0).then(|| {
+            format!(
+                "the collectors ended in a panic and begin anew, {panics} times so far: what is to be \
+                 collected stays until they come through; the process's own log says where it was"
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_panic_is_waited_for_longer_until_all_is_done() {
+        let health = Health::default();
+        assert_eq!(health.complaint(), None);
+        let pauses: Vec<Duration> = (0..40).map(|_| health.panicked()).collect();
+        assert_eq!(pauses[..3], [100, 200, 400].map(Duration::from_millis));
+        assert_eq!(pauses[39], PAUSE_MAX);
+        assert!(health.complaint().expect("one").contains("40 times"));
+        health.is_sound();
+        assert_eq!(health.complaint(), None);
+        assert_eq!(health.panicked(), PAUSE_MIN);
+    }
+}

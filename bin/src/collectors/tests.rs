@@ -1,0 +1,200 @@
+//! What the collectors do when they fall behind, are refused, or panic.
+
+use super::*;
+use crate::{Config, ControlPlane, published};
+use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
+use hindsight_core::{Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule};
+use hindsight_log::Publish;
+use hindsight_projector::Window;
+use serde_json::json;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
+
+fn write(plane: &ControlPlane, object: serde_json::Value) -> Arc<Change> {
+    let create = Create {
+        key: ObjectKey::new(GroupResource::new("", "configmaps"), "default", ""),
+        version: "v1".into(),
+        object,
+        validation: FieldValidation::Ignore,
+    };
+    let before = plane.state().revision;
+    let step = Step {
+        cause: Cause::Request,
+        intent: Intent::Create(create),
+    };
+    let command = command(Worker::GarbageCollector, step);
+    let answers = plane.submit_blocking(vec![command]).expect("it is open");
+    assert!(answers.iter().all(Result::is_ok));
+    let mut changes = plane.changes_after(before, 1).expect("in the window");
+    changes.remove(0)
+}
+
+/// A dependent of nobody.
+fn dependent(name: &str) -> serde_json::Value {
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"});
+    json!({"metadata": {"name": name, "ownerReferences": [owner]}})
+}
+
+fn alone(plane: &ControlPlane, news: News) -> Driver {
+    let state = plane.state();
+    Driver {
+        collector: Collector::new(&state),
+        state,
+        reader: plane.reader().clone(),
+        news,
+        writer: Weak::new(),
+        turn: next_batch,
+        stopped: bounded(0).1,
+        health: Health::default(),
+    }
+}
+
+/// With room for that many changes: it has to take in a dependent of nobody and what came after it.
+fn driver(changes_max: usize) -> Driver {
+    let config = Config {
+        without_collectors: true,
+        ..Config::default()
+    };
+    let plane = ControlPlane::open(config).expect("it opens");
+    let state = plane.state();
+    let window = Window::new(state.revision, changes_max, usize::MAX);
+    let (mut publisher, news) = published::channel(State::clone(&state), window);
+    let driver = alone(&plane, news);
+    for object in [dependent("d"), json!({"metadata": {"name": "other"}})] {
+        let change = write(&plane, object);
+        publisher.publish(State::clone(&plane.state()), vec![change]);
+    }
+    driver
+}
+
+#[test]
+fn collectors_that_fell_behind_miss_nothing() {
+    for changes_max in [100, 1] {
+        let mut driver = driver(changes_max);
+        driver.observe();
+        assert_eq!(next_batch(&mut driver.collector, &driver.state).len(), 1);
+    }
+}
+
+#[test]
+fn what_is_refused_as_a_whole_comes_again() {
+    let mut driver = driver(100);
+    driver.observe();
+    for (error, pause) in [
+        (WriteError::Overloaded, OVERLOADED),
+        (WriteError::Full, IDLE),
+    ] {
+        let steps = next_batch(&mut driver.collector, &driver.state);
+        assert_eq!(steps.len(), 1, "before {error}");
+        let carried = driver.settle(1, &Err(error));
+        assert_eq!(carried, Carried::Refused(pause));
+    }
+    assert_eq!(next_batch(&mut driver.collector, &driver.state).len(), 1);
+}
+
+#[test]
+fn a_part_that_was_refused_does_not_hold_up_the_other() {
+    let refused = Carried::Refused(IDLE);
+    for (one, other, both) in [
+        (Carried::Moved, refused, Carried::Moved),
+        (Carried::Rested, refused, refused),
+        (Carried::Rested, Carried::Moved, Carried::Moved),
+        (Carried::Rested, Carried::Rested, Carried::Rested),
+    ] {
+        assert_eq!((one.and(other), other.and(one)), (both, both));
+    }
+}
+
+static IS_BROKEN: AtomicBool = AtomicBool::new(false);
+
+/// A defect that is there for a while.
+fn broken_turn(collector: &mut Collector, state: &State) -> Vec<(Worker, Step)> {
+    let steps = next_batch(collector, state);
+    assert!(!IS_BROKEN.load(Ordering::Relaxed), "a defect");
+    steps
+}
+
+fn comes(what: &str, is_there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn after_a_panic_the_server_is_not_ready_until_everything_is_collected() {
+    let plane = ControlPlane::open_turning(Config::default(), broken_turn).expect("it opens");
+    assert_eq!(plane.unready(), None);
+    IS_BROKEN.store(true, Ordering::Relaxed);
+    let created = write(&plane, dependent("d"));
+    comes("a panic", || plane.unready().is_some());
+    let reason = plane.unready().expect("a reason");
+    assert!(reason.contains("ended in a panic"), "{reason}");
+    // They begin anew, and everything else goes on.
+    comes("another", || {
+        plane.unready().is_some_and(|one| one != reason)
+    });
+    write(&plane, json!({"metadata": {"name": "other"}}));
+    let key = &created.commit.key;
+    assert!(plane.state().get(key).is_some());
+    IS_BROKEN.store(false, Ordering::Relaxed);
+    comes("readiness", || plane.unready().is_none());
+    comes("the collection", || plane.state().get(key).is_none());
+}
+
+#[test]
+fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let open = || {
+        ControlPlane::open(Config {
+            data_dir: Some(directory.path().join("data")),
+            without_collectors: true,
+            ..Config::default()
+        })
+        .expect("it opens")
+    };
+    let plane = open();
+    let made = write(&plane, json!({"metadata": {"name": "owner"}}));
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
+        "uid": made.commit.uid.as_str()});
+    let dependent = json!({"metadata": {"name": "child", "ownerReferences": [owner]}});
+    write(&plane, dependent);
+    let removed = delete(&plane, &made);
+    drop(plane);
+
+    let plane = open();
+    let state = plane.state();
+    let window = Window::new(state.revision, 1, usize::MAX);
+    let (_, news) = published::channel(State::clone(&state), window);
+    let mut driver = alone(&plane, news);
+    driver.recall();
+    let now = effects::now();
+    let steps = driver.collector.next_batch(&driver.state, now, 10);
+    let causes: Vec<_> = steps.into_iter().map(|(_, step)| step.cause).collect();
+    assert_eq!(causes, [Cause::Commit(removed)]);
+}
+
+fn delete(plane: &ControlPlane, made: &Change) -> Revision {
+    let delete = Delete {
+        target: Target {
+            key: made.commit.key.clone(),
+            uid: None,
+            revision: None,
+        },
+        version: "v1".into(),
+        preconditions: Preconditions::default(),
+        orphan_dependents: None,
+        propagation: None,
+        grace_period_seconds: None,
+        rule: Rule::Requested,
+    };
+    let step = Step {
+        cause: Cause::Request,
+        intent: Intent::Delete(delete),
+    };
+    let command = command(Worker::GarbageCollector, step);
+    let answers = plane.submit_blocking(vec![command]).expect("it is open");
+    assert!(answers.iter().all(Result::is_ok));
+    plane.state().revision
+}

@@ -1,0 +1,210 @@
+//! A disk that is full, or nearly: what is refused, what goes on, and that it ends by itself.
+
+use super::verify;
+use hindsight_tests::dice::Dice;
+use hindsight_tests::disk::{Disk, skipped};
+use hindsight_tests::server::{Server, serve, text};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// A manifest that fills a disk soon, for it does not become smaller when it is compressed.
+fn large(name: &str) -> String {
+    let mut dice = Dice(1);
+    let letter = |_| char::from(b'a' + u8::try_from(dice.roll(26)).expect("a letter"));
+    let data: String = (0..900 << 10).map(letter).collect();
+    format!(
+        r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#
+    )
+}
+
+fn write_until_full(server: &Server, prefix: &str) {
+    let create = |index| {
+        let name = format!("{prefix}{index}");
+        server.try_kubectl(&["create", "-f", "-"], &large(&name))
+    };
+    let refusal = (0..60).map(create).find(|output| !output.status.success());
+    let message = text(&refusal.expect("the disk is full at last").stderr);
+    assert!(message.contains("the disk is full"), "{message}");
+}
+
+/// Pairs of a namespace that a finalizer holds and an owner with dependents.
+const PAIRS: usize = 12;
+const DEPENDENTS: usize = 10;
+
+fn list(items: &[String]) -> String {
+    let items = items.join(", ");
+    format!(r#"{{"apiVersion": "v1", "kind": "List", "items": [{items}]}}"#)
+}
+
+fn config_map(metadata: &str) -> String {
+    format!(r#"{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{{metadata}}}}}"#)
+}
+
+fn create_pairs(server: &Server) {
+    let create = |items: Vec<String>| {
+        server.kubectl_with(&["create", "-f", "-"], &list(&items));
+    };
+    let namespace = |index| {
+        format!(
+            r#"{{"apiVersion": "v1", "kind": "Namespace", "metadata": {{"name": "n{index}"}}}}"#
+        )
+    };
+    let held = |index| {
+        let finalizers = r#""finalizers": ["example.com/held"]"#;
+        config_map(&format!(
+            r#""name": "held", "namespace": "n{index}", {finalizers}"#
+        ))
+    };
+    let owner = |index| config_map(&format!(r#""name": "o{index}""#));
+    create((0..PAIRS).map(namespace).collect());
+    create((0..PAIRS).map(held).chain((0..PAIRS).map(owner)).collect());
+    for index in 0..PAIRS {
+        let owner = format!("configmap/o{index}");
+        let uid = server.kubectl(&["get", &owner, "-o", "jsonpath={.metadata.uid}"]);
+        let owner = format!(
+            r#""apiVersion": "v1", "kind": "ConfigMap", "name": "o{index}", "uid": "{uid}""#
+        );
+        let dependent = |number| {
+            config_map(&format!(
+                r#""name": "o{index}-{number}", "labels": {{"is": "dependent"}}, "ownerReferences": [{{{owner}}}]"#
+            ))
+        };
+        create((0..DEPENDENTS).map(dependent).collect());
+    }
+}
+
+/// All of them at once, so that what the collectors delete and what they report meet in one batch.
+fn delete_pairs(server: &Server) {
+    let pairs = (0..PAIRS).flat_map(|at| [format!("namespace/n{at}"), format!("configmap/o{at}")]);
+    let pairs: Vec<String> = pairs.collect();
+    let mut arguments = vec!["delete", "--wait=false"];
+    arguments.extend(pairs.iter().map(String::as_str));
+    server.kubectl(&arguments);
+    comes("every dependent goes", || {
+        let dependents = ["get", "configmaps", "-l", "is=dependent", "-o", "name"];
+        server.kubectl(&dependents).is_empty()
+    });
+}
+
+/// Whether every namespace says what holds it.
+fn are_reported(server: &Server) -> bool {
+    let types = "jsonpath={.status.conditions[*].type}";
+    (0..PAIRS).all(|index| {
+        let namespace = format!("n{index}");
+        let told = server.kubectl(&["get", "namespace", &namespace, "-o", types]);
+        told.contains("NamespaceFinalizersRemaining")
+    })
+}
+
+/// Waits for what must come; a bound for a run that fails, not a measurement.
+fn comes(what: &str, is_there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "{what}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// Takes every block that is left.
+fn fill(directory: &Path) -> PathBuf {
+    let path = directory.join("filling");
+    let mut file = std::fs::File::create(&path).expect("made");
+    let chunk = vec![1; 4096];
+    while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
+    path
+}
+
+#[test]
+fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(disk) = Disk::in_memory(&at, 64) else {
+        return skipped("a full disk", "nothing can be mounted here");
+    };
+    let directory = at.join("data");
+    let server = Server::start_on(&directory);
+    write_until_full(&server, "c");
+    let filling = fill(&at);
+    write_until_full(&server, "d");
+    assert!(server.kubectl(&["get", "configmaps"]).contains("c0"));
+    server.kubectl(&["delete", "configmap", "c0"]);
+    server.signal("KILL");
+    let server = Server::start_on(&directory);
+    assert!(!server.kubectl(&["get", "configmaps"]).contains("c0 "));
+    server.kubectl(&["delete", "configmap", "c1"]);
+    write_until_full(&server, "e");
+    server.kubectl(&["delete", "configmap", "c2"]);
+    std::fs::remove_file(filling).expect("removed");
+    disk.resize(256);
+    server.kubectl_with(&["create", "-f", "-"], &large("later"));
+    assert_eq!(server.signal("TERM"), Some(0));
+    verify(&directory);
+}
+
+/// One life of a server that takes a snapshot at its end if it can: their names then.
+fn snapshots_after(directory: &Path, name: &str, flags: &[&str]) -> Vec<String> {
+    let mut command = serve(directory);
+    command.args(flags);
+    command
+        .args(["--snapshot-every", "1"])
+        .stderr(Stdio::null());
+    let server = Server::start_with(command, directory).expect("it starts");
+    // Few would not call for one.
+    for index in 0..3 {
+        server.kubectl(&["create", "configmap", &format!("{name}{index}")]);
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+    let entries = std::fs::read_dir(directory.join("snapshots")).expect("a directory");
+    let names = entries.map(|entry| entry.expect("listed").file_name());
+    let mut names: Vec<String> = names.map(|name| name.to_string_lossy().into()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn on_a_disk_that_is_nearly_full_snapshots_leave_what_there_is_to_writes() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(disk) = Disk::in_memory(&at, 128) else {
+        return skipped("a nearly full disk", "nothing can be mounted here");
+    };
+    let directory = at.join("data");
+    let before = snapshots_after(&directory, "a", &[]);
+    assert!(!before.is_empty());
+    let filling = fill(&at);
+    disk.resize(128 + 20);
+    let after = snapshots_after(&directory, "b", &[]);
+    assert_eq!(after, before, "writes went on");
+    // It makes room.
+    let thinning = snapshots_after(&directory, "c", &["--keep-history-bytes", "100KB"]);
+    assert!(thinning.last() > before.last());
+    std::fs::remove_file(filling).expect("removed");
+    let later = snapshots_after(&directory, "d", &[]);
+    assert!(later.last() > thinning.last());
+    verify(&directory);
+}
+
+#[test]
+fn on_a_full_disk_all_that_is_to_go_goes_and_what_is_to_be_told_is_told_when_there_is_room() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(disk) = Disk::in_memory(&at, 64) else {
+        return skipped("a full disk", "nothing can be mounted here");
+    };
+    let directory = at.join("data");
+    let server = Server::start_on(&directory);
+    create_pairs(&server);
+    write_until_full(&server, "c");
+    let filling = fill(&at);
+    write_until_full(&server, "d");
+    delete_pairs(&server);
+    assert!(!are_reported(&server), "there is no room for it");
+    std::fs::remove_file(filling).expect("removed");
+    disk.resize(256);
+    comes("every namespace says what holds it", || {
+        are_reported(&server)
+    });
+    assert_eq!(server.signal("TERM"), Some(0));
+    verify(&directory);
+}
