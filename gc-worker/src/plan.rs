@@ -375,7 +375,9 @@ impl View<'_> {
     /// The newest removal or mark among the owners; the object's own write if it refers to nobody.
     fn cause(&self, object: &Object, gone: &[OwnerReference]) -> Cause {
         let when = |one: &OwnerReference| {
-            let mark = || self.object(&one.uid).and_then(|owner| owner.mark);
+            let waits = classify(self.state, object, one) == OwnerClass::Waiting;
+            let owner = || self.object(&one.uid).filter(|_| waits);
+            let mark = || owner().and_then(|owner| owner.mark);
             self.graph
                 .removed_at(&one.uid, &object.meta.uid)
                 .or_else(|| mark().map(|mark| mark.revision))

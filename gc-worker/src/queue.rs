@@ -1,7 +1,7 @@
 //! What must be looked at, each at most once; and which objects those are after a change.
 
 use hindsight_core::{Change, Event, Uid};
-use hindsight_projector::OwnershipGraph;
+use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::{BTreeSet, VecDeque};
 
 /// First in, first out, without repetitions. It never holds more than there are live objects.
@@ -66,6 +66,8 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     if object.is_deleting() || !object.meta.owner_references.is_empty() {
         found.push(uid.clone());
     }
+    // It has one more to let go of, or to wait for.
+    let is_going = |owner: &Uid| graph.node(owner).is_some_and(Node::is_deleting);
     for event in &change.commit.events {
         match event {
             Event::OwnerRemoved { owner } | Event::OwnerChanged { from: owner, .. } => {
@@ -86,12 +88,56 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
                         .map(|owner| owner.uid.clone()),
                 );
             }
-            Event::ObjectCreated { .. }
-            | Event::ObjectUpdated { .. }
+            Event::ObjectCreated { object } => {
+                let owners = object.owners().iter();
+                found.extend(owners.map(|one| one.uid.clone()).filter(is_going));
+            }
+            Event::OwnerAdded { owner } => {
+                found.extend(Some(owner.uid.clone()).filter(is_going));
+            }
+            Event::ObjectUpdated { .. }
             | Event::FinalizerRemoved { .. }
-            | Event::OwnerAdded { .. }
             | Event::ObjectDeleted { .. } => {}
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{world, write};
+    use hindsight_core::Commit;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    /// Who is looked at when somebody comes to refer to a live owner and to one that goes.
+    #[test]
+    fn an_owner_that_goes_is_looked_at_when_it_gets_a_dependent() {
+        let mut state = world(&[("live", &[]), ("going!orphan", &[])]);
+        let mut graph = OwnershipGraph::rebuild(&state);
+        let reference = |name: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": name});
+        let owners = ["live", "going"].map(reference);
+        let metadata = json!({"name": "late", "namespace": "n", "ownerReferences": owners});
+        let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        let made = write(&mut state, ("", "configmaps"), document);
+        graph.apply(&made);
+        let found = affected(&made, &graph);
+        assert_eq!(found, ["late".into(), "going".into()]);
+
+        let object = made.commit.object().expect("an object");
+        let added = object.owners().iter().cloned();
+        let mut events: Vec<Event> = added.map(|owner| Event::OwnerAdded { owner }).collect();
+        let object = Arc::clone(object);
+        events.push(Event::ObjectUpdated { object });
+        let commit = Commit {
+            events,
+            ..(*made.commit).clone()
+        };
+        let adopted = Change {
+            commit: Arc::new(commit),
+            previous: None,
+        };
+        assert_eq!(affected(&adopted, &graph), found);
+    }
 }

@@ -4,13 +4,17 @@
 use hindsight_core::event::OwnerFinding;
 use hindsight_core::{Cause, Commit, Event, Revision, Rule, Uid};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What the commits so far say.
 #[derive(Debug, Default)]
 pub struct Causes {
-    /// When a deletion was asked for, or happened.
-    ends: BTreeMap<Uid, BTreeSet<Revision>>,
-    gone: BTreeSet<Uid>,
+    /// When a deletion was asked for.
+    marks: BTreeMap<Uid, BTreeSet<Revision>>,
+    /// When it happened.
+    ends: BTreeMap<Uid, Revision>,
+    /// The namespace of everybody.
+    homes: BTreeMap<Uid, Arc<str>>,
     /// Since when a dependent refers to an owner.
     since: BTreeMap<(Uid, Uid), Revision>,
 }
@@ -30,14 +34,14 @@ impl Causes {
     fn judge(&self, commit: &Commit, owners: &[OwnerFinding]) -> Result<(), String> {
         let mut right = BTreeSet::new();
         let mut is_certain = false;
-        for finding in owners {
+        for finding in owners.iter().filter(|one| self.is_near(commit, one)) {
             let owner = &finding.owner.uid;
             let since = self.since.get(&(commit.uid.clone(), owner.clone()));
-            let ends = self.ends.get(owner).into_iter().flatten();
-            let later = ends.filter(|end| since.is_some_and(|since| since < end));
-            let before = right.len();
-            right.extend(later.map(|end| Cause::Commit(*end)));
-            is_certain |= self.gone.contains(owner) && right.len() > before;
+            let end = self.ends.get(owner);
+            let end = end.filter(|end| since.is_some_and(|since| since < end));
+            is_certain |= end.is_some();
+            let marks = self.marks.get(owner).into_iter().flatten();
+            right.extend(marks.chain(end).map(|at| Cause::Commit(*at)));
         }
         if is_certain && !right.contains(&commit.cause) {
             let Commit {
@@ -53,6 +57,12 @@ impl Causes {
         Ok(())
     }
 
+    /// An owner elsewhere is nobody.
+    fn is_near(&self, commit: &Commit, finding: &OwnerFinding) -> bool {
+        let home = self.homes.get(&finding.owner.uid);
+        home.is_some_and(|home| home.is_empty() || *home == commit.key.namespace)
+    }
+
     fn note(&mut self, commit: &Commit) {
         let Commit { uid, revision, .. } = commit;
         for event in &commit.events {
@@ -66,8 +76,11 @@ impl Causes {
                     let edge = (uid.clone(), owner.uid.clone());
                     self.since.insert(edge, *revision);
                 }
-                Event::DeletionRequested { .. } | Event::ObjectDeleted { .. } => {
-                    self.ends.entry(uid.clone()).or_default().insert(*revision);
+                Event::DeletionRequested { .. } => {
+                    self.marks.entry(uid.clone()).or_default().insert(*revision);
+                }
+                Event::ObjectDeleted { .. } => {
+                    self.ends.insert(uid.clone(), *revision);
                 }
                 Event::ObjectUpdated { .. }
                 | Event::FinalizerAdded { .. }
@@ -76,8 +89,7 @@ impl Causes {
                 | Event::OwnerChanged { .. } => {}
             }
         }
-        if commit.object().is_none() {
-            self.gone.insert(uid.clone());
-        }
+        let home = Arc::clone(&commit.key.namespace);
+        self.homes.insert(uid.clone(), home);
     }
 }

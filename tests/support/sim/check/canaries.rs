@@ -2,7 +2,10 @@
 //! or the checker is asked about one that did not happen.
 
 use super::tests::Row;
-use super::{Checked, collector, dry_run, durability, facts, linearizability, replay};
+use super::{
+    Checked, collector, dry_run, durability, explanations, facts, linearizability, projections,
+    replay,
+};
 use crate::naive;
 use crate::reference::Policy;
 use crate::sim::Simulation;
@@ -11,6 +14,7 @@ use hindsight_core::{
     Cause, Change, Commit, Event, GroupResource, ObjectKey, Rejection, Revision, Rule, State, Time,
     apply,
 };
+use hindsight_projector::OwnershipGraph;
 use std::sync::Arc;
 
 /// Further rows of what must be noticed.
@@ -173,6 +177,39 @@ pub(super) const ROWS: &[Row] = &[
             state.list(&widgets, None).next().map(drop)
         },
     ),
+    (
+        "a removal names its cause",
+        |it| explanations::causes(&it.history),
+        |it| {
+            let commits = &mut it.history.commits;
+            let at = commits
+                .iter()
+                .position(|commit| takes_who_lost_an_owner(commit))?;
+            Arc::make_mut(&mut commits[at]).cause = Cause::Commit(Revision::ZERO);
+            explanations::causes(&it.history).is_err().then_some(())
+        },
+    ),
+    (
+        "removals of owners are known",
+        |it| {
+            let state = &it.history.states[it.history.commits.len()];
+            let forgetful = OwnershipGraph::rebuild(state);
+            projections::removals(state, &it.history, &forgetful, true)
+        },
+        |it| {
+            // The moment after an owner went, and before its dependent did.
+            let commits = &it.history.commits;
+            let at = commits
+                .iter()
+                .position(|commit| takes_who_lost_an_owner(commit))?;
+            let Cause::Commit(cause) = commits[at].cause else {
+                return None;
+            };
+            it.history.commits.truncate(usize::try_from(cause.0).ok()?);
+            let last = it.history.commits.last()?;
+            last.object().is_none().then_some(())
+        },
+    ),
     ("liveness", Simulation::write_out, |it| {
         it.slow = u64::MAX;
         it.send(
@@ -289,4 +326,10 @@ fn without(it: &mut Simulation, resource: &str, name: &str) -> Checked {
     }];
     apply(&mut state, &commit);
     collector::nothing_is_left(&state, Time(0))
+}
+
+fn takes_who_lost_an_owner(commit: &Commit) -> bool {
+    let verdicts = commit.events.iter().filter_map(Event::verdict);
+    let mut rules = verdicts.map(|(rule, _)| rule);
+    rules.any(|rule| rule == Rule::OwnersAbsent)
 }

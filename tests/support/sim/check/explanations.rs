@@ -16,20 +16,29 @@ const EXPLAINED_MAX: usize = 5;
 
 /// Audits the history and explains the last removals.
 pub fn check(history: &History, read: &Read, trace: &mut Trace) -> Checked {
-    let (mut audit, mut causes) = (Audit::new(empty()), Causes::default());
+    causes(history)?;
+    let mut audit = Audit::new(empty());
     for commit in &history.commits {
         let faulty = |found: hindsight_core::invariants::Violation| {
             violation("the audit finds nothing", found.to_string())
         };
         audit.take(commit).map_err(faulty)?;
-        let wrong = |what| violation("a removal names its cause", what);
-        causes.take(commit).map_err(wrong)?;
     }
     let removals = history.commits.iter().rev();
     let removals = removals.filter(|one| one.object().is_none());
     for removal in removals.take(EXPLAINED_MAX) {
         explained(history, read, removal)?;
         trace.count("removals explained", 1);
+    }
+    Ok(())
+}
+
+/// Every removal by the collector names what became of one of the owners.
+pub fn causes(history: &History) -> Checked {
+    let mut causes = Causes::default();
+    for commit in &history.commits {
+        let wrong = |what| violation("a removal names its cause", what);
+        causes.take(commit).map_err(wrong)?;
     }
     Ok(())
 }
