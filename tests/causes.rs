@@ -135,3 +135,28 @@ fn a_cascade_of_any_length_names_the_owner_to_its_end() {
         vec![Cause::Commit(deleted); 17_000]
     );
 }
+
+#[test]
+fn an_owner_in_another_namespace_is_no_cause() {
+    let mut world = world();
+    world.run(naive::create_namespace("n2")).expect("created");
+    let owner = create(&mut world, "owner", &[], json!([]));
+    let elsewhere = json!({"metadata": {"name": "elsewhere"}});
+    let elsewhere = world.run(naive::create(Kind::ConfigMap, "n2", elsewhere));
+    let uid = elsewhere
+        .expect("created")
+        .outcome
+        .object()
+        .meta
+        .uid
+        .clone();
+    let elsewhere = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "elsewhere",
+        "uid": uid.as_str()});
+    create(&mut world, "child", &[&owner, &elsewhere], json!([]));
+    let deleted = delete(&mut world, "owner", Policy::Background);
+    let key = naive::key(Kind::ConfigMap, "n2", "elsewhere");
+    let later = world.run(naive::delete(key, Some(Policy::Background)));
+    later.expect("accepted");
+    world.settle(1);
+    assert_eq!(causes(&world, "child"), [Cause::Commit(deleted)]);
+}

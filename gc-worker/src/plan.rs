@@ -379,7 +379,7 @@ impl View<'_> {
             let owner = || self.object(&one.uid).filter(|_| waits);
             let mark = || owner().and_then(|owner| owner.mark);
             self.graph
-                .removed_at(&one.uid, &object.meta.uid)
+                .removed_near_at(&one.uid, &object.key, &object.meta.uid)
                 .or_else(|| mark().map(|mark| mark.revision))
         };
         Cause::Commit(

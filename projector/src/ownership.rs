@@ -49,6 +49,8 @@ impl Node {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Removal {
     at: Revision,
+    /// Its namespace.
+    home: Arc<str>,
     /// Dependents that refer to it since it was gone.
     late: BTreeSet<Uid>,
 }
@@ -134,6 +136,18 @@ impl OwnershipGraph {
         (!removal.late.contains(dependent)).then_some(removal.at)
     }
 
+    /// The same, of an owner that this dependent could have: one in another namespace is nobody's.
+    pub fn removed_near_at(
+        &self,
+        owner: &Uid,
+        dependent: &ObjectKey,
+        uid: &Uid,
+    ) -> Option<Revision> {
+        let home = &self.removed.get(owner)?.home;
+        let is_near = home.is_empty() || *home == dependent.namespace;
+        self.removed_at(owner, uid).filter(|_| is_near)
+    }
+
     /// Waiting objects that only wait for each other, of which this is one; empty if it is not.
     pub fn knot(&self, uid: &Uid) -> BTreeSet<Uid> {
         let blockers = |at: &Uid| {
@@ -216,6 +230,7 @@ impl OwnershipGraph {
         if self.has_dependents(uid) {
             let removal = Removal {
                 at: revision,
+                home: Arc::clone(&node.key().namespace),
                 late: BTreeSet::new(),
             };
             self.removed.insert(uid.clone(), removal);

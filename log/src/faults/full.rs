@@ -135,6 +135,23 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
     assert_eq!(left, ["c20", "c3", "c7"]);
 }
 
+/// Large ones that come at once are refused together, and then what fits is written.
+#[test]
+fn a_burst_that_finds_no_room_stops_no_smaller_write() {
+    let disk = Arc::new(Disk::default());
+    let mut log = ByBatch::open(&disk);
+    let namespace = create("namespaces", "", json!({"metadata": {"name": "default"}}));
+    assert_eq!(log.batch(vec![vec![namespace]]), [Ok(vec![true])]);
+    let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
+    disk.set_room(used + (24 << 10));
+    let burst: Vec<Vec<Intent>> = (0..8).map(|index| vec![map(index)]).collect();
+    let full = || Err(WriteError::Full);
+    assert_eq!(log.batch(burst), [(); 8].map(|()| full()));
+    for index in 0..2 {
+        assert_eq!(log.batch(vec![vec![map(index)]]), [Ok(vec![true])]);
+    }
+}
+
 #[test]
 fn where_not_even_deletions_find_room_nothing_is_written() {
     let disk = Arc::new(Disk::default());

@@ -1,6 +1,6 @@
 //! Decides everything that waits, against the newest state, durable or not.
 
-use super::room::{Room, are_deletions};
+use super::room::{Room, are_deletions, size_of};
 use super::{Batch, Reply, Submission, Submitted, WriteError};
 use crate::Poison;
 use crossbeam_channel::Receiver;
@@ -26,7 +26,8 @@ const BATCH_COMMITS_MAX: usize = 4096;
 struct Round {
     changes: Vec<Arc<Change>>,
     decided: Vec<Decided>,
-    has_writes: bool,
+    /// The smallest submission that is no deletion, in bytes.
+    smallest_write: Option<usize>,
 }
 
 struct Decided {
@@ -73,11 +74,11 @@ impl Decider {
             let room = round.changes.len() < BATCH_COMMITS_MAX;
             next = room.then(|| waiting.try_recv().ok()).flatten();
         }
-        while !self.room.take(&round.changes, !round.has_writes) {
+        while !self.room.take(&round.changes, round.smallest_write) {
             self.state = before.clone();
             // Their revisions are given out again.
             self.joined.clear();
-            round = if round.has_writes {
+            round = if round.smallest_write.is_some() {
                 self.without_writes(round)
             } else {
                 round.refused()
@@ -94,12 +95,19 @@ impl Decider {
 
     fn take_in(&mut self, Submission { commands, reply }: Submission, round: &mut Round) {
         let deletions = are_deletions(&commands).then(|| commands.clone());
+        let before = round.changes.len();
         let answer = if deletions.is_some() || self.room.admits_writes() {
-            round.has_writes |= deletions.is_none();
             self.decide_all(commands, &mut round.changes)
         } else {
             Err(WriteError::Full)
         };
+        if deletions.is_none()
+            && let Some(written) = round.changes.get(before..).filter(|new| !new.is_empty())
+        {
+            let size = size_of(written);
+            let smallest = round.smallest_write.map_or(size, |known| known.min(size));
+            round.smallest_write = Some(smallest);
+        }
         round.decided.push(Decided {
             reply,
             answer,

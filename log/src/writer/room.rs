@@ -12,7 +12,8 @@ const IN_FLIGHT: usize = super::BATCHES_AHEAD + 2;
 
 pub(super) struct Room {
     storage: Arc<dyn Storage>,
-    /// The size of what found no room, until there is room for it.
+    /// The smallest write that found no room, until there is room for it. It may have found none beside
+    /// larger ones, which says nothing of itself.
     refused: Option<usize>,
     in_flight: [usize; IN_FLIGHT],
 }
@@ -43,14 +44,12 @@ impl Room {
     }
 
     /// After a batch was decided and before it is stored: whether it can be.
-    pub(super) fn take(&mut self, changes: &[Arc<Change>], are_deletions: bool) -> bool {
-        let size = |change: &Arc<Change>| {
-            COMMIT_BYTES + change.commit.object().map_or(0, |object| object.body.len())
-        };
-        let bytes = changes.iter().map(size).sum();
+    /// Where there are writes among the deletions, the smallest is so many bytes.
+    pub(super) fn take(&mut self, changes: &[Arc<Change>], smallest_write: Option<usize>) -> bool {
+        let bytes = size_of(changes);
         let is_taken = bytes == 0
             || self.has(bytes, Purpose::Writes)
-            || (are_deletions && self.has(bytes, Purpose::Deletions));
+            || (smallest_write.is_none() && self.has(bytes, Purpose::Deletions));
         if is_taken {
             self.in_flight.rotate_right(1);
             if let Some(newest) = self.in_flight.first_mut() {
@@ -58,7 +57,7 @@ impl Room {
             }
         } else if self.refused.is_none() {
             tracing::error!("the disk is full; only deletions are written until there is room");
-            self.refused = Some(bytes);
+            self.refused = Some(smallest_write.unwrap_or(bytes));
         }
         is_taken
     }
@@ -67,6 +66,13 @@ impl Room {
         let in_flight: usize = self.in_flight.iter().sum();
         self.storage.has_room(bytes + in_flight, purpose)
     }
+}
+
+/// What the log takes for them at most, before it is compressed.
+pub(super) fn size_of(changes: &[Arc<Change>]) -> usize {
+    let body = |change: &Arc<Change>| change.commit.object().map_or(0, |object| object.body.len());
+    let sizes = changes.iter().map(|change| COMMIT_BYTES + body(change));
+    sizes.sum()
 }
 
 /// What goes on on a full disk.

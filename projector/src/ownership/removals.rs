@@ -4,6 +4,7 @@ use super::{OwnershipGraph, Removal};
 use hindsight_core::{Commit, Event, Uid};
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Of an owner whose removal is looked for: who referred to it as far back as was read, and who came
 /// after that.
@@ -28,9 +29,12 @@ impl OwnershipGraph {
             if commit.object().is_none()
                 && let Some(Sought { late, .. }) = absent.remove(&commit.uid)
             {
-                let at = commit.revision;
-                self.removed
-                    .insert(commit.uid.clone(), Removal { at, late });
+                let removal = Removal {
+                    at: commit.revision,
+                    home: Arc::clone(&commit.key.namespace),
+                    late,
+                };
+                self.removed.insert(commit.uid.clone(), removal);
             }
             for owner in new_owners(commit) {
                 refers_no_further_back(&mut absent, owner, &commit.uid);
