@@ -99,17 +99,12 @@ pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
 /// All members of a knot come to one step, which one of them takes: a definition, if there is one, for
 /// these end in an order of their own.
 fn speaker(steps: &[Step]) -> Option<Uid> {
-    let knot = steps.iter().find_map(|step| match &step.intent {
-        Intent::Untie(knot) => Some(knot),
-        Intent::Create(_)
-        | Intent::Update(_)
-        | Intent::Patch(_)
-        | Intent::Delete(_)
-        | Intent::DropOwners(_)
-        | Intent::Unblock(_)
-        | Intent::Release(_)
-        | Intent::FinalizeNamespace(_)
-        | Intent::Admitted(_) => None,
+    let knot = steps.iter().find_map(|step| {
+        if let Intent::Untie(knot) = &step.intent {
+            Some(knot)
+        } else {
+            None
+        }
     })?;
     let definition = knot.members.iter().find(|one| is_definition(&one.key));
     definition.or_else(|| knot.members.first())?.uid.clone()

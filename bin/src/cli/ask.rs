@@ -119,9 +119,19 @@ impl Named {
             (_, None) => Ok(self),
         }
     }
+
+    /// The same, where a name must be there.
+    pub(super) fn of_one(self, name: Option<String>, subcommand: &str) -> Result<Self> {
+        let named = self.with(name, subcommand)?;
+        if named.name.is_none() {
+            let why = "write KIND/NAME, such as configmap/settings";
+            return Err(wrong(subcommand, ErrorKind::MissingRequiredArgument, why));
+        }
+        Ok(named)
+    }
 }
 
-/// Reads the argument of `log`, `get` and `why`.
+/// Reads the argument of `log`, `get`, `plan` and `why`.
 pub(super) fn named(text: &str) -> Result<Named, String> {
     let (kind, name) = match text.split_once('/') {
         Some((kind, name)) => (kind, Some(name)),

@@ -1,11 +1,10 @@
 //! `hindsight plan`: what a deletion would do.
 
 use super::ask::{Named, Source, empty_state, encode, named, path, point};
-use super::{Directory, NOT_FOUND, Output, show, wrong};
+use super::{Directory, NOT_FOUND, Output, show};
 use crate::effects;
 use crate::inspect::{self, Filter};
 use anyhow::Result;
-use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use hindsight_api::AsOf;
 use hindsight_core::command::Propagation;
@@ -67,11 +66,7 @@ fn checked(text: &str) -> Result<String, String> {
 
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.with(self.name, "plan")?;
-        if subject.name.is_none() {
-            let why = "write KIND/NAME, such as configmap/settings";
-            return Err(wrong("plan", ErrorKind::MissingRequiredArgument, why));
-        }
+        let subject = self.subject.of_one(self.name, "plan")?;
         let filter = Filter {
             kind: Some(subject.kind),
             name: subject.name,

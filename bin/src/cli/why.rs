@@ -1,12 +1,11 @@
 //! `hindsight why`: from a deletion back to its cause.
 
 use super::ask::{Named, Source, in_words, named, path, state_with};
-use super::{Directory, NOT_FOUND, Output, show, wrong};
+use super::{Directory, NOT_FOUND, Output, show};
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
 use anyhow::Result;
 use clap::Args;
-use clap::error::ErrorKind;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -48,11 +47,7 @@ pub(super) struct Why {
 
 impl Why {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let subject = self.subject.with(self.name, "why")?;
-        if subject.name.is_none() {
-            let why = "write KIND/NAME, such as configmap/settings";
-            return Err(wrong("why", ErrorKind::MissingRequiredArgument, why));
-        }
+        let subject = self.subject.of_one(self.name, "why")?;
         let filter = Filter {
             kind: Some(subject.kind),
             name: subject.name,
@@ -158,15 +153,18 @@ fn render(why: &Value, filter: &Filter) -> String {
 
 /// Controllers make again what was deleted: that is what was asked about then.
 fn of_earlier(earlier: &Value, asked: &str) -> String {
-    let text = |pointer: &str| {
-        let found = earlier.pointer(pointer).and_then(Value::as_str);
-        found.unwrap_or_default()
+    let text = |of: &Value, member: &str| {
+        let found = of.get(member).and_then(Value::as_str);
+        found.unwrap_or_default().to_owned()
     };
     let revision = earlier.get("revision").and_then(Value::as_u64);
-    let (uid, rule) = (text("/uid"), in_words(text("/rule")));
-    let by = match text("/root/user") {
-        "" => String::new(),
-        user => format!("; it began with {user} ({})", text("/root/verb")),
+    let (uid, rule) = (text(earlier, "uid"), text(earlier, "rule"));
+    let (rule, root) = (in_words(&rule), earlier.get("root").unwrap_or(&Value::Null));
+    let (user, verb) = (text(root, "user"), text(root, "verb"));
+    let by = if user.is_empty() {
+        String::new()
+    } else {
+        format!("; it began with {user} ({verb})")
     };
     format!(
         "An earlier one of this name was deleted at revision {}: {rule}{by}\n  hindsight why {asked} \
