@@ -116,11 +116,15 @@ impl Driver {
     /// ground: it begins anew from what is durable, as after a restart.
     fn run_guarded(&mut self) {
         let mut begin: fn(&mut Self) = Self::recall;
-        let mut run = |driver: &mut Self| {
-            std::mem::replace(&mut begin, Self::begin_anew)(driver);
-            driver.run();
-        };
-        while catch_unwind(AssertUnwindSafe(|| run(self))).is_err() {
+        loop {
+            let life = || {
+                begin(self);
+                self.run();
+            };
+            if catch_unwind(AssertUnwindSafe(life)).is_ok() {
+                return;
+            }
+            begin = Self::begin_anew;
             let pause = self.health.panicked();
             tracing::error!(?pause, "the collectors ended in a panic and begin anew");
             if self.sleep(pause) {
