@@ -3,7 +3,7 @@
 use super::{MAPS, comes, map};
 use hindsight_tests::server::Server;
 use hindsight_tests::strace::Strace;
-use hindsight_tests::vitals::{descriptors, threads};
+use hindsight_tests::vitals::{descriptors, resident_mib, threads};
 use hindsight_tests::wire::{Caller, request};
 use std::net::TcpStream;
 
@@ -12,6 +12,11 @@ const BYTES_APART: usize = 9;
 const TIMES: usize = 5;
 /// Longer than this test leaves it on.
 const DELAY: &str = "delay_enter=3000000";
+/// Together some 60 MiB, if anything kept them.
+const PATHS: usize = 4_000;
+const PATH_BYTES: usize = 16 << 10;
+/// What a process takes that serves requests of this length.
+const PATHS_MIB: usize = 16;
 
 /// The process holds no more than it did before.
 fn nothing_is_left(server: &Server, before: (usize, usize)) {
@@ -142,4 +147,20 @@ fn a_connection_that_resets_its_streams_is_closed_and_leaves_nothing_behind() {
     nothing_is_left(&server, before);
     let mut wire = caller.connect().expect("connected");
     assert_eq!(wire.ask("GET", MAPS, "").expect("answered").code, 200);
+}
+
+#[test]
+fn made_up_paths_leave_nothing_behind() {
+    let (server, caller, before) = warm();
+    let mut wire = caller.connect().expect("connected");
+    let memory = resident_mib(server.pid());
+    let tail = "x".repeat(PATH_BYTES);
+    for index in 0..PATHS {
+        let path = format!("/apis/{index}/v1/{tail}");
+        assert_eq!(wire.ask("GET", &path, "").expect("answered").code, 404);
+    }
+    let more = resident_mib(server.pid()).saturating_sub(memory);
+    assert!(more < PATHS_MIB, "{more} MiB are left of {PATHS} paths");
+    drop(wire);
+    nothing_is_left(&server, before);
 }

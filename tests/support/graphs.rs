@@ -12,7 +12,7 @@ use hindsight_core::{Cause, Change, Intent, State, apply, builtin, decide, invar
 use hindsight_gc::due;
 use hindsight_projector::OwnershipGraph;
 use serde_json::json;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -23,6 +23,8 @@ const HOLD: &str = "x/hold";
 const REQUESTS: usize = 2;
 /// The collector's steps to rest; no graph of four objects needs so many.
 const STEPS_MAX: usize = 100;
+/// States that are remembered from one graph to the next, some 500 bytes each.
+const KNOWN_MAX: usize = 4_000_000;
 
 /// A point in a run.
 #[derive(Debug, Clone)]
@@ -159,23 +161,59 @@ pub struct Counts {
     pub steps: u64,
 }
 
+/// Where the collector comes to rest from each state.
+type Rests = HashMap<World, Rc<Vec<Thing>>>;
+
+/// States of fewer objects than their graph had, which many graphs come to.
+#[derive(Debug, Default)]
+struct Known(HashMap<World, Future>);
+
+/// What is known of a state.
+#[derive(Debug, Clone)]
+struct Future {
+    /// Where the collector comes to rest from it.
+    rest: Rc<Vec<Thing>>,
+    /// How many requests were made from it, one after the other.
+    asked: usize,
+}
+
+impl Known {
+    /// Where a state comes to rest from which at least so many requests were made.
+    fn rest(&self, world: &World, asked: usize) -> Option<Rc<Vec<Thing>>> {
+        let future = self.0.get(world)?;
+        (future.asked >= asked).then(|| Rc::clone(&future.rest))
+    }
+
+    fn learn(&mut self, world: &World, rest: &Rc<Vec<Thing>>, asked: usize) {
+        if self.0.len() < KNOWN_MAX {
+            let rest = Rc::clone(rest);
+            self.0.insert(world.clone(), Future { rest, asked });
+        }
+    }
+}
+
 /// All that can become of one graph.
-struct Future<'a> {
+struct Exploration<'a> {
     shape: &'a Shape,
-    /// Where the collector comes to rest from each state.
-    rests: BTreeMap<World, Rc<Vec<Thing>>>,
+    known: &'a mut Known,
+    rests: Rests,
     /// States that were not there before.
     new: Vec<Point>,
+    /// Requests that are still to come.
+    left: usize,
     counts: Counts,
 }
 
-impl Future<'_> {
+impl Exploration<'_> {
     /// Where every order of the collector's steps ends.
     fn rest(&mut self, point: &Point, depth: usize) -> Rc<Vec<Thing>> {
         assert!(depth < STEPS_MAX, "it comes to no rest: {:?}", self.shape);
         let world = naive::world(&point.state);
         if let Some(rest) = self.rests.get(&world) {
             return Rc::clone(rest);
+        }
+        if let Some(rest) = self.known.rest(&world, self.left) {
+            return rest;
         }
         let steps = due(&point.graph, &point.state);
         self.counts.states += 1;
@@ -191,6 +229,10 @@ impl Future<'_> {
             let next = point.after(step.intent, step.cause);
             let other = self.rest(&next, depth + 1);
             assert_eq!(other, rest, "{:?} from {world:?}", self.shape);
+        }
+        // The namespace is one more.
+        if world.things.len() <= self.shape.specials.len() {
+            self.known.learn(&world, &rest, self.left);
         }
         self.rests.insert(world, Rc::clone(&rest));
         self.new.push(point.clone());
@@ -258,20 +300,20 @@ pub enum Numberings {
 
 /// Everything that can become of a graph that is made in `empty`; panics where two orders end in two
 /// places, or two numberings do.
-pub fn explore(empty: &Point, shape: &Shape, numberings: Numberings) -> Counts {
-    let mut orders = permutations(shape.specials.len());
-    if numberings == Numberings::One {
-        orders.truncate(1);
+fn explore(empty: &Point, shape: &Shape, numberings: Numberings, known: &mut Known) -> Counts {
+    match numberings {
+        Numberings::One => explore_one(empty, shape, known).1,
+        Numberings::All => explore_all_numberings(empty, shape),
     }
+}
+
+fn explore_all_numberings(empty: &Point, shape: &Shape) -> Counts {
     let mut counts = Counts::default();
     let mut rests: BTreeMap<World, World> = BTreeMap::new();
-    for order in &orders {
+    for order in &permutations(shape.specials.len()) {
         let numbered = shape.renumbered(order);
-        let (found, more) = explore_one(empty, &numbered);
+        let (found, more) = explore_one(empty, &numbered, &mut Known::default());
         counts.add(&more);
-        if numberings == Numberings::One {
-            continue;
-        }
         let uids = empty.build(&numbered).uids(&numbered);
         for (from, rest) in found {
             let things = rest.to_vec();
@@ -309,20 +351,23 @@ fn with_numbers(world: &World, uids: &[String], order: &[usize]) -> World {
     World { things }
 }
 
-fn explore_one(empty: &Point, shape: &Shape) -> (BTreeMap<World, Rc<Vec<Thing>>>, Counts) {
-    let mut future = Future {
+fn explore_one(empty: &Point, shape: &Shape, known: &mut Known) -> (Rests, Counts) {
+    let mut exploration = Exploration {
         shape,
-        rests: BTreeMap::new(),
+        known,
+        rests: Rests::new(),
         new: Vec::new(),
+        left: REQUESTS,
         counts: Counts::default(),
     };
-    future.counts.graphs = 1;
-    future.rest(&empty.build(shape), 0);
-    for _ in 0..REQUESTS {
-        let points = std::mem::take(&mut future.new);
-        future.ask(&points);
+    exploration.counts.graphs = 1;
+    exploration.rest(&empty.build(shape), 0);
+    while exploration.left > 0 {
+        exploration.left -= 1;
+        let points = std::mem::take(&mut exploration.new);
+        exploration.ask(&points);
     }
-    (future.rests, future.counts)
+    (exploration.rests, exploration.counts)
 }
 
 impl std::fmt::Display for Counts {
@@ -362,12 +407,12 @@ pub fn explore_all(
     let next = Mutex::new((from..until).step_by(stride));
     let part = || {
         let empty = Point::default();
-        let mut counts = Counts::default();
+        let (mut counts, mut known) = (Counts::default(), Known::default());
         loop {
             let number = next.lock().expect("no thread panics").next();
             let Some(number) = number else { return counts };
             if let Some(shape) = family.nth(number) {
-                counts.add(&explore(&empty, &shape, numberings));
+                counts.add(&explore(&empty, &shape, numberings, &mut known));
             }
         }
     };

@@ -7,7 +7,7 @@ pub use containers::{CLEANUP, Refusal};
 use std::collections::BTreeSet;
 
 /// One object of the naive world.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Thing {
     /// Identity.
     pub uid: String,
@@ -28,7 +28,7 @@ pub struct Thing {
 }
 
 /// Which kinds the naive world knows, in the order of their group and resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Namespaced.
     ConfigMap,
@@ -70,7 +70,7 @@ impl Kind {
 }
 
 /// An owner reference.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Reference {
     /// Kind of the owner.
     pub kind: Kind,
@@ -102,7 +102,7 @@ enum Class {
 }
 
 /// A plain list of objects.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct World {
     /// In no particular order.
     pub things: Vec<Thing>,
