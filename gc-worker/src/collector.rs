@@ -331,11 +331,14 @@ impl Collector {
         }
     }
 
-    /// A removal may have emptied its namespace; what is going changes what that says of itself.
+    /// A removal may have emptied its namespace; what is going, and whose finalizers change, changes what
+    /// that says of itself.
     fn note_container_of(&mut self, change: &Change) {
         let key = &change.commit.key;
-        let object = change.commit.object();
-        if change.previous.is_some() && object.is_some_and(|object| !object.is_deleting()) {
+        if let Some((object, previous)) = change.commit.object().zip(change.previous.as_ref())
+            && !object.is_deleting()
+            && object.meta.finalizers == previous.meta.finalizers
+        {
             return;
         }
         if !key.namespace.is_empty() {

@@ -9,7 +9,7 @@ use hindsight_core::command::{Create, FieldValidation, Intent};
 use hindsight_core::kind::{DefaultPropagation, Kinds};
 use hindsight_core::validate::is_subdomain;
 use hindsight_core::{
-    Cause, Change, GroupResource, Object, ObjectKey, OwnerReference, State, Time,
+    Cause, Change, GroupResource, Object, ObjectKey, OwnerReference, State, Time, Uid,
 };
 use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ use std::sync::Arc;
 const DEFAULT_NAMESPACE: &str = "default";
 /// Warnings that wait; upstream's recorder drops what is too much as well.
 const WARNINGS_MAX: usize = 1 << 16;
+const UID_CHARACTERS: usize = 8;
 const COMPONENT: &str = "garbage-collector-controller";
 
 /// References that have yet to be looked at.
@@ -174,7 +175,7 @@ impl Warning {
             members.insert("namespace".into(), (&**home).into());
         }
         json!({
-            "apiVersion": "v1", "kind": "Event", "metadata": {"name": self.name()},
+            "apiVersion": "v1", "kind": "Event", "metadata": {"name": self.name(owner)},
             "involvedObject": involved, "reason": "OwnerRefInvalidNamespace", "message": message,
             "type": "Warning", "source": {"component": COMPONENT}, "count": 1,
             "firstTimestamp": time, "lastTimestamp": time,
@@ -182,16 +183,24 @@ impl Warning {
         })
     }
 
-    /// No two dependents have a revision in common, but not every name of one can begin that of an event.
-    fn name(&self) -> String {
-        let since = self.dependent.revision.0;
-        let name = format!("{}.{since:x}", self.dependent.key.name);
+    /// The same whoever tells it, after whatever else has changed: who is told twice has that name already.
+    /// Not every name of a dependent can begin that of an event.
+    fn name(&self, owner: &OwnerReference) -> String {
+        let dependent = &self.dependent.meta.uid;
+        let pair = format!("{}{}", beginning(dependent), beginning(&owner.uid));
+        let name = format!("{}.{pair}", self.dependent.key.name);
         if is_subdomain(&name) {
             name
         } else {
-            format!("{}.{since:x}", self.dependent.meta.uid)
+            format!("{dependent}.{pair}")
         }
     }
+}
+
+/// Enough of an identity to tell it from others.
+fn beginning(uid: &Uid) -> &str {
+    let text = uid.as_str();
+    text.get(..UID_CHARACTERS).unwrap_or(text)
 }
 
 /// Whether a reference names its owner as the collector sees it, but for the namespace.

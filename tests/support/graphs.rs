@@ -315,7 +315,7 @@ fn explore_all_numberings(empty: &Point, shape: &Shape) -> Counts {
         let (found, more) = explore_one(empty, &numbered, &mut Known::default());
         counts.add(&more);
         let uids = empty.build(&numbered).uids(&numbered);
-        for (from, rest) in found {
+        for (from, rest) in BTreeMap::from_iter(found) {
             let things = rest.to_vec();
             let rest = with_numbers(&World { things }, &uids, order);
             let from = with_numbers(&from, &uids, order);

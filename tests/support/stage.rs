@@ -4,7 +4,7 @@
 use crate::http::Client;
 use crate::world::tell;
 use hindsight::{Config, ControlPlane};
-use hindsight_core::{Actor, Change, Command, Decision, Rejection, Revision, Time};
+use hindsight_core::{Actor, Change, Command, Decision, Rejection, Revision, Time, decide};
 use hindsight_gc::{Collector, Step, Worker};
 use std::sync::Arc;
 
@@ -72,6 +72,32 @@ impl Stage {
         self.seconds_ahead += seconds;
         let rests = (0..TURNS_MAX).any(|_| !self.turn(limit));
         assert!(rests, "the collector does not come to rest");
+        self.begins_at_rest(limit);
+    }
+
+    /// A collector that begins now has nothing to add: a restart at rest writes nothing.
+    fn begins_at_rest(&self, limit: usize) {
+        let state = self.state();
+        let mut collector = Collector::new(&state);
+        let back = self.plane.reader().scan_back(state.revision);
+        collector.recall(back).expect("it reads");
+        for _ in 0..TURNS_MAX {
+            let batch = collector.next_batch(&state, self.now(), limit);
+            if batch.is_empty() {
+                return;
+            }
+            let answers = batch.into_iter().map(|(worker, step)| {
+                let command = self.command(worker, step);
+                let told = format!("{:?}", command.intent);
+                let answer = decide(&state, command);
+                let adds = answer.as_ref().is_ok_and(|one| !one.commits.is_empty());
+                assert!(!adds, "after a restart it would {told}");
+                answer.map(drop)
+            });
+            let answers: Vec<_> = answers.collect();
+            collector.settle(answers.iter().map(|answer| answer.as_ref().copied()));
+        }
+        panic!("a new collector does not come to rest");
     }
 
     /// One batch of the collector's; false at rest.
@@ -112,17 +138,19 @@ impl Stage {
         &self,
         steps: impl Iterator<Item = (Worker, Step)>,
     ) -> Vec<Result<Decision, Rejection>> {
-        let command = |(worker, step): (Worker, Step)| {
-            let (actor, seed) = (Arc::clone(&self.actor), self.plane.seed());
-            Command {
-                cause: step.cause,
-                manager: Some(worker.field_manager().into()),
-                ..Command::new(actor, self.now(), seed, step.intent)
-            }
-        };
-        let commands = steps.map(command).collect();
+        let commands = steps.map(|(worker, step)| self.command(worker, step));
+        let commands = commands.collect();
         let answers = self.plane.submit_blocking(commands);
         answers.expect("a writer that takes commands")
+    }
+
+    fn command(&self, worker: Worker, step: Step) -> Command {
+        let (actor, seed) = (Arc::clone(&self.actor), self.plane.seed());
+        Command {
+            cause: step.cause,
+            manager: Some(worker.field_manager().into()),
+            ..Command::new(actor, self.now(), seed, step.intent)
+        }
     }
 }
 

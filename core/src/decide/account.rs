@@ -5,7 +5,7 @@ use super::delete::is;
 use crate::fields::{self, Versions};
 use crate::kind::{Kind, Version};
 use crate::managed::{self, Managed, Scaled, Writer};
-use crate::{GroupResource, convert};
+use crate::{GroupResource, Object, convert};
 use serde_json::Value;
 
 /// Where the account of an object that is written comes from.
@@ -178,6 +178,33 @@ impl Versions for Target<'_> {
         }
         converted
     }
+}
+
+/// What the server itself makes of an object, which it writes like anybody: what it takes away is nobody's
+/// any more, and what it changes is the command's manager's.
+pub(super) fn accounted(
+    context: Context<'_>,
+    object: &Object,
+    mut next: Value,
+    subresource: &str,
+) -> Value {
+    let mut old = object.document();
+    let live = managed::take(&mut old);
+    drop(managed::take(&mut next));
+    let kind = context.state.kinds.by_resource(&object.key.resource);
+    let known = kind.and_then(|kind| Some((kind, kind.storage_version()?)));
+    let list = match known {
+        None => live,
+        Some((kind, version)) => Target {
+            context,
+            kind,
+            version,
+            subresource,
+        }
+        .list_of_changed((&old, &next), live.as_ref(), None, Account::Kept),
+    };
+    put(&mut next, list);
+    next
 }
 
 /// Whether two lists differ in nothing but times.

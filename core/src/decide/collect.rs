@@ -8,13 +8,13 @@ mod tests;
 pub(crate) use knot::untie;
 
 use super::Context;
-use super::account::{self, Account};
+use super::account;
 use super::commit::Written;
 use super::delete::{DEFINITION_FINALIZER, decision, findings, removal};
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
 use crate::event::OwnerClass;
 use crate::object::{Object, OwnerReference};
-use crate::{Decision, Outcome, Rejection, managed};
+use crate::{Decision, Outcome, Rejection};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -201,7 +201,7 @@ fn write(
     if removal::follows(context.state, object, &document) {
         return removal::remove(context, object, document);
     }
-    let document = accounted(context, object, document);
+    let document = account::accounted(context, object, document, "");
     let revision = context.state.revision.next();
     let written = Written {
         key: object.key.clone(),
@@ -210,28 +210,6 @@ fn write(
     };
     let (object, commit) = context.write(Some(object), written, Vec::new())?;
     Ok(decision(vec![commit], Outcome::Updated(object)))
-}
-
-/// Upstream's collectors patch like anybody: what they take away is nobody's any more, and what they
-/// change is theirs.
-fn accounted(context: Context<'_>, object: &Object, mut next: Value) -> Value {
-    let mut old = object.document();
-    let live = managed::take(&mut old);
-    drop(managed::take(&mut next));
-    let kind = context.state.kinds.by_resource(&object.key.resource);
-    let known = kind.and_then(|kind| Some((kind, kind.storage_version()?)));
-    let list = match known {
-        None => live,
-        Some((kind, version)) => account::Target {
-            context,
-            kind,
-            version,
-            subresource: "",
-        }
-        .list_of_changed((&old, &next), live.as_ref(), None, Account::Kept),
-    };
-    account::put(&mut next, list);
-    next
 }
 
 fn nothing(object: &Arc<Object>) -> Decision {

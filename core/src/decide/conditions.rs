@@ -1,4 +1,4 @@
-//! What a definition says of itself. Source: upstream's `SetCRDCondition`.
+//! What an object says of itself. Source: upstream's `SetCRDCondition`.
 
 use serde_json::{Map, Value, json};
 
@@ -8,6 +8,8 @@ pub(crate) struct Condition<'a> {
     status: &'a str,
     reason: &'a str,
     message: &'a str,
+    /// The generation that it speaks of, where it says so.
+    observed: Option<i64>,
 }
 
 impl<'a> Condition<'a> {
@@ -17,6 +19,7 @@ impl<'a> Condition<'a> {
             status: "True",
             reason,
             message,
+            observed: None,
         }
     }
 
@@ -26,6 +29,14 @@ impl<'a> Condition<'a> {
             status: "False",
             reason,
             message,
+            observed: None,
+        }
+    }
+
+    pub(crate) const fn of_generation(self, observed: i64) -> Self {
+        Self {
+            observed: Some(observed),
+            ..self
         }
     }
 
@@ -37,6 +48,9 @@ impl<'a> Condition<'a> {
         }
         members.insert("reason".into(), json!(self.reason));
         members.insert("message".into(), json!(self.message));
+        if let Some(observed) = self.observed {
+            members.insert("observedGeneration".into(), json!(observed));
+        }
     }
 }
 
@@ -65,10 +79,14 @@ pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) 
 
 /// Whether it says that this is so.
 pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
-    let conditions = definition.pointer("/status/conditions");
-    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
-    let mut conditions = conditions.filter(|one| is_of(one, kind));
-    conditions.any(|one| one.get("status").is_some_and(|status| status == "True"))
+    let said = said(definition, kind);
+    said.is_some_and(|one| one.get("status").is_some_and(|status| status == "True"))
+}
+
+/// What it says of this, where it says anything.
+pub(crate) fn said<'a>(definition: &'a Value, kind: &str) -> Option<&'a Value> {
+    let conditions = definition.pointer("/status/conditions")?.as_array()?;
+    conditions.iter().find(|one| is_of(one, kind))
 }
 
 fn is_of(condition: &Value, kind: &str) -> bool {

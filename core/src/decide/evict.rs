@@ -5,7 +5,7 @@
 mod tests;
 
 use super::commit::Written;
-use super::{Context, conditions, delete::delete};
+use super::{Asked, Context, account, conditions, delete::delete};
 use crate::command::Delete;
 use crate::object::{Object, ObjectKey};
 use crate::selector::LabelSelector;
@@ -13,8 +13,12 @@ use crate::{Commit, Decision, GroupResource, Rejection, apply};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
+/// Who writes the budget down, as upstream's server asks itself to.
+const MANAGER: &str = "kube-apiserver";
 /// Evictions that whoever keeps a budget has not seen yet.
 const DISRUPTED_PODS_MAX: usize = 2000;
+/// The condition that says whether there is anything to spend.
+const ALLOWED: &str = "DisruptionAllowed";
 
 /// The budget is spent and the pod deleted, or neither.
 pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
@@ -65,9 +69,14 @@ fn spend(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Reje
     }
     allow(&budget.key, &next, is_current)?;
     disrupt(&mut next, pod, &context.command.time.to_rfc3339());
+    let command = &Asked {
+        manager: Some(MANAGER.into()),
+        ..context.command.clone()
+    };
+    let context = Context { command, ..context };
     let written = Written {
         key: budget.key.clone(),
-        document: next,
+        document: account::accounted(context, &budget, next, "status"),
         revision: context.state.revision.next(),
     };
     let (_, commit) = context.write(Some(&budget), written, Vec::new())?;
@@ -129,21 +138,40 @@ fn allow(key: &ObjectKey, budget: &Value, is_current: bool) -> Result<(), Reject
         );
     }
     if allowed == 0 {
-        let (desired, healthy) = (
-            number(budget, "/status/desiredHealthy"),
-            number(budget, "/status/currentHealthy"),
+        return refuse(
+            format!("The disruption budget {name} {}", why_none(budget)),
+            0,
         );
-        let why = format!(
-            "The disruption budget {name} needs {desired} healthy pods and has {healthy} currently"
-        );
-        return refuse(why, 0);
     }
     Ok(())
+}
+
+/// Numbers are not to be trusted where whoever keeps the budget says that it failed.
+fn why_none(budget: &Value) -> String {
+    let (desired, healthy) = (
+        number(budget, "/status/desiredHealthy"),
+        number(budget, "/status/currentHealthy"),
+    );
+    let said = conditions::said(budget, ALLOWED).filter(|one| text(one, "/status") == "False");
+    let said = said.map(|one| (text(one, "/reason"), text(one, "/message")));
+    match said.filter(|(_, message)| !message.is_empty()) {
+        Some(("SyncFailed", message)) => {
+            format!("does not allow evicting pods currently because it failed sync: {message}")
+        }
+        _ if healthy <= desired => {
+            format!("needs {desired} healthy pods and has {healthy} currently")
+        }
+        Some((reason, message)) => {
+            format!("does not allow evicting pods currently ({reason}): {message}")
+        }
+        None => "does not allow evicting pods currently".into(),
+    }
 }
 
 /// One disruption less, and a word for whoever keeps the budget: the pod does not count any more.
 fn disrupt(budget: &mut Value, pod: &Object, now: &str) {
     let left = number(budget, "/status/disruptionsAllowed") - 1;
+    let observed = number(budget, "/status/observedGeneration");
     let Some(status) = budget.get_mut("status").and_then(Value::as_object_mut) else {
         return;
     };
@@ -156,8 +184,8 @@ fn disrupt(budget: &mut Value, pod: &Object, now: &str) {
         pods.insert(pod.key.name.to_string(), json!(now));
     }
     if left == 0 {
-        let none = conditions::Condition::bad("DisruptionAllowed", "InsufficientPods", "");
-        conditions::set(budget, &none, now);
+        let none = conditions::Condition::bad(ALLOWED, "InsufficientPods", "");
+        conditions::set(budget, &none.of_generation(observed), now);
     }
 }
 

@@ -13,6 +13,7 @@ const BUDGETS: &str = "poddisruptionbudgets";
 /// A pod that runs, ready or not, and budgets with these specifications and statuses.
 fn world(phase: &str, ready: &str, budgets: &[(Value, Value)]) -> World {
     let mut world = World::new();
+    world.manager("tester");
     let pod = json!({"metadata": {"name": "a", "labels": {"app": "x"}}, "spec": {"nodeName": "n"}});
     world.create("pods", pod).expect("created");
     let mut pod = world.get("pods", "a").expect("a pod").document();
@@ -56,6 +57,14 @@ fn evict(world: &mut World) -> Result<Decision, Rejection> {
 fn keeps(observed: i64, allowed: i64, healthy: i64, desired: i64) -> Value {
     json!({"observedGeneration": observed, "disruptionsAllowed": allowed,
         "currentHealthy": healthy, "desiredHealthy": desired, "expectedPods": 2})
+}
+
+/// A budget that has nothing to spend, and says this of it.
+fn says(healthy: i64, desired: i64, reason: &str, message: &str) -> Value {
+    let mut status = keeps(1, 0, healthy, desired);
+    status["conditions"] = json!([{"type": "DisruptionAllowed", "status": "False",
+        "reason": reason, "message": message}]);
+    status
 }
 
 fn spec() -> Value {
@@ -136,6 +145,26 @@ fn a_refusal_says_what_the_budget_needs_and_when_to_come_again() {
             "The disruption budget b0 is still being processed by the server.",
             10,
         ),
+        (
+            says(2, 1, "SyncFailed", "no scale"),
+            "The disruption budget b0 does not allow evicting pods currently because it failed sync: no scale",
+            0,
+        ),
+        (
+            says(1, 1, "InsufficientPods", "too few"),
+            "The disruption budget b0 needs 1 healthy pods and has 1 currently",
+            0,
+        ),
+        (
+            says(2, 1, "InsufficientPods", "too few"),
+            "The disruption budget b0 does not allow evicting pods currently (InsufficientPods): too few",
+            0,
+        ),
+        (
+            says(2, 1, "InsufficientPods", ""),
+            "The disruption budget b0 does not allow evicting pods currently",
+            0,
+        ),
     ] {
         let mut world = world("Running", "True", &[(spec(), status)]);
         let refused = evict(&mut world).expect_err("refused");
@@ -156,10 +185,25 @@ fn a_refusal_says_what_the_budget_needs_and_when_to_come_again() {
 fn what_is_paid_is_noted_for_whoever_keeps_the_budget_and_a_second_eviction_costs_nothing() {
     let mut world = world("Running", "True", &[(spec(), keeps(1, 1, 2, 1))]);
     evict(&mut world).expect("evicted");
-    let status = world.get(BUDGETS, "b0").expect("a budget").document()["status"].clone();
+    let budget = world.get(BUDGETS, "b0").expect("a budget").document();
+    let status = &budget["status"];
     assert_eq!(status["disruptionsAllowed"], 0);
     assert!(status["disruptedPods"]["a"].is_string(), "{status}");
-    assert_eq!(status["conditions"][0]["reason"], "InsufficientPods");
+    let condition = &status["conditions"][0];
+    assert_eq!(condition["reason"], "InsufficientPods");
+    assert_eq!(condition["observedGeneration"], 1);
+    let entries = budget["metadata"]["managedFields"].as_array();
+    let mut entries = entries.expect("an account").iter();
+    let server = entries.find(|entry| entry["manager"] == "kube-apiserver");
+    let server = server.expect("the server's");
+    assert_eq!(
+        (&server["operation"], &server["subresource"]),
+        (&json!("Update"), &json!("status"))
+    );
+    assert!(
+        server["fieldsV1"]["f:status"]["f:disruptedPods"].is_object(),
+        "{server}"
+    );
     let again = evict(&mut world).expect("it stops already");
     assert!(again.commits.is_empty());
 }
