@@ -335,10 +335,12 @@ impl Collector {
     /// that says of itself.
     fn note_container_of(&mut self, change: &Change) {
         let key = &change.commit.key;
-        if let Some((object, previous)) = change.commit.object().zip(change.previous.as_ref())
-            && !object.is_deleting()
-            && object.meta.finalizers == previous.meta.finalizers
-        {
+        let is_as_before = |object: &Arc<Object>| {
+            let previous = change.previous.as_ref();
+            let was_held_so = |one: &Arc<Object>| one.meta.finalizers == object.meta.finalizers;
+            !object.is_deleting() && previous.is_some_and(was_held_so)
+        };
+        if change.commit.object().is_some_and(is_as_before) {
             return;
         }
         if !key.namespace.is_empty() {
