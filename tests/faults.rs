@@ -8,6 +8,8 @@
 
 #[path = "faults/calls.rs"]
 mod calls;
+#[path = "faults/cuts.rs"]
+mod cuts;
 #[path = "faults/full.rs"]
 mod full;
 

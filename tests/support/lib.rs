@@ -12,6 +12,7 @@
 pub mod admission;
 pub mod author;
 pub mod causes;
+pub mod cuts;
 pub mod dice;
 pub mod disk;
 pub mod evidence;

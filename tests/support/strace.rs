@@ -47,12 +47,23 @@ pub fn with_fault(served: &Command, calls: &str, fault: &str, at: u64) -> Option
 
 /// A command whose calls of some kinds are written down, with the files that they are about.
 pub fn recorded(served: &Command, calls: &str, record: &Path) -> Option<Command> {
+    recorded_with(&[], served, calls, record)
+}
+
+/// The same with all that is written, and when; see [`crate::cuts`].
+pub fn recorded_whole(served: &Command, calls: &str, record: &Path) -> Option<Command> {
+    recorded_with(&["-ttt", "-xx", "-s", "20000000"], served, calls, record)
+}
+
+fn recorded_with(more: &[&str], served: &Command, calls: &str, record: &Path) -> Option<Command> {
     if !is_installed() {
         return None;
     }
     let mut command = Command::new("strace");
     command
-        .args(["-D", "-f", "-y", "-e", &format!("trace={calls}"), "-o"])
+        .args(["-D", "-f", "-y"])
+        .args(more)
+        .args(["-e", &format!("trace={calls}"), "-o"])
         .arg(record)
         .arg(served.get_program())
         .args(served.get_args());

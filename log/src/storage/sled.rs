@@ -4,6 +4,7 @@
 mod foreign;
 mod frames;
 mod place;
+mod settings;
 
 use super::room::{self, Room};
 use super::witness::WitnessFile;
@@ -62,6 +63,7 @@ impl SledStorage {
         let reserve = directory.with_extension("reserve");
         room::release(&reserve)?;
         drop_unfinished_snapshots(directory)?;
+        settings::drop_unfinished(directory)?;
         sync_what_a_kill_left(&path)?;
         let database = match open_database(directory)? {
             Err(::sled::Error::Corruption { .. }) => {

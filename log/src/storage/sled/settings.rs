@@ -1,0 +1,79 @@
+//! sled's settings, which it writes once, in two calls, and never syncs. Here they are always the same, so that
+//! those that a power cut has left unfinished can be written again.
+
+use super::SEGMENT_BYTES;
+use crate::Error;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::Path;
+
+/// Ours take less.
+const LENGTH_MAX: u64 = 1 << 10;
+
+/// Settings of which only a part is there go, and sled writes them anew. Any others are left to sled.
+pub(super) fn drop_unfinished(directory: &Path) -> Result<(), Error> {
+    let path = directory.join("conf");
+    let mut found = Vec::new();
+    let read = File::open(&path).and_then(|file| file.take(LENGTH_MAX).read_to_end(&mut found));
+    match read {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        other => other.map_err(Error::io("reading the settings of the storage engine"))?,
+    };
+    if is_unfinished(&found) {
+        fs::remove_file(&path).map_err(Error::io("removing unfinished settings"))?;
+    }
+    Ok(())
+}
+
+/// Ours, where some of it has not come to the disk.
+fn is_unfinished(found: &[u8]) -> bool {
+    let whole = whole();
+    let is_left = |(byte, written): (&u8, &u8)| *byte == *written || *byte == 0;
+    found.len() <= whole.len() && found != whole && found.iter().zip(&whole).all(is_left)
+}
+
+fn whole() -> Vec<u8> {
+    let text = format!("segment_size: {SEGMENT_BYTES}\nuse_compression: false\nversion: 0.34\n");
+    let checksum = crc32fast::hash(text.as_bytes());
+    [text.as_bytes(), &checksum.to_le_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_engine_writes_is_whole_and_no_part_of_it_is() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let written = || fs::read(directory.path().join("conf")).expect("settings");
+        let open = || super::super::open_database(directory.path()).expect("it is free");
+        drop(open().expect("opened"));
+        let whole = written();
+        assert_eq!(whole, super::whole());
+        for length in 0..whole.len() {
+            let mut half = whole[..length].to_vec();
+            half.resize(whole.len(), 0);
+            let rest = [&vec![0; length][..], &whole[length..]].concat();
+            assert!(is_unfinished(&whole[..length]), "{length} bytes");
+            assert!(is_unfinished(&half), "{length} bytes and nothing");
+            assert_eq!(
+                is_unfinished(&rest),
+                length > 0,
+                "nothing, and what is behind {length}"
+            );
+        }
+        assert!(!is_unfinished(&whole));
+        assert!(!is_unfinished(b"segment_size: 512\n"));
+    }
+
+    #[test]
+    fn the_engine_opens_where_its_settings_were_left_unfinished() {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        for length in [0, 20, 59] {
+            fs::write(directory.path().join("conf"), &whole()[..length]).expect("written");
+            drop_unfinished(directory.path()).expect("removed");
+            let opened = super::super::open_database(directory.path()).expect("it is free");
+            assert!(opened.is_ok(), "{length} bytes");
+        }
+    }
+}

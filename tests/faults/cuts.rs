@@ -1,0 +1,168 @@
+//! Power cuts between any two calls that the program makes on its files, the storage engine's own among them,
+//! with any part of what was not synced: the directory opens, and has everything that was answered.
+
+use hindsight::{Config, ControlPlane};
+use hindsight_core::GroupResource;
+use hindsight_tests::cuts::{Disk, Found, read};
+use hindsight_tests::dice::number;
+use hindsight_tests::server::{Server, serve};
+use hindsight_tests::strace::recorded_whole;
+use hindsight_tests::wire::Caller;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+/// Whatever changes files; those below are not made, and would not be understood.
+const CALLS: &str = "openat,lseek,write,pwrite64,fdatasync,fsync,ftruncate,fallocate,rename,unlink,mkdir,\
+    writev,pwritev,pwritev2,copy_file_range,sendfile,renameat,renameat2,unlinkat,mkdirat,open,creat,truncate";
+/// Snapshots come and go, and the log is thinned.
+const THINNING: &[&str] = &["--snapshot-every", "9", "--keep-history-bytes", "1KB"];
+/// What the log consists of.
+const LOG: &[&str] = &["events", "snapshots"];
+/// Where syncs cost nothing.
+const MEMORY: &str = "/dev/shm";
+const WRITES: usize = 24;
+/// Of the ways to find the files, one in so many is opened.
+const APART: u64 = 12;
+
+/// Versions by name.
+type Known = BTreeMap<String, String>;
+
+/// One write: when it was sent and answered, and what is there then.
+struct Answered {
+    sent: Duration,
+    at: Duration,
+    then: Known,
+}
+
+fn now() -> Duration {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.expect("a clock after 1970")
+}
+
+/// Creates, replaces and deletes, small and large.
+fn write_all(server: &Server) -> Vec<Answered> {
+    let mut wire = Caller::of(server).connect().expect("connected");
+    let (mut known, mut answered) = (Known::new(), Vec::new());
+    for index in 0..WRITES {
+        let name = format!("c{}", index % 7);
+        let path = format!("{MAPS}/{name}");
+        let data = "x".repeat(if index % 5 == 4 { 40_000 } else { 20 + index });
+        let object =
+            format!(r#"{{"metadata": {{"name": "{name}"}}, "data": {{"k": "{index}{data}"}}}}"#);
+        let (method, path, body) = match known.contains_key(&name) {
+            false => ("POST", MAPS, object),
+            true if index % 3 == 0 => ("DELETE", &*path, String::new()),
+            true => ("PUT", &*path, object),
+        };
+        let sent = now();
+        let reply = wire.ask(method, path, &body).expect("answered");
+        let at = now();
+        assert!(reply.code < 300, "{method} {path}: {}", reply.body);
+        if method == "DELETE" {
+            known.remove(&name);
+        } else {
+            let version = reply.body.split_once("\"resourceVersion\":\"");
+            let version = version.and_then(|(_, rest)| rest.split('"').next());
+            known.insert(name, version.expect("a version").to_owned());
+        }
+        let then = known.clone();
+        answered.push(Answered { sent, at, then });
+    }
+    answered
+}
+
+/// The record once it tells of the end of the process, which whoever writes it sees a moment later.
+fn whole(record: &Path, process: &str) -> String {
+    loop {
+        let text = std::fs::read_to_string(record).expect("a record");
+        let mut lines = text.lines().rev().take_while(|line| line.contains("+++"));
+        if lines.any(|line| line.starts_with(process)) {
+            return text;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// What is there in a directory that must open.
+fn stored(directory: &Path) -> Result<Known, String> {
+    let config = Config {
+        data_dir: Some(directory.to_owned()),
+        without_collectors: true,
+        ..Config::default()
+    };
+    let plane = ControlPlane::open(config).map_err(|error| error.to_string())?;
+    let state = plane.state();
+    let maps = GroupResource::new("", "configmaps");
+    let objects = state.list(&maps, Some("default"));
+    let known = objects.map(|one| (one.key.name.to_string(), one.revision.0.to_string()));
+    Ok(known.filter(|(name, _)| name.starts_with('c')).collect())
+}
+
+/// What may be there at a moment: everything that was answered before, and maybe what was sent.
+fn allowed(answered: &[Answered], at: Duration) -> Vec<Known> {
+    let done = answered.iter().take_while(|one| one.at < at).count();
+    let sent = answered.iter().take_while(|one| one.sent < at).count();
+    let after = |count: usize| {
+        let last = count.checked_sub(1).and_then(|last| answered.get(last));
+        last.map(|one| one.then.clone()).unwrap_or_default()
+    };
+    (done..=sent).map(after).collect()
+}
+
+#[test]
+fn a_power_cut_between_any_two_calls_on_the_files_leaves_a_directory_that_opens() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let temporary = temporary.path().canonicalize().expect("a path");
+    let (directory, record) = (temporary.join("data"), temporary.join("record"));
+    let mut served = serve(&directory);
+    served.args(THINNING);
+    let Some(command) = recorded_whole(&served, CALLS, &record) else {
+        return;
+    };
+    let server = Server::start_with(command, &directory).expect("it starts");
+    let answered = write_all(&server);
+    let end = format!("{} ", server.pid());
+    assert_eq!(server.signal("TERM"), Some(0));
+    let calls = read(&whole(&record, &end));
+    let (apart, mut seen, mut opened) = (number("HINDSIGHT_STATES_APART", APART), 0, 0);
+    let (mut disk, mut tried) = (Disk::new(&directory, LOG), BTreeSet::new());
+    for (at, calls) in &calls {
+        if calls.is_empty() {
+            continue;
+        }
+        let allowed = allowed(&answered, *at);
+        for found in disk.cut() {
+            // The same files again, when more must be in them.
+            if !tried.insert((found.clone(), allowed.first().cloned())) {
+                continue;
+            }
+            seen += 1;
+            if seen % apart == 0 {
+                opened += 1;
+                opens(&disk, &found, &allowed);
+            }
+        }
+        calls.iter().for_each(|call| disk.take(call));
+    }
+    println!(
+        "{} calls, {seen} different disks, {opened} opened",
+        calls.len()
+    );
+    assert!(opened > 100, "only {opened} were opened");
+}
+
+fn opens(disk: &Disk, found: &Found, allowed: &[Known]) {
+    let place = tempfile::tempdir_in(MEMORY).or_else(|_missing| tempfile::tempdir());
+    let place = place.expect("a temporary directory");
+    let directory = place.path().join("data");
+    disk.restore(found, &directory);
+    match stored(&directory) {
+        Ok(known) => assert!(
+            allowed.contains(&known),
+            "{known:?} is none of {allowed:?}: {found:?}"
+        ),
+        Err(error) => panic!("{error}: {found:?}"),
+    }
+}

@@ -1,0 +1,281 @@
+//! What a power cut may leave of the files of a process whose calls were written down: what was synced, and
+//! of the rest any part.
+
+mod calls;
+
+pub use calls::{Call, read};
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// What a disk writes at once.
+const SECTOR: usize = 512;
+
+/// The files below one directory, as a process has left them so far.
+#[derive(Debug)]
+pub struct Disk {
+    root: PathBuf,
+    /// Of what is in it, these alone.
+    watched: &'static [&'static str],
+    names: Names,
+    /// Names that a sync of their directory has made durable.
+    durable: Names,
+    files: Vec<Changes>,
+    /// Where the next `write` to a descriptor goes.
+    positions: BTreeMap<u32, u64>,
+    /// Syncs under way, by thread: the file, and how many of its changes it is about.
+    syncing: BTreeMap<u32, (PathBuf, usize)>,
+}
+
+type Names = BTreeMap<PathBuf, Entry>;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Entry {
+    Directory,
+    File(usize),
+}
+
+/// All that was done to one file.
+#[derive(Debug, Default)]
+struct Changes {
+    made: Vec<Change>,
+    /// As many are durable; those of a sync are those that were made before it began.
+    synced: usize,
+}
+
+#[derive(Debug)]
+enum Change {
+    Write { at: u64, bytes: Vec<u8> },
+    Cut(u64),
+    Lengthen(u64),
+}
+
+/// One way in which the files may be found: of each the changes that are left, and of each change how
+/// many bytes.
+pub type Found = BTreeMap<PathBuf, Option<(usize, Vec<(usize, usize)>)>>;
+
+/// All of a change.
+const WHOLE: usize = usize::MAX;
+
+impl Disk {
+    /// A directory that is not there yet; of what will be in it, what begins in one of these ways.
+    pub fn new(root: &Path, watched: &'static [&'static str]) -> Self {
+        Self {
+            root: root.to_owned(),
+            watched,
+            names: Names::new(),
+            durable: Names::new(),
+            files: Vec::new(),
+            positions: BTreeMap::new(),
+            syncing: BTreeMap::new(),
+        }
+    }
+
+    /// The process makes a call, or comes back from it.
+    pub fn take(&mut self, call: &Call) {
+        match call {
+            Call::Opened {
+                descriptor,
+                path,
+                is_new,
+                is_cut,
+            } => {
+                self.positions.insert(*descriptor, 0);
+                if *is_new {
+                    self.make(path);
+                }
+                if *is_cut {
+                    self.change(path, Change::Cut(0));
+                }
+            }
+            Call::Sought { descriptor, to } => {
+                self.positions.insert(*descriptor, *to);
+            }
+            Call::Wrote {
+                descriptor,
+                path,
+                at,
+                bytes,
+            } => {
+                let next = self.positions.entry(*descriptor).or_default();
+                let at = at.unwrap_or_else(|| std::mem::replace(next, *next + bytes.len() as u64));
+                self.change(
+                    path,
+                    Change::Write {
+                        at,
+                        bytes: bytes.clone(),
+                    },
+                );
+            }
+            Call::Cut { path, to } => self.change(path, Change::Cut(*to)),
+            Call::Lengthened { path, to } => self.change(path, Change::Lengthen(*to)),
+            Call::MadeDirectory(path) => self.enter(path, Entry::Directory),
+            Call::Renamed(from, to) => {
+                if let Some(entry) = self.names.remove(from) {
+                    self.enter(to, entry);
+                }
+            }
+            Call::Removed(path) => drop(self.names.remove(path)),
+            Call::Syncs { thread, path } => {
+                let made = self
+                    .file(path)
+                    .map_or(0, |file| self.files[file].made.len());
+                self.syncing.insert(*thread, (path.clone(), made));
+            }
+            Call::Synced { thread } => self.synced(*thread),
+        }
+    }
+
+    fn is_watched(&self, path: &Path) -> bool {
+        let below = path.strip_prefix(&self.root).map(Path::to_string_lossy);
+        let is_one = |below: &str| self.watched.iter().any(|name| below.starts_with(name));
+        below.is_ok_and(|below| below.is_empty() || is_one(&below))
+    }
+
+    fn enter(&mut self, path: &Path, entry: Entry) {
+        if self.is_watched(path) {
+            self.names.insert(path.to_owned(), entry);
+        }
+    }
+
+    fn make(&mut self, path: &Path) {
+        if !self.names.contains_key(path) && self.is_watched(path) {
+            self.names
+                .insert(path.to_owned(), Entry::File(self.files.len()));
+            self.files.push(Changes::default());
+        }
+    }
+
+    fn file(&self, path: &Path) -> Option<usize> {
+        match self.names.get(path)? {
+            Entry::File(file) => Some(*file),
+            Entry::Directory => None,
+        }
+    }
+
+    fn change(&mut self, path: &Path, change: Change) {
+        if let Some(file) = self.file(path) {
+            self.files[file].made.push(change);
+        }
+    }
+
+    fn synced(&mut self, thread: u32) {
+        let Some((path, made)) = self.syncing.remove(&thread) else {
+            return;
+        };
+        if let Some(file) = self.file(&path) {
+            let synced = &mut self.files[file].synced;
+            *synced = made.max(*synced);
+            return;
+        }
+        let is_in = |other: &Path| other.parent() == Some(&path);
+        self.durable.retain(|name, _| !is_in(name));
+        let names = self.names.iter().filter(|(name, _)| is_in(name));
+        let names = names.map(|(name, entry)| (name.clone(), *entry));
+        self.durable.extend(names);
+    }
+
+    /// Every way in which a power cut now may leave the files: with or without names that were not synced;
+    /// with nothing of what was not synced, all of it, all but one change, one alone, and with a last one of
+    /// which half is there.
+    pub fn cut(&self) -> BTreeSet<Found> {
+        let pending: BTreeSet<(usize, usize)> = self
+            .names
+            .values()
+            .filter_map(|entry| match entry {
+                Entry::File(file) => Some(*file),
+                Entry::Directory => None,
+            })
+            .flat_map(|file| {
+                let changes = &self.files[file];
+                (changes.synced..changes.made.len()).map(move |change| (file, change))
+            })
+            .collect();
+        let mut ways = BTreeSet::new();
+        for names in [&self.names, &self.durable] {
+            ways.insert(self.found(names, |_| 0));
+            ways.insert(self.found(names, |_| WHOLE));
+            for one in &pending {
+                ways.insert(self.found(names, |change| if change == *one { 0 } else { WHOLE }));
+                ways.insert(self.found(names, |change| if change == *one { WHOLE } else { 0 }));
+                let half = self.half(*one);
+                ways.insert(self.found(names, |change| if change == *one { half } else { WHOLE }));
+            }
+        }
+        ways
+    }
+
+    /// How much of a change half of its sectors are.
+    fn half(&self, (file, change): (usize, usize)) -> usize {
+        match &self.files[file].made[change] {
+            Change::Write { bytes, .. } => {
+                (bytes.len() / 2).next_multiple_of(SECTOR).min(bytes.len())
+            }
+            Change::Cut(_) | Change::Lengthen(_) => WHOLE,
+        }
+    }
+
+    fn found(&self, names: &Names, left: impl Fn((usize, usize)) -> usize) -> Found {
+        let mut found = Found::new();
+        for (path, entry) in names {
+            let is_reached = path
+                .parent()
+                .is_none_or(|parent| !parent.starts_with(&self.root) || found.contains_key(parent));
+            if !is_reached {
+                continue;
+            }
+            let file = match entry {
+                Entry::Directory => None,
+                Entry::File(file) => Some((*file, self.left(*file, &left))),
+            };
+            found.insert(path.clone(), file);
+        }
+        found
+    }
+
+    fn left(&self, file: usize, left: impl Fn((usize, usize)) -> usize) -> Vec<(usize, usize)> {
+        let changes = &self.files[file];
+        let kept = (0..changes.made.len()).map(|change| {
+            let is_synced = change < changes.synced;
+            (
+                change,
+                if is_synced {
+                    WHOLE
+                } else {
+                    left((file, change))
+                },
+            )
+        });
+        kept.filter(|(_, bytes)| *bytes > 0).collect()
+    }
+
+    /// Makes such files below another directory.
+    pub fn restore(&self, found: &Found, into: &Path) {
+        fs::create_dir_all(into).expect("a directory");
+        for (path, file) in found {
+            let place = into.join(path.strip_prefix(&self.root).expect("below the root"));
+            let Some((file, changes)) = file else {
+                fs::create_dir_all(place).expect("a directory");
+                continue;
+            };
+            let written = File::create(place).expect("a file");
+            for (change, bytes) in changes {
+                apply(&written, &self.files[*file].made[*change], *bytes);
+            }
+        }
+    }
+}
+
+fn apply(file: &File, change: &Change, most: usize) {
+    let done = match change {
+        Change::Write { at, bytes } => file.write_all_at(&bytes[..most.min(bytes.len())], *at),
+        Change::Cut(to) => file.set_len(*to),
+        Change::Lengthen(to) => {
+            let length = file.metadata().expect("a length").len();
+            file.set_len(length.max(*to))
+        }
+    };
+    done.expect("written");
+}
