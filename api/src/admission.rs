@@ -5,6 +5,7 @@ mod caller;
 mod conditions;
 mod deletion;
 mod endpoint;
+mod eviction;
 mod hooks;
 mod managed;
 mod mutate;
@@ -72,19 +73,28 @@ impl Admission {
     }
 }
 
-/// Admits a command and carries it out; again, where its object changed in between.
+/// What a client wants to be written.
+#[derive(Debug, Clone)]
+pub(crate) struct Wish {
+    pub(crate) command: Command,
+    /// The `Eviction` that was posted, where the command carries one out.
+    pub(crate) eviction: Option<Value>,
+    pub(crate) dry_run: bool,
+}
+
+/// Admits a wish and carries it out; again, where its object changed in between.
 pub(crate) async fn write(
     backend: &dyn Backend,
     admission: &Admission,
-    command: &Command,
-    (dry_run, deadline): (bool, Option<Instant>),
+    wish: &Wish,
+    deadline: Option<Instant>,
 ) -> Result<Decision, Failure> {
     let longest = Instant::now() + ADMISSION_MAX;
     let write = Write {
         backend,
         admission,
-        command,
-        dry_run,
+        wish,
+        command: &wish.command,
         deadline: deadline.map_or(longest, |deadline| deadline.min(longest)),
     };
     let mut stale = None;
@@ -92,10 +102,11 @@ pub(crate) async fn write(
         let state = backend.state();
         let admitted = timeout_at(write.deadline, write.admit(&state)).await;
         let (admitted, warnings) = match admitted.map_err(|_| Failure::timed_out())?? {
-            Verdict::Submit(admitted, warnings) => (*admitted, warnings),
+            Verdict::Submit(admitted, warnings) => (admitted, warnings),
             Verdict::Answer(decision) => return Ok(*decision),
         };
-        match carry_out(backend, admitted, dry_run).await? {
+        let dry_run = admitted.dry_run;
+        match carry_out(backend, admitted.command, dry_run).await? {
             Err(Rejection::Stale { key, .. }) => stale = Some(key),
             decided => return Ok(warn(decided?, warnings)),
         }
@@ -113,23 +124,23 @@ pub(crate) async fn write(
 /// What becomes of a write.
 enum Verdict {
     /// It goes to the writer in this form, and this is to be said about it.
-    Submit(Box<Command>, Vec<String>),
+    Submit(Box<Submission>, Vec<String>),
     /// There is nothing to write.
     Answer(Box<Decision>),
 }
 
-impl Verdict {
-    fn submit(command: Command, warnings: Vec<String>) -> Self {
-        Self::Submit(Box::new(command), warnings)
-    }
+/// What goes to the writer, or is only decided.
+struct Submission {
+    command: Command,
+    dry_run: bool,
 }
 
 /// A write on its way to the writer.
 struct Write<'a> {
     backend: &'a dyn Backend,
     admission: &'a Admission,
+    wish: &'a Wish,
     command: &'a Command,
-    dry_run: bool,
     deadline: Instant,
 }
 
@@ -142,7 +153,7 @@ struct Wanting<'a> {
 impl Write<'_> {
     /// What becomes of the command on this state.
     async fn admit(&self, state: &State) -> Result<Verdict, Failure> {
-        let subject = Subject::of(state, self.command, self.dry_run)?;
+        let subject = Subject::of(state, self.wish)?;
         let wanting = Wanting {
             mutating: hooks::wanting(state.webhooks.mutating(), &subject, true),
             validating: hooks::wanting(state.webhooks.validating(), &subject, false),
@@ -153,10 +164,13 @@ impl Write<'_> {
                 Some(_) => Ground::Present,
                 None => Ground::Absent,
             };
-            return Ok(Verdict::submit(self.on(&subject, seen, None), Vec::new()));
+            return Ok(self.submit(self.on(&subject, seen, None), Vec::new()));
         }
         if subject.operation == Operation::Delete {
             return self.admit_deletion(state, subject, &wanting).await;
+        }
+        if self.wish.eviction.is_some() {
+            return self.admit_eviction(state, subject, &wanting).await;
         }
         self.admit_change(state, &subject, &wanting).await
     }
@@ -194,7 +208,12 @@ impl Write<'_> {
         };
         let asked = validate::validate(&asking, &wanting.validating, shown.as_ref());
         warnings.extend(asked.await?);
-        Ok(Verdict::submit(admitted, warnings))
+        Ok(self.submit(admitted, warnings))
+    }
+
+    fn submit(&self, command: Command, warnings: Vec<String>) -> Verdict {
+        let dry_run = self.wish.dry_run;
+        Verdict::Submit(Box::new(Submission { command, dry_run }), warnings)
     }
 
     /// What those may see who may change it: also what is not valid yet.

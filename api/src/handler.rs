@@ -1,6 +1,6 @@
 //! One request to one answer: who may ask, what they ask for, and which verb that is.
 
-use crate::admission::{self, Admission};
+use crate::admission::{self, Admission, Wish};
 use crate::backend::{self, AsOfError, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Held, Syntax};
 use crate::params::Params;
@@ -219,12 +219,25 @@ impl Api {
         command: Command,
         dry_run: bool,
     ) -> Result<hindsight_core::Decision, Failure> {
+        let wish = Wish {
+            command,
+            eviction: None,
+            dry_run,
+        };
+        self.carry_out(asked, wish).await
+    }
+
+    /// The same of what may be posted.
+    pub(crate) async fn carry_out(
+        &self,
+        asked: &Asked,
+        wish: Wish,
+    ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
         if self.admission.is_idle(&backend.state()) {
-            return Ok(admission::carry_out(backend, command, dry_run).await??);
+            return Ok(admission::carry_out(backend, wish.command, wish.dry_run).await??);
         }
-        let until = (dry_run, asked.deadline);
-        admission::write(backend, &self.admission, &command, until).await
+        admission::write(backend, &self.admission, &wish, asked.deadline).await
     }
 
     pub(crate) fn command(&self, asked: &Asked, verb: &str, intent: Intent) -> Command {

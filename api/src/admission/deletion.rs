@@ -31,7 +31,7 @@ impl Write<'_> {
             let asking = self.asking(state, &subject, &name);
             warnings.extend(ask(&asking, wanting).await?);
         }
-        Ok(Verdict::submit(admitted, warnings))
+        Ok(self.submit(admitted, warnings))
     }
 }
 

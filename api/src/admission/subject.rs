@@ -1,6 +1,7 @@
 //! What a write is about, as admission speaks of it: read off the command, so that every verb is
 //! admitted alike.
 
+use super::Wish;
 use crate::params::Params;
 use hindsight_core::command::{Delete, Intent};
 use hindsight_core::kind::KindRef;
@@ -49,17 +50,14 @@ pub(crate) struct Subject<'a> {
 
 impl<'a> Subject<'a> {
     /// Reads a command of a client.
-    pub(crate) fn of(
-        state: &State,
-        command: &'a Command,
-        dry_run: bool,
-    ) -> Result<Self, Rejection> {
+    pub(crate) fn of(state: &State, wish: &'a Wish) -> Result<Self, Rejection> {
+        let (command, dry_run) = (&wish.command, wish.dry_run);
         let none = Name::from("");
         let (key, version, subresource) = match &command.intent {
             Intent::Create(create) => (&create.key, &create.version, none),
             Intent::Update(update) => (&update.key, &update.version, update.subresource.clone()),
             Intent::Patch(patch) => (&patch.key, &patch.version, patch.subresource.clone()),
-            Intent::Delete(delete) if command.request.verb == "create" => {
+            Intent::Delete(delete) if wish.eviction.is_some() => {
                 (&delete.target.key, &delete.version, "eviction".into())
             }
             Intent::Delete(delete) => (&delete.target.key, &delete.version, none),
@@ -75,7 +73,7 @@ impl<'a> Subject<'a> {
             Intent::Create(_) => None,
             _ => state.get(key).cloned(),
         };
-        let posted = posted(&command.intent, key, &subresource);
+        let posted = posted(wish, &subresource);
         let operation = match (&command.intent, &old, &posted) {
             (_, _, Some(_)) => Operation::Create,
             (Intent::Delete(_), _, _) => Operation::Delete,
@@ -120,8 +118,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-fn posted(intent: &Intent, key: &ObjectKey, subresource: &str) -> Option<Value> {
-    match (intent, subresource) {
+fn posted(wish: &Wish, subresource: &str) -> Option<Value> {
+    match (&wish.command.intent, subresource) {
         (Intent::Update(update), "binding") => {
             let mut binding = update.object.clone();
             let members = binding.as_object_mut()?;
@@ -129,11 +127,21 @@ fn posted(intent: &Intent, key: &ObjectKey, subresource: &str) -> Option<Value> 
             members.insert("kind".into(), "Binding".into());
             Some(binding)
         }
-        (Intent::Delete(delete), "eviction") => Some(json!({
-            "apiVersion": "policy/v1", "kind": "Eviction",
-            "metadata": {"name": &*key.name, "namespace": &*key.namespace},
-            "deleteOptions": delete_options(delete),
-        })),
+        (Intent::Delete(delete), "eviction") => {
+            let sent = wish.eviction.as_ref()?;
+            let mut eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction"});
+            for member in ["metadata", "deleteOptions"] {
+                let value = sent.get(member).filter(|value| !value.is_null());
+                if let Some((members, value)) = eviction.as_object_mut().zip(value) {
+                    members.insert(member.into(), value.clone());
+                }
+            }
+            let metadata = eviction
+                .get_mut("metadata")
+                .and_then(Value::as_object_mut)?;
+            metadata.insert("namespace".into(), (*delete.target.key.namespace).into());
+            Some(eviction)
+        }
         _ => None,
     }
 }
@@ -147,10 +155,18 @@ fn options(command: &Command, operation: Operation, dry_run: bool) -> Value {
     };
     members.insert("apiVersion".into(), "meta.k8s.io/v1".into());
     members.insert("kind".into(), kind.into());
+    let mut options = Value::Object(members);
     if dry_run {
+        as_dry_run(&mut options);
+    }
+    options
+}
+
+/// The same options, of a dry run.
+pub(super) fn as_dry_run(options: &mut Value) {
+    if let Some(members) = options.as_object_mut() {
         members.insert("dryRun".into(), json!(["All"]));
     }
-    Value::Object(members)
 }
 
 fn written_options(command: &Command) -> Map<String, Value> {

@@ -84,19 +84,22 @@ impl Options {
         listed: Option<Uid>,
         rule: Rule,
     ) -> Intent {
-        Intent::Delete(Delete {
-            target: Target {
-                key,
-                uid: listed,
-                revision: None,
-            },
-            preconditions: self.preconditions.clone(),
-            version: asked.version.name.clone(),
-            orphan_dependents: self.orphan_dependents,
-            propagation: self.propagation,
-            grace_period_seconds: self.grace_period_seconds,
-            rule,
-        })
+        let target = Target {
+            key,
+            uid: listed,
+            revision: None,
+        };
+        let mut delete = Delete::new(target, asked.version.name.clone(), rule);
+        self.put(&mut delete);
+        Intent::Delete(delete)
+    }
+
+    /// What the client says of a deletion, in the place of what was said before.
+    pub(crate) fn put(&self, delete: &mut Delete) {
+        delete.preconditions = self.preconditions.clone();
+        delete.orphan_dependents = self.orphan_dependents;
+        delete.propagation = self.propagation;
+        delete.grace_period_seconds = self.grace_period_seconds;
     }
 
     /// The warning does not wait for the outcome: it is also there when nothing was found.

@@ -3,6 +3,7 @@
 
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
+use crate::admission::Wish;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::path::Place;
@@ -10,7 +11,7 @@ use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Update};
-use hindsight_core::{GroupResource, ObjectKey, Rejection, Rule, State};
+use hindsight_core::{Decision, GroupResource, ObjectKey, Rejection, Rule, State};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -34,18 +35,26 @@ pub(crate) async fn evict(
     if !namespace.is_empty() && namespace != &*key.namespace {
         return Err(Failure::bad_request(OTHER_NAMESPACE));
     }
-    if text(&eviction, "/metadata/name") != &*key.name {
+    let options = options_of(&eviction, &key.name)?;
+    let dry_run = asks.dry_run || options.dry_run;
+    let intent = options.intent(asked, key, None, Rule::Requested);
+    let wish = Wish {
+        command: api.command(asked, "create", intent),
+        eviction: Some(eviction),
+        dry_run,
+    };
+    let decision = api.carry_out(asked, wish).await?;
+    Ok(done(asked, &noted, &decision))
+}
+
+/// What an `Eviction` of the pod with this name says of its deletion.
+pub(crate) fn options_of(eviction: &Value, pod: &str) -> Result<Options, Failure> {
+    if text(eviction, "/metadata/name") != pod {
         return Err(Failure::bad_request(
             "name in URL does not match name in Eviction object",
         ));
     }
-    let options = eviction.get("deleteOptions").unwrap_or(&Value::Null);
-    let options = Options::from_body(options)?;
-    let dry_run = asks.dry_run || options.dry_run;
-    let intent = options.intent(asked, key, None, Rule::Requested);
-    api.decide(asked, api.command(asked, "create", intent), dry_run)
-        .await?;
-    Ok(done(asked, &noted))
+    Options::from_body(eviction.get("deleteOptions").unwrap_or(&Value::Null))
 }
 
 /// What a kubelet answers.
@@ -96,9 +105,9 @@ pub(crate) async fn bind(
         object: binding,
         validation: asks.validation,
     });
-    api.decide(asked, api.command(asked, "create", intent), asks.dry_run)
-        .await?;
-    Ok(done(asked, &noted))
+    let command = api.command(asked, "create", intent);
+    let decision = api.decide(asked, command, asks.dry_run).await?;
+    Ok(done(asked, &noted, &decision))
 }
 
 fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
@@ -129,10 +138,11 @@ fn document(
     )))
 }
 
-fn done(asked: &Asked, noted: &Noted) -> Response<ApiBody> {
+fn done(asked: &Asked, noted: &Noted, decision: &Decision) -> Response<ApiBody> {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": 201});
     let mut response = respond::json(201, &status, asked.accept.syntax);
     respond::warn(&mut response, noted.warnings());
+    respond::warn(&mut response, &decision.warnings);
     response
 }

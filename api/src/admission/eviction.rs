@@ -1,0 +1,43 @@
+//! The admission of an eviction: those who are asked see what was posted, and what is carried out are
+//! the options as they left them. The pod and its budget come after all of them. Source: upstream's
+//! `EvictionREST.Create`.
+
+use super::subject::{self, Subject};
+use super::{Submission, Verdict, Wanting, Write, mutate, validate};
+use crate::status::Failure;
+use crate::verbs::pod;
+use hindsight_core::{Intent, State};
+
+impl Write<'_> {
+    pub(super) async fn admit_eviction(
+        &self,
+        state: &State,
+        mut subject: Subject<'_>,
+        wanting: &Wanting<'_>,
+    ) -> Result<Verdict, Failure> {
+        let name = subject.key.name.to_string();
+        let asking = self.asking(state, &subject, &name);
+        let posted = subject.posted.clone();
+        let mutated = mutate::mutate(&asking, &wanting.mutating, posted).await?;
+        let (mut eviction, mut warnings) = (mutated.object.unwrap_or_default(), mutated.warnings);
+        let options = pod::options_of(&eviction, &name)?;
+        // A webhook may ask for a dry run, but not make a deletion of one.
+        let dry_run = self.wish.dry_run || options.dry_run;
+        if dry_run {
+            subject.dry_run = true;
+            subject::as_dry_run(&mut subject.options);
+            if let Some(options) = eviction.get_mut("deleteOptions") {
+                subject::as_dry_run(options);
+            }
+        }
+        let asking = self.asking(state, &subject, &name);
+        let asked = validate::validate(&asking, &wanting.validating, Some(&eviction));
+        warnings.extend(asked.await?);
+        let mut command = self.command.clone();
+        if let Intent::Delete(delete) = &mut command.intent {
+            options.put(delete);
+        }
+        let admitted = Submission { command, dry_run };
+        Ok(Verdict::Submit(Box::new(admitted), warnings))
+    }
+}
