@@ -8,6 +8,7 @@ mod kubeconfig;
 mod patience;
 mod pki;
 mod places;
+mod unread;
 
 pub(crate) use admin::point;
 

@@ -6,6 +6,7 @@ mod tests;
 use super::auth::{Identity, Tokens, of_certificate};
 use super::patience::{Answer, Patience, Requests};
 use super::places::{Limits, Places, Seat};
+use super::unread::{self, Lent};
 use super::{admin, backup};
 use crate::ControlPlane;
 use hindsight_api::{Api, ApiBody, Bodies};
@@ -140,7 +141,8 @@ async fn serve(
         }
         let acceptor = acceptor.clone();
         async move {
-            let response = answer(&acceptor, actor, request).await;
+            let answer = |request| answer(&acceptor, actor, request);
+            let response = unread::answered(request, answer).await;
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, patience)))
         }
     });
@@ -172,7 +174,7 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
 async fn answer(
     acceptor: &Acceptor,
     actor: Identity,
-    request: http::Request<Incoming>,
+    request: http::Request<Lent<Incoming>>,
 ) -> Response<ApiBody> {
     let path = request.uri().path();
     match &actor {

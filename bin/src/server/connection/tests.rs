@@ -274,3 +274,62 @@ fn who_asks_before_sending_too_much_is_told_at_once() {
         assert!(said.starts_with("HTTP/1.1 413"), "{said}");
     });
 }
+
+/// Who asks, and what is refused before its body is read.
+const REFUSED: &[(bool, &str, &str)] = &[
+    (true, "POST /api/v1/nothings", "404"),
+    (true, "POST /apis/none.io/v1/things", "404"),
+    (true, "POST /nowhere", "404"),
+    (true, "PATCH /api/v1/namespaces/default/scale", "404"),
+    (true, "DELETE /api/v1/configmaps", "405"),
+    (true, "GET /api/v1/namespaces?timeout=abc", "400"),
+    (true, "POST /hindsight/v1/log", "405"),
+    (false, "POST /api/v1/namespaces", "401"),
+];
+
+#[test]
+fn what_comes_after_a_refusal_is_answered_too() {
+    served(Patience::default(), async |peer, _| {
+        for (is_known, request, code) in REFUSED {
+            let mut stream = match is_known {
+                true => peer.connect("http/1.1").await,
+                false => peer.connect_as_a_stranger("http/1.1").await,
+            };
+            let head = format!("{request} HTTP/1.1\r\nhost: a\r\ncontent-length: 2\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.expect("sent");
+            stream.flush().await.expect("sent");
+            // The refusal would be there before the body.
+            tokio::time::sleep(SHORT).await;
+            let rest = format!("{{}}{PROBE}");
+            stream.write_all(rest.as_bytes()).await.expect("sent");
+            let said = read(&mut stream, "200 OK").await;
+            assert!(said.starts_with(&format!("HTTP/1.1 {code}")), "{said}");
+            assert!(said.contains("200 OK"), "{request}: {said}");
+        }
+    });
+}
+
+/// What is not read to its end: it is too much, it was announced and not asked for, or it does not come.
+const NOT_READ: &[(&str, &str)] = &[
+    ("/api/v1/nothings", "content-length: 999999"),
+    (
+        "/api/v1/nothings",
+        "content-length: 2\r\nexpect: 100-continue",
+    ),
+    ("/api/v1/nothings", "content-length: 2"),
+    ("/api/v1/namespaces", "content-length: 9999999"),
+];
+
+#[test]
+fn an_answer_after_which_nothing_is_read_says_so() {
+    served(Patience::default(), async |peer, _| {
+        for (path, headers) in NOT_READ {
+            let mut stream = peer.connect("http/1.1").await;
+            let head = format!("POST {path} HTTP/1.1\r\nhost: a\r\n{headers}\r\n\r\n");
+            stream.write_all(head.as_bytes()).await.expect("sent");
+            let said = read(&mut stream, "").await;
+            assert!(said.starts_with("HTTP/1.1 4"), "{headers}: {said}");
+            assert!(said.contains("\r\nconnection: close\r\n"), "{said}");
+        }
+    });
+}

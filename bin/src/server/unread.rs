@@ -1,0 +1,127 @@
+//! What an answer leaves unread of the request's body. Over HTTP/1.1 the next request of a connection
+//! comes after it: either the rest is read, too, or the answer says that the connection ends.
+
+use bytes::Bytes;
+use http::header::{CONNECTION, EXPECT};
+use http::{HeaderValue, Request, Response, Version};
+use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+/// More than this is not read for nobody. Source: `maxPostHandlerReadBytes` of Go's HTTP server.
+const REST_BYTES_MAX: usize = 256 << 10;
+/// How long it may take to come: whoever sends it only after the answer would wait for ever.
+const REST_TIME_MAX: Duration = Duration::from_secs(1);
+
+/// A body that comes back when it is dropped before its end.
+#[derive(Debug)]
+pub(super) struct Lent<B: Body> {
+    body: Option<B>,
+    is_begun: bool,
+    back: Option<oneshot::Sender<Rest<B>>>,
+}
+
+#[derive(Debug)]
+struct Rest<B> {
+    body: B,
+    is_begun: bool,
+}
+
+/// Answers, and leaves the connection to the next request or says that there will be none.
+pub(super) async fn answered<B, A, F>(
+    request: Request<B>,
+    answer: impl FnOnce(Request<Lent<B>>) -> F,
+) -> Response<A>
+where
+    B: Body<Data = Bytes> + Unpin,
+    F: Future<Output = Response<A>>,
+{
+    let is_in_line = request.version() < Version::HTTP_2;
+    let is_announced = request.headers().contains_key(EXPECT);
+    let (back, mut returned) = oneshot::channel();
+    let lent = request.map(|body| Lent {
+        body: Some(body),
+        is_begun: false,
+        back: Some(back),
+    });
+    let mut response = answer(lent).await;
+    let Ok(rest) = returned.try_recv() else {
+        return response;
+    };
+    if !is_in_line {
+        return response;
+    }
+    // To read a body that was announced is to ask for it; one that was begun was given up.
+    let may_read = !is_announced && !rest.is_begun;
+    if !(may_read && is_read(rest.body).await) {
+        let close = HeaderValue::from_static("close");
+        response.headers_mut().insert(CONNECTION, close);
+    }
+    response
+}
+
+/// Whether the end of it came, soon and after not too much.
+async fn is_read<B: Body<Data = Bytes> + Unpin>(mut body: B) -> bool {
+    if body.size_hint().lower() > REST_BYTES_MAX as u64 {
+        return false;
+    }
+    let all = async {
+        let mut left = REST_BYTES_MAX;
+        while let Some(frame) = body.frame().await {
+            let length = match frame {
+                Ok(frame) => frame.data_ref().map_or(0, Bytes::len),
+                Err(_) => return false,
+            };
+            let Some(rest) = left.checked_sub(length) else {
+                return false;
+            };
+            left = rest;
+        }
+        true
+    };
+    timeout(REST_TIME_MAX, all).await.unwrap_or(false)
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for Lent<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        self.is_begun = true;
+        let Some(body) = &mut self.body else {
+            return Poll::Ready(None);
+        };
+        let polled = Pin::new(body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None)) {
+            self.body = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let hint = self.body.as_ref().map(Body::size_hint);
+        hint.unwrap_or_else(|| SizeHint::with_exact(0))
+    }
+}
+
+impl<B: Body> Drop for Lent<B> {
+    fn drop(&mut self) {
+        let rest = self.body.take().zip(self.back.take());
+        if let Some((body, back)) = rest.filter(|(body, _)| !body.is_end_stream()) {
+            let is_begun = self.is_begun;
+            drop(back.send(Rest { body, is_begun }));
+        }
+    }
+}
