@@ -137,21 +137,43 @@ impl Selection {
     }
 }
 
+/// What the parameters of a list ask for, right by themselves.
+#[derive(Debug)]
+pub(crate) struct Query {
+    selection: Selection,
+    limit: Option<usize>,
+}
+
+impl Query {
+    /// Refuses what is wrong whatever is stored: versions and places to go on from are storage's.
+    pub(crate) fn of(asked: &Asked) -> Result<Self, Failure> {
+        let params = &asked.params;
+        let selection = Selection::of(asked)?;
+        let limit = params.integer("limit")?;
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        check_options(
+            params.text("resourceVersion"),
+            params.text("continue"),
+            params.text("resourceVersionMatch"),
+            params.get("sendInitialEvents").is_some(),
+        )?;
+        Ok(Self {
+            selection,
+            limit: limit.filter(|limit| *limit > 0),
+        })
+    }
+}
+
 pub(crate) async fn answer(api: &Api, asked: &Asked) -> Result<Response<ApiBody>, Failure> {
-    let page = select(api, asked).await?;
+    let page = select(api, asked, &Query::of(asked)?).await?;
     Ok(render(asked, page))
 }
 
-/// The page that the request's parameters ask for.
-pub(crate) async fn select(api: &Api, asked: &Asked) -> Result<Page, Failure> {
-    let selection = Selection::of(asked)?;
-    let limit = asked
-        .params
-        .integer("limit")?
-        .and_then(|limit| usize::try_from(limit).ok());
-    let limit = limit.filter(|limit| *limit > 0).unwrap_or(usize::MAX);
-    let (Past { state, place }, after) = start(api, asked).await?;
-    let found = selection.first(&state, after.as_ref(), limit).await;
+/// The page that is asked for.
+pub(crate) async fn select(api: &Api, asked: &Asked, query: &Query) -> Result<Page, Failure> {
+    let (Past { state, place }, after) = start(api, asked, query.limit.is_some()).await?;
+    let limit = query.limit.unwrap_or(usize::MAX);
+    let found = query.selection.first(&state, after.as_ref(), limit).await;
     let last = found.items.last().filter(|_| found.more);
     let token = last.map(|last| encode_token(state.revision, &last.key));
     let remaining = found.others.map(|others| others + 1);
@@ -166,13 +188,15 @@ pub(crate) async fn select(api: &Api, asked: &Asked) -> Result<Page, Failure> {
 
 /// The state to list, and where to go on. Source: the table of list semantics by limit, continue,
 /// resourceVersion and resourceVersionMatch.
-async fn start(api: &Api, asked: &Asked) -> Result<(Past, Option<(String, String)>), Failure> {
+async fn start(
+    api: &Api,
+    asked: &Asked,
+    paged: bool,
+) -> Result<(Past, Option<(String, String)>), Failure> {
     let params = &asked.params;
     let text = params.text("resourceVersion");
     let token = params.text("continue");
     let matching = params.text("resourceVersionMatch");
-    let sends = params.get("sendInitialEvents").is_some();
-    check_options(text, token, matching, sends)?;
     if !token.is_empty() {
         if !matches!(text, "" | "0") {
             let message = "specifying resource version is not allowed when using continue";
@@ -203,7 +227,6 @@ async fn start(api: &Api, asked: &Asked) -> Result<(Past, Option<(String, String
         let state = wait::not_older(&*api.backend, revision).await?;
         return Ok((Past::newest(state), None));
     }
-    let paged = params.integer("limit")?.is_some_and(|limit| limit > 0);
     if matching == "Exact" || (matching.is_empty() && paged) {
         return Ok((at(api, asked, revision).await?, None));
     }

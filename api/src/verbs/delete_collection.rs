@@ -23,17 +23,19 @@ pub(crate) async fn delete_collection(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
+    let query = list::Query::of(asked)?;
     let options = Options::read(asked, &body)?;
-    let answer = carry_out(api, asked, &options).await;
+    let answer = carry_out(api, asked, &query, &options).await;
     Ok(options.warned(asked, answer))
 }
 
 async fn carry_out(
     api: &Api,
     asked: &Asked,
+    query: &list::Query,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
-    let page = list::select(api, asked).await?;
+    let page = list::select(api, asked, query).await?;
     let command = |object: &Arc<Object>| {
         let listed = Some(object.meta.uid.clone());
         let intent = options.intent(asked, object.key.clone(), listed, Rule::RequestedCollection);
