@@ -7,7 +7,7 @@
 )]
 
 use hindsight_tests::admission::{MAPS, Scene, map};
-use hindsight_tests::webhook::Answer;
+use hindsight_tests::webhook::{Answer, Webhook};
 use serde_json::{Value, json};
 
 #[test]
@@ -190,4 +190,23 @@ fn the_configurations_themselves_are_nobodys_business() {
     scene.configure("validating", &[]);
     scene.configure("mutating", &[]);
     assert_eq!(scene.create("a").code, 201);
+}
+
+/// As `openssl req -x509` makes them, where nothing else is said.
+#[test]
+fn a_webhook_whose_certificate_is_its_own_authority_is_asked() {
+    let deny = |_: &str, _: &Value| Answer::Response(json!({"allowed": false}));
+    let scene = Scene {
+        webhook: Webhook::start_as_its_own_authority(deny),
+        ..Scene::new(|_, _| Answer::Silence)
+    };
+    scene.configure("validating", &[("/deny", json!({}))]);
+    let answer = scene.create("a");
+    assert_eq!(answer.code, 400, "{}", answer.text);
+    let stranger = Scene::new(|_, _| Answer::Silence);
+    let config = json!({"url": format!("https://localhost:{}/", scene.webhook.port()),
+        "caBundle": stranger.webhook.ca_bundle()});
+    scene.configure("validating", &[]);
+    scene.configure("validating", &[("/deny", json!({"clientConfig": config}))]);
+    assert_eq!(scene.create("a").code, 500, "it is in no other bundle");
 }

@@ -8,7 +8,7 @@ use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use serde_json::{Value, json};
 use std::convert::Infallible;
@@ -58,9 +58,27 @@ impl std::fmt::Debug for Webhook {
 impl Webhook {
     /// Answers by the path and the `request` of the review. Handlers may block.
     pub fn start(handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static) -> Self {
-        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let authority = authority();
-        let tls = tls(&authority);
+        Self::serve(tls(&authority), &authority.pem(), handler)
+    }
+
+    /// The same, with a certificate that is an authority, and its own.
+    pub fn start_as_its_own_authority(
+        handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("parameters");
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().expect("a key");
+        let certificate = params.self_signed(&key).expect("a certificate");
+        Self::serve(showing(&certificate, &key), &certificate.pem(), handler)
+    }
+
+    fn serve(
+        tls: tokio_rustls::TlsAcceptor,
+        ca_bundle: &str,
+        handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"));
         let listener = listener.expect("a free port");
         let port = listener.local_addr().expect("an address").port();
@@ -77,7 +95,7 @@ impl Webhook {
         Self {
             runtime: Some(runtime),
             port,
-            ca_bundle: BASE64_STANDARD.encode(authority.pem()),
+            ca_bundle: BASE64_STANDARD.encode(ca_bundle),
             seen,
         }
     }
@@ -168,6 +186,10 @@ fn tls(authority: &CertifiedIssuer<'static, KeyPair>) -> tokio_rustls::TlsAccept
     let params = CertificateParams::new(names.to_vec()).expect("parameters");
     let key = KeyPair::generate().expect("a key");
     let certificate = params.signed_by(&key, authority).expect("a certificate");
+    showing(&certificate, &key)
+}
+
+fn showing(certificate: &Certificate, key: &KeyPair) -> tokio_rustls::TlsAcceptor {
     let chain = vec![CertificateDer::from(certificate.der().to_vec())];
     let key = PrivateKeyDer::try_from(key.serialize_der()).expect("a key");
     let provider = Arc::new(rustls::crypto::ring::default_provider());

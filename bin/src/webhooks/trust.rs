@@ -1,0 +1,111 @@
+//! Whom a webhook's `caBundle` trusts: who was signed by one of its authorities and, as Go has it,
+//! whoever shows one of its very certificates, also where that says of itself that it is an authority.
+
+use anyhow::{Context, Result};
+use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{WebPkiServerVerifier, verify_server_name};
+use rustls::crypto::CryptoProvider;
+use rustls::server::ParsedCertificate;
+use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, ServerName, UnixTime};
+use std::sync::{Arc, LazyLock};
+use x509_parser::certificate::X509Certificate;
+use x509_parser::prelude::FromDer;
+
+/// Checks a certificate against these authorities; against the system's where there are none.
+pub(super) fn verifier(
+    ca_bundle: &[u8],
+    provider: &Arc<CryptoProvider>,
+) -> Result<Arc<dyn ServerCertVerifier>> {
+    let mut roots = RootCertStore::empty();
+    let mut bundle = Vec::new();
+    if ca_bundle.is_empty() {
+        static SYSTEM: LazyLock<Vec<CertificateDer<'static>>> =
+            LazyLock::new(|| rustls_native_certs::load_native_certs().certs);
+        roots.add_parsable_certificates(SYSTEM.iter().cloned());
+    }
+    for certificate in CertificateDer::pem_slice_iter(ca_bundle) {
+        let certificate = certificate.context("the caBundle is not PEM")?;
+        roots.add(certificate.clone())?;
+        bundle.push(certificate);
+    }
+    let provider = Arc::clone(provider);
+    let chains = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
+    Ok(Arc::new(Trust { chains, bundle }))
+}
+
+#[derive(Debug)]
+struct Trust {
+    chains: Arc<WebPkiServerVerifier>,
+    /// What needs no chain.
+    bundle: Vec<CertificateDer<'static>>,
+}
+
+impl ServerCertVerifier for Trust {
+    fn verify_server_cert(
+        &self,
+        shown: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        if !self.bundle.iter().any(|trusted| **trusted == **shown) {
+            let chains = &self.chains;
+            return chains.verify_server_cert(shown, intermediates, name, ocsp, now);
+        }
+        verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
+        may_serve(shown, now)?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let chains = &self.chains;
+        chains.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let chains = &self.chains;
+        chains.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.chains.supported_verify_schemes()
+    }
+}
+
+/// Whether the certificate is of this time, and of a server where it says of what it is.
+fn may_serve(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Error> {
+    let malformed = |_| Error::from(CertificateError::BadEncoding);
+    let (_, read) = X509Certificate::from_der(certificate).map_err(malformed)?;
+    let now = i64::try_from(now.as_secs()).unwrap_or(i64::MAX);
+    let validity = read.validity();
+    if now < validity.not_before.timestamp() {
+        return Err(CertificateError::NotValidYet.into());
+    }
+    if now > validity.not_after.timestamp() {
+        return Err(CertificateError::Expired.into());
+    }
+    let purposes = read.extended_key_usage();
+    let purposes = purposes.map_err(|_| Error::from(CertificateError::BadEncoding))?;
+    match purposes {
+        Some(one) if !one.value.any && !one.value.server_auth => {
+            Err(CertificateError::InvalidPurpose.into())
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

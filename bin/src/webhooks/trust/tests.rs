@@ -1,0 +1,74 @@
+//! Certificates that a webhook may show.
+
+use super::*;
+use rcgen::{
+    BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, KeyPair, date_time_ymd,
+};
+
+const IN_TIME: u64 = 1_800_000_000;
+
+fn its_own_authority() -> CertificateParams {
+    let mut params = CertificateParams::new(vec!["hook".to_owned()]).expect("parameters");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(2040, 1, 1);
+    params
+}
+
+/// Whether one who shows the first certificate is believed where the second is the bundle.
+fn verified(
+    (shown, bundle): (&CertificateDer<'_>, &str),
+    name: &str,
+    now: u64,
+) -> Result<(), Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let verifier = verifier(bundle.as_bytes(), &provider).expect("a verifier");
+    let name = ServerName::try_from(name.to_owned()).expect("a name");
+    let now = UnixTime::since_unix_epoch(std::time::Duration::from_secs(now));
+    let verified = verifier.verify_server_cert(shown, &[], &name, &[], now);
+    verified.map(drop)
+}
+
+#[test]
+fn a_certificate_of_the_bundle_is_believed_for_its_names_its_time_and_its_purpose() {
+    let key = KeyPair::generate().expect("a key");
+    let mut for_clients = its_own_authority();
+    for_clients.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let mut for_servers = its_own_authority();
+    for_servers.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    let mut of_one_host = its_own_authority();
+    of_one_host.is_ca = IsCa::NoCa;
+    for (params, name, now, is_believed) in [
+        (its_own_authority(), "hook", IN_TIME, true),
+        (for_servers, "hook", IN_TIME, true),
+        (of_one_host, "hook", IN_TIME, true),
+        (its_own_authority(), "other", IN_TIME, false),
+        (its_own_authority(), "hook", 1_000_000_000, false),
+        (its_own_authority(), "hook", 3_000_000_000, false),
+        (for_clients, "hook", IN_TIME, false),
+    ] {
+        let certificate = params.self_signed(&key).expect("a certificate");
+        let shown = (certificate.der(), &*certificate.pem());
+        let found = verified(shown, name, now);
+        assert_eq!(found.is_ok(), is_believed, "{name} {now}: {found:?}");
+    }
+}
+
+/// An authority that is not in the bundle, whoever signed it, is still none that serves.
+#[test]
+fn another_certificate_of_the_same_name_is_not_believed() {
+    let [own, other] = [(); 2].map(|()| KeyPair::generate().expect("a key"));
+    let trusted = its_own_authority()
+        .self_signed(&own)
+        .expect("a certificate");
+    let forged = its_own_authority().self_signed(&other);
+    let forged = forged.expect("a certificate");
+    let again = its_own_authority()
+        .self_signed(&own)
+        .expect("a certificate");
+    assert_ne!(again.der(), trusted.der(), "each has a number of its own");
+    for shown in [forged, again] {
+        let found = verified((shown.der(), &trusted.pem()), "hook", IN_TIME);
+        assert!(found.is_err(), "{found:?}");
+    }
+}
