@@ -130,7 +130,7 @@ impl Api {
         let params = Params::parse(uri.query())?;
         let watched = parts.method == Method::GET && watches(&place, &params);
         let timeout = if watched { None } else { params.timeout()? };
-        if let Some(failure) = verbs::pod::unreachable(&state, &place) {
+        if let Some(failure) = verbs::pod::unreachable(&state, &place, &params) {
             return Err(failure);
         }
         let (kind, version) = resolve(&state, &place)?;

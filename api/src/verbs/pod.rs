@@ -6,6 +6,7 @@ use super::write::OTHER_NAMESPACE;
 use crate::admission::Wish;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
+use crate::params::Params;
 use crate::path::Place;
 use crate::respond;
 use crate::status::Failure;
@@ -57,15 +58,20 @@ pub(crate) fn options_of(eviction: &Value, pod: &str) -> Result<Options, Failure
     Options::from_body(eviction.get("deleteOptions").unwrap_or(&Value::Null))
 }
 
-/// What a kubelet answers.
-const OF_THE_KUBELET: [&str; 5] = ["log", "exec", "attach", "portforward", "proxy"];
+/// What a kubelet answers over a connection to the pod.
+const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 
 /// Why a pod cannot be reached, if that is asked for. Without a node as upstream, `pods/strategy.go`.
-pub(crate) fn unreachable(state: &State, place: &Place) -> Option<Failure> {
+/// Whether it is a dry run is looked at before the pod, where it is a connection: `ConnectResource`.
+pub(crate) fn unreachable(state: &State, place: &Place, params: &Params) -> Option<Failure> {
+    let connects = CONNECTIONS.contains(&&*place.subresource);
     let asked = (&*place.group, &*place.resource) == ("", "pods")
-        && OF_THE_KUBELET.contains(&&*place.subresource);
+        && (connects || place.subresource == "log");
     let name = place.name.as_deref().filter(|_| asked)?;
     let namespace = place.namespace.as_deref()?;
+    if connects && params.get("dryRun").is_some() {
+        return Some(Failure::bad_request("dryRun is not supported"));
+    }
     let key = ObjectKey::new(GroupResource::new("", "pods"), namespace, name);
     let Some(pod) = state.get(&key) else {
         let ObjectKey { resource, name, .. } = key;
