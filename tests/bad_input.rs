@@ -8,6 +8,7 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
+use hindsight_tests::manifests::widgets;
 use serde_json::{Map, Value, json};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -185,6 +186,46 @@ fn requests_that_are_wrong_are_refused() {
     let client = client();
     for table in [BODIES, PATHS, OPTIONS, PATCHES] {
         check(&client, table);
+    }
+}
+
+/// `path | whether the group itself says that there is nothing there`.
+const NOWHERE: &str = "
+/apis/unknown.io/v1/things                              | false
+/apis/unknown.io/v1/namespaces/default/things/a         | false
+/apis/unknown.io/v1/namespaces/default/things/a/status  | false
+/apis/example.com/v1/namespaces/default/others          | false
+/apis/example.com/v9/namespaces/default/widgets         | false
+/apis/example.com/v1/widgets/a                          | false
+/apis/example.com/v1/namespaces/default/widgets/a/scale | true
+/apis/apps/v1/namespaces/default/others                 | true
+/apis/apps/v9/namespaces/default/deployments            | true
+/api/v1/namespaces/default/others                       | true
+";
+
+/// Source: upstream's `crdHandler`, and the one that is left when nobody else answers.
+#[test]
+fn where_no_built_in_group_is_the_answer_is_a_text() {
+    let client = client();
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let made = client.send(
+        "POST",
+        definitions,
+        "application/yaml",
+        &widgets("{type: object}"),
+    );
+    assert_eq!(made.code, 201, "{}", made.text);
+    for line in NOWHERE.lines().filter(|line| !line.is_empty()) {
+        let (path, is_known) = line.split_once('|').expect("two columns");
+        for method in ["GET", "DELETE"] {
+            let answer = client.send(method, path.trim(), "", "");
+            assert_eq!(answer.code, 404, "{method} {line}: {}", answer.text);
+            if is_known.trim() == "true" {
+                assert_eq!(answer.json()["reason"], "NotFound", "{line}");
+            } else {
+                assert_eq!(answer.text, "404 page not found\n", "{method} {line}");
+            }
+        }
     }
 }
 

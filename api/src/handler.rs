@@ -20,6 +20,9 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+/// What whoever is behind all handlers says.
+const NOT_FOUND: &str = "404 page not found\n";
+
 /// The Kubernetes API over a backend. Cheap to clone.
 #[derive(Clone)]
 pub struct Api {
@@ -125,7 +128,7 @@ impl Api {
             return Ok(document);
         }
         let Some(place) = place(path)? else {
-            return Ok(respond::text(404, "404 page not found\n"));
+            return Ok(respond::text(404, NOT_FOUND));
         };
         let params = Params::parse(uri.query())?;
         let watched = parts.method == Method::GET && watches(&place, &params);
@@ -133,7 +136,12 @@ impl Api {
         if let Some(failure) = verbs::pod::unreachable(&state, &place, &params) {
             return Err(failure);
         }
-        let (kind, version) = resolve(&state, &place)?;
+        let Some((kind, version)) = resolve(&state, &place) else {
+            return nowhere(&state, &place.group);
+        };
+        if !has_subresource(&version, &place.subresource) {
+            return Err(Failure::no_such_resource());
+        }
         if parts.method != Method::GET && kind.is_namespaced() && place.namespace.is_none() {
             return across_namespaces(&kind);
         }
@@ -314,7 +322,7 @@ impl Asked {
 /// method, and for custom kinds `crdHandler`, which has no such path.
 fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
     if kind.is_custom() {
-        return Ok(respond::text(404, "404 page not found\n"));
+        return Ok(respond::text(404, NOT_FOUND));
     }
     Err(Failure::method_not_allowed())
 }
@@ -353,28 +361,29 @@ fn refuse_impersonation(headers: &HeaderMap, actor: &Actor) -> Result<(), Failur
     ))
 }
 
-fn resolve(state: &State, place: &Place) -> Result<(KindRef, Version), Failure> {
+/// The kind and the version that the path names, in its scope.
+fn resolve(state: &State, place: &Place) -> Option<(KindRef, Version)> {
     let resource = GroupResource::new(&place.group, &place.resource);
-    let kind = state
-        .kinds
-        .by_resource(&resource)
-        .ok_or_else(Failure::no_such_resource)?;
-    let version = kind
-        .served(&place.version)
-        .ok_or_else(Failure::no_such_resource)?;
-    if place.namespace.is_some() && !kind.is_namespaced() {
+    let kind = state.kinds.by_resource(&resource)?;
+    let version = kind.served(&place.version)?;
+    let in_none = place.name.is_some() && place.namespace.is_none() && kind.is_namespaced();
+    if in_none || (place.namespace.is_some() && !kind.is_namespaced()) {
+        return None;
+    }
+    Some((Arc::clone(kind), version.clone()))
+}
+
+fn has_subresource(version: &Version, name: &str) -> bool {
+    let mut known = version.subresources.iter();
+    name.is_empty() || known.any(|one| one.name() == name)
+}
+
+/// Where there is nothing: a group of built-in kinds says so itself, anywhere else nobody listens.
+/// Source: upstream's `crdHandler`, and the handler behind it.
+fn nowhere(state: &State, group: &str) -> Result<Response<ApiBody>, Failure> {
+    let is_built_in = |kind: &KindRef| !kind.is_custom() && &*kind.resource.group == group;
+    if state.kinds.iter().any(is_built_in) {
         return Err(Failure::no_such_resource());
     }
-    if place.name.is_some() && place.namespace.is_none() && kind.is_namespaced() {
-        return Err(Failure::no_such_resource());
-    }
-    let served = place.subresource.is_empty()
-        || version
-            .subresources
-            .iter()
-            .any(|one| one.name() == place.subresource);
-    if !served {
-        return Err(Failure::no_such_resource());
-    }
-    Ok((Arc::clone(kind), version.clone()))
+    Ok(respond::text(404, NOT_FOUND))
 }
