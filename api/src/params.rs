@@ -6,6 +6,7 @@ use hindsight_core::Revision;
 use hindsight_core::command::FieldValidation;
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{duration, validate};
+use std::num::{IntErrorKind, ParseIntError};
 use std::time::Duration;
 
 /// Options that creates, updates and patches share.
@@ -60,10 +61,12 @@ impl Params {
         let Some(value) = self.get(name) else {
             return Ok(None);
         };
-        let number = value.parse().map_err(|_| {
-            Failure::bad_request(format!(
-                "strconv.ParseInt: parsing {value:?}: invalid syntax"
-            ))
+        let number = value.parse().map_err(|error: ParseIntError| {
+            let why = match error.kind() {
+                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+                _ => "invalid syntax",
+            };
+            Failure::bad_request(format!("strconv.ParseInt: parsing {value:?}: {why}"))
         })?;
         Ok(Some(number))
     }
@@ -162,6 +165,21 @@ impl Params {
 mod tests {
     use super::Params;
     use std::time::Duration;
+
+    #[test]
+    fn a_number_that_is_too_large_is_told_as_go_tells_it() {
+        for (text, why) in [
+            ("9999999999999999999", "value out of range"),
+            ("-9999999999999999999", "value out of range"),
+            ("x", "invalid syntax"),
+            ("", "invalid syntax"),
+        ] {
+            let params = Params::parse(Some(&format!("limit={text}"))).expect("a query");
+            let refused = params.integer("limit").expect_err(text);
+            let told = format!("strconv.ParseInt: parsing {text:?}: {why}");
+            assert_eq!(refused.to_json()["message"], told);
+        }
+    }
 
     #[test]
     fn a_timeout_is_a_duration_and_bounds_where_it_is_more_than_nothing() {
