@@ -12,6 +12,8 @@ mod calls;
 mod cuts;
 #[path = "faults/full.rs"]
 mod full;
+#[path = "faults/starts.rs"]
+mod starts;
 
 use hindsight_tests::dice::{Dice, number};
 use hindsight_tests::disk::{Disk, skipped};
@@ -164,26 +166,6 @@ fn cut_while_starting(disk: &Disk, mut command: Command, dice: &mut Dice) {
     starting.kill().expect("killed");
     starting.wait().expect("ended");
     disk.mount_again();
-}
-
-#[test]
-fn a_sync_that_fails_while_the_server_starts_ends_it() {
-    for at in 1..=number("HINDSIGHT_FAILED_SYNCS", 6) {
-        let temporary = tempfile::tempdir().expect("a temporary directory");
-        let directory = temporary.path().join("data");
-        let calls = "fdatasync,fsync";
-        let Some(mut command) = with_fault(&serve(&directory), calls, "error=EIO", at) else {
-            return;
-        };
-        command.stderr(Stdio::piped());
-        if let Err(ended) = Server::start_with(command, &directory) {
-            assert_eq!(ended.status.code(), Some(1), "call {at}");
-            let message = text(&ended.stderr);
-            assert!(message.contains("Input/output error"), "{message}");
-        }
-        let server = Server::start_on(&directory);
-        server.kubectl(&["create", "configmap", "a"]);
-    }
 }
 
 #[test]

@@ -4,10 +4,15 @@ use super::{comes, create};
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::{Strace, recorded};
 use hindsight_tests::wire::Caller;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 const SYNCS: &str = "fsync,fdatasync";
 const WRITES: usize = 5;
+/// What the end of a request, its answer and a sync may be.
+const READS: &[&str] = &["read", "readv", "recvfrom", "recvmsg"];
+const ANSWERS: &[&str] = &["write", "writev", "sendto", "sendmsg"];
+const SYNC: &str = "fdatasync";
 
 /// How often a file was synced, of what a tracer wrote down.
 fn synced(record: &str, path: &Path) -> usize {
@@ -44,6 +49,64 @@ fn a_start_syncs_the_database_and_every_directory_above_it() {
     }
 }
 
+/// A call of a thread: the lines of the record in which it begins and ends, which is the same one unless
+/// another thread came between.
+#[derive(Debug)]
+struct Call<'a> {
+    name: &'a str,
+    about: &'a str,
+    begin: usize,
+    end: usize,
+    result: i64,
+}
+
+impl<'a> Call<'a> {
+    fn all(record: &'a str) -> Vec<Self> {
+        let mut calls = Vec::new();
+        let mut begun = BTreeMap::new();
+        for (line, text) in record.lines().enumerate() {
+            let Some((thread, text)) = text.split_once(' ') else {
+                continue;
+            };
+            let text = text.trim_start();
+            let (begin, started) = if text.starts_with("<... ") {
+                let Some(started) = begun.remove(thread) else {
+                    continue;
+                };
+                started
+            } else {
+                (line, text)
+            };
+            if text.ends_with("<unfinished ...>") {
+                begun.insert(thread, (begin, started));
+                continue;
+            }
+            let result = text.rsplit_once(" = ").map(|(_, result)| result);
+            let result = result.and_then(|one| one.split_whitespace().next()?.parse().ok());
+            if let (Some((name, rest)), Some(result)) = (started.split_once('('), result) {
+                calls.push(Self {
+                    name,
+                    about: rest.split(['>', ',', ')']).next().unwrap_or_default(),
+                    begin,
+                    end: line,
+                    result,
+                });
+            }
+        }
+        calls
+    }
+
+    /// Of a connection, and some bytes went through it.
+    fn is_of(&self, names: &[&str]) -> bool {
+        names.contains(&self.name) && self.about.contains("<socket:") && self.result > 0
+    }
+
+    fn is_sync_of(&self, file: &Path) -> bool {
+        let file = format!("<{}", file.display());
+        self.name == SYNC && self.about.ends_with(&file) && self.result == 0
+    }
+}
+
 #[test]
 fn every_answer_follows_a_sync_of_the_database() {
     let server = Server::start();
@@ -51,7 +114,8 @@ fn every_answer_follows_a_sync_of_the_database() {
     let record = temporary.path().join("record");
     let mut wire = Caller::of(&server).connect().expect("connected");
     create(&mut wire, "before", 1);
-    let Some(strace) = Strace::record(server.pid(), SYNCS, &record) else {
+    let calls = [READS, ANSWERS, &[SYNC]].concat().join(",");
+    let Some(strace) = Strace::record(server.pid(), &calls, &record) else {
         return;
     };
     // One after the other, so that no two of them share a sync.
@@ -60,6 +124,19 @@ fn every_answer_follows_a_sync_of_the_database() {
     }
     drop(strace);
     let record = std::fs::read_to_string(&record).expect("the record");
-    let times = synced(&record, &server.directory().join("events/db"));
-    assert!(times >= WRITES, "{times} syncs:\n{record}");
+    let database = server.directory().join("events/db");
+    let calls = Call::all(&record);
+    let answers: Vec<&Call<'_>> = calls.iter().filter(|call| call.is_of(ANSWERS)).collect();
+    assert!(answers.len() >= WRITES, "{answers:?}\n{record}");
+    for answer in answers {
+        let before = calls.iter().filter(|call| call.end < answer.begin);
+        let asked = before.clone().filter(|call| call.is_of(READS));
+        let asked = asked.map(|call| call.end).max();
+        let asked = asked.unwrap_or_else(|| panic!("no request before {answer:?}:\n{record}"));
+        let mut synced = before.filter(|call| call.is_sync_of(&database));
+        assert!(
+            synced.any(|sync| sync.begin > asked),
+            "no sync between the line {asked} and {answer:?}:\n{record}"
+        );
+    }
 }

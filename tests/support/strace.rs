@@ -33,12 +33,24 @@ fn inject(calls: &str, fault: &str) -> [String; 4] {
 /// A command with a fault in the n-th call of one kind, counted in each thread; nothing where this
 /// machine cannot do that.
 pub fn with_fault(served: &Command, calls: &str, fault: &str, at: u64) -> Option<Command> {
+    with_recorded_fault(served, calls, fault, at, Path::new("/dev/null"))
+}
+
+/// As [`with_fault`]; the calls are written down, with the files that they are about.
+pub fn with_recorded_fault(
+    served: &Command,
+    calls: &str,
+    fault: &str,
+    at: u64,
+    record: &Path,
+) -> Option<Command> {
     if !is_installed() {
         return None;
     }
     let mut command = Command::new("strace");
     command
-        .args(["-D", "-f", "-qq", "-o", "/dev/null"])
+        .args(["-D", "-f", "-qq", "-y", "-o"])
+        .arg(record)
         .args(inject(calls, &format!("{fault}:when={at}")))
         .arg(served.get_program())
         .args(served.get_args());

@@ -1,0 +1,75 @@
+//! Syncs that fail while the program starts.
+
+use hindsight_tests::server::{Server, serve, text};
+use hindsight_tests::strace::with_recorded_fault;
+use std::path::Path;
+use std::process::Stdio;
+
+/// The file of which a sync failed, of what a tracer wrote down so far.
+fn failed(record: &Path) -> Option<String> {
+    let record = std::fs::read_to_string(record).expect("the record");
+    let line = record.lines().find(|line| line.contains("(INJECTED)"))?;
+    let file = line.split_once('<')?.1.split('>').next()?;
+    Some(file.to_owned())
+}
+
+/// Starts on a directory of which the n-th sync of a kind fails, for every n that a start comes to. The
+/// files that these were of; nothing where this machine cannot do that.
+fn syncs_that_end_a_start(call: &str, is_new: bool) -> Option<Vec<String>> {
+    let mut files = Vec::new();
+    for at in 1.. {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let directory = temporary.path().join("data");
+        let record = temporary.path().join("record");
+        if !is_new {
+            assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
+        }
+        let fault = "error=EIO";
+        let mut command = with_recorded_fault(&serve(&directory), call, fault, at, &record)?;
+        command.stderr(Stdio::piped());
+        let started = Server::start_with(command, &directory);
+        let hit = failed(&record);
+        match (started, hit) {
+            (Ok(_), None) => break,
+            (Ok(_), Some(file)) => panic!("{call} {at}: {file} is not synced, and it is ready"),
+            (Err(ended), hit) => {
+                let message = text(&ended.stderr);
+                assert_eq!(ended.status.code(), Some(1), "{call} {at}: {message}");
+                let is_told = message.contains("Input/output error");
+                assert!(is_told, "{call} {at}: {message}");
+                let file = hit.expect("a failed call");
+                // Calls are counted in each thread: the one that writes certificates comes to its n-th later.
+                let went_on = file.contains("/events") && message.contains("/pki/");
+                assert!(!went_on, "{call} {at}: {file} is not synced: {message}");
+                files.push(file);
+            }
+        }
+        let server = Server::start_on(&directory);
+        server.kubectl(&["create", "configmap", "a"]);
+    }
+    Some(files)
+}
+
+/// How many of them were of the database.
+fn of_the_database(files: &[String]) -> usize {
+    let is_it = |file: &&String| file.ends_with("/events/db");
+    files.iter().filter(is_it).count()
+}
+
+#[test]
+fn a_sync_that_fails_while_the_server_starts_ends_it() {
+    for is_new in [true, false] {
+        let Some(files) = syncs_that_end_a_start("fdatasync", is_new) else {
+            return;
+        };
+        // Of what the engine found, and of what is shown.
+        assert!(of_the_database(&files) > 1, "{files:?}");
+        let files = syncs_that_end_a_start("fsync", is_new).expect("as before");
+        // What a kill left, before the engine goes on from it.
+        assert_eq!(of_the_database(&files[..1]), usize::from(!is_new));
+        for directory in ["/events", "/data"] {
+            let is_it = |file: &String| file.ends_with(directory);
+            assert!(files.iter().any(is_it), "{directory}: {files:?}");
+        }
+    }
+}
