@@ -47,32 +47,55 @@ impl Backup {
 
 impl Reader {
     /// Writes down the log as far as it is durable now; what is written meanwhile is not waited for.
-    /// `progress` is told of the revision that was reached, and of the one where it ends.
+    /// `progress` is told of the revision that was reached, and of the one where it ends. Where it fails the
+    /// file has no end, and says why.
     pub fn backup(
         &self,
         time: Time,
         to: impl Write,
+        progress: impl FnMut(Revision, Revision),
+    ) -> Result<Backup, Error> {
+        let tail = self.tail()?;
+        let mut output = Output::begin(to, FORMAT)?;
+        let made = self.copy(tail, time, &mut output, progress);
+        let made = made.map_err(|error| match error {
+            Error::Pruned { floor, .. } => Error::Overtaken { floor },
+            other => other,
+        });
+        if let Err(error) = &made {
+            output.give_up(error);
+        }
+        made
+    }
+
+    fn tail(&self) -> Result<Tail, Error> {
+        let Some((first, bytes)) = self.storage().at_or_before(Revision(u64::MAX))? else {
+            return Ok(Tail::START);
+        };
+        let frame = read(&bytes, first)?;
+        let (revision, hash) = (frame.end.previous(), frame.hash);
+        Ok(Tail { revision, hash })
+    }
+
+    fn copy(
+        &self,
+        tail: Tail,
+        time: Time,
+        output: &mut Output<impl Write>,
         mut progress: impl FnMut(Revision, Revision),
     ) -> Result<Backup, Error> {
-        let last = self.storage().at_or_before(Revision(u64::MAX))?;
-        let tail = last.as_ref().map_or(Ok(Tail::START), |(first, bytes)| {
-            let frame = read(bytes, *first)?;
-            let (revision, hash) = (frame.end.previous(), frame.hash);
-            Ok::<_, Error>(Tail { revision, hash })
-        })?;
         let until = tail.revision;
-        let mut output = Output::begin(to, FORMAT)?;
         output.entry(&Entry::Head {
             revision: until,
             time,
         })?;
-        self.snapshot(until, &mut output)?;
+        self.snapshot(until, output)?;
         let source = Source {
             storage: &**self.storage(),
             next: Some(Revision::ZERO),
             until,
             links: Links::default(),
-            output: &mut output,
+            output,
         };
         let (mut frames, mut reached) = (0, Tail::START);
         let mut content = Content::default();
@@ -138,7 +161,7 @@ impl<W: Write> Source<'_, W> {
         };
         let found = self.storage.at_or_after(from)?;
         let Some((first, bytes)) = found.filter(|(first, _)| *first <= self.until) else {
-            return Ok(None);
+            return self.links.end(self.storage, self.until).map(|()| None);
         };
         let frame = read(&bytes, first)?;
         let frame = self.links.follow(self.storage, first, frame)?;
@@ -156,20 +179,32 @@ impl<W: Write> Iterator for Source<'_, W> {
     }
 }
 
-/// Copies a backup and checks that it is whole; what its frames say is checked when it is restored.
+/// Copies a backup and checks that it is whole; what its frames say is checked when it is restored. A copy
+/// of one that is not says so itself.
 pub fn copy_backup(
     from: impl io::Read,
     to: impl Write,
-    mut progress: impl FnMut(Revision, Revision),
+    progress: impl FnMut(Revision, Revision),
 ) -> Result<Backup, Error> {
     let mut input = Input::open(from)?;
     let mut output = Output::begin(to, input.format)?;
+    let copied = copy_entries(&mut input, &mut output, progress);
+    if let Err(error) = &copied {
+        output.give_up(error);
+    }
+    copied.and_then(|()| input.whole())
+}
+
+fn copy_entries(
+    input: &mut Input<impl io::Read>,
+    output: &mut Output<impl Write>,
+    mut progress: impl FnMut(Revision, Revision),
+) -> Result<(), Error> {
     while let Some(entry) = input.next()? {
         output.entry(&entry)?;
         if let Entry::Frame(bytes) = &entry {
             progress(frame::first(bytes).unwrap_or_default(), input.until);
         }
     }
-    output.finish()?;
-    input.whole()
+    output.finish().map(drop)
 }

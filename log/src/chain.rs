@@ -161,6 +161,14 @@ impl Links {
         Ok(frame)
     }
 
+    /// Nothing was found up to here, where the next frame should be: what it was may have been thinned.
+    pub(crate) fn end(&self, storage: &dyn Storage, until: Revision) -> Result<(), Error> {
+        match self.expected {
+            Some((wanted, _)) if wanted <= until => self.was_thinned(storage),
+            _ => Ok(()),
+        }
+    }
+
     /// What could not be followed may have been thinned while it was being read.
     fn was_thinned(&self, storage: &dyn Storage) -> Result<(), Error> {
         let Some((wanted, _)) = self.expected else {

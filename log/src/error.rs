@@ -72,6 +72,15 @@ pub enum Error {
     /// A backup cannot be read.
     #[error("the backup cannot be used: {0}; make or use another one")]
     Backup(String),
+    /// History went that a backup had yet to copy.
+    #[error(
+        "history before revision {floor} was dropped while the backup was made; make it again; if that is so \
+         each time, make it while less is written, or keep more history"
+    )]
+    Overtaken {
+        /// The first revision of which the state can be told.
+        floor: Revision,
+    },
     /// A restore was cut off before its end.
     #[error(
         "a restore into {} was not finished; run `hindsight restore` again, with the same directory",

@@ -12,6 +12,7 @@ mod failures;
 mod fixtures;
 mod full;
 mod moved;
+mod overtaken;
 mod refusals;
 mod retention;
 mod rot;

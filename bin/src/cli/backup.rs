@@ -5,7 +5,7 @@ use super::{Directory, Output, show};
 use crate::effects;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use hindsight_log::{Backup as Made, copy_backup};
+use hindsight_log::{Backup as Made, Error, copy_backup};
 use serde_json::json;
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
@@ -26,6 +26,8 @@ its owner alone. `hindsight restore` makes a log of it again. Certificates
 /// Entries are small.
 const BUFFER_BYTES: usize = 1 << 20;
 const UNFINISHED: &str = "unfinished";
+/// A backup that the thinning of the log has overtaken is begun anew, that often at most.
+const ATTEMPTS_MAX: usize = 4;
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -57,7 +59,7 @@ impl Backup {
             let file = self.file.display();
             bail!("{file} is there already; name another file, or replace it with --force");
         }
-        let made = self.write_file()?;
+        let made = unless_overtaken(|| self.write_file())?;
         show::line(&self.told(&made))?;
         Ok(ExitCode::SUCCESS)
     }
@@ -122,6 +124,23 @@ impl Backup {
     }
 }
 
+/// Makes a backup; again, where history went that it had yet to copy.
+fn unless_overtaken<T>(mut make: impl FnMut() -> Result<T>) -> Result<T> {
+    for _ in 1..ATTEMPTS_MAX {
+        match make() {
+            Err(error) if is_overtaken(&error) => {
+                show::hint("history was dropped while the backup was made; beginning anew");
+            }
+            made => return made,
+        }
+    }
+    make()
+}
+
+fn is_overtaken(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::Overtaken { .. }))
+}
+
 /// Remembers why the output refused.
 struct Watched<'a, W> {
     to: W,
@@ -158,4 +177,42 @@ fn private(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let mut options = File::options();
     options.write(true).create_new(true).mode(0o600).open(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::Revision;
+
+    fn overtaken() -> anyhow::Error {
+        let floor = Revision(7);
+        Error::Overtaken { floor }.into()
+    }
+
+    /// What came of it after so many that were overtaken, and how many there were.
+    fn after(overtaken_times: usize, last: fn() -> Result<()>) -> (Result<()>, usize) {
+        let mut made = 0;
+        let result = unless_overtaken(|| {
+            made += 1;
+            if made <= overtaken_times {
+                return Err(overtaken());
+            }
+            last()
+        });
+        (result, made)
+    }
+
+    #[test]
+    fn a_backup_that_is_overtaken_is_made_again_and_at_last_says_why() {
+        for times in 0..ATTEMPTS_MAX {
+            let (result, made) = after(times, || Ok(()));
+            assert!(result.is_ok() && made == times + 1, "{result:?} {made}");
+        }
+        let (result, made) = after(usize::MAX, || Ok(()));
+        let error = result.expect_err("it does not end otherwise");
+        assert!(error.to_string().contains("was dropped"), "{error}");
+        assert_eq!(made, ATTEMPTS_MAX);
+        let (result, made) = after(1, || bail!("the disk is full"));
+        assert!(result.is_err() && made == 2, "{result:?} {made}");
+    }
 }

@@ -4,7 +4,8 @@
 //! magic 4 | format 1 | then entries: kind 1 | length 4 | payload | crc32 4
 //! ```
 //! A head, a snapshot in pieces if there is one, the frames, and an end. Integers are little-endian;
-//! a checksum covers its whole entry. In format 1 the end has no hash of what is in it.
+//! a checksum covers its whole entry. In format 1 the end has no hash of what is in it. One that could not be
+//! finished has a reason in the place of its end.
 
 use super::Backup;
 use crate::frame::{self, Hash};
@@ -21,6 +22,7 @@ const HEAD: u8 = 1;
 const SNAPSHOT: u8 = 2;
 const FRAME: u8 = 3;
 const END: u8 = 4;
+const GIVEN_UP: u8 = 5;
 /// What no entry exceeds; a frame holds one object of 3 MiB at most, or many small ones.
 const ENTRY_BYTES_MAX: u32 = 64 << 20;
 pub(super) const OTHER_END: &str = "its end does not agree with what is in it";
@@ -47,11 +49,16 @@ pub(super) enum Entry {
 pub(super) struct Output<W> {
     to: W,
     pub(super) bytes: u64,
+    is_refused: bool,
 }
 
 impl<W: Write> Output<W> {
     pub(super) fn begin(to: W, format: u8) -> Result<Self, Error> {
-        let mut output = Self { to, bytes: 0 };
+        let mut output = Self {
+            to,
+            bytes: 0,
+            is_refused: false,
+        };
         output.put(MAGIC)?;
         output.put(&[format])?;
         Ok(output)
@@ -81,9 +88,25 @@ impl<W: Write> Output<W> {
         }
     }
 
-    pub(super) fn finish(mut self) -> Result<u64, Error> {
-        self.to.flush().map_err(Error::io("writing the backup"))?;
+    pub(super) fn finish(&mut self) -> Result<u64, Error> {
+        let flushed = self.to.flush();
+        self.is_refused |= flushed.is_err();
+        flushed.map_err(Error::io("writing the backup"))?;
         Ok(self.bytes)
+    }
+
+    /// Tells whoever reads it why there is no end. Who has refused a byte is told nothing more.
+    pub(super) fn give_up(&mut self, why: &Error) {
+        if self.is_refused {
+            return;
+        }
+        let floor = match why {
+            Error::Overtaken { floor } => floor.0,
+            _ => 0,
+        };
+        let reason = why.to_string();
+        let told = self.parts(GIVEN_UP, &[&floor.to_le_bytes(), reason.as_bytes()]);
+        told.and_then(|()| self.finish()).ok();
     }
 
     fn parts(&mut self, kind: u8, parts: &[&[u8]]) -> Result<(), Error> {
@@ -103,6 +126,7 @@ impl<W: Write> Output<W> {
 
     fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let written = self.to.write_all(bytes);
+        self.is_refused |= written.is_err();
         written.map_err(Error::io("writing the backup"))?;
         self.bytes += bytes.len() as u64;
         Ok(())
@@ -159,6 +183,9 @@ impl<R: Read> Input<R> {
             };
         }
         let (kind, payload) = self.checked()?;
+        if kind == GIVEN_UP {
+            return Err(given_up(&payload));
+        }
         let before = self.last.replace(kind);
         let follows = match before {
             None => kind == HEAD,
@@ -273,6 +300,20 @@ fn parsed(format: u8, kind: u8, payload: Vec<u8>) -> Option<Entry> {
             })
         }
         _ => None,
+    }
+}
+
+/// The floor of the log, where that is why, and the reason in words.
+fn given_up(payload: &[u8]) -> Error {
+    let (floor, reason) = payload.split_first_chunk().unwrap_or((&[0; 8], payload));
+    match u64::from_le_bytes(*floor) {
+        0 => {
+            let reason = String::from_utf8_lossy(reason);
+            unusable(format!("it was never finished: {reason}"))
+        }
+        floor => Error::Overtaken {
+            floor: Revision(floor),
+        },
     }
 }
 
