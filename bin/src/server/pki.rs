@@ -1,5 +1,9 @@
 //! The authority and the certificates that it signs, made at the first start and kept.
 
+#[cfg(test)]
+mod tests;
+mod whole;
+
 use crate::effects;
 use anyhow::{Context, Result};
 use chrono::{DateTime, Datelike};
@@ -33,11 +37,13 @@ impl Pki {
         make_private(directory)
             .with_context(|| format!("{} cannot be made private", directory.display()))?;
         let path = |name: &str| directory.join(name);
-        if !path("ca.crt").exists() || !path("ca.key").exists() {
+        if whole::is_new(directory)? {
             make_authority(&path("ca.crt"), &path("ca.key"))?;
         }
-        let authority = read(&path("ca.crt"))?;
-        let key = KeyPair::from_pem(&read(&path("ca.key"))?)?;
+        let (authority, key) = (read(&path("ca.crt"))?, read(&path("ca.key"))?);
+        whole::check_authority(directory, &authority, &key)?;
+        let key = KeyPair::from_pem(&key)
+            .with_context(|| format!("{} cannot be signed with", path("ca.key").display()))?;
         let issuer = Issuer::new(authority_params()?, key);
         // Made anew at every start: the address may be another one.
         let server = sign(server_params(address)?, &issuer)?;
@@ -49,6 +55,7 @@ impl Pki {
             write_private(&path("admin.key"), &admin.1)?;
         }
         let admin = (read(&path("admin.crt"))?, read(&path("admin.key"))?);
+        whole::check_admin(directory, &authority, &admin)?;
         Ok(Self {
             authority,
             server,

@@ -1,0 +1,111 @@
+//! Whether what is there of an authority is all of it, and belongs together. With a part that is missing or
+//! from elsewhere a server would be ready for clients none of whom come in.
+
+use anyhow::{Context, Result, anyhow, bail};
+use rustls::crypto::ring;
+use rustls::server::WebPkiClientVerifier;
+use rustls::sign::CertifiedKey;
+use rustls::{Error, InconsistentKeys, RootCertStore};
+use rustls_pki_types::pem::PemObject;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is written after the authority.
+const SIGNED: [&str; 4] = ["server.crt", "server.key", "admin.crt", "admin.key"];
+const AUTHORITY_ADVICE: &str = "put the file back as it was; or, to begin with a new authority, move the \
+     directory pki aside: nobody comes in then by a kubeconfig that was given out before";
+const ADMIN_ADVICE: &str = "put the file back as it was, or move admin.crt and admin.key aside: both are \
+     made again at the next start";
+
+/// Whether there is no authority yet. The key is written before the certificate, so that of a first start
+/// that was cut the key alone may be there.
+pub(super) fn is_new(directory: &Path) -> Result<bool> {
+    let is_there = |name: &str| {
+        let path = directory.join(name);
+        let there = path.try_exists();
+        there.with_context(|| format!("{} cannot be read", path.display()))
+    };
+    let missing = match (is_there("ca.crt")?, is_there("ca.key")?) {
+        (true, true) => return Ok(false),
+        (true, false) => "ca.key",
+        (false, _) => "ca.crt",
+    };
+    let mut is_cut = missing == "ca.crt";
+    for name in SIGNED {
+        is_cut &= !is_there(name)?;
+    }
+    if is_cut {
+        return Ok(true);
+    }
+    let path = directory.join(missing);
+    bail!(
+        "{} is missing, beside what was signed with it; {AUTHORITY_ADVICE}",
+        path.display()
+    );
+}
+
+/// The authority's certificate and key are those of one authority.
+pub(super) fn check_authority(directory: &Path, certificate: &str, key: &str) -> Result<()> {
+    let checked = check_pair(directory, "ca", certificate, key);
+    checked.map_err(|error| anyhow!("{error:#}; {AUTHORITY_ADVICE}"))
+}
+
+/// The administrator's certificate and key belong together, and the authority vouches for them.
+pub(super) fn check_admin(
+    directory: &Path,
+    authority: &str,
+    (certificate, key): &(String, String),
+) -> Result<()> {
+    let checked = check_pair(directory, "admin", certificate, key);
+    checked.map_err(|error| anyhow!("{error:#}; {ADMIN_ADVICE}"))?;
+    let [authority, admin] = [authority, certificate].map(str::as_bytes);
+    let authority = CertificateDer::from_pem_slice(authority)?;
+    let admin = CertificateDer::from_pem_slice(admin)?;
+    vouches(&authority, &admin).with_context(|| {
+        let path = directory.join("admin.crt");
+        format!(
+            "{} was not signed by ca.crt beside it; {ADMIN_ADVICE}",
+            path.display()
+        )
+    })
+}
+
+fn check_pair(directory: &Path, name: &str, certificate: &str, key: &str) -> Result<()> {
+    let path = |end: &str| directory.join(format!("{name}.{end}"));
+    let chain = CertificateDer::from_pem_slice(certificate.as_bytes())
+        .with_context(|| format!("{} holds no certificate", path("crt").display()))?;
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes())
+        .with_context(|| format!("{} holds no key", path("key").display()))?;
+    match CertifiedKey::from_der(vec![chain], key, &ring::default_provider()) {
+        Ok(_) => Ok(()),
+        Err(Error::InconsistentKeys(InconsistentKeys::KeyMismatch)) => {
+            bail!(
+                "{} is not the key of {name}.crt beside it",
+                path("key").display()
+            )
+        }
+        Err(error) => Err(error).with_context(|| {
+            let path = path("crt");
+            format!("{} and its key cannot be read", path.display())
+        }),
+    }
+}
+
+/// At a time at which both hold: what the clock says is another matter.
+fn vouches(authority: &CertificateDer<'_>, admin: &CertificateDer<'_>) -> Result<()> {
+    let begins = |certificate: &[u8]| {
+        let (_, parsed) = x509_parser::parse_x509_certificate(certificate)?;
+        Ok::<_, anyhow::Error>(parsed.validity().not_before.timestamp())
+    };
+    let begin = begins(authority)?.max(begins(admin)?).try_into()?;
+    let mut roots = RootCertStore::empty();
+    roots.add(authority.clone().into_owned())?;
+    let provider = Arc::new(ring::default_provider());
+    let verifier =
+        WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build()?;
+    let time = UnixTime::since_unix_epoch(Duration::from_secs(begin));
+    verifier.verify_client_cert(admin, &[], time)?;
+    Ok(())
+}
