@@ -324,12 +324,13 @@ fn verify_leaves_a_damaged_directory_as_it_was() {
 }
 
 #[test]
-fn a_point_that_cannot_be_read_is_not_taken_for_now() {
+fn a_parameter_that_cannot_be_read_is_not_taken_for_none() {
     let server = Server::start();
     for query in [
         "state?asOf=yesterday",
         "log?from=-1",
         "kind?kind=pods&asOf=1.5",
+        "plan?kind=namespaces&name=default&propagationPolicy=Nonsense",
     ] {
         let refused =
             server.kubectl_fails(&["get", "--raw", &format!("/hindsight/v1/{query}")], "");

@@ -45,6 +45,8 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         Some(file) => Tokens::read(file)?,
         None => Tokens::default(),
     };
+    let asked_for = options.kubeconfig.as_deref().map(kubeconfig::place);
+    let asked_for = asked_for.transpose()?;
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
         without_owner_reference_permissions: options.without_owner_reference_permissions,
@@ -59,7 +61,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     plane.describe_holder(&format!("https://{address}"))?;
     let pki = pki::Pki::open(&options.data_dir.join("pki"), address.ip())?;
     let kubeconfig = options.data_dir.join("admin.kubeconfig");
-    for path in std::iter::once(&kubeconfig).chain(&options.kubeconfig) {
+    for path in std::iter::once(&kubeconfig).chain(&asked_for) {
         kubeconfig::write(path, address, &pki)?;
     }
     let (tls, tokens) = (pki.server_config()?, Arc::new(tokens));

@@ -30,9 +30,13 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
         for name in ["since", "until"] {
             value(&query, name, self::point)?;
         }
-        Ok((point, from.unwrap_or(Revision(1))))
+        let given = Given {
+            from: from.unwrap_or(Revision(1)),
+            propagation: propagation(&query)?,
+        };
+        Ok((point, given))
     });
-    let (point, from) = match places {
+    let (point, given) = match places {
         Ok(places) => places,
         Err(message) => return failure(StatusCode::BAD_REQUEST, &message),
     };
@@ -48,7 +52,7 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
         return failure(StatusCode::TOO_MANY_REQUESTS, message);
     };
     let work = move || {
-        let answer = ask(&plane, &question, &past.state, &query, from);
+        let answer = ask(&plane, &question, &past.state, &query, given);
         // Whoever has gone is not waited for, but the work goes on.
         drop((walk, past));
         answer
@@ -78,12 +82,18 @@ const fn code_of_unanswered(error: &Unanswered) -> StatusCode {
     }
 }
 
+/// Parameters that not every text is one of.
+struct Given {
+    from: Revision,
+    propagation: Propagation,
+}
+
 fn ask(
     plane: &ControlPlane,
     question: &str,
     state: &hindsight_core::State,
     query: &BTreeMap<String, String>,
-    from: Revision,
+    given: Given,
 ) -> Result<Option<Value>, Unanswered> {
     let get = |name: &str| query.get(name).filter(|value| !value.is_empty()).cloned();
     let filter = Filter {
@@ -99,18 +109,16 @@ fn ask(
     Ok(match question {
         "log" => {
             let selection = Selection::of(&filter, state)?;
-            Some(inspect::page(&plane.history(), &selection, from)?)
+            Some(inspect::page(&plane.history(), &selection, given.from)?)
         }
         "why" => Some(json!(inspect::why(&plane.history(), state, &filter)?)),
         "plan" => {
-            let policy = get("propagationPolicy").and_then(|text| policy(&text));
-            let policy = policy.unwrap_or(Propagation::Background);
             let now = if get("asOf").is_some() {
                 inspect::time_of(plane.reader(), state)?
             } else {
                 plane.now()
             };
-            Some(inspect::plan(state, &filter, policy, now)?)
+            Some(inspect::plan(state, &filter, given.propagation, now)?)
         }
         "kind" => {
             let kind = filter.kind.unwrap_or_default();
@@ -131,13 +139,16 @@ fn ask(
     })
 }
 
-/// As Kubernetes spells it.
-fn policy(text: &str) -> Option<Propagation> {
+/// As Kubernetes spells it; in the background, where nothing is said.
+fn propagation(query: &BTreeMap<String, String>) -> Result<Propagation, String> {
+    let text = query.get("propagationPolicy").map_or("", String::as_str);
     match text {
-        "Background" => Some(Propagation::Background),
-        "Foreground" => Some(Propagation::Foreground),
-        "Orphan" => Some(Propagation::Orphan),
-        _ => None,
+        "" | "Background" => Ok(Propagation::Background),
+        "Foreground" => Ok(Propagation::Foreground),
+        "Orphan" => Ok(Propagation::Orphan),
+        other => Err(format!(
+            "propagationPolicy={other} cannot be read; write Background, Foreground or Orphan"
+        )),
     }
 }
 

@@ -3,9 +3,14 @@
 use anyhow::{Context, Result, bail};
 use hindsight_core::Actor;
 use http::{HeaderMap, header};
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 use subtle::ConstantTimeEq;
+
+/// Of a token file; a hundred thousand users have less.
+const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// Somebody, or nobody.
 pub(super) type Identity = Option<Arc<Actor>>;
@@ -16,7 +21,7 @@ pub(super) struct Tokens(Vec<(String, Arc<Actor>)>);
 
 impl Tokens {
     pub(super) fn read(file: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(file)
+        let text = text_of(file)
             .with_context(|| format!("the token file {} cannot be read", file.display()))?;
         Self::parse(&text)
             .with_context(|| format!("the token file {} is not usable", file.display()))
@@ -54,6 +59,21 @@ impl Tokens {
         let found = self.0.iter().rfind(|(known, _)| same(known));
         found.map(|(_, actor)| Arc::clone(actor))
     }
+}
+
+/// Of a pipe or a device the end might never come.
+fn text_of(file: &Path) -> io::Result<String> {
+    if !std::fs::metadata(file)?.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let mut text = String::new();
+    let mut bytes = File::open(file)?.take(FILE_BYTES_MAX + 1);
+    bytes.read_to_string(&mut text)?;
+    if bytes.limit() == 0 {
+        let why = format!("it is longer than {FILE_BYTES_MAX} bytes");
+        return Err(io::Error::other(why));
+    }
+    Ok(text)
 }
 
 /// Fields of a line, commas inside double quotes not counting.
@@ -116,6 +136,21 @@ mod tests {
             Some("u2".into())
         );
         assert!(identify("Bearer t3").is_none() && identify("Basic t1").is_none());
+    }
+
+    #[test]
+    fn what_is_no_file_or_no_token_file_is_not_read_to_its_end() {
+        let long = tempfile::NamedTempFile::new().expect("a file");
+        long.as_file().set_len(FILE_BYTES_MAX + 1).expect("longer");
+        for (path, why) in [
+            (Path::new("/dev/null"), "no regular file"),
+            (Path::new("/"), "no regular file"),
+            (long.path(), "longer than"),
+        ] {
+            let error = Tokens::read(path).expect_err("refused");
+            let said = format!("{error:#}");
+            assert!(said.contains(why), "{said}");
+        }
     }
 
     #[test]
