@@ -9,7 +9,7 @@ mod plan;
 mod replay;
 mod restore;
 mod serve;
-mod show;
+pub(crate) mod show;
 mod verify;
 mod why;
 

@@ -1,41 +1,65 @@
 //! Asks the server that holds a data directory.
 
+#[cfg(test)]
+mod tests;
+
+use crate::cli::show;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Empty};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::handshake;
+use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde_json::Value;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 /// Whoever is told to come again does so, that often.
 const ATTEMPTS_MAX: usize = 10;
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
+/// How long a server is waited for.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// Until it has shaken hands.
+    connect: Duration,
+    /// Without a byte. Then it is asked whether it lives, for an answer may take its time.
+    silence: Duration,
+}
+
+const PATIENCE: Patience = Patience {
+    connect: Duration::from_secs(10),
+    silence: Duration::from_mins(1),
+};
+
 /// The server that holds a data directory.
 #[derive(Debug, Clone)]
 pub(crate) struct Server {
     data_dir: PathBuf,
+    process: String,
     address: String,
+    patience: Patience,
 }
 
 impl Server {
-    /// The one that listens at this address.
-    pub(crate) fn new(data_dir: &Path, address: &str) -> Self {
+    /// The process that listens at this address.
+    pub(crate) fn new(data_dir: &Path, process: &str, address: &str) -> Self {
         Self {
             data_dir: data_dir.to_owned(),
+            process: process.to_owned(),
             address: address.to_owned(),
+            patience: PATIENCE,
         }
     }
 
@@ -70,9 +94,12 @@ impl Server {
     async fn once(&self, path: &str, accept: &str) -> Result<(StatusCode, Bytes)> {
         let (response, driver) = self.send(path, accept).await?;
         let status = response.status();
-        let body = response.into_body().collect().await;
+        let (mut body, mut bytes) = (response.into_body(), BytesMut::new());
+        while let Some(frame) = self.patiently(body.frame()).await? {
+            bytes.extend(frame?.into_data());
+        }
         driver.abort();
-        Ok((status, body?.to_bytes()))
+        Ok((status, bytes.freeze()))
     }
 
     /// An answer that is read as it comes.
@@ -81,6 +108,7 @@ impl Server {
         let (response, driver) = runtime.block_on(self.send(path, "*/*"))?;
         let status = response.status();
         let mut download = Download {
+            server: self.clone(),
             runtime,
             body: response.into_body(),
             rest: Bytes::new(),
@@ -97,6 +125,24 @@ impl Server {
     }
 
     async fn send(&self, path: &str, accept: &str) -> Result<(Response<Incoming>, Driver)> {
+        let (mut sender, driver) = self.connected().await?;
+        let answer = sender.send_request(self.request(path, accept)?);
+        Ok((self.patiently(answer).await??, driver))
+    }
+
+    fn request(&self, path: &str, accept: &str) -> Result<Request<Empty<Bytes>>> {
+        let request = Request::get(path)
+            .header(header::HOST, &self.address)
+            .header(header::ACCEPT, accept);
+        Ok(request.body(Empty::new())?)
+    }
+
+    async fn connected(&self) -> Result<(SendRequest<Empty<Bytes>>, Driver)> {
+        let connected = timeout(self.patience.connect, self.connect()).await;
+        connected.unwrap_or_else(|_| Err(self.hangs()))
+    }
+
+    async fn connect(&self) -> Result<(SendRequest<Empty<Bytes>>, Driver)> {
         let tls = administrator(&self.data_dir.join("admin.kubeconfig"))?;
         let address = self.address.as_str();
         let stream = TcpStream::connect(address)
@@ -107,13 +153,42 @@ impl Server {
         let stream = tokio_rustls::TlsConnector::from(Arc::new(tls))
             .connect(name, stream)
             .await?;
-        let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
-        let driver = tokio::spawn(connection);
-        let request = Request::get(path)
-            .header(header::HOST, address)
-            .header(header::ACCEPT, accept)
-            .body(Empty::<Bytes>::new())?;
-        Ok((sender.send_request(request).await?, driver))
+        let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+        Ok((sender, tokio::spawn(connection)))
+    }
+
+    /// Waits as long as the server lives.
+    async fn patiently<T>(&self, answer: impl Future<Output = T>) -> Result<T> {
+        let mut answer = pin!(answer);
+        loop {
+            if let Ok(answer) = timeout(self.patience.silence, &mut answer).await {
+                return Ok(answer);
+            }
+            if !self.lives().await {
+                return Err(self.hangs());
+            }
+            show::hint("the server lives, and has not answered yet; waiting");
+        }
+    }
+
+    async fn lives(&self) -> bool {
+        let ask = async {
+            let (mut sender, driver) = self.connect().await?;
+            let answered = sender.send_request(self.request("/livez", "*/*")?).await;
+            driver.abort();
+            answered.map_err(anyhow::Error::from)
+        };
+        matches!(timeout(self.patience.connect, ask).await, Ok(Ok(_)))
+    }
+
+    fn hangs(&self) -> anyhow::Error {
+        let Self {
+            process, address, ..
+        } = self;
+        anyhow!(
+            "the server ({process}, https://{address}) does not answer; if it was stopped, let it go on with \
+             kill -CONT; if not, end it and start it again"
+        )
     }
 }
 
@@ -123,6 +198,7 @@ fn runtime() -> io::Result<Runtime> {
 
 /// The connection is served while somebody reads.
 pub(crate) struct Download {
+    server: Server,
     runtime: Runtime,
     body: Incoming,
     rest: Bytes,
@@ -132,7 +208,9 @@ pub(crate) struct Download {
 impl Read for Download {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.rest.is_empty() {
-            let Some(frame) = self.runtime.block_on(self.body.frame()) else {
+            let frame = self.server.patiently(self.body.frame());
+            let frame = self.runtime.block_on(frame).map_err(io::Error::other)?;
+            let Some(frame) = frame else {
                 return Ok(0);
             };
             let frame = frame.map_err(io::Error::other)?;

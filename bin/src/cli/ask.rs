@@ -65,11 +65,13 @@ impl Directory {
         loop {
             match take(&self.data_dir) {
                 Ok(taken) => return Ok(Ok(taken)),
-                Err(Error::Locked { holder, .. }) if holder.contains(SERVES_AT) => {
-                    let address = holder.rsplit(SERVES_AT).next().unwrap_or_default();
-                    return Ok(Err(Server::new(&self.data_dir, address)));
-                }
-                Err(Error::Locked { .. }) if Instant::now() < ends => {
+                Err(Error::Locked { holder, directory }) => {
+                    if let Some((process, address)) = holder.rsplit_once(SERVES_AT) {
+                        return Ok(Err(Server::new(&self.data_dir, process, address)));
+                    }
+                    if Instant::now() >= ends {
+                        return Err(Error::Locked { directory, holder }.into());
+                    }
                     std::thread::sleep(WAIT_STEP);
                 }
                 Err(error) => return Err(error.into()),

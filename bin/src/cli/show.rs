@@ -64,7 +64,7 @@ pub(super) fn counting(what: &'static str) -> ProgressBar {
 }
 
 /// What to do next, on standard error.
-pub(super) fn hint(text: &str) {
+pub(crate) fn hint(text: &str) {
     writeln!(io::stderr().lock(), "hindsight: {text}").ok();
 }
 

@@ -1,0 +1,146 @@
+//! Servers that hang, and one that takes its time.
+
+use super::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+
+/// How often a server that is slow was asked whether it lives, before it answers.
+const ASKED: usize = 3;
+const HANGS: Patience = Patience {
+    connect: Duration::from_millis(500),
+    silence: Duration::from_millis(5),
+};
+
+/// What a server does that somebody asks.
+#[derive(Debug, Clone, Copy)]
+enum Does {
+    /// Takes connections, and shakes no hands.
+    Nothing,
+    /// Shakes hands, and says nothing more.
+    ShakesHands,
+    /// Says half of an answer.
+    Half,
+    /// Says half of it at once, the rest late, and meanwhile that it lives.
+    Late,
+}
+
+/// A server in a thread that ends with the process, and who asks it.
+struct Fake {
+    server: Server,
+    _directory: tempfile::TempDir,
+}
+
+impl Fake {
+    fn start(does: Does, patience: Patience) -> Self {
+        let directory = tempfile::tempdir().expect("a directory");
+        let made = rcgen::generate_simple_self_signed(["127.0.0.1".into()]).expect("made");
+        let (certificate, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let data = |text: &str| BASE64_STANDARD.encode(text);
+        let kubeconfig = serde_json::json!({
+            "clusters": [{"cluster": {"certificate-authority-data": data(&certificate)}}],
+            "users": [{"user": {"client-certificate-data": data(&certificate),
+                "client-key-data": data(&key)}}],
+        });
+        let path = directory.path().join("admin.kubeconfig");
+        std::fs::write(path, kubeconfig.to_string()).expect("written");
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let address = listener.local_addr().expect("an address").to_string();
+        let mut server = Server::new(directory.path(), "process 7", &address);
+        server.patience = patience;
+        let config = config(&certificate, &key);
+        std::thread::spawn(move || {
+            runtime().map(|one| one.block_on(serve(listener, config, does)))
+        });
+        Self {
+            server,
+            _directory: directory,
+        }
+    }
+}
+
+fn config(certificate: &str, key: &str) -> rustls::ServerConfig {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let certificate = CertificateDer::from_pem_slice(certificate.as_bytes());
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).expect("a key");
+    rustls::ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .expect("versions")
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.expect("a certificate")], key)
+        .expect("they fit")
+}
+
+async fn serve(listener: std::net::TcpListener, config: rustls::ServerConfig, does: Does) {
+    listener.set_nonblocking(true).expect("set");
+    let listener = TcpListener::from_std(listener).expect("a listener");
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let lived = Arc::new(AtomicUsize::new(0));
+    let mut held = Vec::new();
+    while let Ok((stream, _)) = listener.accept().await {
+        if matches!(does, Does::Nothing) {
+            held.push(stream);
+            continue;
+        }
+        let (acceptor, lived) = (acceptor.clone(), Arc::clone(&lived));
+        tokio::spawn(async move {
+            let mut stream = acceptor.accept(stream).await?;
+            let mut head = vec![0; 4096];
+            let length = stream.read(&mut head).await?;
+            let is_probe = head
+                .get(..length)
+                .is_some_and(|head| head.starts_with(b"GET /livez"));
+            let whole = "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n1234";
+            let (half, rest) = whole.split_at(whole.len() - 2);
+            match does {
+                Does::Late if is_probe => {
+                    lived.fetch_add(1, Ordering::Relaxed);
+                    stream.write_all(whole.as_bytes()).await?;
+                }
+                Does::Late => {
+                    stream.write_all(half.as_bytes()).await?;
+                    while lived.load(Ordering::Relaxed) < ASKED {
+                        tokio::time::sleep(Duration::from_millis(1)).await;
+                    }
+                    stream.write_all(rest.as_bytes()).await?;
+                }
+                Does::Half if !is_probe => stream.write_all(half.as_bytes()).await?,
+                Does::Half | Does::Nothing | Does::ShakesHands => {}
+            }
+            std::future::pending::<io::Result<()>>().await
+        });
+    }
+}
+
+#[test]
+fn a_server_that_hangs_ends_the_question_and_is_named() {
+    for does in [Does::Nothing, Does::ShakesHands, Does::Half] {
+        let fake = Fake::start(does, HANGS);
+        let asked = fake.server.ask("/x").expect_err("it hangs");
+        let downloaded = fake.server.download("/x").and_then(|mut download| {
+            let mut bytes = Vec::new();
+            Ok(download.read_to_end(&mut bytes)?)
+        });
+        for error in [asked, downloaded.expect_err("it hangs")] {
+            let said = format!("{error:#}");
+            assert!(said.contains("(process 7, https://127"), "{does:?}: {said}");
+            assert!(said.contains("does not answer"), "{does:?}: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_server_that_lives_has_all_the_time_that_it_needs() {
+    let patience = Patience {
+        connect: Duration::from_mins(1),
+        ..HANGS
+    };
+    let fake = Fake::start(Does::Late, patience);
+    assert_eq!(fake.server.ask("/x").expect("an answer"), 1234);
+    let fake = Fake::start(Does::Late, patience);
+    let mut text = String::new();
+    let mut download = fake.server.download("/x").expect("it begins");
+    download.read_to_string(&mut text).expect("it ends");
+    assert_eq!(text, "1234");
+}
