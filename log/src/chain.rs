@@ -37,7 +37,8 @@ type Item = (Revision, Result<Read, Error>);
 /// Where decoded frames come from.
 enum Decoded {
     Here(Decoder),
-    /// A long walk has a thread that reads ahead; it ends when nobody receives any more.
+    /// A long walk has a thread that reads ahead; it ends when nobody receives any more. An empty batch
+    /// is the end of the log, and nothing at all is a panic.
     Ahead(Receiver<Vec<Item>>),
     Nowhere,
 }
@@ -89,16 +90,28 @@ impl Chain {
     }
 
     fn fill(&mut self) -> Result<(), Error> {
-        let batch = match &mut self.decoded {
-            Decoded::Here(decoder) => decoder.batch()?,
-            Decoded::Ahead(batches) => batches.recv().unwrap_or_default(),
-            Decoded::Nowhere => Vec::new(),
-        };
-        self.ready.extend(batch);
-        self.decoded = match std::mem::replace(&mut self.decoded, Decoded::Nowhere) {
-            Decoded::Here(decoder) if decoder.batches > BATCHES_HERE => decoder.ahead()?,
-            other => other,
-        };
+        // After an error there is nothing.
+        match std::mem::replace(&mut self.decoded, Decoded::Nowhere) {
+            Decoded::Here(mut decoder) => {
+                self.ready.extend(decoder.batch()?);
+                self.decoded = if decoder.batches > BATCHES_HERE {
+                    decoder.ahead()?
+                } else {
+                    Decoded::Here(decoder)
+                };
+            }
+            Decoded::Ahead(batches) => {
+                let batch = batches.recv().map_err(|_| Error::Engine {
+                    what: "reading ahead",
+                    reason: "the thread that does ended in a panic".into(),
+                })?;
+                if !batch.is_empty() {
+                    self.ready.extend(batch);
+                    self.decoded = Decoded::Ahead(batches);
+                }
+            }
+            Decoded::Nowhere => {}
+        }
         Ok(())
     }
 }
@@ -258,7 +271,8 @@ impl Decoder {
                 let batch = self
                     .batch()
                     .unwrap_or_else(|error| vec![(from, Err(error))]);
-                if batch.is_empty() || sender.send(batch).is_err() {
+                let is_end = batch.is_empty();
+                if sender.send(batch).is_err() || is_end {
                     return;
                 }
             }

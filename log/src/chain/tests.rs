@@ -3,8 +3,12 @@
 use super::*;
 use crate::codec;
 use crate::storage::Counting;
+use crate::{Log, MemoryStorage, Purpose, Reader, verify};
 use hindsight_core::event::Commit;
-use hindsight_core::{Actor, Cause, Event, GroupResource, Object, ObjectKey, Request, Time, Uid};
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{
+    Actor, Cause, Event, GroupResource, Object, ObjectKey, Request, State, Time, Uid, builtin,
+};
 use std::sync::atomic::Ordering;
 
 const FRAMES: u64 = 100;
@@ -35,12 +39,16 @@ fn commit(revision: Revision, bytes: usize) -> Commit {
 }
 
 /// Frames of one commit each.
-fn filled(storage: &Counting) {
+fn filled(storage: &dyn Storage) {
+    fill(storage, FRAMES, BODY_BYTES);
+}
+
+fn fill(storage: &dyn Storage, frames: u64, body: usize) {
     let mut last = Hash::default();
-    for revision in (1..=FRAMES).map(Revision) {
+    for revision in (1..=frames).map(Revision) {
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
-        codec::encode(&[&commit(revision, BODY_BYTES)], &mut bytes).expect("encoded");
+        codec::encode(&[&commit(revision, body)], &mut bytes).expect("encoded");
         let format = frame::pack(&mut bytes, &mut Vec::new());
         assert_eq!(format, frame::PACKED);
         frame::seal(&mut bytes, format, revision, 1, &last);
@@ -52,7 +60,7 @@ fn filled(storage: &Counting) {
 #[test]
 fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
     let storage = Arc::new(Counting::default());
-    filled(&storage);
+    filled(&*storage);
     for last in [1, 2, 7, FRAMES - 1] {
         let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Storage>, Revision(1));
         chain = chain.until(Revision(last));
@@ -65,7 +73,7 @@ fn a_walk_that_ends_early_fetches_one_frame_behind_its_end() {
 #[test]
 fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     let storage = Arc::new(Counting::default());
-    filled(&storage);
+    filled(&*storage);
     let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Storage>, Revision(1));
     let (mut walked, mut held_most) = (0, 0);
     while chain.advance().expect("intact").is_some() {
@@ -76,4 +84,69 @@ fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     }
     assert_eq!(walked as u64, FRAMES);
     assert!(held_most <= HELD_MAX, "{held_most} of {HELD_MAX}");
+}
+
+/// An engine with a defect at one of its frames.
+#[derive(Debug, Default)]
+struct Broken(MemoryStorage, Option<Revision>);
+
+impl Storage for Broken {
+    fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.0.append(first, frame)
+    }
+
+    fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.0.replace(first, last, frame)
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.0.sync()
+    }
+
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        assert_ne!(self.1, Some(from), "a defect");
+        self.0.at_or_after(from)
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        self.0.at_or_before(until)
+    }
+
+    fn has_room(&self, _: usize, _: Purpose) -> bool {
+        true
+    }
+
+    fn witness(&self, _: &Tail) {}
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
+    }
+}
+
+/// Without a witness nothing else could tell that there was more.
+#[test]
+fn a_panic_of_what_reads_ahead_is_no_end_of_the_log() {
+    let frames = 20 * FRAMES;
+    for broken_at in [frames / 2, frames, frames + 1] {
+        let mut storage = Broken::default();
+        fill(&storage, frames, 1 << 10);
+        storage.1 = Some(Revision(broken_at));
+        let storage: Arc<dyn Storage> = Arc::new(storage);
+        let reader = Reader::new(Arc::clone(&storage));
+        let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        let last = reader
+            .scan(Revision(1))
+            .last()
+            .expect("a commit or an error");
+        let found = [
+            last.err(),
+            verify(&reader, |_| {}).err(),
+            reader.state_at(empty.clone(), Revision(u64::MAX)).err(),
+            Log::open(storage, empty).err(),
+        ];
+        for error in found {
+            let error = error.expect("it is not told from a part");
+            assert!(error.to_string().contains("panic"), "{error}");
+        }
+    }
 }
