@@ -1,7 +1,7 @@
 //! A log, opened: recovered state, reader and writer.
 
 use crate::retention::Pruner;
-use crate::snapshot::Keeper;
+use crate::snapshot::{Keeper, Keeping};
 use crate::storage::synced::Synced;
 use crate::writer::End;
 use crate::{
@@ -40,7 +40,8 @@ impl Log {
         }
         settle(&*storage, base.tail())?;
         let revision = base.state.revision;
-        let storage: Arc<dyn Storage> = Arc::new(Synced::new(storage, revision));
+        let poison = Poison::default();
+        let storage: Arc<dyn Storage> = Arc::new(Synced::new(storage, revision, poison.clone()));
         let reader = Reader::new(Arc::clone(&storage));
         let state = base.state.clone();
         Ok((
@@ -49,7 +50,7 @@ impl Log {
                 storage,
                 end: base,
                 keeper: None,
-                poison: Poison::default(),
+                poison,
             },
             state,
         ))
@@ -72,7 +73,11 @@ impl Log {
 
     /// Has a snapshot written beside the writer for every so many commits, and at a clean end.
     pub fn keep_snapshots(&mut self, snapshots: Snapshots, every: u64) -> Result<(), Error> {
-        self.keep(snapshots, every, None)
+        self.keep(Keeping {
+            snapshots,
+            every,
+            pruner: None,
+        })
     }
 
     /// As [`Self::keep_snapshots`]; after each, and every hour, the log is thinned as the policy says.
@@ -87,18 +92,17 @@ impl Log {
         let storage = Arc::clone(&self.storage);
         let poison = self.poison.clone();
         let pruner = Pruner::new(storage, snapshots.clone(), empty, policy, poison);
-        self.keep(snapshots, every, Some(pruner))
+        self.keep(Keeping {
+            snapshots,
+            every,
+            pruner: Some(pruner),
+        })
     }
 
-    fn keep(
-        &mut self,
-        snapshots: Snapshots,
-        every: u64,
-        pruner: Option<Pruner>,
-    ) -> Result<(), Error> {
+    fn keep(&mut self, keeping: Keeping) -> Result<(), Error> {
         let storage = Arc::clone(&self.storage);
-        let end = self.end.clone();
-        self.keeper = Some(Keeper::start(snapshots, storage, every, end, pruner)?);
+        let (end, poison) = (self.end.clone(), self.poison.clone());
+        self.keeper = Some(Keeper::start(keeping, storage, end, poison)?);
         Ok(())
     }
 

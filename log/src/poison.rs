@@ -1,5 +1,6 @@
 //! Whether a log has failed. What was under way then has an unknown outcome; opening it again decides.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 
 /// Why a log takes no more writes, if it does not. Set once, by whichever thread fails first.
@@ -18,7 +19,16 @@ impl Poison {
     }
 
     pub(crate) fn set(&self, reason: String) {
-        tracing::error!(reason, "the event log is poisoned; it takes no more writes");
-        self.0.get_or_init(|| reason);
+        self.0.get_or_init(|| {
+            tracing::error!(reason, "the event log is poisoned; it takes no more writes");
+            reason
+        });
+    }
+
+    /// A panic takes the log with it: whoever comes later is refused.
+    pub(crate) fn guard(&self, who: &str, run: impl FnOnce()) {
+        if catch_unwind(AssertUnwindSafe(run)).is_err() {
+            self.set(format!("its {who} ended in a panic"));
+        }
     }
 }

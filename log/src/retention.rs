@@ -45,7 +45,7 @@ pub(crate) struct Pruner {
     snapshots: Snapshots,
     empty: State,
     policy: Retention,
-    /// Of the writer: who learns of a failed sync must tell it.
+    /// Of the log: where anything failed, nothing is thinned any more.
     poison: Poison,
     /// What is known of the log; nothing before the first round, and after a failure.
     known: Option<(Thinning, Window)>,
@@ -91,15 +91,11 @@ impl Pruner {
         if !matches!(turned, Ok(true)) {
             self.limit = None;
         }
-        let error = match turned {
-            Ok(goes_on) => return goes_on,
-            Err(error) => error,
-        };
-        tracing::warn!(%error, "the log was not thinned");
-        if matches!(error, Error::Io { .. } | Error::Engine { .. }) {
-            self.poison.set(error.to_string());
-        }
-        false
+        // What failed to be written has poisoned the log where it failed. What was not read is as it was.
+        turned.unwrap_or_else(|error| {
+            tracing::warn!(%error, "the log was not thinned; it is tried again with the next round");
+            false
+        })
     }
 
     fn try_turn(&mut self, limit: Revision) -> Result<bool, Error> {

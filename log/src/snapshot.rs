@@ -7,7 +7,7 @@ mod keeper;
 
 #[cfg(test)]
 pub(crate) use file::FORMAT;
-pub(crate) use keeper::Keeper;
+pub(crate) use keeper::{Keeper, Keeping};
 
 use crate::{Base, Error, Tail, private};
 use file::{Head, Unreadable};

@@ -33,6 +33,7 @@ pub(super) struct Faults {
     pub(super) append: Option<(usize, ErrorKind)>,
     pub(super) sync: Option<(usize, ErrorKind)>,
     pub(super) replace: Option<(usize, ErrorKind)>,
+    pub(super) read: Option<(usize, ErrorKind)>,
     /// What was replaced is left behind.
     pub(super) leaves_replaced: bool,
 }
@@ -53,6 +54,7 @@ struct Inner {
     appends: usize,
     syncs: usize,
     replacements: usize,
+    reads: usize,
     /// Syncs do not come back.
     is_stuck: bool,
     /// Bytes that it takes altogether.
@@ -121,8 +123,23 @@ impl Disk {
         self.inner().syncs
     }
 
+    pub(super) fn replacements(&self) -> usize {
+        self.inner().replacements
+    }
+
+    pub(super) fn reads(&self) -> usize {
+        self.inner().reads
+    }
+
     pub(super) fn appends(&self) -> usize {
         self.inner().appends
+    }
+
+    fn read(&self) -> Result<MutexGuard<'_, Inner>, Error> {
+        let mut inner = self.inner();
+        inner.reads += 1;
+        fails(inner.reads, self.faults.read, "reading")?;
+        Ok(inner)
     }
 
     fn inner(&self) -> MutexGuard<'_, Inner> {
@@ -165,13 +182,13 @@ impl Storage for Disk {
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        let inner = self.inner();
+        let inner = self.read()?;
         let found = inner.frames.range(from..).next();
         Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        let inner = self.inner();
+        let inner = self.read()?;
         let found = inner.frames.range(..=until).next_back();
         Ok(found.map(|(first, bytes)| (*first, bytes.to_vec())))
     }

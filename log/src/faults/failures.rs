@@ -3,8 +3,12 @@
 
 use super::disk::{Crash, Disk, Faults, Step};
 use super::is_long;
-use super::script::{Expected, empty, expected, run};
-use crate::{Log, WriteError};
+use super::retention::{assert_thinned, logged};
+use super::script::{Commands, Expected, empty, expected, run, submit};
+use crate::retention::Pruner;
+use crate::storage::synced::Synced;
+use crate::{Log, Poison, Publish, Reader, Retention, Snapshots, Storage, WriteError};
+use hindsight_core::{Change, State, Time};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -70,5 +74,113 @@ fn check(faults: Faults, expected: &Expected) {
         let (_, state) = Log::open(Arc::new(disk), empty()).expect("opened");
         assert!(state.revision >= crash.told);
         assert_eq!(state.hash(), expected[&state.revision].1, "{faults:?}");
+    }
+}
+
+struct Silent;
+
+impl Publish for Silent {
+    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
+}
+
+fn keeping(clock: fn() -> Time) -> Retention {
+    Retention {
+        age_micros: None,
+        bytes: Some(60_000),
+        kinds: Vec::new(),
+        clock,
+    }
+}
+
+#[test]
+fn a_panic_of_the_thread_that_thins_the_log_poisons_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let disk = Arc::new(Disk::default());
+    let storage = Arc::clone(&disk) as Arc<dyn Storage>;
+    let (mut log, state) = Log::open(storage, empty()).expect("opened");
+    let broken = keeping(|| panic!("a defect"));
+    log.keep_history(snapshots, 1, broken, empty())
+        .expect("started");
+    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let poison = writer.poison().clone();
+    submit(&writer, &disk, Commands::default().submission()).expect("written");
+    // Which waits for that thread, and has it write the snapshot if it has not yet.
+    drop(writer);
+    let reason = poison.reason().expect("poisoned");
+    assert!(reason.contains("panic"), "{reason}");
+}
+
+/// A log that is thinned, and what is known of that.
+struct Thinned {
+    disk: Arc<Disk>,
+    poison: Poison,
+    pruner: Pruner,
+}
+
+impl Thinned {
+    fn new(whole: &Disk, snapshots: &Snapshots, faults: Faults) -> Self {
+        let disk = Arc::new(Disk::holding(whole.frames(), None).with(faults));
+        let poison = Poison::default();
+        let newest = snapshots.revisions()[0];
+        let storage = Synced::new(Arc::clone(&disk) as _, newest, poison.clone());
+        let policy = keeping(|| Time(0));
+        let (storage, snapshots) = (Arc::new(storage), snapshots.clone());
+        Self {
+            disk,
+            pruner: Pruner::new(storage, snapshots, empty(), policy, poison.clone()),
+            poison,
+        }
+    }
+
+    fn round(&mut self) {
+        self.pruner.begin();
+        while self.pruner.turn() {}
+    }
+}
+
+/// Nothing was written by it, so nothing is unknown.
+#[test]
+fn a_read_that_fails_while_the_log_is_thinned_poisons_nothing_and_is_tried_again() {
+    let (whole, directory) = (logged(), tempfile::tempdir().expect("a directory"));
+    let reader = Reader::new(Arc::clone(&whole) as _);
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let base = reader.base(empty()).expect("folded");
+    snapshots.write(&base).expect("written");
+    let mut sound = Thinned::new(&whole, &snapshots, Faults::default());
+    sound.round();
+    let (reads, replacements) = (sound.disk.reads(), sound.disk.replacements());
+    assert!(replacements > 3, "{replacements}");
+    let mut interrupted = 0;
+    for at in (0..reads).step_by(reads / 12) {
+        let read = Some((at, ErrorKind::Other));
+        let faults = Faults {
+            read,
+            ..Faults::default()
+        };
+        let mut thinned = Thinned::new(&whole, &snapshots, faults);
+        thinned.round();
+        assert_eq!(thinned.poison.reason(), None, "read {at}");
+        let done = thinned.disk.replacements();
+        interrupted += usize::from(done > 0);
+        assert!(done < replacements, "read {at} did not fail");
+        thinned.round();
+        assert_eq!(thinned.poison.reason(), None, "read {at}");
+        assert!(thinned.disk.replacements() >= replacements, "read {at}");
+        assert_thinned(&thinned.disk, &reader);
+    }
+    assert!(interrupted > 3, "{interrupted}");
+    for at in [0, replacements / 2, replacements - 1] {
+        let replace = Some((at, ErrorKind::Other));
+        let faults = Faults {
+            replace,
+            ..Faults::default()
+        };
+        let mut failed = Thinned::new(&whole, &snapshots, faults);
+        failed.round();
+        let reason = failed.poison.reason().expect("poisoned");
+        assert!(reason.contains("replacing"), "{reason}");
+        failed.round();
+        assert_eq!(failed.disk.replacements(), at + 1, "nothing is tried again");
     }
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::sync::{Arc, Mutex};
 
-fn logged() -> Arc<Disk> {
+pub(super) fn logged() -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
     assert!(script::run(&disk).is_empty());
     disk
@@ -62,7 +62,7 @@ fn hash_of(whole: &Reader, revision: Revision) -> String {
 }
 
 /// Everything that a log must still be able to say after it was thinned, or half of it was.
-fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Reader) {
+pub(super) fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Reader) {
     let thinned = reader(storage);
     let newest = whole.newest().expect("read");
     let floor = thinned.floor().expect("read");

@@ -4,7 +4,7 @@
 use super::Snapshots;
 use crate::retention::Pruner;
 use crate::storage::Purpose;
-use crate::{Base, Error, Storage, Tail};
+use crate::{Base, Error, Poison, Storage, Tail};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use hindsight_core::{Change, Revision, State};
 use std::sync::Arc;
@@ -36,15 +36,28 @@ pub(crate) struct Keeper {
     thread: Option<JoinHandle<()>>,
 }
 
-impl Keeper {
+/// What is to be kept.
+pub(crate) struct Keeping {
+    pub(crate) snapshots: Snapshots,
     /// A snapshot for every so many commits, or for three quarters as many as there are objects; none for zero.
+    pub(crate) every: u64,
+    /// Of the history, where not all of it.
+    pub(crate) pruner: Option<Pruner>,
+}
+
+impl Keeper {
+    /// A panic of the thread poisons the log: it may have come while something was being replaced in it.
     pub(crate) fn start(
-        snapshots: Snapshots,
+        keeping: Keeping,
         storage: Arc<dyn Storage>,
-        every: u64,
         end: Base,
-        pruner: Option<Pruner>,
+        poison: Poison,
     ) -> Result<Self, Error> {
+        let Keeping {
+            snapshots,
+            every,
+            pruner,
+        } = keeping;
         if let Err(error) = snapshots.sweep_unfinished() {
             tracing::warn!(%error, "an unfinished snapshot is still there");
         }
@@ -59,7 +72,7 @@ impl Keeper {
         };
         let thread = std::thread::Builder::new()
             .name("snapshots".into())
-            .spawn(move || work.run())
+            .spawn(move || poison.guard("thread for snapshots and old history", || work.run()))
             .map_err(Error::io("starting the thread that writes snapshots"))?;
         Ok(Self {
             every: if every == 0 { u64::MAX } else { every },

@@ -1,7 +1,7 @@
 //! What every storage must do; run against each of them.
 
 use super::{Purpose, Storage, Stored};
-use crate::Tail;
+use crate::{Poison, Tail};
 use hindsight_core::Revision;
 use std::path::{Path, PathBuf};
 
@@ -300,7 +300,11 @@ impl Files {
         let newest = storage.at_or_before(Revision(u64::MAX)).expect("read");
         let newest = newest.map_or(Revision::ZERO, |(first, _)| first);
         Self {
-            synced: super::synced::Synced::new(std::sync::Arc::new(storage), newest),
+            synced: super::synced::Synced::new(
+                std::sync::Arc::new(storage),
+                newest,
+                Poison::default(),
+            ),
             path,
             _directory: directory,
         }

@@ -1,11 +1,15 @@
 //! A storage whose readers see what is synced and nothing else: what was only appended may never
-//! have been. And once a write or a sync has failed, nothing more is written, by no thread.
+//! have been. And once a write or a sync has failed, or any call ended in a panic, the log is poisoned
+//! and nothing more is written, by no thread.
 
 use super::{Purpose, Storage, Stored};
-use crate::{Error, Tail};
+use crate::{Error, Poison, Tail};
 use hindsight_core::Revision;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+const PANIC: &str = "it ended in a panic";
 
 /// Wraps the storage of an open log.
 #[derive(Debug)]
@@ -18,37 +22,72 @@ pub(crate) struct Synced {
     /// Why a write or a sync failed. A disk says so once, to whoever syncs first, though others' writes
     /// are lost; so it is held while anything is written.
     failed: Mutex<Option<String>>,
+    /// A call of the engine ended in a panic: what that left of it is not known.
+    is_broken: AtomicBool,
+    /// Of the log: it is told of both.
+    poison: Poison,
 }
 
 impl Synced {
     /// Everything up to this revision is synced already.
-    pub(crate) fn new(inner: Arc<dyn Storage>, newest: Revision) -> Self {
+    pub(crate) fn new(inner: Arc<dyn Storage>, newest: Revision, poison: Poison) -> Self {
         Self {
             inner,
             appended: AtomicU64::new(newest.0),
             synced: AtomicU64::new(newest.0),
             failed: Mutex::new(None),
+            is_broken: AtomicBool::new(false),
+            poison,
         }
     }
 
     /// Writes, unless something failed before. A write that fails may have been a sync that did.
     fn unless_failed(&self, write: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
+        if self.is_broken.load(Ordering::Acquire) && failed.is_none() {
+            *failed = Some(PANIC.into());
+        }
         if let Some(reason) = &*failed {
             return Err(Error::Engine {
                 what: "writing after a failure",
                 reason: reason.clone(),
             });
         }
-        let written = write();
+        let written = self.called("writing", write);
         if let Err(error) = &written {
-            *failed = Some(error.to_string());
+            let reason = error.to_string();
+            self.poison.set(reason.clone());
+            *failed = Some(reason);
         }
         written
     }
 
+    /// Calls the engine, where a panic is a failure as any other.
+    fn called<T>(
+        &self,
+        what: &'static str,
+        call: impl FnOnce() -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+            self.is_broken.store(true, Ordering::Release);
+            let reason = PANIC.into();
+            let error = Error::Engine { what, reason };
+            self.poison.set(error.to_string());
+            Err(error)
+        })
+    }
+
     fn newest(&self) -> Revision {
         Revision(self.synced.load(Ordering::Acquire))
+    }
+}
+
+/// An engine writes when it is dropped, too. One that is broken is not: it stays until the process ends.
+impl Drop for Synced {
+    fn drop(&mut self) {
+        if self.is_broken.load(Ordering::Acquire) {
+            std::mem::forget(Arc::clone(&self.inner));
+        }
     }
 }
 
@@ -78,12 +117,14 @@ impl Storage for Synced {
         if from > newest {
             return Ok(None);
         }
-        let found = self.inner.at_or_after(from)?;
+        let found = self.called("reading", || self.inner.at_or_after(from))?;
         Ok(found.filter(|(first, _)| *first <= newest))
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.inner.at_or_before(until.min(self.newest()))
+        self.called("reading", || {
+            self.inner.at_or_before(until.min(self.newest()))
+        })
     }
 
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
@@ -104,32 +145,61 @@ mod tests {
     use super::*;
     use crate::MemoryStorage;
 
-    /// As a kernel does: the error goes to whoever asks first.
+    /// Fails once, as a kernel does: the error goes to whoever asks first. Or it has a defect.
     #[derive(Debug, Default)]
-    struct FailsOnce(MemoryStorage, AtomicU64);
+    struct Fails {
+        inner: MemoryStorage,
+        writes: AtomicU64,
+        syncs: AtomicU64,
+        defect: &'static str,
+    }
 
-    impl Storage for FailsOnce {
+    impl Fails {
+        fn defective(defect: &'static str) -> Self {
+            Self {
+                defect,
+                syncs: AtomicU64::new(1),
+                ..Self::default()
+            }
+        }
+
+        fn enter(&self, call: &str) {
+            assert_ne!(call, self.defect);
+        }
+
+        fn enter_to_write(&self, call: &str) {
+            self.writes.fetch_add(1, Ordering::Relaxed);
+            self.enter(call);
+        }
+    }
+
+    impl Storage for Fails {
         fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-            self.0.append(first, frame)
+            self.enter_to_write("append");
+            self.inner.append(first, frame)
         }
 
         fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-            self.0.replace(first, last, frame)
+            self.enter_to_write("replace");
+            self.inner.replace(first, last, frame)
         }
 
         fn sync(&self) -> Result<(), Error> {
-            if self.1.fetch_add(1, Ordering::Relaxed) > 0 {
+            self.enter_to_write("sync");
+            if self.syncs.fetch_add(1, Ordering::Relaxed) > 0 {
                 return Ok(());
             }
             Err(Error::io("syncing")(std::io::Error::other("gone")))
         }
 
         fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-            self.0.at_or_after(from)
+            self.enter("after");
+            self.inner.at_or_after(from)
         }
 
         fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-            self.0.at_or_before(until)
+            self.enter("before");
+            self.inner.at_or_before(until)
         }
 
         fn has_room(&self, _: usize, _: Purpose) -> bool {
@@ -143,36 +213,73 @@ mod tests {
         }
     }
 
+    fn over(inner: &Arc<Fails>) -> (Synced, Poison) {
+        let (inner, poison) = (Arc::clone(inner) as Arc<dyn Storage>, Poison::default());
+        (Synced::new(inner, Revision(1), poison.clone()), poison)
+    }
+
+    #[test]
+    fn after_a_panic_of_any_call_nothing_is_written_and_the_log_is_poisoned() {
+        let calls: [(&str, fn(&Synced) -> Result<(), Error>); 5] = [
+            ("append", |one| one.append(Revision(2), b"b")),
+            ("replace", |one| one.replace(Revision(1), Revision(1), b"b")),
+            ("sync", Storage::sync),
+            ("after", |one| one.at_or_after(Revision(1)).map(drop)),
+            ("before", |one| one.at_or_before(Revision(1)).map(drop)),
+        ];
+        for (defect, call) in calls {
+            let inner = Arc::new(Fails::defective(defect));
+            let (storage, poison) = over(&inner);
+            let error = call(&storage).expect_err(defect);
+            assert!(error.to_string().contains("panic"), "{error}");
+            let reason = poison.reason().expect("poisoned");
+            assert!(reason.contains("panic"), "{reason}");
+            let writes = inner.writes.load(Ordering::Relaxed);
+            for (name, write) in &calls[..3] {
+                let error = write(&storage).expect_err(name);
+                assert!(error.to_string().contains("panic"), "{error}");
+            }
+            assert_eq!(inner.writes.load(Ordering::Relaxed), writes, "{defect}");
+            drop(storage);
+            assert_eq!(Arc::strong_count(&inner), 2, "it is not dropped either");
+        }
+    }
+
     #[test]
     fn after_a_sync_that_failed_for_one_thread_none_succeeds_for_another() {
-        let storage = Synced::new(Arc::new(FailsOnce::default()), Revision::ZERO);
-        storage.append(Revision(1), b"a").expect("appended");
+        let (storage, poison) = over(&Arc::default());
+        storage.append(Revision(2), b"a").expect("appended");
         let thinning = std::thread::scope(|scope| {
             let other = scope.spawn(|| storage.sync().is_err());
             other.join().expect("it ends")
         });
         assert!(thinning);
+        assert!(poison.reason().is_some_and(|told| told.contains("gone")));
         let error = storage.sync().expect_err("what was appended may be lost");
         assert!(error.to_string().contains("gone"), "{error}");
-        assert!(storage.at_or_after(Revision(1)).expect("read").is_none());
+        assert!(storage.at_or_after(Revision(2)).expect("read").is_none());
     }
 
     #[test]
     fn after_a_failure_nothing_more_is_written() {
-        let inner = Arc::new(FailsOnce::default());
-        let storage = Synced::new(Arc::clone(&inner) as Arc<dyn Storage>, Revision::ZERO);
+        let inner = Arc::default();
+        let (storage, _) = over(&inner);
         storage.append(Revision(1), b"a").expect("appended");
         assert!(storage.sync().is_err());
         assert!(storage.append(Revision(2), b"b").is_err());
         assert!(storage.replace(Revision(1), Revision(1), b"c").is_err());
         let newest = inner.at_or_before(Revision(u64::MAX)).expect("read");
         assert_eq!(newest, Some((Revision(1), b"a".to_vec())));
-        assert_eq!(inner.1.load(Ordering::Relaxed), 1, "syncs");
+        assert_eq!(inner.syncs.load(Ordering::Relaxed), 1, "syncs");
     }
 
     #[test]
     fn what_is_appended_is_read_once_it_is_synced() {
-        let storage = Synced::new(Arc::new(MemoryStorage::default()), Revision::ZERO);
+        let storage = Synced::new(
+            Arc::new(MemoryStorage::default()),
+            Revision::ZERO,
+            Poison::default(),
+        );
         let first = |found: Result<Option<Stored>, Error>| found.expect("read").map(|one| one.0.0);
         let seen = |storage: &Synced| {
             let last = first(storage.at_or_before(Revision(u64::MAX)));

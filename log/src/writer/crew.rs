@@ -8,7 +8,6 @@ use super::syncer::Syncer;
 use super::{BATCHES_AHEAD, Batch, Submission};
 use crate::{Error, Poison};
 use crossbeam_channel::{Receiver, Sender, bounded};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
@@ -66,7 +65,8 @@ impl Crew {
     fn decide(&self) {
         while let Ok(first) = self.waiting.recv() {
             let front = self.taken(self.front.lock());
-            self.guard("decider", || self.carry_out(front, first));
+            self.poison
+                .guard("decider", || self.carry_out(front, first));
         }
         self.taken(self.front.lock()).batches = None;
     }
@@ -75,7 +75,7 @@ impl Crew {
     fn sync(&self, decided: &Receiver<Batch>) {
         while let Ok(batch) = decided.recv() {
             let mut syncer = self.taken(self.syncer.lock());
-            self.guard("syncer", || syncer.settle(batch));
+            self.poison.guard("syncer", || syncer.settle(batch));
             self.handed_over.fetch_sub(1, Ordering::Release);
         }
     }
@@ -87,7 +87,8 @@ impl Crew {
             Err(TryLockError::Poisoned(poisoned)) => self.taken(Err(poisoned)),
             Err(TryLockError::WouldBlock) => return Err(submission),
         };
-        self.guard("submitter", || self.carry_out(front, submission));
+        self.poison
+            .guard("submitter", || self.carry_out(front, submission));
         Ok(())
     }
 
@@ -108,14 +109,7 @@ impl Crew {
         }
     }
 
-    /// A panic takes the log with it: whoever comes later is refused.
-    fn guard(&self, who: &str, run: impl FnOnce()) {
-        if catch_unwind(AssertUnwindSafe(run)).is_err() {
-            self.poison.set(format!("its {who} ended in a panic"));
-        }
-    }
-
-    /// Whoever takes what a panic let go may be here before its [`Self::guard`] is.
+    /// Whoever takes what a panic let go may be here before its [`Poison::guard`] is.
     fn taken<T>(&self, locked: Result<T, PoisonError<T>>) -> T {
         locked.unwrap_or_else(|poisoned| {
             self.poison.set("a thread of it ended in a panic".into());
