@@ -9,7 +9,7 @@ use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 fn state_hash(directory: &Path) -> String {
     stdout(&hindsight(directory, &["replay", "-o", "json"]))
@@ -85,6 +85,24 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
         },
         "restore a backup of the whole data directory",
     ),
+    (
+        "a log without its witness",
+        |at| {
+            used(at);
+            fs::remove_file(at.join("events.tail")).expect("removed");
+        },
+        "the file events.tail is missing",
+    ),
+    (
+        "a pipe in the place of the witness",
+        |at| {
+            used(at);
+            fs::remove_file(at.join("events.tail")).expect("removed");
+            let made = Command::new("mkfifo").arg(at.join("events.tail")).status();
+            assert!(made.expect("mkfifo runs").success());
+        },
+        "events.tail is not a regular file",
+    ),
 ];
 
 fn used(directory: &Path) {
@@ -105,6 +123,61 @@ fn a_directory_that_is_no_whole_log_is_refused_and_told_what_to_do() {
         let said = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(1), "{name}: {said}");
         assert!(said.contains(message), "{name}: {said}");
+    }
+}
+
+#[test]
+fn a_verification_waits_for_no_pipe() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    used(&directory);
+    fs::remove_file(directory.join("events/db")).expect("removed");
+    let pipe = Command::new("mkfifo")
+        .arg(directory.join("events/db"))
+        .status();
+    assert!(pipe.expect("mkfifo runs").success());
+    let refused = hindsight(&directory, &["verify"]);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("events/db is not a regular file"), "{said}");
+}
+
+#[test]
+fn a_log_whose_end_nothing_witnesses_is_told_of_by_verify_and_by_the_next_start() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    used(&directory);
+    let verify = |arguments: &[&str]| stdout(&hindsight(&directory, arguments));
+    let report = |document: String| {
+        let document: serde_json::Value = serde_json::from_str(&document).expect("JSON");
+        (document["revision"].clone(), document["witnessed"].clone())
+    };
+    let (newest, witnessed) = report(verify(&["verify", "-o", "json"]));
+    assert_eq!(newest, witnessed);
+    assert!(!verify(&["verify"]).contains("witness"));
+    fs::write(directory.join("events.tail"), "").expect("emptied");
+    let (newest, witnessed) = report(verify(&["verify", "-o", "json"]));
+    assert!(witnessed.is_null(), "{witnessed}");
+    let told = verify(&["verify"]);
+    assert!(
+        told.contains("nothing witnesses that it ends here"),
+        "{told}"
+    );
+    let revision = newest.as_u64().expect("a number").to_string();
+    assert!(
+        told.contains(&format!("after revision {revision} was")),
+        "{told}"
+    );
+    for is_witnessed in [false, true] {
+        let mut command = serve(&directory);
+        command.stderr(Stdio::piped());
+        let server = Server::start_with(command, &directory).expect("it starts");
+        let stop = ["-TERM", &server.pid().to_string()];
+        let stopped = Command::new("kill").args(stop).status();
+        assert!(stopped.expect("kill runs").success());
+        let (_, said) = server.ended();
+        let is_warned = said.contains("nothing witnesses the end") && said.contains(&revision);
+        assert_eq!(is_warned, !is_witnessed, "{said}");
     }
 }
 

@@ -31,8 +31,8 @@ pub enum Error {
     #[error(
         "the log ends at revision {newest}, and revision {acknowledged} was acknowledged: the records \
          after {newest} are lost; restore a backup of the whole data directory, or, to go on without \
-         them, move its file events.tail and its directory snapshots aside; a log that ends at revision 0 \
-         begins anew then, with nothing in it"
+         them, put an empty file in the place of events.tail and move the directory snapshots aside; a log \
+         that ends at revision 0 begins anew then, with nothing in it"
     )]
     Lost {
         /// The last revision that is known to have been acknowledged.
@@ -40,11 +40,22 @@ pub enum Error {
         /// The last revision that is there.
         newest: Revision,
     },
+    /// The log may end before a record that somebody was told of.
+    #[error(
+        "the file events.tail is missing, which tells how far the log was acknowledged; the log ends at \
+         revision {newest}, and whether anything came after it is not known; put the file back, or restore a \
+         backup of the whole data directory, or, to take the log as it is, put an empty file in its place"
+    )]
+    Unwitnessed {
+        /// The last revision that is there.
+        newest: Revision,
+    },
     /// The log is whole, and it is not the one that was acknowledged.
     #[error(
         "the record at revision {revision} is not the one that was acknowledged: the files of the data \
          directory are of different times; nothing was dropped; restore all of them from one backup, \
-         or, to take the log as it is, move the file events.tail and the directory snapshots aside"
+         or, to take the log as it is, put an empty file in the place of events.tail and move the directory \
+         snapshots aside"
     )]
     Diverged {
         /// The last revision that is known to have been acknowledged.
@@ -105,6 +116,13 @@ pub enum Error {
         .0.display()
     )]
     Foreign(PathBuf),
+    /// Something is in the place of a file, and reading it would never end.
+    #[error(
+        "{} is not a regular file, or is longer than it can be; nothing of it was read; put back what was \
+         there, or restore a backup of the whole data directory",
+        .0.display()
+    )]
+    NotAFile(PathBuf),
     /// A part of the database cannot be read by the storage engine, which would blank it.
     #[error(
         "{} is damaged at byte {at}, where a segment of it begins; nothing was changed; keep a copy of the \

@@ -12,6 +12,8 @@ mod failures;
 mod fixtures;
 mod full;
 mod moved;
+#[cfg(unix)]
+mod no_files;
 mod overtaken;
 mod refusals;
 mod retention;

@@ -16,6 +16,7 @@ mod log;
 mod poison;
 mod private;
 mod reader;
+mod regular;
 mod retention;
 mod snapshot;
 mod storage;

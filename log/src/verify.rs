@@ -17,6 +17,8 @@ pub struct Report {
     pub events: BTreeMap<&'static str, u64>,
     /// The newest revision.
     pub newest: Revision,
+    /// How far it is known to have been acknowledged; nothing where no witness tells.
+    pub witnessed: Option<Revision>,
     /// The revision from which on every commit is kept; zero where none was dropped.
     pub floor: Revision,
     /// The revisions at which backups were restored.
@@ -54,7 +56,11 @@ pub(crate) fn hex(hash: Hash) -> String {
 /// Checks frames, checksums, hash chain, revisions and the acknowledged end; the error names the first
 /// bad record.
 pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Report, Error> {
-    let mut report = Report::default();
+    let witnessed = reader.storage().witnessed()?;
+    let mut report = Report {
+        witnessed: witnessed.map(|tail| tail.revision),
+        ..Report::default()
+    };
     let mut content = Content::default();
     for frame in reader.whole(Tail::START)? {
         let frame = frame?;

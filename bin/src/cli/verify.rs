@@ -53,7 +53,7 @@ impl Verify {
         let time =
             |time: Option<hindsight_core::Time>| time.map(hindsight_core::Time::to_rfc3339_micros);
         let document = json!({
-            "revision": report.newest, "floor": report.floor, "commits": report.commits, "frames": report.frames,
+            "revision": report.newest, "witnessed": report.witnessed, "floor": report.floor, "commits": report.commits, "frames": report.frames,
             "events": report.events, "restores": report.restores, "first": time(report.first_time),
             "last": time(report.last_time), "chain": report.chain,
             "content": report.content, "state": audited,
@@ -72,6 +72,13 @@ fn told(report: &Report, audited: Option<&str>) -> String {
         "intact: revision {}, {} commits in {} frames, chain {}",
         report.newest, report.commits, report.frames, report.chain
     )];
+    if report.witnessed.is_none() && report.newest > Revision::ZERO {
+        lines.push(format!(
+            "nothing witnesses that it ends here: events.tail is empty or damaged, and whether anything after \
+             revision {} was acknowledged is not known",
+            report.newest
+        ));
+    }
     if report.floor > Revision::ZERO {
         lines.push(format!(
             "every commit from revision {} on is kept, and of those before what the policy kept",

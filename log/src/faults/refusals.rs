@@ -42,8 +42,13 @@ const OPENING: &[(&str, Prepare, usize)] = &[
     ("a first start that made no tree", |at| drop(engine(at)), 0),
     ("a whole log", written, FRAMES),
     (
-        "no witness",
-        |at| after(at, |at| remove(at, "events.tail")),
+        "a log whose witness is empty",
+        |at| after(at, |at| put(at, "events.tail", b"")),
+        FRAMES,
+    ),
+    (
+        "a log whose witness is blank, as a power cut leaves it at first",
+        |at| after(at, |at| put(at, "events.tail", &[0; 8192])),
         FRAMES,
     ),
     (
@@ -69,6 +74,11 @@ const OPENING: &[(&str, Prepare, usize)] = &[
 
 /// What is refused, and a part of the message.
 const REFUSED: &[(&str, Prepare, &str)] = &[
+    (
+        "no witness",
+        |at| after(at, |at| remove(at, "events.tail")),
+        "the file events.tail is missing",
+    ),
     (
         "the database is gone",
         |at| after(at, |at| remove(at, "events/db")),

@@ -271,6 +271,9 @@ struct Input {
 
 impl Input {
     fn open(path: &Path) -> Result<Self, Unreadable> {
+        if !path.metadata().map_err(Unreadable::Io)?.is_file() {
+            return Err(Unreadable::Io(io::Error::other("it is no regular file")));
+        }
         let file = File::open(path).map_err(Unreadable::Io)?;
         let left = file.metadata().map_err(Unreadable::Io)?.len();
         let mut input = Self {
@@ -304,8 +307,8 @@ impl Input {
         let length = u32::from_le_bytes(self.take()?);
         let checksum = u32::from_le_bytes(self.take()?);
         let size = usize::try_from(length).unwrap_or(usize::MAX);
-        if u64::from(length) > self.left || size > BLOCK_BYTES_MAX {
-            return Err("a block is longer than it can be".into());
+        if length == 0 || u64::from(length) > self.left || size > BLOCK_BYTES_MAX {
+            return Err("a block is longer or shorter than it can be".into());
         }
         let mut payload = vec![0; size];
         self.file.read_exact(&mut payload).map_err(not_read)?;

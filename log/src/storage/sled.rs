@@ -9,8 +9,8 @@ mod settings;
 use super::room::{self, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored};
-use crate::{Error, Tail, chain, private};
-use foreign::{Found, refuse_foreign};
+use crate::{Error, Tail, chain, frame, private};
+use foreign::{Found, refuse_foreign, refuse_no_files};
 use frames::Frames;
 use hindsight_core::Revision;
 use place::Place;
@@ -56,6 +56,7 @@ impl SledStorage {
             return Err(Error::Foreign(directory.to_owned()));
         }
         private::make_own(directory)?;
+        Self::check_files(directory)?;
         let path = directory.join("db");
         wait_until_free(&path)?;
         let found = refuse_foreign(directory)?;
@@ -78,7 +79,7 @@ impl SledStorage {
         let file = File::options().write(true).open(&path);
         let file = file.map_err(io("opening the database of"))?;
         let place = Place::of(&path, &file).map_err(io("finding the database of"))?;
-        let (witness, witnessed) = WitnessFile::open(&directory.with_extension("tail"))?;
+        let (witness, witnessed) = open_witness(&tail_of(directory), &frames)?;
         let room = Room::new(file.try_clone().map_err(io("opening"))?, reserve);
         room.keep_reserve();
         let storage = Self {
@@ -98,6 +99,12 @@ impl SledStorage {
 }
 
 impl SledStorage {
+    /// Refuses a directory in which something else is in the place of a file, before any is opened.
+    pub fn check_files(directory: &Path) -> Result<(), Error> {
+        WitnessFile::check(&tail_of(directory))?;
+        refuse_no_files(directory)
+    }
+
     fn alone(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -150,6 +157,38 @@ impl Storage for SledStorage {
     fn witnessed(&self) -> Result<Option<Tail>, Error> {
         Ok(self.witnessed)
     }
+}
+
+fn tail_of(directory: &Path) -> PathBuf {
+    directory.with_extension("tail")
+}
+
+/// It is made, and durable, before there is a frame. So where there are frames and it is missing, somebody
+/// took it away, or took the database alone. Empty or blank it may be after a power cut, until it is synced
+/// for the first time; and whoever takes the log as it is makes it so.
+fn open_witness(tail: &Path, frames: &Frames) -> Result<(WitnessFile, Option<Tail>), Error> {
+    let newest = newest(frames)?;
+    if newest > Revision::ZERO && !tail.exists() {
+        return Err(Error::Unwitnessed { newest });
+    }
+    let opened = WitnessFile::open(tail)?;
+    if newest > Revision::ZERO && opened.1.is_none() {
+        tracing::warn!(
+            file = %tail.display(),
+            revision = %newest,
+            "nothing witnesses the end of the log: it is taken as it is, up to this revision, and whether \
+             more was acknowledged is not known"
+        );
+    }
+    Ok(opened)
+}
+
+/// As far as the last frame says; it is not checked yet.
+fn newest(frames: &Frames) -> Result<Revision, Error> {
+    let last = frames.at_or_before(Revision(u64::MAX))?;
+    Ok(last.map_or(Revision::ZERO, |(first, bytes)| {
+        frame::end(first, &bytes).map_or(first, Revision::previous)
+    }))
 }
 
 /// Whoever writes to a database has it locked, also where somebody has removed the lock of the directory.

@@ -218,9 +218,11 @@ mod tests {
         (Synced::new(inner, Revision(1), poison.clone()), poison)
     }
 
+    type Call = fn(&Synced) -> Result<(), Error>;
+
     #[test]
     fn after_a_panic_of_any_call_nothing_is_written_and_the_log_is_poisoned() {
-        let calls: [(&str, fn(&Synced) -> Result<(), Error>); 5] = [
+        let calls: [(&str, Call); 5] = [
             ("append", |one| one.append(Revision(2), b"b")),
             ("replace", |one| one.replace(Revision(1), Revision(1), b"b")),
             ("sync", Storage::sync),

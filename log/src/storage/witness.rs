@@ -7,7 +7,7 @@
 //! ```
 //! Two slots take turns, so that a torn write leaves the one before.
 
-use crate::{Error, Tail, private};
+use crate::{Error, Tail, private, regular};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use hindsight_core::Revision;
 use std::fs::File;
@@ -41,8 +41,14 @@ struct Slots {
 }
 
 impl WitnessFile {
+    /// Refuses what cannot be one; there need not be any.
+    pub(crate) fn check(path: &Path) -> Result<(), Error> {
+        regular::check(path, 2 * SLOT_BYTES as u64)
+    }
+
     /// Opens or makes the file, and says what it witnesses.
     pub(crate) fn open(path: &Path) -> Result<(Self, Option<Tail>), Error> {
+        Self::check(path)?;
         let io = |what: &str| Error::io(format!("{what} {}", path.display()));
         let mut file = private::options()
             .read(true)

@@ -25,6 +25,7 @@ impl Copy {
     pub(super) fn of(data: &Path) -> Result<Self, Error> {
         let lock = DirectoryLock::acquire(data)?;
         restoring::settle(data)?;
+        SledStorage::check_files(&data.join("events"))?;
         let failed = |source| Error::Io {
             what: format!("copying {} for verification", data.display()),
             source,

@@ -2,13 +2,17 @@
 //! would write over a file of somebody else, and over what one turned bit keeps it from reading.
 
 use super::{SEGMENT_BYTES, SNAPSHOT_PREFIX, entries};
-use crate::Error;
+use crate::{Error, regular};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What sled puts into its directory; snapshots have numbers behind.
-const OWN_FILES: &[&str] = &["conf", "db", "blobs"];
+const OWN_FILES: &[&str] = &[CONFIGURATION, "db", BLOBS];
+const BLOBS: &str = "blobs";
+/// The one of those that sled reads whole; it takes some hundred bytes.
+const CONFIGURATION: &str = "conf";
+const CONFIGURATION_BYTES_MAX: u64 = 64 << 10;
 /// Of a segment: a checksum, then what it is of.
 const HEADER_BYTES: u64 = 20;
 const CHECKSUM_BYTES: usize = 4;
@@ -25,13 +29,26 @@ pub(super) enum Found {
     Written,
 }
 
+/// Refuses what has the name of a file of sled's and is none. Nothing was opened by then.
+pub(super) fn refuse_no_files(directory: &Path) -> std::result::Result<(), Error> {
+    let files = entries(directory)?;
+    let files = files.iter().filter(|path| is_own(path));
+    for path in files.filter(|path| !path.ends_with(BLOBS)) {
+        let is_read_whole = path.ends_with(CONFIGURATION);
+        let longest = is_read_whole.then_some(CONFIGURATION_BYTES_MAX);
+        regular::check(path, longest.unwrap_or(u64::MAX))?;
+    }
+    Ok(())
+}
+
+fn is_own(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    OWN_FILES.contains(&&*name) || name.starts_with(SNAPSHOT_PREFIX)
+}
+
 /// Refuses what sled would harm. Nothing was changed by then.
 pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<Found, Error> {
-    let is_own = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        OWN_FILES.contains(&&*name) || name.starts_with(SNAPSHOT_PREFIX)
-    };
-    if !entries(directory)?.iter().all(is_own) {
+    if !entries(directory)?.iter().all(|path| is_own(path)) {
         return Err(Error::Foreign(directory.to_owned()));
     }
     let path = directory.join("db");

@@ -1,0 +1,91 @@
+//! Pipes, devices and directories in the place of files, and files that are too long: refused by name, and
+//! neither waited for nor read.
+
+use super::refusals::after;
+use super::rot::open;
+use super::script;
+use crate::{Error, Snapshots};
+use hindsight_core::Revision;
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+const LENGTH: u64 = 3 << 30;
+
+fn pipe(at: &Path) {
+    let made = Command::new("mkfifo").arg(at).status();
+    assert!(made.expect("mkfifo runs").success());
+}
+
+/// Made there.
+type Make = fn(&Path);
+
+/// What never ends, or is never there.
+const NO_FILES: [(&str, Make); 3] = [
+    ("a pipe", pipe),
+    ("a device", |at| symlink("/dev/zero", at).expect("made")),
+    ("a directory", |at| fs::create_dir(at).expect("made")),
+];
+
+fn long(at: &Path) {
+    let made = File::create(at).and_then(|file| file.set_len(LENGTH));
+    made.expect("made");
+}
+
+#[test]
+fn what_is_in_the_place_of_a_file_of_the_log_is_refused_by_name_and_not_read() {
+    let names = ["events.tail", "events/db", "events/conf", "events/snap.0A"];
+    let no_files = names.map(|name| NO_FILES.map(|(what, make)| (name, what, make)));
+    let too_long = ["events.tail", "events/conf"].map(|name| (name, "too long", long as Make));
+    for (name, what, make) in no_files.into_iter().flatten().chain(too_long) {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path().join(name);
+        after(temporary.path(), |_| {
+            fs::remove_file(&at).ok();
+            make(&at);
+        });
+        for _ in 0..2 {
+            let error = open(temporary.path()).expect_err(what);
+            assert!(
+                matches!(&error, Error::NotAFile(path) if *path == at),
+                "{name}, {what}: {error}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_is_in_the_place_of_a_snapshot_is_passed_over_and_left_as_it_is() {
+    for (what, make) in NO_FILES {
+        let directory = tempfile::tempdir().expect("a directory");
+        let snapshots = Snapshots::at(directory.path().to_owned());
+        make(&directory.path().join("00000000000000000007.snapshot"));
+        let error = snapshots
+            .read(Revision(7), script::empty())
+            .expect_err(what);
+        assert!(
+            error.to_string().contains("7.snapshot: it is no regular"),
+            "{error}"
+        );
+        assert!(snapshots.newest(&script::empty()).is_none(), "{what}");
+        assert!(snapshots.whole_until(Revision(9)).is_none(), "{what}");
+        assert_eq!(snapshots.revisions(), [Revision(7)], "{what}");
+    }
+}
+
+/// Blocks of nothing would be read for as long as it is.
+#[test]
+fn a_snapshot_that_goes_on_with_nothing_is_damaged_at_once() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let base = crate::Base::empty(script::empty());
+    snapshots.write(&base).expect("written");
+    let path = directory.path().join("00000000000000000000.snapshot");
+    let whole = File::options().write(true).open(path).expect("opened");
+    whole.set_len(LENGTH).expect("longer");
+    let error = snapshots.read(Revision::ZERO, script::empty());
+    let error = error.expect_err("damaged").to_string();
+    assert!(error.contains("shorter than it can be"), "{error}");
+    assert!(snapshots.whole_until(Revision(9)).is_none());
+}
