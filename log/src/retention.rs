@@ -93,7 +93,7 @@ impl Pruner {
         }
         // What failed to be written has poisoned the log where it failed. What was not read is as it was.
         turned.unwrap_or_else(|error| {
-            tracing::warn!(%error, "the log was not thinned; it is tried again with the next round");
+            tracing::warn!(%error, "the log was not thinned; unless it is poisoned, the next round tries again");
             false
         })
     }
