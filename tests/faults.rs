@@ -12,6 +12,8 @@ mod calls;
 mod cuts;
 #[path = "faults/full.rs"]
 mod full;
+#[path = "faults/long_files.rs"]
+mod long_files;
 #[path = "faults/starts.rs"]
 mod starts;
 

@@ -17,6 +17,7 @@ use clap::error::ErrorKind;
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use tokio::signal::unix::SignalKind;
 
 /// A Kubernetes-compatible control plane whose only truth is an append-only event log.
 ///
@@ -29,6 +30,8 @@ pub struct Cli {
     command: Command,
 }
 
+/// `SIGXFSZ`.
+const FILE_TOO_LONG: i32 = 25;
 /// The exit code of arguments that cannot be read.
 const WRONG_ARGUMENTS: u8 = 2;
 /// The exit code where nothing is there.
@@ -124,7 +127,22 @@ fn wrong(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -> anyh
     error.into()
 }
 
+/// A write beyond what a file may have ends the process without a word, unless somebody listens to the
+/// signal: then it fails as any other.
+fn outlive_long_files() -> std::io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build()?;
+    let _inside = runtime.enter();
+    let listener = tokio::signal::unix::signal(SignalKind::from_raw(FILE_TOO_LONG))?;
+    // The handler stays for as long as the process.
+    drop(listener);
+    Ok(())
+}
+
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
+    // Where there is no descriptor for it, whatever needs one says so.
+    outlive_long_files().ok();
     match cli.command {
         Command::Serve(serve) => serve.run(),
         Command::Log(log) => log.run(),

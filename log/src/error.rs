@@ -1,5 +1,6 @@
 //! What can go wrong with the log, and what to do about it.
 
+use crate::storage::is_without_descriptors;
 use hindsight_core::Revision;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -149,6 +150,17 @@ pub enum Error {
         .0.display()
     )]
     ReadOnly(PathBuf),
+    /// A file may not become as long here as the log needs.
+    #[error(
+        "a file may have {limit} bytes here, and the event log needs {needed}; raise the limit (`ulimit -f` in a \
+         shell, LimitFSIZE= in a unit of systemd), then start again"
+    )]
+    ShortFiles {
+        /// What a file may have.
+        limit: u64,
+        /// What the database would.
+        needed: u64,
+    },
     /// The clock of the machine is before what the storage engine can count from.
     #[error("the clock of this machine is before the year 1970; set it, then start again")]
     Clock,
@@ -176,9 +188,13 @@ pub enum Error {
 /// What to do about a refusal of the system, where that is known.
 fn advice(source: &std::io::Error) -> &'static str {
     match source.kind() {
+        _ if is_without_descriptors(source) => {
+            "; too many files are open: raise the limit (`ulimit -n`), or stop some processes"
+        }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             "; free some room on the disk, 40 MiB for a new log, or name another --data-dir"
         }
+        ErrorKind::FileTooLarge => "; raise the limit of what a file may have (`ulimit -f`)",
         ErrorKind::WouldBlock => {
             "; too many threads or processes run here: stop some, or raise the limit"
         }

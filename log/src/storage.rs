@@ -1,15 +1,18 @@
 //! The seam to a storage engine: frames by their first revision, appended and synced.
 
+mod blocks;
 #[cfg(test)]
 pub(crate) mod conformance;
 #[cfg(test)]
 mod counting;
 pub(crate) mod memory;
+mod reserve;
 mod room;
 pub(crate) mod sled;
 pub(crate) mod synced;
 mod witness;
 
+pub(crate) use blocks::is_without_descriptors;
 #[cfg(test)]
 pub(crate) use counting::Counting;
 #[cfg(test)]

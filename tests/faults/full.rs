@@ -4,12 +4,13 @@ use super::verify;
 use hindsight_tests::dice::Dice;
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{Server, serve, text};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 /// A manifest that fills a disk soon, for it does not become smaller when it is compressed.
-fn large(name: &str) -> String {
+pub(super) fn large(name: &str) -> String {
     let mut dice = Dice(1);
     let letter = |_| char::from(b'a' + u8::try_from(dice.roll(26)).expect("a letter"));
     let data: String = (0..900 << 10).map(letter).collect();
@@ -18,7 +19,7 @@ fn large(name: &str) -> String {
     )
 }
 
-fn write_until_full(server: &Server, prefix: &str) {
+pub(super) fn write_until_full(server: &Server, prefix: &str) {
     let create = |index| {
         let name = format!("{prefix}{index}");
         server.try_kubectl(&["create", "-f", "-"], &large(&name))
@@ -106,10 +107,12 @@ fn comes(what: &str, is_there: impl Fn() -> bool) {
     }
 }
 
-/// Takes every block that is left.
+/// Takes every block that is left, whenever it is called.
 fn fill(directory: &Path) -> PathBuf {
     let path = directory.join("filling");
-    let mut file = std::fs::File::create(&path).expect("made");
+    let mut options = std::fs::File::options();
+    let file = options.create(true).append(true).open(&path);
+    let mut file = file.expect("made");
     let chunk = vec![1; 4096];
     while std::io::Write::write_all(&mut file, &chunk).is_ok() {}
     path
@@ -139,6 +142,89 @@ fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart(
     disk.resize(256);
     server.kubectl_with(&["create", "-f", "-"], &large("later"));
     assert_eq!(server.signal("TERM"), Some(0));
+    verify(&directory);
+}
+
+/// Lives of a server on one full disk. What a start lets go of others may take before it is held again.
+const LIVES: u64 = 15;
+const CUT_OFF: u64 = 4;
+
+#[test]
+fn on_a_disk_that_others_keep_full_every_start_is_as_always() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(_disk) = Disk::in_memory(&at, 64) else {
+        return skipped("a full disk", "nothing can be mounted here");
+    };
+    let directory = at.join("data");
+    let mut dice = Dice(1);
+    let reserve = directory.join("events.reserve");
+    let held = || reserve.metadata().map_or(0, |found| found.blocks() * 512);
+    let mut server = Server::start_on(&directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    let mut before = 0;
+    for life in 0..LIVES {
+        fill(&at);
+        server.signal(if life % 2 == 0 { "TERM" } else { "KILL" });
+        fill(&at);
+        if life < CUT_OFF {
+            cut_off(&directory, &mut dice);
+            fill(&at);
+        }
+        server = Server::start_on(&directory);
+        if life == CUT_OFF {
+            before = held();
+        }
+    }
+    // One that nobody killed gives back what it took.
+    assert!(before > 0 && held() >= before / 2, "{before}: {}", held());
+    fill(&at);
+    let names = ["get", "configmaps", "-n", "default", "-o", "name"];
+    assert!(server.kubectl(&names).contains("configmap/a"));
+    server.kubectl(&["delete", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    std::fs::remove_file(at.join("filling")).expect("removed");
+    verify(&directory);
+}
+
+/// A start that is killed somewhere.
+fn cut_off(directory: &Path, dice: &mut Dice) {
+    let mut command = serve(directory);
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    let mut starting = command.spawn().expect("hindsight serve starts");
+    std::thread::sleep(Duration::from_millis(dice.roll(300)));
+    starting.kill().expect("killed");
+    starting.wait().expect("ended");
+}
+
+/// Makes files until there can be no more.
+fn use_up_files(directory: &Path, life: u64) {
+    let make = |index| std::fs::File::create(directory.join(format!("{life}-{index}")));
+    assert!((0..1000).any(|index| make(index).is_err()));
+}
+
+#[test]
+fn where_no_more_files_can_be_made_writes_and_starts_are_as_always() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(disk) = Disk::in_memory(&at, 256) else {
+        return skipped("a disk without files", "nothing can be mounted here");
+    };
+    let directory = at.join("data");
+    let others = at.join("others");
+    std::fs::create_dir(&others).expect("made");
+    let mut server = Server::start_on(&directory);
+    disk.hold_files(60);
+    for life in 0..6 {
+        use_up_files(&others, life);
+        server.kubectl(&["create", "configmap", &format!("c{life}")]);
+        server.signal(if life % 2 == 0 { "KILL" } else { "TERM" });
+        server = Server::start_on(&directory);
+    }
+    let names = server.kubectl(&["get", "configmaps", "-n", "default", "-o", "name"]);
+    assert!((0..6).all(|life| names.contains(&format!("configmap/c{life}"))));
+    assert_eq!(server.signal("TERM"), Some(0));
+    std::fs::remove_dir_all(others).expect("removed");
     verify(&directory);
 }
 

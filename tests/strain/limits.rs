@@ -3,7 +3,7 @@
 use super::{MAPS, comes, create, map};
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::recorder::stored;
-use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use hindsight_tests::server::{Server, hindsight, limited, serve, stdout, text};
 use hindsight_tests::vitals::descriptors;
 use hindsight_tests::wire::Caller;
 use std::net::TcpStream;
@@ -14,18 +14,6 @@ const DESCRIPTORS: usize = 96;
 /// Beyond what the process has mapped.
 const HEADROOM_BYTES: u64 = 48 << 20;
 const WRITES_MAX: usize = 400;
-
-/// `hindsight serve`, started by a shell that lowers its limits first.
-fn limited(directory: &Path, limit: &str) -> Command {
-    let served = serve(directory);
-    let mut command = Command::new("sh");
-    let script = format!("{limit}; exec \"$0\" \"$@\"");
-    command
-        .args(["-c", &script])
-        .arg(served.get_program())
-        .args(served.get_args());
-    command
-}
 
 #[test]
 fn without_a_free_descriptor_writes_go_on_and_with_one_so_do_connections() {

@@ -54,6 +54,13 @@ impl Disk {
         as_root(&["mount", "-o", &options, place]).expect("it is resized");
     }
 
+    /// Has one in memory hold so many files.
+    pub fn hold_files(&self, count: u64) {
+        let options = format!("remount,nr_inodes={count}");
+        let place = self.place();
+        as_root(&["mount", "-o", &options, place]).expect("it holds as many");
+    }
+
     /// Cuts the power: nothing that is written from here on, or was not synced, is kept.
     pub fn cut(&self) {
         as_root(&["python3", "-c", CUT, self.place()]).expect("the file system is cut off");

@@ -167,6 +167,18 @@ impl Drop for Server {
     }
 }
 
+/// `hindsight serve`, started by a shell that lowers its limits first.
+pub fn limited(directory: &Path, limit: &str) -> Command {
+    let served = serve(directory);
+    let mut command = Command::new("sh");
+    let script = format!("{limit}; exec \"$0\" \"$@\"");
+    command
+        .args(["-c", &script])
+        .arg(served.get_program())
+        .args(served.get_args());
+    command
+}
+
 /// `hindsight serve` on this directory and a free port.
 pub fn serve(directory: &Path) -> Command {
     let mut command = Command::new(binary("hindsight"));

@@ -4,12 +4,15 @@ use super::pki::{Pki, write_private};
 use anyhow::{Context, Result, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::json;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write};
 use std::net::SocketAddr;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// As the system has it.
 const LINKS_MAX: usize = 40;
+
+const OTHERS: u32 = 0o077;
 
 /// Writes it, credentials inside, for the owner alone.
 pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
@@ -27,7 +30,44 @@ pub(super) fn write(path: &Path, address: SocketAddr, pki: &Pki) -> Result<()> {
         "contexts": [{"name": "hindsight", "context": {"cluster": "hindsight", "user": "admin"}}],
         "current-context": "hindsight",
     });
-    write_private(path, &serde_saphyr::to_string(&config)?)
+    let text = serde_saphyr::to_string(&config)?;
+    if is_there(path, &text) {
+        return Ok(());
+    }
+    write_private(path, &text).or_else(|error| {
+        if !is_full(&error) || !path.is_file() {
+            return Err(error);
+        }
+        write_over(path, &text).with_context(|| format!("{} cannot be written", path.display()))
+    })
+}
+
+/// As it is to be, and for the owner alone.
+fn is_there(path: &Path, text: &str) -> bool {
+    let is_closed = path
+        .metadata()
+        .is_ok_and(|found| found.is_file() && found.mode() & OTHERS == 0);
+    is_closed && std::fs::read(path).is_ok_and(|found| found == text.as_bytes())
+}
+
+fn is_full(error: &anyhow::Error) -> bool {
+    let found = error.downcast_ref::<std::io::Error>();
+    found.is_some_and(|found| {
+        matches!(
+            found.kind(),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+        )
+    })
+}
+
+/// On a full disk there is room for it where it was, and nowhere else. What a kill leaves half written, the
+/// next start writes again.
+fn write_over(path: &Path, text: &str) -> std::io::Result<()> {
+    let mut file = std::fs::File::options().write(true).open(path)?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    file.write_all(text.as_bytes())?;
+    file.set_len(text.len() as u64)?;
+    file.sync_all()
 }
 
 /// Where one is written that somebody asked for: links stay and what they lead to is replaced, which

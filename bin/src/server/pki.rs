@@ -45,10 +45,8 @@ impl Pki {
         let key = KeyPair::from_pem(&key)
             .with_context(|| format!("{} cannot be signed with", path("ca.key").display()))?;
         let issuer = Issuer::new(authority_params()?, key);
-        // Made anew at every start: the address may be another one.
+        // Made anew at every start, for the address may be another one, and in memory: there may be no room.
         let server = sign(server_params(address)?, &issuer)?;
-        write_private(&path("server.crt"), &server.0)?;
-        write_private(&path("server.key"), &server.1)?;
         if !path("admin.crt").exists() || !path("admin.key").exists() {
             let admin = sign(admin_params()?, &issuer)?;
             write_private(&path("admin.crt"), &admin.0)?;

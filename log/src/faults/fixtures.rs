@@ -122,7 +122,9 @@ fn made() -> Made {
     storage.witness(&base.tail());
     drop(storage);
     put("witness-1", fs::read(at.join("events.tail")).expect("read"));
-    fs::remove_file(at.join("events.reserve")).ok();
+    for made_again in ["events.reserve", "events.place"] {
+        fs::remove_file(at.join(made_again)).ok();
+    }
     put("directory-1", packed(at));
     let report = verify(&reader, |_| {}).expect("intact");
     let (newest, state) = (base.state.revision, base.state.hash());

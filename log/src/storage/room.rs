@@ -1,13 +1,12 @@
 //! Room on the disk, taken before it is needed. The storage engine does not survive a full disk, so it
-//! must never meet one: blocks of the database are allocated ahead of its end, and a reserve file
-//! is let go while the database is opened. See `docs/decisions/0008-a-full-disk.md`.
+//! must never meet one: blocks of the database are allocated ahead of its end, and of what a file may
+//! have at most so much is left. See `docs/decisions/0008-a-full-disk.md`.
 
-use super::Purpose;
+use super::reserve::Reserve;
 use super::sled::SEGMENT_BYTES;
-use crate::{Error, private};
+use super::{Purpose, blocks};
 use std::fs::File;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const MIB: u64 = 1 << 20;
@@ -21,16 +20,16 @@ const DELETIONS_BYTES: u64 = 8 * MIB;
 const STEP_BYTES: u64 = 8 * MIB;
 /// What writes are about to want, and a snapshot leaves.
 const AHEAD_BYTES: u64 = ENGINE_BYTES + DELETIONS_BYTES + STEP_BYTES;
-/// The engine writes side files while it is opened.
-const RESERVE_BYTES: u64 = 8 * MIB;
-/// Never taken: for the small files that a server writes when it starts.
+/// Never taken: for small files.
 const OTHERS_BYTES: u64 = MIB;
 
 /// Keeps room in the database file.
 #[derive(Debug)]
 pub(crate) struct Room {
     file: File,
-    reserve: PathBuf,
+    reserve: Reserve,
+    /// How long a file may become.
+    longest: u64,
     /// As far as blocks are allocated.
     allocated: AtomicU64,
     /// How long the file was then: a shorter one has lost its blocks.
@@ -39,12 +38,13 @@ pub(crate) struct Room {
 }
 
 impl Room {
-    /// The database file, and where the reserve is.
-    pub(crate) fn new(file: File, reserve: PathBuf) -> Self {
-        let allocated = system::allocated(&file);
+    /// The database file, and what is kept beside it.
+    pub(super) fn new(file: File, reserve: Reserve) -> Self {
+        let allocated = blocks::allocated(&file);
         Self {
             file,
             reserve,
+            longest: blocks::longest_file(),
             allocated: AtomicU64::new(allocated),
             length: AtomicU64::new(0),
             is_unsupported: AtomicBool::new(false),
@@ -64,7 +64,7 @@ impl Room {
             Purpose::Snapshot { thins: false } => self.leaves(bytes, AHEAD_BYTES),
         };
         taken.unwrap_or_else(|error| {
-            if is_full(&error) {
+            if blocks::is_full(&error) {
                 return false;
             }
             if error.kind() == ErrorKind::Unsupported {
@@ -79,9 +79,9 @@ impl Room {
 
     /// Whether a file of so many bytes leaves so much to the database.
     fn leaves(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
-        let available = system::available(&self.file)?.saturating_sub(OTHERS_BYTES);
+        let available = blocks::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        Ok(bytes.saturating_add(spare) <= available)
+        Ok(bytes <= self.longest && bytes.saturating_add(spare) <= available)
     }
 
     fn try_take(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
@@ -93,6 +93,9 @@ impl Room {
             .unwrap_or(u64::MAX)
             .saturating_mul(ENGINE_TIMES);
         let wanted = length.saturating_add(bytes).saturating_add(spare);
+        if wanted > self.longest {
+            return Ok(false);
+        }
         let is_taken = wanted <= self.allocated.load(Ordering::Relaxed) || self.extend(wanted)?;
         if is_taken {
             self.lengthen(length)?;
@@ -103,10 +106,10 @@ impl Room {
     /// Allocates blocks as far as is wanted, if there are any, and some more, if there are many.
     fn extend(&self, wanted: u64) -> std::io::Result<bool> {
         let allocated = self.allocated.load(Ordering::Relaxed);
-        let available = system::available(&self.file)?.saturating_sub(OTHERS_BYTES);
+        let available = blocks::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let ample = wanted.saturating_add(STEP_BYTES);
         // Another thread may have taken more meanwhile.
-        let until = if ample.saturating_sub(allocated) <= available {
+        let until = if ample <= self.longest && ample.saturating_sub(allocated) <= available {
             ample
         } else {
             wanted
@@ -114,9 +117,9 @@ impl Room {
         if until.saturating_sub(allocated) > available {
             return Ok(false);
         }
-        system::allocate(&self.file, allocated, until)?;
+        blocks::allocate(&self.file, allocated, until)?;
         self.allocated.fetch_max(until, Ordering::Relaxed);
-        self.keep_reserve();
+        self.reserve.keep();
         Ok(true)
     }
 
@@ -128,125 +131,7 @@ impl Room {
         if until == length {
             return Ok(());
         }
-        system::lengthen(&self.file, length, until)
-    }
-
-    /// Makes the reserve for the next start: the half of what room there is, where that is little, and
-    /// the rest of it once there is plenty.
-    pub(crate) fn keep_reserve(&self) {
-        if let Err(error) = self.try_keep_reserve() {
-            tracing::warn!(%error, "there is no reserve for starting on a full disk");
-        }
-    }
-
-    fn try_keep_reserve(&self) -> std::io::Result<()> {
-        let mut options = private::options();
-        options.write(true).create(true).truncate(false);
-        let file = options.open(&self.reserve)?;
-        let held = system::held(&file)?;
-        if held >= RESERVE_BYTES {
-            return Ok(());
-        }
-        let available = system::available(&self.file)?;
-        let bytes = match held {
-            0 => (available / 2).min(RESERVE_BYTES),
-            _ if available >= 2 * RESERVE_BYTES => RESERVE_BYTES,
-            _ => return Ok(()),
-        };
-        let made = system::allocate(&file, 0, bytes.max(1));
-        if made.is_err() && held == 0 {
-            // An empty file would look like a reserve.
-            std::fs::remove_file(&self.reserve).ok();
-        }
-        made
-    }
-}
-
-/// Lets the reserve go, for the moment in which the database is opened.
-pub(crate) fn release(reserve: &Path) -> Result<(), Error> {
-    match std::fs::remove_file(reserve) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(Error::io("letting the reserve go")(error))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn is_full(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-    )
-}
-
-#[cfg(target_os = "linux")]
-mod system {
-    use rustix::fs::{FallocateFlags, fallocate, fstatvfs};
-    use rustix::io::retry_on_intr;
-    use std::fs::File;
-    use std::io::Result;
-    use std::os::unix::fs::MetadataExt;
-
-    /// Blocks that describe blocks are counted too.
-    const MAP_BYTES: u64 = 1 << 16;
-
-    pub(super) fn allocated(file: &File) -> u64 {
-        held(file).unwrap_or_default().saturating_sub(MAP_BYTES)
-    }
-
-    /// Bytes of its blocks, however long it says that it is.
-    pub(super) fn held(file: &File) -> Result<u64> {
-        Ok(file.metadata()?.blocks() * 512)
-    }
-
-    pub(super) fn available(file: &File) -> Result<u64> {
-        let found = fstatvfs(file)?;
-        Ok(found.f_bavail.saturating_mul(found.f_frsize))
-    }
-
-    /// Without making the file longer.
-    pub(super) fn allocate(file: &File, from: u64, until: u64) -> Result<()> {
-        taken(file, FallocateFlags::KEEP_SIZE, from, until)
-    }
-
-    /// Never shorter, whatever is written meanwhile.
-    pub(super) fn lengthen(file: &File, from: u64, until: u64) -> Result<()> {
-        taken(file, FallocateFlags::empty(), from, until)
-    }
-
-    fn taken(file: &File, flags: FallocateFlags, from: u64, until: u64) -> Result<()> {
-        if until <= from {
-            return Ok(());
-        }
-        Ok(retry_on_intr(|| {
-            fallocate(file, flags, from, until - from)
-        })?)
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod system {
-    use std::fs::File;
-    use std::io::{ErrorKind, Result};
-
-    pub(super) fn allocated(_: &File) -> u64 {
-        0
-    }
-
-    pub(super) fn held(_: &File) -> Result<u64> {
-        Err(ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn available(_: &File) -> Result<u64> {
-        Err(ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn allocate(_: &File, _: u64, _: u64) -> Result<()> {
-        Err(ErrorKind::Unsupported.into())
-    }
-
-    pub(super) fn lengthen(_: &File, _: u64, _: u64) -> Result<()> {
-        Err(ErrorKind::Unsupported.into())
+        blocks::lengthen(&self.file, length, until)
     }
 }
 
@@ -255,21 +140,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reserve_is_what_it_holds_and_not_that_it_is_there() {
-        for held in [None, Some(0), Some(RESERVE_BYTES / 2), Some(RESERVE_BYTES)] {
-            let temporary = tempfile::tempdir().expect("a directory");
-            let reserve = temporary.path().join("events.reserve");
-            if let Some(held) = held {
-                let file = File::create(&reserve).expect("made");
-                if held > 0 {
-                    system::allocate(&file, 0, held).expect("allocated");
-                }
-            }
-            let database = File::create(temporary.path().join("db")).expect("made");
-            Room::new(database, reserve.clone()).keep_reserve();
-            let file = File::open(&reserve).expect("a reserve");
-            let bytes = system::held(&file).expect("measured");
-            assert!(bytes >= RESERVE_BYTES, "{held:?}: {bytes}");
+    fn beyond_what_a_file_may_have_there_is_no_room() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let database = File::create(temporary.path().join("db")).expect("made");
+        let copy = database.try_clone().expect("cloned");
+        let reserve = Reserve::at(temporary.path().join("events.reserve"));
+        let mut room = Room::new(copy, reserve);
+        // What an earlier life took counts for nothing.
+        blocks::allocate(&database, 0, 64 * MIB).expect("allocated");
+        room.allocated = AtomicU64::new(64 * MIB);
+        room.longest = 40 * MIB;
+        for (length, writes, deletions) in [
+            (0, true, true),
+            (8, true, true),
+            (16, false, true),
+            (24, false, false),
+            (40, false, false),
+        ] {
+            database.set_len(length * MIB).expect("made so long");
+            room.allocated = AtomicU64::new(64 * MIB);
+            let found = [Purpose::Writes, Purpose::Deletions].map(|purpose| room.take(1, purpose));
+            assert_eq!(found, [writes, deletions], "{length} MiB");
         }
+        assert!(!room.take(41 << 20, Purpose::Snapshot { thins: true }));
     }
 }

@@ -3,35 +3,33 @@
 
 mod foreign;
 mod frames;
+mod opening;
 mod place;
 mod settings;
+mod side;
 
-use super::room::{self, Room};
+use super::reserve::Reserve;
+use super::room::Room;
 use super::witness::WitnessFile;
-use super::{Purpose, Storage, Stored};
+use super::{Purpose, Storage, Stored, blocks};
 use crate::{Error, Tail, chain, frame, private};
 use foreign::{Found, refuse_foreign, refuse_no_files};
 use frames::Frames;
 use hindsight_core::Revision;
+use opening::{open_in_room, refuse_short_files, wait_until_free};
 use place::Place;
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io::ErrorKind;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 /// Fixed for ever: it is part of the database's own configuration. Large segments and small pieces
 /// keep frames out of sled's blob files, which it never syncs.
 pub(super) const SEGMENT_BYTES: usize = 8 << 20;
-const CACHE_BYTES: u64 = 8 << 20;
-const OPEN_ATTEMPTS_MAX: u32 = 500;
-const OPEN_PAUSE: Duration = Duration::from_millis(10);
 /// Of the trees that frames are in; the number of the format is behind.
 const TREE_PREFIX: &str = "frames-";
 /// The newest of those trees that this release knows.
 pub(crate) const TREE_FORMAT: u8 = 1;
-const SNAPSHOT_PREFIX: &str = "snap.";
 
 /// A sled database in a directory.
 #[derive(Debug)]
@@ -60,20 +58,14 @@ impl SledStorage {
         let path = directory.join("db");
         wait_until_free(&path)?;
         let found = refuse_foreign(directory)?;
+        refuse_short_files(&path)?;
         chain::start_threads()?;
-        let reserve = directory.with_extension("reserve");
-        room::release(&reserve)?;
-        drop_unfinished_snapshots(directory)?;
+        let mut reserve = Reserve::at(directory.with_extension("reserve"));
         settings::drop_unfinished(directory)?;
         sync_what_a_kill_left(&path)?;
-        let database = match open_database(directory)? {
-            Err(::sled::Error::Corruption { .. }) => {
-                quarantine_snapshots(directory)?;
-                open_database(directory)?
-            }
-            other => other,
-        }
-        .map_err(|error| engine("opening", &error))?;
+        let database = open_in_room(directory, &mut reserve);
+        reserve.keep();
+        let database = database?;
         refuse_others(&database, found, &path)?;
         let frames = Frames::open(&database)?;
         let file = File::options().write(true).open(&path);
@@ -81,7 +73,6 @@ impl SledStorage {
         let place = Place::of(&path, &file).map_err(io("finding the database of"))?;
         let (witness, witnessed) = open_witness(&tail_of(directory), &frames)?;
         let room = Room::new(file.try_clone().map_err(io("opening"))?, reserve);
-        room.keep_reserve();
         let storage = Self {
             database,
             frames,
@@ -191,45 +182,6 @@ fn newest(frames: &Frames) -> Result<Revision, Error> {
     }))
 }
 
-/// Whoever writes to a database has it locked, also where somebody has removed the lock of the directory.
-/// Where it is this process that has just dropped it, sled's threads let go of it a moment later.
-fn wait_until_free(database: &Path) -> Result<(), Error> {
-    let file = match File::open(database) {
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.map_err(Error::io("opening the event log"))?,
-    };
-    for _ in 0..OPEN_ATTEMPTS_MAX {
-        match file.try_lock() {
-            Err(TryLockError::WouldBlock) => std::thread::sleep(OPEN_PAUSE),
-            // sled asks too, and says what the system answered.
-            _ => return Ok(()),
-        }
-    }
-    Err(Error::Locked {
-        directory: database.to_owned(),
-        holder: "a process that has it open".into(),
-    })
-}
-
-fn open_database(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {
-    wait_until_free(&directory.join("db"))?;
-    let config = ::sled::Config::new()
-        .path(directory)
-        .segment_size(SEGMENT_BYTES)
-        .cache_capacity(CACHE_BYTES)
-        .flush_every_ms(None);
-    Ok(attempt(&config))
-}
-
-/// Over damaged files sled may panic instead of refusing.
-fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
-    catch_unwind(AssertUnwindSafe(|| config.open())).unwrap_or_else(|_| {
-        let reason = "its files are damaged so that it cannot read them";
-        let error = std::io::Error::new(ErrorKind::InvalidData, reason);
-        Err(::sled::Error::Io(error))
-    })
-}
-
 /// A log of a newer release looks empty to this one, and so does a database of somebody else, or one of
 /// which sled read nothing; what a first start left is empty.
 fn refuse_others(database: &::sled::Db, found: Found, path: &Path) -> Result<(), Error> {
@@ -253,56 +205,38 @@ fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
         .map_err(|error| engine("opening", &error))
 }
 
+/// What the system refused is no fault of the database, whatever a bad disk is.
 fn engine(what: &'static str, error: &::sled::Error) -> Error {
-    if let ::sled::Error::Io(source) = error
-        && matches!(
-            source.kind(),
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded
-        )
-    {
-        let source = std::io::Error::new(source.kind(), source.to_string());
-        return Error::Io {
-            what: what.into(),
-            source,
-        };
-    }
-    Error::Engine {
-        what,
-        reason: error.to_string(),
+    match error {
+        ::sled::Error::Io(source) if is_of_the_system(source) => Error::Io {
+            what: format!("{what} the event log"),
+            source: again(source),
+        },
+        _ => Error::Engine {
+            what,
+            reason: error.to_string(),
+        },
     }
 }
 
-/// sled mistakes a half-written snapshot for a whole one; it can do without any.
-fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
-    for path in snapshots(directory)? {
-        if path.to_string_lossy().ends_with(".generating") {
-            std::fs::remove_file(&path).map_err(Error::io("removing an unfinished snapshot"))?;
-        }
-    }
-    Ok(())
+fn is_of_the_system(source: &std::io::Error) -> bool {
+    let is_told = matches!(
+        source.kind(),
+        ErrorKind::PermissionDenied
+            | ErrorKind::NotADirectory
+            | ErrorKind::ReadOnlyFilesystem
+            | ErrorKind::WouldBlock
+            | ErrorKind::OutOfMemory
+    );
+    is_told || blocks::is_full(source) || blocks::is_without_descriptors(source)
 }
 
-/// A damaged snapshot keeps sled from opening although every record is there.
-fn quarantine_snapshots(directory: &Path) -> Result<(), Error> {
-    for path in snapshots(directory)? {
-        let mut aside = path.clone().into_os_string();
-        aside.push(".damaged");
-        let aside = directory
-            .join("..")
-            .join(PathBuf::from(aside).file_name().unwrap_or_default());
-        tracing::warn!(file = %path.display(), "a side file of the storage engine is set aside");
-        std::fs::rename(&path, aside).map_err(Error::io("setting a damaged snapshot aside"))?;
+/// The same error, which cannot be cloned.
+fn again(source: &std::io::Error) -> std::io::Error {
+    match source.raw_os_error() {
+        Some(code) => std::io::Error::from_raw_os_error(code),
+        None => std::io::Error::new(source.kind(), source.to_string()),
     }
-    Ok(())
-}
-
-fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
-    let mut paths = entries(directory)?;
-    paths.retain(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(SNAPSHOT_PREFIX)
-    });
-    Ok(paths)
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -344,4 +278,33 @@ fn sync_directories(directory: &Path) -> Result<(), Error> {
             .map_err(Error::io("syncing the data directory"))?;
     }
     Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use rustix::io::Errno;
+
+    /// Whoever restores one loses what came after it, and gains nothing.
+    #[test]
+    fn what_the_system_refused_advises_no_backup() {
+        let message = |error: Errno| {
+            let error = ::sled::Error::Io(error.into());
+            engine("opening", &error).to_string()
+        };
+        for error in [
+            Errno::MFILE,
+            Errno::NFILE,
+            Errno::ACCESS,
+            Errno::NOTDIR,
+            Errno::NOSPC,
+            Errno::FBIG,
+        ] {
+            let message = message(error);
+            assert!(!message.contains("backup"), "{message}");
+        }
+        assert!(message(Errno::MFILE).contains("ulimit -n"));
+        assert!(message(Errno::FBIG).contains("ulimit -f"));
+        assert!(message(Errno::IO).contains("restore a backup"));
+    }
 }

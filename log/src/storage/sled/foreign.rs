@@ -1,7 +1,7 @@
 //! What is in a directory before sled opens it. sled blanks whatever it does not know in its database: it
 //! would write over a file of somebody else, and over what one turned bit keeps it from reading.
 
-use super::{SEGMENT_BYTES, SNAPSHOT_PREFIX, entries};
+use super::{SEGMENT_BYTES, entries, side};
 use crate::{Error, regular};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
@@ -43,7 +43,7 @@ pub(super) fn refuse_no_files(directory: &Path) -> std::result::Result<(), Error
 
 fn is_own(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    OWN_FILES.contains(&&*name) || name.starts_with(SNAPSHOT_PREFIX)
+    OWN_FILES.contains(&&*name) || name.starts_with(side::PREFIX)
 }
 
 /// Refuses what sled would harm. Nothing was changed by then.

@@ -46,7 +46,7 @@ mod tests {
     fn what_the_engine_writes_is_whole_and_no_part_of_it_is() {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let written = || fs::read(directory.path().join("conf")).expect("settings");
-        let open = || super::super::open_database(directory.path()).expect("it is free");
+        let open = || super::super::opening::open_database(directory.path()).expect("it is free");
         drop(open().expect("opened"));
         let whole = written();
         assert_eq!(whole, super::whole());
@@ -72,7 +72,8 @@ mod tests {
         for length in [0, 20, 59] {
             fs::write(directory.path().join("conf"), &whole()[..length]).expect("written");
             drop_unfinished(directory.path()).expect("removed");
-            let opened = super::super::open_database(directory.path()).expect("it is free");
+            let opened =
+                super::super::opening::open_database(directory.path()).expect("it is free");
             assert!(opened.is_ok(), "{length} bytes");
         }
     }

@@ -1,0 +1,124 @@
+//! What the system says of room: blocks of files, what is free, how long a file may become.
+
+use std::io::{Error, ErrorKind};
+
+/// Whether a write found no room: none on the disk, or none that this process may have.
+pub(super) fn is_full(error: &Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge
+    )
+}
+
+pub(crate) use system::*;
+
+#[cfg(target_os = "linux")]
+mod system {
+    use rustix::fs::{FallocateFlags, fallocate, fstatvfs, statvfs};
+    use rustix::io::{Errno, retry_on_intr};
+    use rustix::process::{Resource, getrlimit};
+    use std::fs::File;
+    use std::io::Result;
+    use std::os::unix::fs::MetadataExt;
+    use std::path::Path;
+
+    /// Blocks that describe blocks are counted too.
+    const MAP_BYTES: u64 = 1 << 16;
+
+    pub(in crate::storage) fn allocated(file: &File) -> u64 {
+        held(file).unwrap_or_default().saturating_sub(MAP_BYTES)
+    }
+
+    /// Bytes of its blocks, however long it says that it is.
+    pub(in crate::storage) fn held(file: &File) -> Result<u64> {
+        Ok(file.metadata()?.blocks() * 512)
+    }
+
+    pub(in crate::storage) fn available(file: &File) -> Result<u64> {
+        let found = fstatvfs(file)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    pub(in crate::storage) fn available_at(path: &Path) -> Result<u64> {
+        let found = statvfs(path)?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
+    }
+
+    /// Whether no file can be made, however short. Some file systems count none.
+    pub(in crate::storage) fn has_no_files_left(path: &Path) -> bool {
+        statvfs(path).is_ok_and(|found| found.f_files > 0 && found.f_favail == 0)
+    }
+
+    /// How long this process may make a file.
+    pub(in crate::storage) fn longest_file() -> u64 {
+        getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
+    }
+
+    /// Neither the process nor the machine may open one more file.
+    pub(crate) fn is_without_descriptors(error: &std::io::Error) -> bool {
+        let code = error.raw_os_error().map(Errno::from_raw_os_error);
+        matches!(code, Some(Errno::MFILE | Errno::NFILE))
+    }
+
+    /// Without making the file longer.
+    pub(in crate::storage) fn allocate(file: &File, from: u64, until: u64) -> Result<()> {
+        taken(file, FallocateFlags::KEEP_SIZE, from, until)
+    }
+
+    /// Never shorter, whatever is written meanwhile.
+    pub(in crate::storage) fn lengthen(file: &File, from: u64, until: u64) -> Result<()> {
+        taken(file, FallocateFlags::empty(), from, until)
+    }
+
+    fn taken(file: &File, flags: FallocateFlags, from: u64, until: u64) -> Result<()> {
+        if until <= from {
+            return Ok(());
+        }
+        Ok(retry_on_intr(|| {
+            fallocate(file, flags, from, until - from)
+        })?)
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::fs::File;
+    use std::io::{ErrorKind, Result};
+    use std::path::Path;
+
+    pub(in crate::storage) fn allocated(_: &File) -> u64 {
+        0
+    }
+
+    pub(in crate::storage) fn held(_: &File) -> Result<u64> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(in crate::storage) fn available(_: &File) -> Result<u64> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(in crate::storage) fn available_at(_: &Path) -> Result<u64> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(in crate::storage) fn has_no_files_left(_: &Path) -> bool {
+        false
+    }
+
+    pub(in crate::storage) fn longest_file() -> u64 {
+        u64::MAX
+    }
+
+    pub(crate) fn is_without_descriptors(_: &std::io::Error) -> bool {
+        false
+    }
+
+    pub(in crate::storage) fn allocate(_: &File, _: u64, _: u64) -> Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+
+    pub(in crate::storage) fn lengthen(_: &File, _: u64, _: u64) -> Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
+}

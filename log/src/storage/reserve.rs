@@ -1,0 +1,191 @@
+//! Room for a start on a full disk: a file whose blocks are let go while the database is opened, no more
+//! of them than that takes, for whatever else writes to the disk may take them in between.
+
+use super::blocks;
+use crate::{Error, private};
+use std::fs::File;
+use std::io::{ErrorKind, Result};
+use std::path::{Path, PathBuf};
+
+const MIB: u64 = 1 << 20;
+/// The engine writes side files while it is opened.
+const RESERVE_BYTES: u64 = 8 * MIB;
+/// What is let go at first.
+const PART_BYTES: u64 = MIB;
+const BLOCK_BYTES: u64 = 4096;
+
+#[derive(Debug)]
+pub(super) struct Reserve {
+    path: PathBuf,
+    /// An empty file. Where no more can be made, its place is that of a first side file, and later ones
+    /// take that of the one before.
+    place: PathBuf,
+    /// What it held when it was found.
+    found: u64,
+    /// What it holds of that.
+    left: u64,
+}
+
+impl Reserve {
+    pub(super) fn at(path: PathBuf) -> Self {
+        let held = File::open(&path).and_then(|file| blocks::held(&file));
+        let found = held.unwrap_or_default();
+        Self {
+            place: path.with_extension("place"),
+            path,
+            found,
+            left: found,
+        }
+    }
+
+    /// Lets a part go where there is little room without it.
+    pub(super) fn let_go_where_little_is_left(&mut self) -> std::result::Result<(), Error> {
+        let available = blocks::available_at(self.directory()).unwrap_or_default();
+        if self.left > 0 && available < RESERVE_BYTES {
+            self.let_go()?;
+        }
+        Ok(())
+    }
+
+    /// Lets go as much again as was let go before, and at last the file itself; whether there was any.
+    pub(super) fn let_go(&mut self) -> std::result::Result<bool, Error> {
+        let is_without_files = blocks::has_no_files_left(self.directory());
+        let done = if is_without_files && self.place.exists() {
+            remove(&self.place)
+        } else if is_without_files || self.left == 0 {
+            self.left = 0;
+            remove(&self.path)
+        } else {
+            self.shorten().map(|()| true)
+        };
+        done.map_err(Error::io("letting the reserve go"))
+    }
+
+    fn directory(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    fn shorten(&mut self) -> Result<()> {
+        let part = (self.found - self.left).max(PART_BYTES);
+        let left = self.left.saturating_sub(part);
+        let file = File::options().write(true).open(&self.path)?;
+        // Its blocks may be behind its end, where only what makes a file shorter frees them.
+        file.set_len(self.left)?;
+        file.set_len(left)?;
+        self.left = left;
+        Ok(())
+    }
+
+    /// Makes it for the next start: what there was, or half of what room there is, where that is more.
+    pub(super) fn keep(&self) {
+        if let Err(error) = self.try_keep() {
+            tracing::warn!(%error, "there is no reserve for starting on a full disk");
+        }
+    }
+
+    fn try_keep(&self) -> Result<()> {
+        let mut options = private::options();
+        options.write(true).create(true).truncate(false);
+        let file = options.open(&self.path)?;
+        // After the reserve, which can stand in for it.
+        let place = private::options()
+            .write(true)
+            .create(true)
+            .open(&self.place);
+        drop(place);
+        let held = blocks::held(&file)?;
+        if held >= RESERVE_BYTES {
+            return Ok(());
+        }
+        let free = held.saturating_add(blocks::available(&file)?);
+        let made = allocate_at_most(&file, wanted(self.found.max(held), free));
+        if made.is_err() && blocks::held(&file)? == 0 {
+            // An empty file would look like a reserve.
+            std::fs::remove_file(&self.path).ok();
+            return made;
+        }
+        Ok(())
+    }
+}
+
+/// What it had, or the half of what there is, itself included.
+fn wanted(had: u64, free: u64) -> u64 {
+    had.max(free / 2).min(RESERVE_BYTES).min(free)
+}
+
+fn remove(path: &Path) -> Result<bool> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        other => other.map(|()| true),
+    }
+}
+
+/// A little less, and less, where there is not so much: others write meanwhile, and blocks take blocks.
+fn allocate_at_most(file: &File, bytes: u64) -> Result<()> {
+    let mut bytes = bytes.max(BLOCK_BYTES);
+    loop {
+        match blocks::allocate(file, 0, bytes) {
+            Err(error) if blocks::is_full(&error) && bytes > BLOCK_BYTES => {
+                let less = bytes - bytes / 16;
+                bytes = less.saturating_sub(BLOCK_BYTES).max(BLOCK_BYTES);
+            }
+            other => return other,
+        }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn held(path: &Path) -> Option<u64> {
+        blocks::held(&File::open(path).ok()?).ok()
+    }
+
+    #[test]
+    fn a_reserve_is_what_it_holds_and_not_that_it_is_there() {
+        for bytes in [None, Some(0), Some(RESERVE_BYTES / 2), Some(RESERVE_BYTES)] {
+            let temporary = tempfile::tempdir().expect("a directory");
+            let path = temporary.path().join("events.reserve");
+            if let Some(bytes) = bytes {
+                let file = File::create(&path).expect("made");
+                if bytes > 0 {
+                    blocks::allocate(&file, 0, bytes).expect("allocated");
+                }
+            }
+            Reserve::at(path.clone()).keep();
+            assert!(held(&path) >= Some(RESERVE_BYTES), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn as_much_is_made_as_there_was_or_half_of_what_there_is() {
+        for (had, free, made) in [
+            (0, 100, 8),
+            (0, 4, 2),
+            (8, 8, 8),
+            (8, 7, 7),
+            (3, 4, 3),
+            (3, 10, 5),
+            (1, 0, 0),
+        ] {
+            assert_eq!(wanted(had * MIB, free * MIB), made * MIB, "{had} of {free}");
+        }
+    }
+
+    /// Whoever is killed in between leaves the rest, and the next one asks for what is missing.
+    #[test]
+    fn a_reserve_is_let_go_in_parts_and_kept_whole() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let path = temporary.path().join("events.reserve");
+        Reserve::at(path.clone()).keep();
+        let mut reserve = Reserve::at(path.clone());
+        let mut seen = Vec::new();
+        while reserve.let_go().expect("let go") {
+            seen.push(held(&path).map(|bytes| bytes / MIB));
+        }
+        assert_eq!(seen, [Some(7), Some(6), Some(4), Some(0), None]);
+        reserve.keep();
+        assert!(held(&path) >= Some(RESERVE_BYTES));
+    }
+}

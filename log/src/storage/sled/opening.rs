@@ -1,0 +1,96 @@
+//! Opening the database: alone, with room for what sled writes then, and without damaged side files.
+
+use super::super::blocks;
+use super::super::reserve::Reserve;
+use super::{SEGMENT_BYTES, engine, side};
+use crate::Error;
+use std::fs::{File, TryLockError};
+use std::io::ErrorKind;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::time::Duration;
+
+const CACHE_BYTES: u64 = 8 << 20;
+const ATTEMPTS_MAX: u32 = 500;
+const PAUSE: Duration = Duration::from_millis(10);
+/// What a log needs that holds nothing yet.
+const NEW_BYTES: u64 = 40 << 20;
+
+/// Whoever writes to a database has it locked, also where somebody has removed the lock of the directory.
+/// Where it is this process that has just dropped it, sled's threads let go of it a moment later.
+pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
+    let file = match File::open(database) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        opened => opened.map_err(Error::io("opening the event log"))?,
+    };
+    for _ in 0..ATTEMPTS_MAX {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            // sled asks too, and says what the system answered.
+            _ => return Ok(()),
+        }
+    }
+    Err(Error::Locked {
+        directory: database.to_owned(),
+        holder: "a process that has it open".into(),
+    })
+}
+
+/// sled does not survive a write beyond what a file may have. It is kept from one as it is kept from a full
+/// disk, but for what it writes when it opens: up to the end of a segment.
+pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
+    let segment = SEGMENT_BYTES as u64;
+    let needed = match database.metadata() {
+        Ok(found) if found.len() > 0 => found.len().next_multiple_of(segment) + segment,
+        _ => NEW_BYTES,
+    };
+    let limit = blocks::longest_file();
+    if limit >= needed {
+        return Ok(());
+    }
+    Err(Error::ShortFiles { limit, needed })
+}
+
+/// Lets go of the reserve as far as it takes.
+pub(super) fn open_in_room(directory: &Path, reserve: &mut Reserve) -> Result<::sled::Db, Error> {
+    reserve.let_go_where_little_is_left()?;
+    loop {
+        let error = match open_whole(directory)? {
+            Err(error) => engine("opening", &error),
+            Ok(database) => return Ok(database),
+        };
+        let is_full = matches!(&error, Error::Io { source, .. } if blocks::is_full(source));
+        if !is_full || !reserve.let_go()? {
+            return Err(error);
+        }
+    }
+}
+
+fn open_whole(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {
+    side::drop_unfinished_snapshots(directory)?;
+    let opened = open_database(directory)?;
+    if !matches!(opened, Err(::sled::Error::Corruption { .. })) {
+        return Ok(opened);
+    }
+    side::quarantine_snapshots(directory)?;
+    open_database(directory)
+}
+
+pub(super) fn open_database(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {
+    wait_until_free(&directory.join("db"))?;
+    let config = ::sled::Config::new()
+        .path(directory)
+        .segment_size(SEGMENT_BYTES)
+        .cache_capacity(CACHE_BYTES)
+        .flush_every_ms(None);
+    Ok(attempt(&config))
+}
+
+/// Over damaged files sled may panic instead of refusing.
+fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
+    catch_unwind(AssertUnwindSafe(|| config.open())).unwrap_or_else(|_| {
+        let reason = "its files are damaged so that it cannot read them";
+        let error = std::io::Error::new(ErrorKind::InvalidData, reason);
+        Err(::sled::Error::Io(error))
+    })
+}

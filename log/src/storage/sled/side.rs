@@ -1,0 +1,40 @@
+//! Side files of sled, `snap.*`: it can do without any.
+
+use super::entries;
+use crate::Error;
+use std::path::{Path, PathBuf};
+
+pub(super) const PREFIX: &str = "snap.";
+
+/// sled mistakes a half-written snapshot for a whole one; it can do without any.
+pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
+    for path in snapshots(directory)? {
+        if path.to_string_lossy().ends_with(".generating") {
+            std::fs::remove_file(&path).map_err(Error::io("removing an unfinished snapshot"))?;
+        }
+    }
+    Ok(())
+}
+
+/// A damaged snapshot keeps sled from opening although every record is there.
+pub(super) fn quarantine_snapshots(directory: &Path) -> Result<(), Error> {
+    for path in snapshots(directory)? {
+        let mut aside = path.clone().into_os_string();
+        aside.push(".damaged");
+        let aside = directory
+            .join("..")
+            .join(PathBuf::from(aside).file_name().unwrap_or_default());
+        tracing::warn!(file = %path.display(), "a side file of the storage engine is set aside");
+        std::fs::rename(&path, aside).map_err(Error::io("setting a damaged snapshot aside"))?;
+    }
+    Ok(())
+}
+
+fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = entries(directory)?;
+    paths.retain(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(PREFIX)
+    });
+    Ok(paths)
+}
