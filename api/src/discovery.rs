@@ -8,7 +8,8 @@ use hindsight_core::kind::{Kind, KindRef, Subresource, Version};
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 
-const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+pub(crate) const AGGREGATED: &str =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 const VERBS: [&str; 8] = [
     "create",
     "delete",

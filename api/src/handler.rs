@@ -22,6 +22,10 @@ use tokio::time::Instant;
 
 /// What whoever is behind all handlers says.
 const NOT_FOUND: &str = "404 page not found\n";
+/// Of every answer, as upstream's `WithCacheControl`. Without it a client whose clock is behind takes what
+/// it was told before for the newest, its discovery above all. Documents with a tag are asked about again
+/// too, where upstream says `public`.
+const NOT_CACHED: &str = "no-cache, private";
 
 /// The Kubernetes API over a backend. Cheap to clone.
 #[derive(Clone)]
@@ -91,7 +95,10 @@ impl Api {
         let wanted = accept(&parts.headers);
         let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
         let answer = self.answer(parts, body, actor, wanted).await;
-        answer.unwrap_or_else(|failure| respond::failure(&failure, syntax))
+        let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
+        let cached = header::HeaderValue::from_static(NOT_CACHED);
+        answer.headers_mut().insert(header::CACHE_CONTROL, cached);
+        answer
     }
 
     async fn answer<B>(
@@ -387,3 +394,6 @@ fn nowhere(state: &State, group: &str) -> Result<Response<ApiBody>, Failure> {
     }
     Ok(respond::text(404, NOT_FOUND))
 }
+
+#[cfg(test)]
+mod tests;
