@@ -43,15 +43,18 @@ fn apply(scene: &Scene, manager: &str, data: Value) -> Value {
     answer.json()
 }
 
-/// `manager operation`, and the fields below `data`.
+/// `manager operation`, and the fields below `data`. In the account's own order but for the time,
+/// which is in seconds: operations, then managers.
 fn owners(object: &Value) -> Vec<(String, Value)> {
     let entries = object["metadata"]["managedFields"].as_array();
+    let mut entries: Vec<&Value> = entries.into_iter().flatten().collect();
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let read = |entry: &Value| {
+    entries.sort_by_key(|entry| (text(&entry["operation"]), text(&entry["manager"])));
+    let read = |entry: &&Value| {
         let who = format!("{} {}", text(&entry["manager"]), text(&entry["operation"]));
         (who, entry["fieldsV1"]["f:data"].clone())
     };
-    entries.into_iter().flatten().map(read).collect()
+    entries.iter().map(read).collect()
 }
 
 fn held(who: &str, fields: Value) -> (String, Value) {
