@@ -23,8 +23,8 @@ mod slow;
 #[path = "strain/watchers.rs"]
 mod watchers;
 
+use hindsight_tests::wait::comes;
 use hindsight_tests::wire::Wire;
-use std::time::{Duration, Instant};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -46,13 +46,4 @@ fn member<'a>(document: &'a str, name: &str) -> &'a str {
     let rest = document.split_once(&format!("\"{name}\":\""));
     let value = rest.and_then(|(_, rest)| rest.split('"').next());
     value.unwrap_or_else(|| panic!("no {name} in {document:.300}"))
-}
-
-/// Waits for what must come; a bound for a run that fails, not a measurement.
-fn comes(what: &str, mut is_there: impl FnMut() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "{what}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
 }

@@ -7,13 +7,14 @@ use hindsight_tests::cuts::{Disk, Found, read};
 use hindsight_tests::dice::number;
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::recorded_whole;
+use hindsight_tests::wait::comes;
 use hindsight_tests::wire::Caller;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Whatever changes files; those below are not made, and would not be understood.
+/// Whatever changes files. From `writev` on they are not made, and would not be understood.
 const CALLS: &str = "openat,lseek,write,pwrite64,fdatasync,fsync,ftruncate,fallocate,rename,unlink,mkdir,\
     writev,pwritev,pwritev2,copy_file_range,sendfile,renameat,renameat2,unlinkat,mkdirat,open,creat,truncate";
 /// Snapshots come and go, and the log is thinned.
@@ -75,14 +76,13 @@ fn write_all(server: &Server) -> Vec<Answered> {
 
 /// The record once it tells of the end of the process, which whoever writes it sees a moment later.
 fn whole(record: &Path, process: &str) -> String {
-    loop {
-        let text = std::fs::read_to_string(record).expect("a record");
+    let mut text = String::new();
+    comes("the record of the calls has an end", || {
+        text = std::fs::read_to_string(record).expect("a record");
         let mut lines = text.lines().rev().take_while(|line| line.contains("+++"));
-        if lines.any(|line| line.starts_with(process)) {
-            return text;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        lines.any(|line| line.starts_with(process))
+    });
+    text
 }
 
 /// What is there in a directory that must open.

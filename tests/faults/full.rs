@@ -4,10 +4,11 @@ use super::verify;
 use hindsight_tests::dice::Dice;
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{Server, serve, text};
+use hindsight_tests::wait::comes;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// A manifest that fills a disk soon, for it does not become smaller when it is compressed.
 pub(super) fn large(name: &str) -> String {
@@ -98,12 +99,30 @@ fn are_reported(server: &Server) -> bool {
     })
 }
 
-/// Waits for what must come; a bound for a run that fails, not a measurement.
-fn comes(what: &str, is_there: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_there() {
-        assert!(begun.elapsed() < Duration::from_mins(2), "{what}");
-        std::thread::sleep(Duration::from_millis(100));
+/// A disk in memory, unmounted before its place goes.
+struct Small {
+    disk: Disk,
+    at: PathBuf,
+    /// Of the data.
+    directory: PathBuf,
+    _temporary: tempfile::TempDir,
+}
+
+impl Small {
+    /// One of so many MiB; says so where there can be none.
+    fn of(mib: u64, what: &str) -> Option<Self> {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let at = temporary.path().join("disk");
+        let Some(disk) = Disk::in_memory(&at, mib) else {
+            skipped(what, "nothing can be mounted here");
+            return None;
+        };
+        Some(Self {
+            disk,
+            directory: at.join("data"),
+            at,
+            _temporary: temporary,
+        })
     }
 }
 
@@ -120,20 +139,18 @@ fn fill(directory: &Path) -> PathBuf {
 
 #[test]
 fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(disk) = Disk::in_memory(&at, 64) else {
-        return skipped("a full disk", "nothing can be mounted here");
+    let Some(small) = Small::of(64, "a full disk") else {
+        return;
     };
-    let directory = at.join("data");
-    let server = Server::start_on(&directory);
+    let (disk, at, directory) = (&small.disk, &small.at, &small.directory);
+    let server = Server::start_on(directory);
     write_until_full(&server, "c");
-    let filling = fill(&at);
+    let filling = fill(at);
     write_until_full(&server, "d");
     assert!(server.kubectl(&["get", "configmaps"]).contains("c0"));
     server.kubectl(&["delete", "configmap", "c0"]);
     server.signal("KILL");
-    let server = Server::start_on(&directory);
+    let server = Server::start_on(directory);
     assert!(!server.kubectl(&["get", "configmaps"]).contains("c0 "));
     server.kubectl(&["delete", "configmap", "c1"]);
     write_until_full(&server, "e");
@@ -142,7 +159,7 @@ fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart(
     disk.resize(256);
     server.kubectl_with(&["create", "-f", "-"], &large("later"));
     assert_eq!(server.signal("TERM"), Some(0));
-    verify(&directory);
+    verify(directory);
 }
 
 /// Lives of a server on one full disk. What a start lets go of others may take before it is held again.
@@ -151,40 +168,38 @@ const CUT_OFF: u64 = 4;
 
 #[test]
 fn on_a_disk_that_others_keep_full_every_start_is_as_always() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(_disk) = Disk::in_memory(&at, 64) else {
-        return skipped("a full disk", "nothing can be mounted here");
+    let Some(small) = Small::of(64, "a full disk") else {
+        return;
     };
-    let directory = at.join("data");
+    let (at, directory) = (&small.at, &small.directory);
     let mut dice = Dice(1);
     let reserve = directory.join("events.reserve");
     let held = || reserve.metadata().map_or(0, |found| found.blocks() * 512);
-    let mut server = Server::start_on(&directory);
+    let mut server = Server::start_on(directory);
     server.kubectl(&["create", "configmap", "a"]);
     let mut before = 0;
     for life in 0..LIVES {
-        fill(&at);
+        fill(at);
         server.signal(if life % 2 == 0 { "TERM" } else { "KILL" });
-        fill(&at);
+        fill(at);
         if life < CUT_OFF {
-            cut_off(&directory, &mut dice);
-            fill(&at);
+            cut_off(directory, &mut dice);
+            fill(at);
         }
-        server = Server::start_on(&directory);
+        server = Server::start_on(directory);
         if life == CUT_OFF {
             before = held();
         }
     }
     // One that nobody killed gives back what it took.
     assert!(before > 0 && held() >= before / 2, "{before}: {}", held());
-    fill(&at);
+    fill(at);
     let names = ["get", "configmaps", "-n", "default", "-o", "name"];
     assert!(server.kubectl(&names).contains("configmap/a"));
     server.kubectl(&["delete", "configmap", "a"]);
     assert_eq!(server.signal("TERM"), Some(0));
     std::fs::remove_file(at.join("filling")).expect("removed");
-    verify(&directory);
+    verify(directory);
 }
 
 /// A start that is killed somewhere.
@@ -205,27 +220,25 @@ fn use_up_files(directory: &Path, life: u64) {
 
 #[test]
 fn where_no_more_files_can_be_made_writes_and_starts_are_as_always() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(disk) = Disk::in_memory(&at, 256) else {
-        return skipped("a disk without files", "nothing can be mounted here");
+    let Some(small) = Small::of(256, "a disk without files") else {
+        return;
     };
-    let directory = at.join("data");
+    let (disk, at, directory) = (&small.disk, &small.at, &small.directory);
     let others = at.join("others");
     std::fs::create_dir(&others).expect("made");
-    let mut server = Server::start_on(&directory);
+    let mut server = Server::start_on(directory);
     disk.hold_files(60);
     for life in 0..6 {
         use_up_files(&others, life);
         server.kubectl(&["create", "configmap", &format!("c{life}")]);
         server.signal(if life % 2 == 0 { "KILL" } else { "TERM" });
-        server = Server::start_on(&directory);
+        server = Server::start_on(directory);
     }
     let names = server.kubectl(&["get", "configmaps", "-n", "default", "-o", "name"]);
     assert!((0..6).all(|life| names.contains(&format!("configmap/c{life}"))));
     assert_eq!(server.signal("TERM"), Some(0));
     std::fs::remove_dir_all(others).expect("removed");
-    verify(&directory);
+    verify(directory);
 }
 
 /// One life of a server that takes a snapshot at its end if it can: their names then.
@@ -250,39 +263,35 @@ fn snapshots_after(directory: &Path, name: &str, flags: &[&str]) -> Vec<String> 
 
 #[test]
 fn on_a_disk_that_is_nearly_full_snapshots_leave_what_there_is_to_writes() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(disk) = Disk::in_memory(&at, 128) else {
-        return skipped("a nearly full disk", "nothing can be mounted here");
+    let Some(small) = Small::of(128, "a nearly full disk") else {
+        return;
     };
-    let directory = at.join("data");
-    let before = snapshots_after(&directory, "a", &[]);
+    let (disk, at, directory) = (&small.disk, &small.at, &small.directory);
+    let before = snapshots_after(directory, "a", &[]);
     assert!(!before.is_empty());
-    let filling = fill(&at);
+    let filling = fill(at);
     disk.resize(128 + 20);
-    let after = snapshots_after(&directory, "b", &[]);
+    let after = snapshots_after(directory, "b", &[]);
     assert_eq!(after, before, "writes went on");
     // It makes room.
-    let thinning = snapshots_after(&directory, "c", &["--keep-history-bytes", "100KB"]);
+    let thinning = snapshots_after(directory, "c", &["--keep-history-bytes", "100KB"]);
     assert!(thinning.last() > before.last());
     std::fs::remove_file(filling).expect("removed");
-    let later = snapshots_after(&directory, "d", &[]);
+    let later = snapshots_after(directory, "d", &[]);
     assert!(later.last() > thinning.last());
-    verify(&directory);
+    verify(directory);
 }
 
 #[test]
 fn on_a_full_disk_all_that_is_to_go_goes_and_what_is_to_be_told_is_told_when_there_is_room() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let at = temporary.path().join("disk");
-    let Some(disk) = Disk::in_memory(&at, 64) else {
-        return skipped("a full disk", "nothing can be mounted here");
+    let Some(small) = Small::of(64, "a full disk") else {
+        return;
     };
-    let directory = at.join("data");
-    let server = Server::start_on(&directory);
+    let (disk, at, directory) = (&small.disk, &small.at, &small.directory);
+    let server = Server::start_on(directory);
     create_pairs(&server);
     write_until_full(&server, "c");
-    let filling = fill(&at);
+    let filling = fill(at);
     write_until_full(&server, "d");
     delete_pairs(&server);
     assert!(!are_reported(&server), "there is no room for it");
@@ -292,5 +301,5 @@ fn on_a_full_disk_all_that_is_to_go_goes_and_what_is_to_be_told_is_told_when_the
         are_reported(&server)
     });
     assert_eq!(server.signal("TERM"), Some(0));
-    verify(&directory);
+    verify(directory);
 }

@@ -125,6 +125,11 @@ impl Disk {
                 self.syncing.insert(*thread, (path.clone(), made));
             }
             Call::Synced { thread } => self.synced(*thread),
+            Call::Other(path) => assert!(
+                !self.is_watched(path),
+                "something else is done to {}",
+                path.display()
+            ),
         }
     }
 

@@ -37,6 +37,7 @@ pub mod strace;
 pub mod streams;
 pub mod tree;
 pub mod vitals;
+pub mod wait;
 pub mod webhook;
 pub mod wire;
 pub mod world;

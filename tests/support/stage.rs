@@ -4,7 +4,7 @@
 use crate::http::Client;
 use crate::world::tell;
 use hindsight::{Config, ControlPlane};
-use hindsight_core::{Actor, Change, Command, Decision, Rejection, Revision, Time, decide};
+use hindsight_core::{Actor, Change, Command, Decision, Rejection, Revision, State, Time, decide};
 use hindsight_gc::{Collector, Step, Worker};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl Stage {
     }
 
     /// The newest state.
-    pub fn state(&self) -> Arc<hindsight_core::State> {
+    pub fn state(&self) -> Arc<State> {
         self.plane.state()
     }
 
@@ -60,10 +60,7 @@ impl Stage {
         self.plane = nowhere;
         self.plane = open(Some(data));
         self.client = Client::new(&self.plane);
-        let state = self.state();
-        self.collector = Collector::new(&state);
-        let back = self.plane.reader().scan_back(state.revision);
-        self.collector.recall(back).expect("it reads");
+        self.collector = self.begun(&self.state());
     }
 
     /// Collects until nothing is left to do, so many steps at a time, as if it were so many seconds
@@ -75,12 +72,18 @@ impl Stage {
         self.begins_at_rest(limit);
     }
 
+    /// A collector that begins in this state.
+    fn begun(&self, state: &State) -> Collector {
+        let mut collector = Collector::new(state);
+        let back = self.plane.reader().scan_back(state.revision);
+        collector.recall(back).expect("it reads");
+        collector
+    }
+
     /// A collector that begins now has nothing to add: a restart at rest writes nothing.
     fn begins_at_rest(&self, limit: usize) {
         let state = self.state();
-        let mut collector = Collector::new(&state);
-        let back = self.plane.reader().scan_back(state.revision);
-        collector.recall(back).expect("it reads");
+        let mut collector = self.begun(&state);
         for _ in 0..TURNS_MAX {
             let batch = collector.next_batch(&state, self.now(), limit);
             if batch.is_empty() {

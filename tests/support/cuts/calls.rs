@@ -38,6 +38,8 @@ pub enum Call {
     Syncs { thread: u32, path: PathBuf },
     /// It was.
     Synced { thread: u32 },
+    /// Something else is done to a file.
+    Other(PathBuf),
 }
 
 /// Every call of a record, in order, with when it was made: the time since 1970.
@@ -182,8 +184,23 @@ fn named(called: &str) -> Option<Call> {
     if let Some(rest) = arguments(called, "mkdir") {
         return Some(Call::MadeDirectory(path(quoted(rest)?.0)));
     }
-    let rest = arguments(called, "unlink")?;
-    Some(Call::Removed(path(quoted(rest)?.0)))
+    if let Some(rest) = arguments(called, "unlink") {
+        return Some(Call::Removed(path(quoted(rest)?.0)));
+    }
+    other(called).map(Call::Other)
+}
+
+/// Of which file a call is whose effect nobody has written down here.
+fn other(called: &str) -> Option<PathBuf> {
+    let (name, rest) = called.split_once('(')?;
+    let of_name = || Some(path(quoted(rest)?.0));
+    let of_place = || Some(path(rest.split_once('<')?.1.split_once('>')?.0));
+    match name {
+        "writev" | "pwritev" | "pwritev2" | "copy_file_range" | "sendfile" => of_place(),
+        "renameat" | "renameat2" | "unlinkat" | "mkdirat" => Some(of_place()?.join(of_name()?)),
+        "open" | "creat" | "truncate" => of_name(),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -196,7 +213,8 @@ mod tests {
             8 1.6 pwrite64(3</d/db>, \"\\x61\\x62\", 2, 4096) = 2\n\
             7 1.7 <... fdatasync resumed>) = 0\n\
             8 1.8 unlink(\"\\x2f\\x61\") = -1 ENOENT (No such file or directory)\n\
-            8 1.9 fallocate(3</d/db>, 0, 10, 20) = 0\n";
+            8 1.9 fallocate(3</d/db>, 0, 10, 20) = 0\n\
+            8 2.0 unlinkat(4</d>, \"\\x61\", 0) = 0\n";
         let calls: Vec<_> = read(record).into_iter().map(|(_, calls)| calls).collect();
         assert!(matches!(calls[0][..], [Call::Syncs { thread: 7, .. }]));
         let [
@@ -214,5 +232,6 @@ mod tests {
         assert!(matches!(calls[2][..], [Call::Synced { thread: 7 }]));
         assert!(calls[3].is_empty());
         assert!(matches!(calls[4][..], [Call::Lengthened { to: 30, .. }]));
+        assert!(matches!(&calls[5][..], [Call::Other(path)] if path.ends_with("d/a")));
     }
 }

@@ -1,0 +1,12 @@
+//! Waiting for what another process does.
+
+use std::time::{Duration, Instant};
+
+/// Waits for what must come; a bound for a run that fails, not a measurement.
+pub fn comes(what: &str, mut is_there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_mins(2), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
