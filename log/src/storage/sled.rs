@@ -61,7 +61,6 @@ impl SledStorage {
         refuse_short_files(&path)?;
         chain::start_threads()?;
         let mut reserve = Reserve::at(directory.with_extension("reserve"));
-        settings::drop_unfinished(directory)?;
         sync_what_a_kill_left(&path)?;
         let database = open_in_room(directory, &mut reserve);
         reserve.keep();

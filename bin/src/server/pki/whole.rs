@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 /// What is written after the authority.
-const SIGNED: [&str; 4] = ["server.crt", "server.key", "admin.crt", "admin.key"];
+const SIGNED: [&str; 2] = ["admin.crt", "admin.key"];
 const AUTHORITY_ADVICE: &str = "put the file back as it was; or, to begin with a new authority, move the \
      directory pki aside: nobody comes in then by a kubeconfig that was given out before";
 const ADMIN_ADVICE: &str = "put the file back as it was, or move admin.crt and admin.key aside: both are \

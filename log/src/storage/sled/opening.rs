@@ -2,7 +2,7 @@
 
 use super::super::blocks;
 use super::super::reserve::Reserve;
-use super::{SEGMENT_BYTES, engine, side};
+use super::{SEGMENT_BYTES, engine, settings, side};
 use crate::Error;
 use std::fs::{File, TryLockError};
 use std::io::ErrorKind;
@@ -68,6 +68,7 @@ pub(super) fn open_in_room(directory: &Path, reserve: &mut Reserve) -> Result<::
 
 fn open_whole(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {
     side::drop_unfinished_snapshots(directory)?;
+    settings::drop_unfinished(directory)?;
     let opened = open_database(directory)?;
     if !matches!(opened, Err(::sled::Error::Corruption { .. })) {
         return Ok(opened);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) const PREFIX: &str = "snap.";
 
-/// sled mistakes a half-written snapshot for a whole one; it can do without any.
+/// sled mistakes a half-written snapshot for a whole one.
 pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
     for path in snapshots(directory)? {
         if path.to_string_lossy().ends_with(".generating") {
