@@ -9,6 +9,7 @@
 use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -48,6 +49,7 @@ const CODES: &str = "
 2 log configmap/a/b                            | write KIND or KIND/NAME
 2 get configmap/a --as-of yesterday            | RFC 3339
 2 log --output tree                            | possible values
+2 log --follow --until 9                       | cannot be used with
 ";
 
 /// A configmap that is gone and one that is there.
@@ -135,6 +137,52 @@ fn a_server_and_its_directory_give_the_same_answers_and_exit_codes() {
     assert_eq!(server.signal("TERM"), Some(0));
     check_codes(&directory);
     assert_eq!(answers(&directory), online);
+}
+
+#[test]
+fn what_happens_is_followed_while_it_happens() {
+    let server = some_past();
+    let follow = |arguments: &str| {
+        let mut command = Command::new(binary("hindsight"));
+        command.args(words(arguments)).stdout(Stdio::piped());
+        command.arg("--data-dir").arg(server.directory());
+        let mut process = command.spawn().expect("it starts");
+        let lines = BufReader::new(process.stdout.take().expect("an output")).lines();
+        (process, lines.map(|line| line.expect("a line")))
+    };
+    let (mut one, mut lines) = follow("log configmap/b -f");
+    assert!(lines.next().expect("what was").contains("created"));
+    let (mut all, mut documents) = follow("log configmaps --follow -o json");
+    for _ in ["a created", "b created", "a deleted"] {
+        let line = documents.next().expect("what was");
+        let document: Value = serde_json::from_str(&line).expect("a document a line");
+        assert_eq!(document["user"], "admin", "{line}");
+    }
+    server.kubectl(&["create", "configmap", "c"]);
+    server.kubectl(&["label", "configmap", "b", "x=y"]);
+    let line = lines.next().expect("what is new");
+    assert!(
+        line.contains("default/b: updated metadata.labels"),
+        "{line}"
+    );
+    for name in ["default/c", "default/b"] {
+        let line = documents.next().expect("what is new");
+        assert!(line.contains(name), "{line}");
+    }
+    for process in [&mut one, &mut all] {
+        process.kill().expect("it runs");
+        process.wait().expect("it ends");
+    }
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let other = Server::start_on(&directory);
+    assert_eq!(other.signal("TERM"), Some(0));
+    let refused = hindsight(&directory, &["log", "--follow"]);
+    let why = text(&refused.stderr);
+    assert!(
+        refused.status.code() == Some(1) && why.contains("nobody serves"),
+        "{why}"
+    );
 }
 
 #[test]

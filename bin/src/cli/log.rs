@@ -1,16 +1,18 @@
 //! `hindsight log`: what happened, told as it is read.
 
 use super::ask::{Named, Source, encode, named, path, point, state_with};
+use super::show::Form;
 use super::{Directory, Output, show};
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter, Selection};
 use crate::remote::Server;
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 use hindsight_core::Revision;
 use serde_json::Value;
 use std::fmt::Write;
 use std::process::ExitCode;
+use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -20,11 +22,15 @@ Examples:
   hindsight log --from 1200 -o json | jq    from a revision on, as JSON
   hindsight log -n prod --verb delete --since 2026-01-31T12:00:00Z
   hindsight log secrets --user alice --until 4711
+  hindsight log -n prod --follow            what happens, while it happens
 
 Each line: revision, time, who, what, and what was done to it; or that a backup
 was restored. Where a name or a uid is given, also what each update changed.
 `hindsight why KIND/NAME` follows a deletion back to its cause; `hindsight get
 KIND/NAME --as-of REVISION` shows what was there.";
+
+/// Between two questions whether anything new has happened.
+const FOLLOWED_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -57,12 +63,23 @@ pub(super) struct Log {
     /// Begin at this revision
     #[arg(long, default_value_t = 1)]
     from: u64,
+    /// Go on with what happens, until it is interrupted; as JSON, a document a line
+    #[arg(long, short, conflicts_with = "until")]
+    follow: bool,
     /// How to print it
     #[arg(long, short, default_value = "text")]
     output: Output,
 }
 
 impl Log {
+    const fn form(&self) -> Form {
+        match (self.output, self.follow) {
+            (Output::Text, _) => Form::Text,
+            (Output::Json, false) => Form::List,
+            (Output::Json, true) => Form::Lines,
+        }
+    }
+
     pub(super) fn run(self) -> Result<ExitCode> {
         let read = |text: &Option<String>| text.as_deref().and_then(|text| point(text).ok());
         let subject = self.subject.clone();
@@ -78,8 +95,12 @@ impl Log {
             since: read(&self.since),
             until: read(&self.until),
         };
-        let mut out = show::List::new(self.output == Output::Json);
+        let mut out = show::List::new(self.form());
         match self.directory.source()? {
+            Source::Directory { .. } if self.follow => bail!(
+                "nobody serves {}: nothing happens to follow; start `hindsight serve` on it, or leave --follow out",
+                self.directory.data_dir.display()
+            ),
             Source::Directory { reader, .. } => {
                 self.tell_floor(reader.floor()?);
                 let state = state_with(&reader, filter.kind.as_deref())?;
@@ -135,7 +156,7 @@ impl Log {
         }
     }
 
-    /// Page by page.
+    /// Page by page; to the end, or for ever.
     fn ask(&self, server: &Server, filter: &Filter, out: &mut show::List) -> Result<()> {
         let mut question = path("log", filter);
         for (name, value) in [("since", &self.since), ("until", &self.until)] {
@@ -143,20 +164,28 @@ impl Log {
                 write!(question, "{name}={}&", encode(value))?;
             }
         }
-        let mut next = Some(self.from);
-        while let Some(from) = next {
+        let (mut from, mut is_first) = (self.from, true);
+        loop {
             let page = server.ask(&format!("{question}from={from}"))?;
-            if from == self.from {
-                let floor = page.get("floor").and_then(Value::as_u64);
-                self.tell_floor(Revision(floor.unwrap_or_default()));
+            let revision = |member| page.get(member).and_then(Value::as_u64);
+            if is_first {
+                self.tell_floor(Revision(revision("floor").unwrap_or_default()));
+                is_first = false;
             }
             let entries = page.get("entries").and_then(Value::as_array);
             for entry in entries.into_iter().flatten() {
                 out.add(entry, line)?;
             }
-            next = page.get("next").and_then(Value::as_u64);
+            from = match (revision("next"), revision("end")) {
+                (Some(next), _) => next,
+                (None, Some(end)) if self.follow => {
+                    out.flush()?;
+                    std::thread::sleep(FOLLOWED_EVERY);
+                    end
+                }
+                (None, _) => return Ok(()),
+            };
         }
-        Ok(())
     }
 }
 

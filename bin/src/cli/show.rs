@@ -68,18 +68,29 @@ pub(crate) fn hint(text: &str) {
     writeln!(io::stderr().lock(), "hindsight: {text}").ok();
 }
 
-/// Documents, printed one by one: a line each, or as one JSON list with a line for each.
+/// How documents are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// A line each, for people.
+    Text,
+    /// One JSON list with a line for each.
+    List,
+    /// A JSON document on each line, for what has no end.
+    Lines,
+}
+
+/// Documents, printed one by one.
 pub(super) struct List {
     out: BufWriter<Stdout>,
-    json: bool,
+    form: Form,
     first: bool,
 }
 
 impl List {
-    pub(super) fn new(json: bool) -> Self {
+    pub(super) fn new(form: Form) -> Self {
         Self {
             out: out(),
-            json,
+            form,
             first: true,
         }
     }
@@ -89,22 +100,29 @@ impl List {
     }
 
     pub(super) fn add(&mut self, document: &Value, line: impl Fn(&Value) -> String) -> Result<()> {
-        let added = match (self.json, self.first) {
-            (false, _) => writeln!(self.out, "{}", line(document)),
-            (true, true) => write!(self.out, "[\n{document}"),
-            (true, false) => write!(self.out, ",\n{document}"),
+        let added = match (self.form, self.first) {
+            (Form::Text, _) => writeln!(self.out, "{}", line(document)),
+            (Form::Lines, _) => writeln!(self.out, "{document}"),
+            (Form::List, true) => write!(self.out, "[\n{document}"),
+            (Form::List, false) => write!(self.out, ",\n{document}"),
         };
         self.first = false;
         written(added)
     }
 
+    /// Shows what was added so far.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        written(self.out.flush())
+    }
+
     pub(super) fn end(&mut self) -> Result<()> {
-        let end = match (self.json, self.first) {
-            (false, _) => "",
-            (true, true) => "[]\n",
-            (true, false) => "\n]\n",
+        let end = match (self.form, self.first) {
+            (Form::Text | Form::Lines, _) => "",
+            (Form::List, true) => "[]\n",
+            (Form::List, false) => "\n]\n",
         };
-        written(write!(self.out, "{end}").and_then(|()| self.out.flush()))
+        written(write!(self.out, "{end}"))?;
+        self.flush()
     }
 }
 

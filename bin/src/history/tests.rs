@@ -209,13 +209,16 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         one("ns", "ignored", "default"),
     ] {
         let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
-        let (mut told, mut next, mut pages) = (Vec::new(), Some(1), 0);
+        let asked = |from| page(&plane.history(), &selection, Revision(from)).expect("a page");
+        let (mut told, mut next, mut pages, mut end) = (Vec::new(), Some(1), 0, 1);
         while let Some(from) = next {
-            let page = page(&plane.history(), &selection, Revision(from)).expect("a page");
+            let page = asked(from);
             told.extend(page["entries"].as_array().expect("a list").clone());
             next = page["next"].as_u64();
+            end = page["end"].as_u64().expect("a revision");
             pages += 1;
         }
+        assert_eq!(asked(end)["entries"], json!([]), "{filter:?}");
         let mut whole = Vec::new();
         let read = tell(&plane.history(), &selection, Revision(1), |entry| {
             whole.push(entry.clone());

@@ -202,8 +202,8 @@ fn teller<'a>(history: &'a LogHistory<'a>, selection: &'a Selection) -> Result<T
     })
 }
 
-/// `entries`; `next`, where the page after this one begins, `null` after the last; and `floor`, the
-/// revision from which on nothing is missing.
+/// `entries`; `next`, where the page after this one begins, `null` after the last; `end`, where what
+/// happens after the last begins; and `floor`, the revision from which on nothing is missing.
 pub(crate) fn page(
     history: &LogHistory<'_>,
     selection: &Selection,
@@ -212,20 +212,25 @@ pub(crate) fn page(
     let teller = teller(history, selection)?;
     let from = selection.first(from);
     match &selection.key {
-        None => fill(teller, history.all(from)),
+        None => fill(teller, from, history.all(from)),
         Some(key) => {
             let touched = history.touched(key, from)?;
-            fill(teller, touched.map(|commit| commit.map(Entry::Commit)))
+            fill(
+                teller,
+                from,
+                touched.map(|commit| commit.map(Entry::Commit)),
+            )
         }
     }
 }
 
 fn fill(
     mut teller: Teller<'_>,
+    from: Revision,
     found: impl Iterator<Item = Result<Entry, Error>>,
 ) -> Result<Value, Error> {
     let mut entries = Vec::new();
-    let mut next = None;
+    let (mut next, mut end) = (None, from);
     for (looked_at, entry) in found.enumerate() {
         let entry = entry?;
         if teller.selection.is_last(&entry) {
@@ -235,9 +240,10 @@ fn fill(
             next = Some(entry.revision());
             break;
         }
+        end = entry.revision().next();
         entries.extend(teller.tell(&entry)?);
     }
-    Ok(json!({"entries": entries, "next": next, "floor": teller.floor}))
+    Ok(json!({"entries": entries, "next": next, "end": end, "floor": teller.floor}))
 }
 
 fn of_restore(revision: Revision, time: Time) -> Value {
