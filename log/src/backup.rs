@@ -129,7 +129,8 @@ impl Reader {
 
     /// The newest that can be used, in pieces.
     fn snapshot(&self, until: Revision, output: &mut Output<impl Write>) -> Result<(), Error> {
-        let found = self.snapshots().and_then(|one| one.whole_until(until));
+        let found = self.snapshots();
+        let found = found.and_then(|one| one.whole_until(&**self.storage(), until));
         let Some((revision, file)) = found else {
             return Ok(());
         };

@@ -4,6 +4,7 @@
 //! usual run takes a sample.
 
 mod backups;
+mod beside;
 mod copies;
 mod crashes;
 mod decisions;

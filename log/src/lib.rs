@@ -13,6 +13,7 @@ mod faults;
 mod frame;
 mod lock;
 mod log;
+mod place;
 mod poison;
 mod private;
 mod reader;

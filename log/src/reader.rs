@@ -220,7 +220,7 @@ impl Reader {
     /// The state after this commit, folded from the newest snapshot that is not after it.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
-        let found = found.and_then(|snapshots| snapshots.until(revision, &empty));
+        let found = found.and_then(|one| one.until(&*self.storage, revision, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
         let chain = Chain::new(Arc::clone(&self.storage), base.state.revision.next());
         let frames = walk(chain.until(revision));
@@ -238,7 +238,7 @@ impl Reader {
     /// first later commit ends it.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
-        let found = found.and_then(|snapshots| snapshots.until_time(time, &empty));
+        let found = found.and_then(|one| one.until_time(&*self.storage, time, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
         self.fold(base, |_, at| at <= time, |_| {})
     }

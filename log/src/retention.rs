@@ -77,7 +77,8 @@ impl Pruner {
 
     /// Begins a round; one that is under way goes on with what may be thinned now.
     pub(crate) fn begin(&mut self) {
-        self.limit = Some(self.snapshots.revisions().pop().unwrap_or_default());
+        let kept = self.snapshots.revisions();
+        self.limit = kept.ok().map(|mut kept| kept.pop().unwrap_or_default());
     }
 
     /// Does a piece of it. False at its end, and where none is under way.

@@ -9,11 +9,14 @@ mod keeper;
 pub(crate) use file::FORMAT;
 pub(crate) use keeper::{Keeper, Keeping};
 
-use crate::{Base, Error, Tail, private};
+use crate::place::Place;
+use crate::{Base, Error, Storage, Tail, base, private};
 use file::{Head, Unreadable};
 use hindsight_core::{Revision, State, Time};
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const SUFFIX: &str = "snapshot";
 const UNFINISHED: &str = "unfinished";
@@ -25,37 +28,62 @@ const OBJECT_BYTES: usize = 256;
 #[derive(Debug, Clone)]
 pub struct Snapshots {
     directory: PathBuf,
+    /// Of the directory that they are kept beside the log in, for whoever changes them.
+    place: Option<Arc<Place>>,
 }
 
 impl Snapshots {
     /// Those in this directory, which need not exist.
     pub const fn at(directory: PathBuf) -> Self {
-        Self { directory }
+        Self {
+            directory,
+            place: None,
+        }
+    }
+
+    /// The same, and changed only as long as the directory above is where it is now: what comes to its
+    /// place is another log.
+    pub(crate) fn in_place(self) -> Result<Self, Error> {
+        let above = self.directory.parent().unwrap_or(&self.directory);
+        let place = above
+            .metadata()
+            .and_then(|found| Place::of(above, &found))
+            .map_err(Error::io("finding the directory of the snapshots"))?;
+        let place = Some(Arc::new(place));
+        Ok(Self { place, ..self })
+    }
+
+    fn check_place(&self) -> Result<(), Error> {
+        self.place.as_ref().map_or(Ok(()), |place| place.check())
     }
 
     /// Of which revisions there are any, newest first.
-    pub fn revisions(&self) -> Vec<Revision> {
+    pub fn revisions(&self) -> Result<Vec<Revision>, Error> {
         self.named(SUFFIX)
     }
 
-    fn named(&self, suffix: &str) -> Vec<Revision> {
-        let entries = std::fs::read_dir(&self.directory);
-        let entries = entries.into_iter().flatten().flatten();
-        let mut revisions: Vec<_> = entries
-            .filter_map(|entry| {
-                let path = entry.path();
-                let is_named = path.extension()? == suffix;
-                let revision = path.file_stem()?.to_str()?.parse().ok()?;
-                is_named.then_some(Revision(revision))
-            })
-            .collect();
+    fn named(&self, suffix: &str) -> Result<Vec<Revision>, Error> {
+        let io = || Error::io(format!("listing {}", self.directory.display()));
+        let entries = match std::fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(io())?,
+        };
+        let mut revisions = Vec::new();
+        for entry in entries {
+            let path = entry.map_err(io())?.path();
+            let is_named = path.extension().is_some_and(|found| found == suffix);
+            let stem = path.file_stem().and_then(|stem| stem.to_str());
+            let revision = stem.and_then(|stem| stem.parse().ok());
+            revisions.extend(revision.filter(|_| is_named).map(Revision));
+        }
         revisions.sort_unstable();
         revisions.reverse();
-        revisions
+        Ok(revisions)
     }
 
     /// Writes one: under another name first, synced, then named. A crash leaves all of it or none.
     pub fn write(&self, base: &Base) -> Result<(), Error> {
+        self.check_place()?;
         let io = |what| Error::io(format!("{what} a snapshot in {}", self.directory.display()));
         private::make_own(&self.directory)?;
         let path = self.path(base.state.revision);
@@ -66,6 +94,7 @@ impl Snapshots {
             std::fs::remove_file(&unfinished).ok();
             return Err(io("writing")(error));
         }
+        self.check_place()?;
         std::fs::rename(&unfinished, &path).map_err(io("naming"))?;
         let directory = File::open(&self.directory).and_then(|directory| directory.sync_all());
         directory.map_err(io("syncing"))
@@ -87,11 +116,28 @@ impl Snapshots {
         Err(unusable(&path, "it is of another revision".into()))
     }
 
-    /// The newest whole one that is not after this revision: its bytes, for a backup.
-    pub(crate) fn whole_until(&self, until: Revision) -> Option<(Revision, File)> {
-        let revisions = self.revisions().into_iter();
+    /// The newest whole one of this log that is not after this revision: its bytes, for a backup.
+    pub(crate) fn whole_until(
+        &self,
+        log: &dyn Storage,
+        until: Revision,
+    ) -> Option<(Revision, File)> {
+        let revisions = self.listed().into_iter();
         let mut until = revisions.filter(|revision| *revision <= until);
-        until.find_map(|revision| Some((revision, file::checked(&self.path(revision)).ok()?)))
+        until.find_map(|revision| {
+            let path = self.path(revision);
+            let head = file::head(&path).ok()?;
+            let is_of = is_of(log, &path, &head);
+            Some((revision, file::checked(&path).ok().filter(|_| is_of)?))
+        })
+    }
+
+    /// None, where they cannot be listed: they can be done without.
+    fn listed(&self) -> Vec<Revision> {
+        self.revisions().unwrap_or_else(|error| {
+            tracing::warn!(%error, "the snapshots are not known; the log is read instead");
+            Vec::new()
+        })
     }
 
     /// The end of the log that one of them is of.
@@ -121,36 +167,46 @@ impl Snapshots {
 
     /// The newest that can be read; those that cannot are set aside with a warning.
     pub fn newest(&self, empty: &State) -> Option<Base> {
-        self.find(empty, |_| true)
+        self.find(empty, |_, _| true)
     }
 
-    /// The newest that is not after this revision.
-    pub fn until(&self, revision: Revision, empty: &State) -> Option<Base> {
-        self.find(empty, |head| head.revision <= revision)
+    /// The newest of this log that is not after this revision.
+    pub(crate) fn until(
+        &self,
+        log: &dyn Storage,
+        revision: Revision,
+        empty: &State,
+    ) -> Option<Base> {
+        self.find(empty, |path, head| {
+            head.revision <= revision && is_of(log, path, head)
+        })
     }
 
-    /// The newest of which every commit was made at this time or before.
-    pub fn until_time(&self, time: Time, empty: &State) -> Option<Base> {
-        self.find(empty, |head| head.latest <= time)
+    /// The newest of this log of which every commit was made at this time or before.
+    pub(crate) fn until_time(&self, log: &dyn Storage, time: Time, empty: &State) -> Option<Base> {
+        self.find(empty, |path, head| {
+            head.latest <= time && is_of(log, path, head)
+        })
     }
 
-    fn find(&self, empty: &State, wanted: impl Fn(&Head) -> bool) -> Option<Base> {
+    fn find(&self, empty: &State, wanted: impl Fn(&Path, &Head) -> bool) -> Option<Base> {
         let usable = |revision: &Revision| {
             let path = self.path(*revision);
             let head = file::head(&path);
             let read = match head {
-                Ok(head) if wanted(&head) => self.read(*revision, empty.clone()),
+                Ok(head) if wanted(&path, &head) => self.read(*revision, empty.clone()),
                 Ok(_) => return None,
                 Err(reason) => Err(unusable(&path, reason)),
             };
             read.map_err(|error| pass_over(&path, &error)).ok()
         };
-        self.revisions().iter().find_map(usable)
+        self.listed().iter().find_map(usable)
     }
 
     /// Removes all but these, and what is left of those that were damaged before any of these was made.
     pub(crate) fn retain(&self, kept: &[Revision]) -> Result<(), Error> {
-        for revision in self.revisions() {
+        self.check_place()?;
+        for revision in self.revisions()? {
             if !kept.contains(&revision) {
                 std::fs::remove_file(self.path(revision))
                     .map_err(Error::io("removing a snapshot"))?;
@@ -166,16 +222,29 @@ impl Snapshots {
     }
 
     fn sweep(&self, suffix: &str, is_old: impl Fn(Revision) -> bool) -> Result<(), Error> {
-        for revision in self.named(suffix).into_iter().filter(|one| is_old(*one)) {
+        for revision in self.named(suffix)?.into_iter().filter(|one| is_old(*one)) {
             let path = self.path(revision).with_extension(suffix);
             std::fs::remove_file(path).map_err(Error::io("removing what is left of a snapshot"))?;
         }
         Ok(())
     }
 
-    fn path(&self, revision: Revision) -> PathBuf {
+    pub(crate) fn path(&self, revision: Revision) -> PathBuf {
         self.directory.join(format!("{:020}.{SUFFIX}", revision.0))
     }
+}
+
+/// Whether the log was once what it was made of. Copied here it may be of another, and a log that is
+/// thinned has no place for it any more.
+fn is_of(log: &dyn Storage, path: &Path, head: &Head) -> bool {
+    let held = base::holds(log, head.tail());
+    let is_over = || base::is_thinned_over(log, head.revision).unwrap_or_default();
+    if let Err(error) = &held
+        && !is_over()
+    {
+        tracing::warn!(file = %path.display(), %error, "a snapshot is not of this log; it is passed over");
+    }
+    held.is_ok()
 }
 
 fn unusable(path: &Path, reason: Unreadable) -> Error {

@@ -87,7 +87,7 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
 /// be read must be what the log comes to there; the error names the first that is not.
 pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result<State, Error> {
     let snapshots = reader.snapshots();
-    let written = snapshots.map_or_else(Vec::new, Snapshots::revisions);
+    let written = snapshots.map_or_else(|| Ok(Vec::new()), Snapshots::revisions)?;
     let mut base = Base::empty(empty.clone());
     let mut at_floor = empty.clone();
     for frame in reader.whole(Tail::START)? {

@@ -66,7 +66,7 @@ impl Restore<'_> {
         }
         let backup = input.whole()?;
         self.check(&backup, progress)?;
-        for revision in snapshots.revisions() {
+        for revision in snapshots.revisions()? {
             // The log was thinned beyond it while the backup was made. The records come to the state alone.
             if base::is_thinned_over(storage, revision)? {
                 snapshots.retain(&[])?;

@@ -122,7 +122,7 @@ impl Thinned {
     fn new(whole: &Disk, snapshots: &Snapshots, faults: Faults) -> Self {
         let disk = Arc::new(Disk::holding(whole.frames(), None).with(faults));
         let poison = Poison::default();
-        let newest = snapshots.revisions()[0];
+        let newest = snapshots.revisions().expect("listed")[0];
         let storage = Synced::new(Arc::clone(&disk) as _, newest, poison.clone());
         let policy = keeping(|| Time(0));
         let (storage, snapshots) = (Arc::new(storage), snapshots.clone());

@@ -4,7 +4,7 @@
 use super::refusals::after;
 use super::rot::open;
 use super::script;
-use crate::{Error, Snapshots};
+use crate::{Error, MemoryStorage, Snapshots};
 use hindsight_core::Revision;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
@@ -69,8 +69,17 @@ fn what_is_in_the_place_of_a_snapshot_is_passed_over_and_left_as_it_is() {
             "{error}"
         );
         assert!(snapshots.newest(&script::empty()).is_none(), "{what}");
-        assert!(snapshots.whole_until(Revision(9)).is_none(), "{what}");
-        assert_eq!(snapshots.revisions(), [Revision(7)], "{what}");
+        assert!(
+            snapshots
+                .whole_until(&MemoryStorage::default(), Revision(9))
+                .is_none(),
+            "{what}"
+        );
+        assert_eq!(
+            snapshots.revisions().expect("listed"),
+            [Revision(7)],
+            "{what}"
+        );
     }
 }
 
@@ -87,5 +96,9 @@ fn a_snapshot_that_goes_on_with_nothing_is_damaged_at_once() {
     let error = snapshots.read(Revision::ZERO, script::empty());
     let error = error.expect_err("damaged").to_string();
     assert!(error.contains("shorter than it can be"), "{error}");
-    assert!(snapshots.whole_until(Revision(9)).is_none());
+    assert!(
+        snapshots
+            .whole_until(&MemoryStorage::default(), Revision(9))
+            .is_none()
+    );
 }

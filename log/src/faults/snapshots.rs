@@ -79,7 +79,7 @@ fn the_past_is_folded_from_the_newest_snapshot_before_it() {
             assert_eq!((fast.revision, fast.hash()), (slow.revision, slow.hash()));
         }
     }
-    let found = snapshots.until(bases[1].state.revision.previous(), &script::empty());
+    let found = snapshots.until(&*disk, bases[1].state.revision.previous(), &script::empty());
     assert_eq!(found.map(|base| base.tail()), Some(bases[0].tail()));
 }
 
@@ -118,7 +118,7 @@ fn every_damaged_byte_and_every_cut_is_noticed_and_the_snapshot_set_aside() {
     let longer = [&whole[..], &[0; 9]].concat();
     std::fs::write(&path, longer).expect("written");
     assert!(snapshots.newest(&script::empty()).is_none());
-    assert_eq!(snapshots.revisions(), []);
+    assert_eq!(snapshots.revisions().expect("listed"), []);
     assert!(path.with_extension("damaged").exists());
 }
 
@@ -133,7 +133,7 @@ fn a_snapshot_that_the_system_does_not_read_is_left_as_it_is() {
     // It opens, and reading it is refused.
     std::os::unix::fs::symlink("/proc/self/mem", &path).expect("made");
     assert!(snapshots.newest(&script::empty()).is_none());
-    assert_eq!(snapshots.revisions(), [Revision(7)]);
+    assert_eq!(snapshots.revisions().expect("listed"), [Revision(7)]);
 }
 
 #[test]
@@ -160,7 +160,7 @@ fn what_is_left_of_unfinished_and_damaged_snapshots_goes() {
     for (name, stays) in left {
         assert_eq!(named(name).exists(), stays, "{name}");
     }
-    assert_eq!(snapshots.revisions(), [newest]);
+    assert_eq!(snapshots.revisions().expect("listed"), [newest]);
 }
 
 #[test]
@@ -210,9 +210,9 @@ fn the_writer_has_snapshots_written_beside_it_and_at_its_end_and_keeps_two() {
         }
         drop(writer);
         ends.push(end(&disk).state.revision);
-        let found = snapshots.revisions();
+        let found = snapshots.revisions().expect("listed");
         assert_eq!(found.first(), ends.last(), "a clean end leaves one");
-        assert!(found.len() <= 2);
+        assert_eq!(found.len(), if round > 0 { 2 } else { found.len() });
     }
     let read = snapshots.newest(&script::empty()).expect("there");
     assert_eq!(read.state.hash(), end(&disk).state.hash());
@@ -230,7 +230,7 @@ fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
     let mut commands = script::Commands::default();
     script::submit(&writer, &disk, commands.submission()).expect("written");
     drop(writer);
-    assert_eq!(snapshots.revisions(), []);
+    assert_eq!(snapshots.revisions().expect("listed"), []);
 }
 
 /// Nothing is ever old.
@@ -265,7 +265,7 @@ fn life(
         script::submit(&writer, disk, vec![command]).expect("written");
     }
     drop(writer);
-    snapshots.revisions()
+    snapshots.revisions().expect("listed")
 }
 
 #[test]

@@ -58,10 +58,14 @@ impl Keeper {
             every,
             pruner,
         } = keeping;
-        if let Err(error) = snapshots.sweep_unfinished() {
-            tracing::warn!(%error, "an unfinished snapshot is still there");
-        }
-        let last = snapshots.revisions().first().copied().unwrap_or_default();
+        let snapshots = snapshots.in_place()?;
+        let last = snapshots
+            .sweep_unfinished()
+            .and_then(|()| Ok(snapshots.revisions()?.first().copied()))
+            .unwrap_or_else(|error| {
+                tracing::warn!(%error, "what there is of snapshots is not known");
+                None
+            });
         let (due, received) = bounded::<Base>(0);
         let work = Work {
             snapshots,
@@ -77,7 +81,7 @@ impl Keeper {
         Ok(Self {
             every: if every == 0 { u64::MAX } else { every },
             end,
-            last,
+            last: last.unwrap_or_default(),
             due: Some(due),
             thread: Some(thread),
         })
@@ -175,12 +179,12 @@ impl Work {
             return;
         }
         let written = self.snapshots.write(base).and_then(|()| {
-            let mut kept = self.snapshots.revisions();
+            let mut kept = self.snapshots.revisions()?;
             kept.truncate(KEPT);
             self.snapshots.retain(&kept)
         });
         if let Err(error) = written {
-            tracing::warn!(%error, "no snapshot was written; the next start reads more of the log");
+            tracing::warn!(%error, "no snapshot was written, or older ones are still there");
         }
     }
 

@@ -5,8 +5,10 @@
 use super::reserve::Reserve;
 use super::sled::SEGMENT_BYTES;
 use super::{Purpose, blocks};
+use crate::place::Place;
 use std::fs::File;
 use std::io::ErrorKind;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const MIB: u64 = 1 << 20;
@@ -28,6 +30,8 @@ const OTHERS_BYTES: u64 = MIB;
 pub(crate) struct Room {
     file: File,
     reserve: Reserve,
+    /// Beside a database that is elsewhere no reserve is made.
+    place: Arc<Place>,
     /// How long a file may become.
     longest: u64,
     /// As far as blocks are allocated.
@@ -39,11 +43,12 @@ pub(crate) struct Room {
 
 impl Room {
     /// The database file, and what is kept beside it.
-    pub(super) fn new(file: File, reserve: Reserve) -> Self {
+    pub(super) fn new(file: File, reserve: Reserve, place: Arc<Place>) -> Self {
         let allocated = blocks::allocated(&file);
         Self {
             file,
             reserve,
+            place,
             longest: blocks::longest_file(),
             allocated: AtomicU64::new(allocated),
             length: AtomicU64::new(0),
@@ -119,7 +124,9 @@ impl Room {
         }
         blocks::allocate(&self.file, allocated, until)?;
         self.allocated.fetch_max(until, Ordering::Relaxed);
-        self.reserve.keep();
+        if self.place.is_kept() {
+            self.reserve.keep();
+        }
         Ok(true)
     }
 
@@ -145,7 +152,9 @@ mod tests {
         let database = File::create(temporary.path().join("db")).expect("made");
         let copy = database.try_clone().expect("cloned");
         let reserve = Reserve::at(temporary.path().join("events.reserve"));
-        let mut room = Room::new(copy, reserve);
+        let opened = temporary.path().metadata().expect("there");
+        let place = Place::of(temporary.path(), &opened).expect("there");
+        let mut room = Room::new(copy, reserve, Arc::new(place));
         // What an earlier life took counts for nothing.
         blocks::allocate(&database, 0, 64 * MIB).expect("allocated");
         room.allocated = AtomicU64::new(64 * MIB);

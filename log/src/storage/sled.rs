@@ -4,7 +4,6 @@
 mod foreign;
 mod frames;
 mod opening;
-mod place;
 mod settings;
 mod side;
 
@@ -12,16 +11,16 @@ use super::reserve::Reserve;
 use super::room::Room;
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored, blocks};
+use crate::place::Place;
 use crate::{Error, Tail, chain, frame, private};
 use foreign::{Found, refuse_foreign, refuse_no_files};
 use frames::Frames;
 use hindsight_core::Revision;
 use opening::{open_in_room, refuse_short_files, wait_until_free};
-use place::Place;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Fixed for ever: it is part of the database's own configuration. Large segments and small pieces
 /// keep frames out of sled's blob files, which it never syncs.
@@ -37,7 +36,7 @@ pub struct SledStorage {
     database: ::sled::Db,
     frames: Frames,
     file: File,
-    place: Place,
+    place: Arc<Place>,
     /// Nothing is written between sled's flush and the sync: the header of a new segment says what
     /// sled takes for stable, which is what was flushed, and must not be durable before that is.
     writing: Mutex<()>,
@@ -69,9 +68,12 @@ impl SledStorage {
         let frames = Frames::open(&database)?;
         let file = File::options().write(true).open(&path);
         let file = file.map_err(io("opening the database of"))?;
-        let place = Place::of(&path, &file).map_err(io("finding the database of"))?;
+        let opened = file.metadata().map_err(io("finding the database of"))?;
+        let place = Place::of(&path, &opened).map_err(io("finding the database of"))?;
+        let place = Arc::new(place);
         let (witness, witnessed) = open_witness(&tail_of(directory), &frames)?;
-        let room = Room::new(file.try_clone().map_err(io("opening"))?, reserve);
+        let room = file.try_clone().map_err(io("opening"))?;
+        let room = Room::new(room, reserve, Arc::clone(&place));
         let storage = Self {
             database,
             frames,

@@ -1,28 +1,29 @@
-//! Whether the database is still where it was opened: what is synced into a file that has lost its name
-//! is nowhere.
+//! Whether what was opened is still where it was: what is synced into a file that has lost its name is
+//! nowhere, and what is named in a directory that has come to its place is somebody else's.
 
 use crate::Error;
-use std::fs::File;
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-/// A file and where it is.
+/// A file or a directory, and where it is.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(crate) struct Place {
     path: PathBuf,
     #[cfg_attr(not(unix), allow(dead_code))]
     file: system::Identity,
 }
 
 impl Place {
-    pub(super) fn of(path: &Path, file: &File) -> std::io::Result<Self> {
+    /// Of what was opened at this path.
+    pub(crate) fn of(path: &Path, opened: &Metadata) -> std::io::Result<Self> {
         Ok(Self {
             path: path.canonicalize()?,
-            file: system::identity(&file.metadata()?),
+            file: system::identity(opened),
         })
     }
 
     /// Refuses where somebody removed or replaced it, or moved it away.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub(crate) fn check(&self) -> Result<(), Error> {
         if self.is_kept() {
             return Ok(());
         }
@@ -30,7 +31,7 @@ impl Place {
     }
 
     #[cfg(unix)]
-    fn is_kept(&self) -> bool {
+    pub(crate) fn is_kept(&self) -> bool {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         match self.path.metadata() {
             Ok(found) => system::identity(&found) == self.file,
@@ -40,7 +41,7 @@ impl Place {
     }
 
     #[cfg(not(unix))]
-    fn is_kept(&self) -> bool {
+    pub(crate) fn is_kept(&self) -> bool {
         self.path.exists()
     }
 }

@@ -1,0 +1,224 @@
+//! What may be beside a log that is not its own, and what happens to the log's own when it is moved.
+
+use super::disk::Disk;
+use super::script::{self, Commands};
+use crate::{
+    Base, Error, Log, Publish, Reader, Retention, Snapshots, Storage, Writer, base, verify,
+};
+use hindsight_core::{Change, Revision, State, Time};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+struct Silent;
+
+impl Publish for Silent {
+    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
+}
+
+/// A log of so many objects whose names begin alike.
+fn logged(prefix: &str, count: u64) -> Arc<Disk> {
+    let disk = Arc::new(Disk::default());
+    let (writer, _) = script::open(&disk);
+    let mut commands = Commands::default();
+    let namespace = script::create("namespaces", "", json!({"metadata": {"name": "default"}}));
+    let maps = (0..count).map(|index| {
+        let object = json!({"metadata": {"name": format!("{prefix}{index}")}});
+        script::create("configmaps", "default", object)
+    });
+    for intent in [namespace].into_iter().chain(maps) {
+        let command = commands.command(intent);
+        script::submit(&writer, &disk, vec![command]).expect("written");
+    }
+    disk
+}
+
+/// What the log is after this revision.
+fn base_at(disk: &Arc<Disk>, revision: u64) -> Base {
+    let reader = Reader::new(Arc::<Disk>::clone(disk));
+    let mut base = Base::empty(script::empty());
+    for frame in reader.whole(base.tail()).expect("readable") {
+        let frame = frame.expect("intact");
+        if frame.end.previous() > Revision(revision) {
+            break;
+        }
+        base.fold(&frame);
+    }
+    base
+}
+
+fn kept_beside(at: &Path) -> Snapshots {
+    Snapshots::at(at.join("snapshots"))
+}
+
+#[test]
+fn no_answer_about_the_past_is_folded_from_a_snapshot_of_another_log() {
+    let (own, other) = (logged("own", 40), logged("foreign", 30));
+    let temporary = tempfile::tempdir().expect("a directory");
+    let snapshots = kept_beside(temporary.path());
+    for (disk, revision) in [(&own, 10), (&other, 25), (&own, 35)] {
+        snapshots.write(&base_at(disk, revision)).expect("written");
+    }
+    let slow = Reader::new(Arc::<Disk>::clone(&own));
+    let quick = slow.clone().with_snapshots(snapshots.clone());
+    for revision in (0..=41).map(Revision) {
+        let [slowly, quickly] = [&slow, &quick].map(|reader| {
+            let state = reader.state_at(script::empty(), revision);
+            state.expect("folded").hash()
+        });
+        assert_eq!(quickly, slowly, "{revision}");
+        let time = base_at(&own, revision.0).latest;
+        let [slowly, quickly] = [&slow, &quick].map(|reader| {
+            let state = reader.state_at_time(script::empty(), time);
+            state.expect("folded").hash()
+        });
+        assert_eq!(quickly, slowly, "{revision} by its time");
+        let found = snapshots.whole_until(&*own, revision);
+        let expected = [35, 10].into_iter().find(|one| *one <= revision.0);
+        assert_eq!(found.map(|(found, _)| found.0), expected, "for a backup");
+    }
+    assert!(
+        snapshots.path(Revision(25)).exists(),
+        "it may be wanted elsewhere"
+    );
+}
+
+fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    let named = entries.map(|entry| {
+        let entry = entry.expect("readable");
+        let bytes = fs::read(entry.path()).expect("a file");
+        (entry.file_name().to_string_lossy().into_owned(), bytes)
+    });
+    named.collect()
+}
+
+/// A log in a directory, with a snapshot after every revision.
+fn started(at: &Path, disk: &Arc<Disk>) -> Writer {
+    let storage = Arc::clone(disk) as Arc<dyn Storage>;
+    let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
+    log.keep_snapshots(kept_beside(at), 1).expect("started");
+    log.start(state, Box::new(Silent)).expect("started")
+}
+
+#[test]
+fn whatever_comes_to_the_place_of_a_directory_is_left_as_it_is() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let at = temporary.path().join("data");
+    fs::create_dir_all(at.join("snapshots")).expect("made");
+    let disk = Arc::new(Disk::default());
+    let mut commands = Commands::default();
+    let writer = started(&at, &disk);
+    for _ in 0..10 {
+        script::submit(&writer, &disk, commands.submission()).expect("written");
+    }
+    fs::rename(&at, temporary.path().join("moved")).expect("moved");
+    let theirs = at.join("snapshots");
+    fs::create_dir_all(&theirs).expect("made");
+    for name in [
+        "00000000000000000001.snapshot",
+        "00000000000000000002.snapshot",
+        "00000000000000000003.snapshot",
+        "00000000000000000001.damaged",
+        "00000000000000000004.unfinished",
+    ] {
+        fs::write(theirs.join(name), "theirs").expect("written");
+    }
+    let before = files(&theirs);
+    for _ in 0..10 {
+        script::submit(&writer, &disk, commands.submission()).expect("written");
+    }
+    drop(writer);
+    assert_eq!(files(&theirs), before);
+}
+
+#[test]
+fn what_cannot_be_listed_is_not_known_and_nothing_of_it_is_removed() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let snapshots = kept_beside(temporary.path());
+    assert_eq!(snapshots.revisions().expect("there are none"), []);
+    fs::write(temporary.path().join("snapshots"), "no directory").expect("written");
+    assert!(matches!(snapshots.revisions(), Err(Error::Io { .. })));
+    assert!(matches!(snapshots.retain(&[]), Err(Error::Io { .. })));
+    let disk = logged("own", 3);
+    let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(snapshots);
+    let state = reader.state_at(script::empty(), Revision(4));
+    assert_eq!(state.expect("from the log").len(), 4);
+    drop(started(temporary.path(), &disk));
+}
+
+#[test]
+fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_done_without() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let snapshots = kept_beside(temporary.path());
+    let disk = Arc::new(Disk::default());
+    let storage = Arc::clone(&disk) as Arc<dyn Storage>;
+    let (mut log, state) = Log::open(Arc::clone(&storage), script::empty()).expect("opened");
+    let policy = Retention {
+        age_micros: None,
+        bytes: Some(1_000),
+        kinds: Vec::new(),
+        clock: || Time(0),
+    };
+    log.keep_history(snapshots.clone(), 40, policy, script::empty())
+        .expect("started");
+    let writer = log.start(state, Box::new(Silent)).expect("started");
+    let mut commands = Commands::default();
+    let mut end = Revision::ZERO;
+    while end < Revision(400) {
+        let told = script::submit(&writer, &disk, commands.submission()).expect("written");
+        end = end.max(told);
+    }
+    drop(writer);
+    let found = snapshots.revisions().expect("listed");
+    assert_eq!(found.len(), 2, "{found:?}");
+    let floor = Reader::new(Arc::clone(&storage)).floor().expect("read");
+    assert!(Revision::ZERO < floor && floor <= found[1], "{floor}");
+    let expected = snapshots.newest(&script::empty()).expect("there");
+    fs::write(snapshots.path(found[0]), "rot").expect("written");
+    let older = snapshots.newest(&script::empty()).expect("the older");
+    assert_eq!(older.state.revision, found[1]);
+    base::holds(&*storage, older.tail()).expect("the log was that once");
+    let (_, state) = Log::open_from(storage, older).expect("opened");
+    assert_eq!(state.hash(), expected.state.hash());
+    verify(&Reader::new(disk), |_| {}).expect("intact");
+}
+
+/// Whoever opens a pipe to write waits until somebody reads.
+#[cfg(target_os = "linux")]
+#[test]
+fn nobody_waits_for_a_snapshot_that_takes_its_time() {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let temporary = tempfile::tempdir().expect("a directory");
+    let disk = Arc::new(Disk::default());
+    let writer = started(temporary.path(), &disk);
+    let directory = temporary.path().join("snapshots");
+    fs::create_dir(&directory).expect("made");
+    let unfinished = |revision| directory.join(format!("{revision:020}.unfinished"));
+    let pipes: Vec<_> = (1..200).map(unfinished).collect();
+    let made = std::process::Command::new("mkfifo").args(&pipes).status();
+    assert!(made.expect("mkfifo runs").success());
+    let mut commands = Commands::default();
+    for _ in 0..20 {
+        script::submit(&writer, &disk, commands.submission()).expect("answered");
+    }
+    let nonblocking = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).expect("a flag");
+    let open = |path| {
+        let mut options = fs::File::options();
+        options.read(true).custom_flags(nonblocking).open(path)
+    };
+    // Whoever waits goes on, into a pipe that nobody reads any more.
+    let readers: Vec<_> = pipes.iter().map(open).collect();
+    for path in &pipes {
+        fs::remove_file(path).expect("removed");
+    }
+    assert!(readers.into_iter().all(|reader| reader.is_ok()));
+    drop(writer);
+    assert_ne!(
+        kept_beside(temporary.path()).revisions().expect("listed"),
+        []
+    );
+}
