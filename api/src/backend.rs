@@ -23,11 +23,13 @@ pub trait Backend: Send + Sync + 'static {
     /// Changes after `revision`, oldest first, at most `limit`; empty when there are none yet.
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired>;
 
-    /// Commits after `revision` from the log, oldest first, at most `limit`.
+    /// Commits after `revision` from the log, oldest first: at most `limit`, and no more once their bodies
+    /// have so many bytes.
     fn commits_after(
         &self,
         revision: Revision,
         limit: usize,
+        bytes: usize,
     ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>>;
 
     /// The state as it was. For revisions that are not in memory the log is read, for a few at a time;

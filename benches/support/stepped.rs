@@ -151,6 +151,7 @@ impl Backend for Stepped {
         &self,
         _: Revision,
         _: usize,
+        _: usize,
     ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>> {
         Box::pin(ready(Ok(Vec::new())))
     }

@@ -35,11 +35,20 @@ impl Backend for ControlPlane {
         &self,
         revision: Revision,
         limit: usize,
+        bytes: usize,
     ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>> {
         let reader = self.reader().clone();
         let read = move || {
-            let commits = reader.scan_all(revision.next()).take(limit);
-            commits.map(|commit| commit.map(Arc::new)).collect()
+            let (mut commits, mut held) = (Vec::new(), 0);
+            for commit in reader.scan_all(revision.next()).take(limit) {
+                let commit = Arc::new(commit?);
+                held += commit.object().map_or(0, |object| object.body.len());
+                commits.push(commit);
+                if held >= bytes {
+                    break;
+                }
+            }
+            Ok(commits)
         };
         Box::pin(async move {
             let read: Result<Result<Vec<_>, Error>, _> = tokio::task::spawn_blocking(read).await;
@@ -106,5 +115,47 @@ fn unanswered(error: Error) -> AsOfError {
     match error {
         Error::Pruned { floor, .. } => AsOfError::Pruned { oldest: floor },
         other => AsOfError::Unreadable(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use hindsight_core::command::{Create, FieldValidation};
+    use hindsight_core::{Actor, GroupResource, Intent, ObjectKey};
+    use serde_json::json;
+
+    const BYTES: usize = 100 << 10;
+
+    #[test]
+    fn what_is_read_for_a_watch_is_bounded_in_bytes() {
+        let plane = ControlPlane::open(Config::default()).expect("it opens");
+        let maps = GroupResource::new("", "configmaps");
+        let create = |index: usize| {
+            let data = json!({"k": "v".repeat(BYTES)});
+            let intent = Intent::Create(Create {
+                key: ObjectKey::new(maps.clone(), "default", ""),
+                version: "v1".into(),
+                object: json!({"metadata": {"name": format!("c{index}")}, "data": data}),
+                validation: FieldValidation::Ignore,
+            });
+            Command::new(Arc::new(Actor::new("t")), plane.now(), plane.seed(), intent)
+        };
+        let begin = plane.state().revision;
+        let written = plane.submit_blocking((0..10).map(create).collect());
+        assert!(written.expect("written").iter().all(Result::is_ok));
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        for (limit, bytes, count) in [
+            (100, usize::MAX, 10),
+            (4, usize::MAX, 4),
+            (100, 2 * BYTES + 1, 2),
+            (100, 3 * BYTES, 3),
+            (100, 1, 1),
+        ] {
+            let read = Backend::commits_after(&plane, begin, limit, bytes);
+            let read = runtime.block_on(read).expect("read");
+            assert_eq!(read.len(), count, "{limit} {bytes}");
+        }
     }
 }

@@ -12,6 +12,7 @@ mod unread;
 
 pub(crate) use admin::point;
 
+use crate::cli::show;
 use crate::{Config, ControlPlane};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
@@ -66,7 +67,8 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     }
     let (tls, tokens) = (pki.server_config()?, Arc::new(tokens));
     let acceptor = Acceptor::new(plane.clone(), tls, tokens, Patience::default());
-    let (signalled, failed) = (signals()?, failure(plane.poison().clone())?);
+    let (signalled, failed) = (signals(1)?, failure(plane.poison().clone())?);
+    end_at_the_second_signal()?;
     let poison = plane.poison().clone();
     let end = async {
         tokio::select! {
@@ -131,15 +133,35 @@ fn failure(poison: Poison) -> Result<impl Future<Output = ()>> {
     })
 }
 
-/// Resolves at the first SIGINT or SIGTERM after this call: from here on neither ends the process.
-fn signals() -> Result<impl Future<Output = ()>> {
+/// Resolves once so many SIGINT and SIGTERM came after this call: from here on neither ends the process.
+fn signals(count: usize) -> Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     Ok(async move {
-        tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+        for _ in 0..count {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
         }
     })
+}
+
+/// Whoever asks twice does not wait for a disk that stands still.
+#[expect(
+    clippy::exit,
+    reason = "whatever else ends the process waits for the disk"
+)]
+fn end_at_the_second_signal() -> Result<()> {
+    let signalled = signals(2)?;
+    tokio::spawn(async move {
+        signalled.await;
+        show::hint(
+            "ended at the second signal: everything that was answered is synced, and what was under way may \
+             be there or not",
+        );
+        std::process::exit(1);
+    });
+    Ok(())
 }

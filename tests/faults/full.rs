@@ -4,6 +4,7 @@ use super::verify;
 use hindsight_tests::dice::Dice;
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{Server, serve, text};
+use hindsight_tests::strace::recorded;
 use hindsight_tests::wait::comes;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -124,6 +125,29 @@ impl Small {
             _temporary: temporary,
         })
     }
+}
+
+/// Whatever is above the place where a file system was mounted was there before, and some of that knows no
+/// sync: a start would be refused for ever.
+#[test]
+fn a_start_syncs_directories_up_to_where_its_file_system_is_mounted() {
+    let Some(small) = Small::of(64, "a mounted directory") else {
+        return;
+    };
+    let record = small.at.with_extension("record");
+    let Some(command) = recorded(&serve(&small.directory), "fsync", &record) else {
+        return;
+    };
+    let server = Server::start_with(command, &small.directory).expect("it starts");
+    assert_eq!(server.signal("TERM"), Some(0));
+    let mut told = String::new();
+    let is_synced = |told: &str, path: &Path| told.contains(&format!("<{}>", path.display()));
+    comes("the directories of the data are synced", || {
+        told = std::fs::read_to_string(&record).expect("a record");
+        is_synced(&told, &small.directory) && is_synced(&told, &small.at)
+    });
+    let above = small.at.parent().expect("a directory");
+    assert!(!is_synced(&told, above), "{told}");
 }
 
 /// Takes every block that is left, whenever it is called.

@@ -1,8 +1,8 @@
 //! Syncs that fail while the program starts.
 
-use hindsight_tests::server::{Server, serve, text};
-use hindsight_tests::strace::with_recorded_fault;
-use std::path::Path;
+use hindsight_tests::server::{Server, hindsight, serve, text};
+use hindsight_tests::strace::{with_fault_of, with_recorded_fault};
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// The file of which a sync failed, of what a tracer wrote down so far.
@@ -72,4 +72,27 @@ fn a_sync_that_fails_while_the_server_starts_ends_it() {
             assert!(files.iter().any(is_it), "{directory}: {files:?}");
         }
     }
+}
+
+/// What root left who asked the log a question while nobody served it.
+#[test]
+fn a_side_file_that_may_not_be_read_is_set_aside() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    hindsight(&directory, &["log"]);
+    let events = std::fs::read_dir(directory.join("events")).expect("a directory");
+    let mut paths = events.map(|entry| entry.expect("readable").path());
+    let is_side = |path: &PathBuf| path.to_string_lossy().contains("/snap.");
+    let side = paths.find(is_side).expect("a side file");
+    let refused = with_fault_of(&serve(&directory), "openat", "error=EACCES", &side);
+    let Some(mut command) = refused else { return };
+    command.stderr(Stdio::piped());
+    let server = Server::start_with(command, &directory).expect("it starts");
+    server.kubectl(&["get", "configmap", "a"]);
+    let name = side.file_name().expect("a name").to_string_lossy();
+    assert!(directory.join(format!("{name}.damaged")).exists());
+    assert_eq!(server.signal("TERM"), Some(0));
 }

@@ -1,9 +1,10 @@
 //! A disk that takes its time.
 
-use super::{MAPS, create};
-use hindsight_tests::server::Server;
+use super::{MAPS, comes, create, map};
+use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::Strace;
-use hindsight_tests::wire::Caller;
+use hindsight_tests::wire::{Caller, request};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Each sync waits so many microseconds.
@@ -45,4 +46,37 @@ fn while_a_write_waits_for_the_disk_reads_are_answered() {
     println!("reads while one write waited: {during:?}");
     assert!(during.iter().all(|reads| *reads >= READS_MIN), "{during:?}");
     create(&mut writer, "after", 1);
+}
+
+/// Asked once, the server waits for its disk, and the second time it does not.
+#[test]
+fn the_second_signal_ends_a_server_whose_disk_stands_still() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let mut command = serve(&directory);
+    command.stderr(Stdio::piped());
+    let server = Server::start_with(command, &directory).expect("it starts");
+    let caller = Caller::of(&server);
+    let mut writer = caller.connect().expect("connected");
+    create(&mut writer, "before", 1);
+    let still = "delay_enter=15000000";
+    let Some(tracer) = Strace::attach(server.pid(), "fdatasync", still) else {
+        return;
+    };
+    let write = request("POST", MAPS, &map("late", 1));
+    writer.send(write.as_bytes()).expect("sent");
+    let interrupt = || {
+        let stop = ["-TERM", &server.pid().to_string()];
+        let stopped = Command::new("kill").args(stop).status();
+        assert!(stopped.expect("kill runs").success());
+    };
+    interrupt();
+    comes("nobody listens any more", || caller.connect().is_err());
+    interrupt();
+    let (code, said) = server.ended();
+    drop(tracer);
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("ended at the second signal"), "{said}");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["get", "configmap", "before"]);
 }

@@ -36,6 +36,21 @@ pub fn with_fault(served: &Command, calls: &str, fault: &str, at: u64) -> Option
     with_recorded_fault(served, calls, fault, at, Path::new("/dev/null"))
 }
 
+/// A command with a fault in every call of one kind that is about this file.
+pub fn with_fault_of(served: &Command, calls: &str, fault: &str, file: &Path) -> Option<Command> {
+    if !is_installed() {
+        return None;
+    }
+    let mut command = Command::new("strace");
+    command
+        .args(["-D", "-f", "-qq", "-o", "/dev/null", "-P"])
+        .arg(file)
+        .args(inject(calls, fault))
+        .arg(served.get_program())
+        .args(served.get_args());
+    Some(command)
+}
+
 /// As [`with_fault`]; the calls are written down, with the files that they are about.
 pub fn with_recorded_fault(
     served: &Command,

@@ -25,6 +25,8 @@ pub(crate) struct Fake {
     pub(crate) place: Mutex<Option<Place>>,
     /// How long whoever reads the log or the past waits for it.
     pub(crate) reading: Mutex<Duration>,
+    /// How many bytes were read from the log at each time.
+    pub(crate) held: Mutex<Vec<usize>>,
     /// What was put here. Where there is any, watches find it in the log alone.
     log: Mutex<Vec<Arc<Commit>>>,
     moved: watch::Sender<Revision>,
@@ -41,6 +43,7 @@ impl Fake {
             slow: Mutex::default(),
             place: Mutex::default(),
             reading: Mutex::default(),
+            held: Mutex::default(),
             log: Mutex::default(),
             moved,
         }
@@ -130,10 +133,19 @@ impl Backend for Fake {
         &self,
         revision: Revision,
         limit: usize,
+        bytes: usize,
     ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>> {
         let log = self.log.lock().expect("a lock");
         let after = log.iter().filter(|commit| commit.revision > revision);
-        let commits = after.take(limit).cloned().collect();
+        let (mut commits, mut held) = (Vec::new(), 0);
+        for commit in after.take(limit) {
+            if held >= bytes {
+                break;
+            }
+            held += commit.object().map_or(0, |object| object.body.len());
+            commits.push(Arc::clone(commit));
+        }
+        self.held.lock().expect("a lock").push(held);
         let reading = *self.reading.lock().expect("a lock");
         Box::pin(async move {
             sleep(reading).await;

@@ -13,8 +13,9 @@ use tokio::sync::OwnedSemaphorePermit;
 
 /// Watches that may read the log at one time; the others are told to list again, which is cheap.
 pub(crate) const REPLAYS_MAX: usize = 2;
-/// Commits that are read at one time.
+/// Commits that are read at one time, and bytes: a watch that is not read holds them.
 const READ_COMMITS_MAX: usize = 512;
+pub(super) const READ_BYTES_MAX: usize = 4 * PIECE_BYTES;
 /// Whoever is further behind lists again.
 const BEHIND_MAX: u64 = 100_000;
 
@@ -55,7 +56,8 @@ impl Replay {
         let read = |reading: &mut Reading| (reading.state.revision, reading.coming.is_empty());
         let (after, needs_more) = self.0.with(read).ok_or_else(stalled)?;
         if needs_more {
-            let commits = api.backend.commits_after(after, READ_COMMITS_MAX).await?;
+            let (limit, bytes) = (READ_COMMITS_MAX, READ_BYTES_MAX);
+            let commits = api.backend.commits_after(after, limit, bytes).await?;
             let expected = |index: usize| Revision(after.0 + 1 + index as u64);
             let mut places = (0..).zip(&commits);
             let has_gap = places.any(|(index, commit)| commit.revision != expected(index));

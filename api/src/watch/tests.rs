@@ -5,6 +5,7 @@ use crate::backend::fake::Fake;
 use crate::body::ApiBody;
 use crate::handler::Api;
 use crate::lease::STALLED;
+use crate::watch::replay::READ_BYTES_MAX;
 use crate::watch::{PIECE_BYTES, REPLAYS_MAX};
 use bytes::Bytes;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State};
@@ -230,4 +231,10 @@ fn what_a_watch_has_missed_comes_in_pieces() {
             }
         }
     });
+    let held = fake.held.lock().expect("a lock").iter().max().copied();
+    let held = held.expect("it was read");
+    assert!(
+        READ_BYTES_MAX <= held && held < READ_BYTES_MAX + BYTES + 1024,
+        "{held}"
+    );
 }

@@ -1,5 +1,6 @@
 //! What the system says of room: blocks of files, what is free, how long a file may become.
 
+use std::fs::File;
 use std::io::{Error, ErrorKind};
 
 /// Whether a write found no room: none on the disk, or none that this process may have.
@@ -11,6 +12,16 @@ pub(super) fn is_full(error: &Error) -> bool {
 }
 
 pub(crate) use system::*;
+
+/// As far as a file has blocks. A copy may lack those that were blank, which it is given; where it cannot
+/// be, none count.
+pub(super) fn allocate_whole(file: &File) -> u64 {
+    let length = file.metadata().map_or(0, |found| found.len());
+    match allocate(file, 0, length) {
+        Ok(()) => allocated(file),
+        Err(_) => 0,
+    }
+}
 
 #[cfg(target_os = "linux")]
 mod system {

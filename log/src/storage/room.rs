@@ -44,7 +44,7 @@ pub(crate) struct Room {
 impl Room {
     /// The database file, and what is kept beside it.
     pub(super) fn new(file: File, reserve: Reserve, place: Arc<Place>) -> Self {
-        let allocated = blocks::allocated(&file);
+        let allocated = blocks::allocate_whole(&file);
         Self {
             file,
             reserve,

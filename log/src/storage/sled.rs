@@ -259,7 +259,8 @@ fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
 
 /// A new file is only there after a crash if its directory was synced, and so is a new directory.
 /// Which of them are new, and whether the process that made them came so far, is not known, so this
-/// is done every time and for all.
+/// is done every time and for all; but for those of another file system, which are older than it is there,
+/// and some of which know no sync.
 fn sync_directories(directory: &Path) -> Result<(), Error> {
     let directory = directory
         .canonicalize()
@@ -269,7 +270,10 @@ fn sync_directories(directory: &Path) -> Result<(), Error> {
         .iter()
         .map(PathBuf::as_path)
         .filter(|path| path.exists());
-    for path in own.chain(directory.ancestors()) {
+    let device = device(&directory);
+    let above = directory.ancestors();
+    let above = above.take_while(|path| self::device(path) == device);
+    for path in own.chain(above) {
         let file = match File::open(path) {
             // What may not be read was not made by this user.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
@@ -279,6 +283,17 @@ fn sync_directories(directory: &Path) -> Result<(), Error> {
             .map_err(Error::io("syncing the data directory"))?;
     }
     Ok(())
+}
+
+#[cfg(unix)]
+fn device(path: &Path) -> Option<u64> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().map(|found| found.dev()).ok()
+}
+
+#[cfg(not(unix))]
+fn device(_: &Path) -> Option<u64> {
+    None
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -21,7 +21,7 @@ const NEW_BYTES: u64 = 40 << 20;
 pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
     let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.map_err(Error::io("opening the event log"))?,
+        opened => opened.map_err(Error::io(format!("opening {}", database.display())))?,
     };
     for _ in 0..ATTEMPTS_MAX {
         match file.try_lock() {
@@ -68,6 +68,7 @@ pub(super) fn open_in_room(directory: &Path, reserve: &mut Reserve) -> Result<::
 
 fn open_whole(directory: &Path) -> Result<::sled::Result<::sled::Db>, Error> {
     side::drop_unfinished_snapshots(directory)?;
+    side::quarantine_unreadable_snapshots(directory)?;
     settings::drop_unfinished(directory)?;
     let opened = open_database(directory)?;
     if !matches!(opened, Err(::sled::Error::Corruption { .. })) {

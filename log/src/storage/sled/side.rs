@@ -2,6 +2,8 @@
 
 use super::entries;
 use crate::Error;
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 pub(super) const PREFIX: &str = "snap.";
@@ -18,16 +20,29 @@ pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
 
 /// A damaged snapshot keeps sled from opening although every record is there.
 pub(super) fn quarantine_snapshots(directory: &Path) -> Result<(), Error> {
+    let found = snapshots(directory)?;
+    found.iter().try_for_each(|path| set_aside(directory, path))
+}
+
+/// And so does one that another user made, who asked the log a question while nobody served it.
+pub(super) fn quarantine_unreadable_snapshots(directory: &Path) -> Result<(), Error> {
     for path in snapshots(directory)? {
-        let mut aside = path.clone().into_os_string();
-        aside.push(".damaged");
-        let aside = directory
-            .join("..")
-            .join(PathBuf::from(aside).file_name().unwrap_or_default());
-        tracing::warn!(file = %path.display(), "a side file of the storage engine is set aside");
-        std::fs::rename(&path, aside).map_err(Error::io("setting a damaged snapshot aside"))?;
+        match File::options().read(true).write(true).open(&path) {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                set_aside(directory, &path)?;
+            }
+            _ => {}
+        }
     }
     Ok(())
+}
+
+fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
+    let mut aside = path.file_name().unwrap_or_default().to_owned();
+    aside.push(".damaged");
+    let aside = directory.join("..").join(aside);
+    tracing::warn!(file = %path.display(), "a side file of the storage engine is set aside");
+    std::fs::rename(path, aside).map_err(Error::io("setting a side file of the engine aside"))
 }
 
 fn snapshots(directory: &Path) -> Result<Vec<PathBuf>, Error> {
