@@ -26,6 +26,7 @@ use subject::{Operation, Subject};
 
 use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::{Backend, Unavailable};
+use crate::params::WriteOptions;
 use crate::status::Failure;
 use hindsight_core::command::{Admitted, Ground, Intent};
 use hindsight_core::{Command, Decision, Rejection, State, decide, draft, preview};
@@ -79,7 +80,22 @@ pub(crate) struct Wish {
     pub(crate) command: Command,
     /// The `Eviction` that was posted, where the command carries one out.
     pub(crate) eviction: Option<Value>,
-    pub(crate) dry_run: bool,
+    /// Of a deletion only whether it is a dry run: its own are in the command.
+    pub(crate) options: WriteOptions,
+    /// One of many that a request names together, and none of them by its name.
+    pub(crate) of_collection: bool,
+}
+
+impl Wish {
+    /// What is wanted of one object.
+    pub(crate) fn new(command: Command, options: WriteOptions) -> Self {
+        Self {
+            command,
+            eviction: None,
+            options,
+            of_collection: false,
+        }
+    }
 }
 
 /// Admits a wish and carries it out; again, where its object changed in between.
@@ -106,7 +122,7 @@ pub(crate) async fn write(
             Verdict::Answer(decision) => return Ok(*decision),
         };
         let dry_run = admitted.dry_run;
-        match carry_out(backend, admitted.command, dry_run).await? {
+        match submit(backend, admitted.command, dry_run).await? {
             Err(Rejection::Stale { key, .. }) => stale = Some(key),
             decided => return Ok(warn(decided?, warnings)),
         }
@@ -212,7 +228,7 @@ impl Write<'_> {
     }
 
     fn submit(&self, command: Command, warnings: Vec<String>) -> Verdict {
-        let dry_run = self.wish.dry_run;
+        let dry_run = self.wish.options.dry_run;
         Verdict::Submit(Box::new(Submission { command, dry_run }), warnings)
     }
 
@@ -249,7 +265,7 @@ impl Write<'_> {
 
     /// The name that is asked about: none in the name of a collection.
     fn name(&self, subject: &Subject<'_>, shown: Option<&Value>) -> String {
-        if self.command.request.verb == "deletecollection" {
+        if self.wish.of_collection {
             return String::new();
         }
         match &*subject.key.name {
@@ -300,7 +316,7 @@ fn warn(mut decision: Decision, warnings: Vec<String>) -> Decision {
 }
 
 /// One command, made durable, or only decided.
-pub(crate) async fn carry_out(
+pub(crate) async fn submit(
     backend: &dyn Backend,
     command: Command,
     dry_run: bool,

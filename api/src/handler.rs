@@ -227,30 +227,18 @@ impl Api {
         }
     }
 
-    /// One command, admitted, and then made durable or only decided.
+    /// One wish, admitted, and then made durable or only decided.
     pub(crate) async fn decide(
-        &self,
-        asked: &Asked,
-        command: Command,
-        dry_run: bool,
-    ) -> Result<hindsight_core::Decision, Failure> {
-        let wish = Wish {
-            command,
-            eviction: None,
-            dry_run,
-        };
-        self.carry_out(asked, wish).await
-    }
-
-    /// The same of what may be posted.
-    pub(crate) async fn carry_out(
         &self,
         asked: &Asked,
         wish: Wish,
     ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
         if self.admission.is_idle(&backend.state()) {
-            return Ok(admission::carry_out(backend, wish.command, wish.dry_run).await??);
+            let Wish {
+                command, options, ..
+            } = wish;
+            return Ok(admission::submit(backend, command, options.dry_run).await??);
         }
         admission::write(backend, &self.admission, &wish, asked.deadline).await
     }

@@ -10,10 +10,20 @@ use std::num::{IntErrorKind, ParseIntError};
 use std::time::Duration;
 
 /// Options that creates, updates and patches share.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
-    pub(crate) validation: FieldValidation,
+    /// `fieldManager` as it was sent; empty where the client does not say.
+    pub(crate) manager: String,
+    /// `fieldValidation`, where it was sent.
+    pub(crate) validation: Option<FieldValidation>,
+}
+
+impl WriteOptions {
+    /// What becomes of unknown fields.
+    pub(crate) fn validation(&self) -> FieldValidation {
+        self.validation.unwrap_or_default()
+    }
 }
 
 /// The decoded query of a request; the first value of a name wins.
@@ -117,26 +127,21 @@ impl Params {
         options: &str,
         mut causes: Vec<FieldCause>,
     ) -> Result<WriteOptions, Failure> {
-        causes.extend(validate::field_manager(
-            "fieldManager",
-            self.text("fieldManager"),
-        ));
+        let manager = self.text("fieldManager").to_owned();
+        causes.extend(validate::field_manager("fieldManager", &manager));
         causes.extend(self.dry_run_cause());
-        let validation = match self.text("fieldValidation") {
-            "" | "Warn" => FieldValidation::Warn,
-            "Ignore" => FieldValidation::Ignore,
-            "Strict" => FieldValidation::Strict,
-            other => {
-                let supported = &["", "Ignore", "Strict", "Warn"];
-                let cause = FieldCause::not_supported("fieldValidation", other, supported);
-                causes.push(cause);
-                FieldValidation::Warn
-            }
-        };
+        let sent = self.text("fieldValidation");
+        let validation = FieldValidation::named(sent);
+        if validation.is_none() && !sent.is_empty() {
+            let supported = &["", "Ignore", "Strict", "Warn"];
+            let cause = FieldCause::not_supported("fieldValidation", sent, supported);
+            causes.push(cause);
+        }
         if causes.is_empty() {
             let dry_run = self.get("dryRun").is_some();
             return Ok(WriteOptions {
                 dry_run,
+                manager,
                 validation,
             });
         }

@@ -64,7 +64,7 @@ impl Actor {
     }
 }
 
-/// The request that a command came with.
+/// The request that a command came with. It is for the log alone: nothing is decided by what it says.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Request {
     /// Kubernetes verb: `create`, `deletecollection`, ...; empty for the server's own work.
@@ -88,6 +88,8 @@ pub enum Intent {
     Patch(PatchObject),
     /// Ask for an object's deletion.
     Delete(Delete),
+    /// Ask for a pod's deletion, unless a disruption budget refuses it.
+    Evict(Delete),
     /// Take owner references away from a dependent.
     DropOwners(DropOwners),
     /// Stop a dependent's references from blocking their owners.
@@ -108,13 +110,14 @@ impl Intent {
         match self {
             Self::Create(_) | Self::Update(_) | Self::Patch(_) => false,
             Self::Delete(_)
+            | Self::Evict(_)
             | Self::DropOwners(_)
             | Self::Unblock(_)
             | Self::Release(_)
             | Self::Untie(_)
             | Self::FinalizeNamespace(_) => true,
             // Admission lets through what was asked for; one is not inside another.
-            Self::Admitted(admitted) => matches!(admitted.intent, Self::Delete(_)),
+            Self::Admitted(admitted) => matches!(admitted.intent, Self::Delete(_) | Self::Evict(_)),
         }
     }
 }
@@ -236,6 +239,24 @@ pub enum FieldValidation {
     Warn,
     /// Refuse them.
     Strict,
+}
+
+impl FieldValidation {
+    const ALL: [Self; 3] = [Self::Ignore, Self::Warn, Self::Strict];
+
+    /// As it stands in a query.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Ignore => "Ignore",
+            Self::Warn => "Warn",
+            Self::Strict => "Strict",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
 }
 
 /// Asks for a deletion.

@@ -39,11 +39,8 @@ fn carry_out(
         Intent::Create(intent) => decide::create(context, intent),
         Intent::Update(intent) => decide::update(context, intent),
         Intent::Patch(intent) => decide::patch(context, &intent),
-        // What is posted to a pod's `eviction`.
-        Intent::Delete(intent) if command.request.verb == "create" => {
-            decide::evict(context, &intent)
-        }
         Intent::Delete(intent) => decide::delete(context, &intent),
+        Intent::Evict(intent) => decide::evict(context, &intent),
         Intent::DropOwners(intent) => decide::drop_owners(context, &intent),
         Intent::Unblock(target) => decide::unblock(context, &target),
         Intent::Release(intent) => decide::release(context, &intent),

@@ -22,7 +22,7 @@ impl Write<'_> {
         let (mut eviction, mut warnings) = (mutated.object.unwrap_or_default(), mutated.warnings);
         let options = pod::options_of(&eviction, &name)?;
         // A webhook may ask for a dry run, but not make a deletion of one.
-        let dry_run = self.wish.dry_run || options.dry_run;
+        let dry_run = self.wish.options.dry_run || options.dry_run;
         if dry_run {
             subject.dry_run = true;
             subject::as_dry_run(&mut subject.options);
@@ -34,7 +34,7 @@ impl Write<'_> {
         let asked = validate::validate(&asking, &wanting.validating, Some(&eviction));
         warnings.extend(asked.await?);
         let mut command = self.command.clone();
-        if let Intent::Delete(delete) = &mut command.intent {
+        if let Intent::Evict(delete) = &mut command.intent {
             options.put(delete);
         }
         let admitted = Submission { command, dry_run };

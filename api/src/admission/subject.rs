@@ -2,11 +2,11 @@
 //! admitted alike.
 
 use super::Wish;
-use crate::params::Params;
-use hindsight_core::command::{Delete, Intent};
+use crate::params::WriteOptions;
+use hindsight_core::command::{Delete, FieldValidation, Intent};
 use hindsight_core::kind::KindRef;
 use hindsight_core::object::Name;
-use hindsight_core::{Actor, Command, Object, ObjectKey, Rejection, State};
+use hindsight_core::{Actor, Object, ObjectKey, Rejection, State};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -51,16 +51,14 @@ pub(crate) struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// Reads a command of a client.
     pub(crate) fn of(state: &State, wish: &'a Wish) -> Result<Self, Rejection> {
-        let (command, dry_run) = (&wish.command, wish.dry_run);
+        let command = &wish.command;
         let none = Name::from("");
         let (key, version, subresource) = match &command.intent {
             Intent::Create(create) => (&create.key, &create.version, none),
             Intent::Update(update) => (&update.key, &update.version, update.subresource.clone()),
             Intent::Patch(patch) => (&patch.key, &patch.version, patch.subresource.clone()),
-            Intent::Delete(delete) if wish.eviction.is_some() => {
-                (&delete.target.key, &delete.version, "eviction".into())
-            }
             Intent::Delete(delete) => (&delete.target.key, &delete.version, none),
+            Intent::Evict(delete) => (&delete.target.key, &delete.version, "eviction".into()),
             _ => return Err(Rejection::Internal("not a client's command".into())),
         };
         let missing = || Rejection::NotFound {
@@ -89,8 +87,8 @@ impl<'a> Subject<'a> {
             subresource,
             old,
             posted,
-            options: options(command, operation, dry_run),
-            dry_run,
+            options: options(wish, operation),
+            dry_run: wish.options.dry_run,
         })
     }
 
@@ -127,7 +125,7 @@ fn posted(wish: &Wish, subresource: &str) -> Option<Value> {
             members.insert("kind".into(), "Binding".into());
             Some(binding)
         }
-        (Intent::Delete(delete), "eviction") => {
+        (Intent::Evict(delete), _) => {
             let sent = wish.eviction.as_ref()?;
             let mut eviction = json!({"apiVersion": "policy/v1", "kind": "Eviction"});
             for member in ["metadata", "deleteOptions"] {
@@ -146,17 +144,17 @@ fn posted(wish: &Wish, subresource: &str) -> Option<Value> {
     }
 }
 
-fn options(command: &Command, operation: Operation, dry_run: bool) -> Value {
-    let (kind, mut members) = match (&command.intent, operation) {
+fn options(wish: &Wish, operation: Operation) -> Value {
+    let (kind, mut members) = match (&wish.command.intent, operation) {
         (Intent::Delete(delete), Operation::Delete) => ("DeleteOptions", delete_options(delete)),
-        (_, Operation::Create) => ("CreateOptions", written_options(command)),
+        (_, Operation::Create) => ("CreateOptions", write_options(&wish.options)),
         // Also of a patch: how it was made is not what is admitted.
-        _ => ("UpdateOptions", written_options(command)),
+        _ => ("UpdateOptions", write_options(&wish.options)),
     };
     members.insert("apiVersion".into(), "meta.k8s.io/v1".into());
     members.insert("kind".into(), kind.into());
     let mut options = Value::Object(members);
-    if dry_run {
+    if wish.options.dry_run {
         as_dry_run(&mut options);
     }
     options
@@ -169,10 +167,12 @@ pub(super) fn as_dry_run(options: &mut Value) {
     }
 }
 
-fn written_options(command: &Command) -> Map<String, Value> {
-    let query = command.request.uri.split_once('?').map(|(_, query)| query);
-    let params = Params::parse(query).unwrap_or_default();
-    let texts = ["fieldManager", "fieldValidation"].map(|name| (name, params.text(name)));
+fn write_options(sent: &WriteOptions) -> Map<String, Value> {
+    let validation = sent.validation.map(FieldValidation::name);
+    let texts = [
+        ("fieldManager", &*sent.manager),
+        ("fieldValidation", validation.unwrap_or_default()),
+    ];
     let texts = texts.into_iter().filter(|(_, text)| !text.is_empty());
     texts
         .map(|(name, text)| (name.to_owned(), text.into()))

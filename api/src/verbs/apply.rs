@@ -1,9 +1,8 @@
 //! `patch` with a configuration: all that one manager wants to say of an object.
 
-use super::write::carry_out;
+use super::write::write;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
-use crate::params::WriteOptions;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Patch, PatchObject};
@@ -18,11 +17,8 @@ pub(super) async fn apply(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let WriteOptions {
-        dry_run,
-        validation,
-    } = asked.params.apply_options()?;
-    let mut noted = Noted::new(validation);
+    let options = asked.params.apply_options()?;
+    let mut noted = Noted::new(options.validation());
     let (config, complaint) = body::decode_config(&body, &mut noted)?;
     // Not kept while the write waits.
     drop(body);
@@ -37,9 +33,9 @@ pub(super) async fn apply(
             force,
             complaint,
         },
-        validation,
+        validation: options.validation(),
     });
-    carry_out(api, asked, ("patch", intent), &noted, dry_run).await
+    write(api, asked, ("patch", intent), (&noted, options)).await
 }
 
 /// It must say what it is, which nobody else knows, and nothing of who owns what.

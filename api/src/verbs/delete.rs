@@ -6,8 +6,10 @@ pub(crate) use options::Options;
 
 use super::show;
 use super::write::as_stored;
+use crate::admission::Wish;
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
+use crate::params::WriteOptions;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
@@ -28,19 +30,19 @@ pub(crate) async fn delete(
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let options = Options::read(asked, &body)?;
-    let answer = carry_out(api, asked, &options).await;
+    let answer = delete_one(api, asked, &options).await;
     Ok(options.warned(asked, answer))
 }
 
-async fn carry_out(
+async fn delete_one(
     api: &Api,
     asked: &Asked,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
-    let intent = options.intent(asked, asked.key(), None, Rule::Requested);
-    let decision = api
-        .decide(asked, api.command(asked, "delete", intent), options.dry_run)
-        .await?;
+    let delete = options.deletion(asked, asked.key(), None, Rule::Requested);
+    let command = api.command(asked, "delete", Intent::Delete(delete));
+    let wish = Wish::new(command, options.of_write());
+    let decision = api.decide(asked, wish).await?;
     let mut response = match &decision.outcome {
         Outcome::Deleted(object) if !asked.kind.strategy.returns_object => Ok(respond::json(
             200,
@@ -77,13 +79,21 @@ async fn carry_out(
 }
 
 impl Options {
-    pub(crate) fn intent(
+    /// All that a deletion shares with other writes.
+    pub(super) fn of_write(&self) -> WriteOptions {
+        WriteOptions {
+            dry_run: self.dry_run,
+            ..WriteOptions::default()
+        }
+    }
+
+    pub(super) fn deletion(
         &self,
         asked: &Asked,
         key: ObjectKey,
         listed: Option<Uid>,
         rule: Rule,
-    ) -> Intent {
+    ) -> Delete {
         let target = Target {
             key,
             uid: listed,
@@ -91,7 +101,7 @@ impl Options {
         };
         let mut delete = Delete::new(target, asked.version.name.clone(), rule);
         self.put(&mut delete);
-        Intent::Delete(delete)
+        delete
     }
 
     /// What the client says of a deletion, in the place of what was said before.

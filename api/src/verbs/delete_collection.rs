@@ -4,13 +4,14 @@
 mod tests;
 
 use super::delete::Options;
+use crate::admission::Wish;
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::list;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
-use hindsight_core::{Command, Decision, Object, Rejection, Rule};
+use hindsight_core::{Command, Decision, Intent, Object, Rejection, Rule};
 use http::Response;
 use std::sync::Arc;
 
@@ -25,11 +26,11 @@ pub(crate) async fn delete_collection(
 ) -> Result<Response<ApiBody>, Failure> {
     let query = list::Query::of(asked)?;
     let options = Options::read(asked, &body)?;
-    let answer = carry_out(api, asked, &query, &options).await;
+    let answer = delete_listed(api, asked, &query, &options).await;
     Ok(options.warned(asked, answer))
 }
 
-async fn carry_out(
+async fn delete_listed(
     api: &Api,
     asked: &Asked,
     query: &list::Query,
@@ -38,8 +39,9 @@ async fn carry_out(
     let page = list::select(api, asked, query).await?;
     let command = |object: &Arc<Object>| {
         let listed = Some(object.meta.uid.clone());
-        let intent = options.intent(asked, object.key.clone(), listed, Rule::RequestedCollection);
-        api.command(asked, "deletecollection", intent)
+        let rule = Rule::RequestedCollection;
+        let delete = options.deletion(asked, object.key.clone(), listed, rule);
+        api.command(asked, "deletecollection", Intent::Delete(delete))
     };
     let (mut warnings, mut failed) = (Vec::new(), None);
     for items in page.items.chunks(BATCH_ITEMS_MAX) {
@@ -50,7 +52,7 @@ async fn carry_out(
             let refusal = refusals.find(|error| !matches!(error, Rejection::NotFound { .. }));
             failed = failed.or(refusal);
         } else {
-            warnings.extend(one_by_one(api, asked, commands, options.dry_run).await?);
+            warnings.extend(one_by_one(api, asked, commands, options).await?);
         }
     }
     if let Some(rejection) = failed {
@@ -79,11 +81,15 @@ async fn one_by_one(
     api: &Api,
     asked: &Asked,
     commands: Vec<Command>,
-    dry_run: bool,
+    options: &Options,
 ) -> Result<Vec<String>, Failure> {
     let mut warnings = Vec::new();
     for command in commands {
-        match api.decide(asked, command, dry_run).await {
+        let wish = Wish {
+            of_collection: true,
+            ..Wish::new(command, options.of_write())
+        };
+        match api.decide(asked, wish).await {
             Ok(decision) => warnings.extend(decision.warnings),
             Err(failure) if failure.code == 404 => {}
             Err(failure) => return Err(failure),

@@ -6,7 +6,7 @@ use super::write::OTHER_NAMESPACE;
 use crate::admission::Wish;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
-use crate::params::Params;
+use crate::params::{Params, WriteOptions};
 use crate::path::Place;
 use crate::respond;
 use crate::status::Failure;
@@ -23,7 +23,7 @@ pub(crate) async fn evict(
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = asked.params.write_options("CreateOptions")?;
-    let mut noted = Noted::new(asks.validation);
+    let mut noted = Noted::new(asks.validation());
     let eviction = document(
         asked,
         &body,
@@ -37,14 +37,17 @@ pub(crate) async fn evict(
         return Err(Failure::bad_request(OTHER_NAMESPACE));
     }
     let options = options_of(&eviction, &key.name)?;
-    let dry_run = asks.dry_run || options.dry_run;
-    let intent = options.intent(asked, key, None, Rule::Requested);
-    let wish = Wish {
-        command: api.command(asked, "create", intent),
-        eviction: Some(eviction),
-        dry_run,
+    let asks = WriteOptions {
+        dry_run: asks.dry_run || options.dry_run,
+        ..asks
     };
-    let decision = api.carry_out(asked, wish).await?;
+    let delete = options.deletion(asked, key, None, Rule::Requested);
+    let command = api.command(asked, "create", Intent::Evict(delete));
+    let wish = Wish {
+        eviction: Some(eviction),
+        ..Wish::new(command, asks)
+    };
+    let decision = api.decide(asked, wish).await?;
     Ok(done(asked, &noted, &decision))
 }
 
@@ -96,7 +99,7 @@ pub(crate) async fn bind(
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = asked.params.write_options("CreateOptions")?;
-    let mut noted = Noted::new(asks.validation);
+    let mut noted = Noted::new(asks.validation());
     let binding = document(asked, &body, &mut noted, "Binding", &["v1"])?;
     let namespace = asked.place.namespace.as_deref().unwrap_or_default();
     let pod = asked
@@ -109,10 +112,10 @@ pub(crate) async fn bind(
         version: "v1".into(),
         subresource: "binding".into(),
         object: binding,
-        validation: asks.validation,
+        validation: asks.validation(),
     });
     let command = api.command(asked, "create", intent);
-    let decision = api.decide(asked, command, asks.dry_run).await?;
+    let decision = api.decide(asked, Wish::new(command, asks)).await?;
     Ok(done(asked, &noted, &decision))
 }
 

@@ -2,6 +2,7 @@
 
 use super::apply::{APPLY, apply};
 use super::{pod, show, unknown};
+use crate::admission::Wish;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::params::WriteOptions;
@@ -35,11 +36,8 @@ pub(crate) async fn create(
     if asked.place.name.is_some() {
         return Err(Failure::method_not_allowed());
     }
-    let WriteOptions {
-        dry_run,
-        validation,
-    } = asked.params.write_options("CreateOptions")?;
-    let mut noted = Noted::new(validation);
+    let options = asked.params.write_options("CreateOptions")?;
+    let mut noted = Noted::new(options.validation());
     let object = document(asked, &body, &mut noted)?;
     // Not kept while the write waits.
     drop(body);
@@ -47,9 +45,9 @@ pub(crate) async fn create(
         key: namespaced(asked, &object)?,
         version: asked.form(),
         object,
-        validation,
+        validation: options.validation(),
     });
-    carry_out(api, asked, ("create", intent), &noted, dry_run).await
+    write(api, asked, ("create", intent), (&noted, options)).await
 }
 
 pub(crate) async fn update(
@@ -57,11 +55,8 @@ pub(crate) async fn update(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let WriteOptions {
-        dry_run,
-        validation,
-    } = asked.params.write_options("UpdateOptions")?;
-    let mut noted = Noted::new(validation);
+    let options = asked.params.write_options("UpdateOptions")?;
+    let mut noted = Noted::new(options.validation());
     let object = document(asked, &body, &mut noted)?;
     // Not kept while the write waits.
     drop(body);
@@ -70,9 +65,9 @@ pub(crate) async fn update(
         version: asked.form(),
         subresource: asked.place.subresource.as_str().into(),
         object,
-        validation,
+        validation: options.validation(),
     });
-    carry_out(api, asked, ("update", intent), &noted, dry_run).await
+    write(api, asked, ("update", intent), (&noted, options)).await
 }
 
 pub(crate) async fn patch(
@@ -85,11 +80,8 @@ pub(crate) async fn patch(
         return apply(api, asked, body).await;
     }
     let read = reader(asked, &media)?;
-    let WriteOptions {
-        dry_run,
-        validation,
-    } = asked.params.write_options("PatchOptions")?;
-    let mut noted = Noted::new(validation);
+    let options = asked.params.write_options("PatchOptions")?;
+    let mut noted = Noted::new(options.validation());
     let unknown = |patch: &Value| unknown::after(asked, &read(patch.clone()));
     let patch = body::decode_patch(&body, media == JSON_PATCH, &mut noted, unknown)?;
     let patch = read(patch);
@@ -100,9 +92,9 @@ pub(crate) async fn patch(
         version: asked.form(),
         subresource: asked.place.subresource.as_str().into(),
         patch,
-        validation,
+        validation: options.validation(),
     });
-    carry_out(api, asked, ("patch", intent), &noted, dry_run).await
+    write(api, asked, ("patch", intent), (&noted, options)).await
 }
 
 /// What a patch of this media type is. The type is looked at before the options are.
@@ -121,15 +113,15 @@ fn reader(asked: &Asked, media: &str) -> Result<fn(Value) -> Patch, Failure> {
 }
 
 /// Decides what is wanted by this verb, and answers with the object.
-pub(super) async fn carry_out(
+pub(super) async fn write(
     api: &Api,
     asked: &Asked,
     (verb, intent): (&str, Intent),
-    noted: &Noted,
-    dry_run: bool,
+    (noted, options): (&Noted, WriteOptions),
 ) -> Result<Response<ApiBody>, Failure> {
+    let dry_run = options.dry_run;
     let command = api.command(asked, verb, intent);
-    let decision = api.decide(asked, command, dry_run).await?;
+    let decision = api.decide(asked, Wish::new(command, options)).await?;
     answer(asked, &decision, noted, dry_run)
 }
 

@@ -31,7 +31,7 @@ fn key(intent: &Intent) -> Option<&ObjectKey> {
     match intent {
         Intent::Update(update) => Some(&update.key),
         Intent::Patch(patch) => Some(&patch.key),
-        Intent::Delete(delete) => Some(&delete.target.key),
+        Intent::Delete(delete) | Intent::Evict(delete) => Some(&delete.target.key),
         Intent::Create(_)
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
@@ -97,6 +97,7 @@ fn with(intent: Intent, object: Value, seen: Ground) -> Intent {
             validation,
         }),
         Intent::Delete(_)
+        | Intent::Evict(_)
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)

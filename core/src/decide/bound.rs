@@ -35,6 +35,7 @@ impl Bound {
             Intent::Create(_) | Intent::Update(_) | Intent::Patch(_) => Self::WithoutAccount,
             Intent::Admitted(admitted) => Self::of(&admitted.intent),
             Intent::Delete(_)
+            | Intent::Evict(_)
             | Intent::DropOwners(_)
             | Intent::Unblock(_)
             | Intent::Release(_)

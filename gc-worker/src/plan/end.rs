@@ -25,6 +25,7 @@ fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
         | Intent::Update(_)
         | Intent::Patch(_)
         | Intent::Delete(_)
+        | Intent::Evict(_)
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::FinalizeNamespace(_)

@@ -26,6 +26,7 @@ fn told(intent: &Intent) -> String {
         | Intent::Update(_)
         | Intent::Patch(_)
         | Intent::FinalizeNamespace(_)
+        | Intent::Evict(_)
         | Intent::Admitted(_) => format!("{intent:?}"),
     }
 }

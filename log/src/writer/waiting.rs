@@ -81,6 +81,7 @@ fn documents(intent: &Intent) -> usize {
             asked + admitted.object.as_ref().map_or(0, heap)
         }
         Intent::Delete(_)
+        | Intent::Evict(_)
         | Intent::DropOwners(_)
         | Intent::Unblock(_)
         | Intent::Release(_)

@@ -31,10 +31,19 @@ fn world(phase: &str, ready: &str, budgets: &[(Value, Value)]) -> World {
 }
 
 fn evict(world: &mut World) -> Result<Decision, Rejection> {
+    let delete = deletion(world);
+    carry_out(world, "create", Intent::Evict(delete))
+}
+
+fn deletion(world: &World) -> Delete {
     let target = Target::any(world.key("pods", "a"));
-    let intent = Intent::Delete(Delete::new(target, "v1".into(), Rule::Requested));
+    Delete::new(target, "v1".into(), Rule::Requested)
+}
+
+/// The verb is what the log is told.
+fn carry_out(world: &mut World, verb: &str, intent: Intent) -> Result<Decision, Rejection> {
     let request = Request {
-        verb: "create".into(),
+        verb: verb.into(),
         ..Request::default()
     };
     let command = Command {
@@ -130,6 +139,23 @@ fn a_budget_that_is_spent_refuses_and_any_other_pays() {
         let goes = pod.is_none_or(|pod| pod.is_deleting());
         assert_eq!(goes, expected.is_some());
     }
+}
+
+#[test]
+fn what_the_log_is_told_of_a_request_decides_nothing() {
+    let spent = [(spec(), keeps(1, 0, 1, 1))];
+    let mut audited_as_create = world("Running", "True", &spent);
+    let delete = Intent::Delete(deletion(&audited_as_create));
+    let decided = carry_out(&mut audited_as_create, "create", delete).expect("no budget is asked");
+    let [commit] = &*decided.commits else {
+        panic!("{decided:?}")
+    };
+    assert_eq!(&*commit.key.resource.resource, "pods");
+    assert_eq!(commit.request.verb, "create");
+    let mut audited_as_delete = world("Running", "True", &spent);
+    let evict = Intent::Evict(deletion(&audited_as_delete));
+    let refused = carry_out(&mut audited_as_delete, "delete", evict).expect_err("spent");
+    assert!(matches!(refused, Rejection::Disruption { .. }), "{refused}");
 }
 
 #[test]

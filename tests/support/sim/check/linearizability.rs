@@ -178,7 +178,7 @@ fn subject(operation: &Operation, rejection: &Rejection) -> Option<ObjectKey> {
         Intent::Create(create) => &create.key,
         Intent::Update(update) => &update.key,
         Intent::Patch(patch) => &patch.key,
-        Intent::Delete(delete) => &delete.target.key,
+        Intent::Delete(delete) | Intent::Evict(delete) => &delete.target.key,
         _ => return None,
     };
     let namespaces = GroupResource::new("", "namespaces");

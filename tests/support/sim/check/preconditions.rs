@@ -54,7 +54,7 @@ fn wanted(operation: &Operation) -> Wanted {
                     .map(Revision),
             }
         }
-        Intent::Delete(delete) => Wanted {
+        Intent::Delete(delete) | Intent::Evict(delete) => Wanted {
             uid: delete.target.uid.clone(),
             revision: delete.target.revision,
         },
