@@ -113,7 +113,7 @@ fn intent(index: usize, objects: usize) -> Intent {
     Intent::Patch(PatchObject {
         key: key(&name),
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         patch: Patch::Merge(json!({"data": data})),
         validation: FieldValidation::Ignore,
     })

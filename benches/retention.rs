@@ -162,7 +162,7 @@ fn intent(writer: usize, made: u64) -> Intent {
         _ => Intent::Patch(PatchObject {
             key: key(&format!("lasting-{writer}-{}", 1 + made % LASTING)),
             version: "v1".into(),
-            subresource: "".into(),
+            subresource: None,
             patch: Patch::Merge(json!({"data": {"made": made.to_string()}})),
             validation: FieldValidation::Ignore,
         }),

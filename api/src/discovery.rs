@@ -4,7 +4,7 @@ use crate::body::{ApiBody, Syntax};
 use crate::respond;
 use hindsight_core::State;
 use hindsight_core::builtin;
-use hindsight_core::kind::{Kind, KindRef, Subresource, Version};
+use hindsight_core::kind::{Kind, KindRef};
 use http::{HeaderValue, Response, header};
 use serde_json::{Value, json};
 
@@ -129,15 +129,15 @@ fn resources(state: &State, group: &str, version: &str) -> Option<Value> {
             "categories": names(&kind.categories),
         }));
         for subresource in &served.subresources {
-            let (group, version, name) = kind_of(kind, served, subresource);
+            let spoken = kind.spoken_at(version, Some(*subresource));
             list.push(json!({
                 "name": format!("{}/{}", kind.resource.resource, subresource.name()),
                 "singularName": "",
                 "namespaced": kind.is_namespaced(),
-                "group": group,
-                "version": version,
-                "kind": name,
-                "verbs": subresource_verbs(subresource),
+                "group": &*spoken.group,
+                "version": &*spoken.version,
+                "kind": &*spoken.kind,
+                "verbs": subresource.verbs(),
             }));
         }
     }
@@ -190,15 +190,14 @@ fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value>
             .subresources
             .iter()
             .map(|subresource| {
-                let (group, version, name) = kind_of(kind, served, subresource);
                 json!({"subresource": subresource.name(),
-                    "responseKind": {"group": group, "version": version, "kind": name},
-                    "verbs": subresource_verbs(subresource)})
+                    "responseKind": respond::gvk(&kind.spoken_at(version, Some(*subresource))),
+                    "verbs": subresource.verbs()})
             })
             .collect();
         Some(json!({
             "resource": &*kind.resource.resource,
-            "responseKind": {"group": group, "version": version, "kind": &*kind.kind},
+            "responseKind": respond::gvk(&kind.spoken_at(version, None)),
             "scope": if kind.is_namespaced() { "Namespaced" } else { "Cluster" },
             "singularResource": &*kind.singular,
             "verbs": verbs(kind),
@@ -221,33 +220,5 @@ fn verbs(kind: &Kind) -> Vec<&'static str> {
         let mut verbs = VERBS.to_vec();
         verbs.retain(|verb| *verb != "deletecollection" || kind.strategy.collection_deletes);
         verbs
-    }
-}
-
-fn subresource_verbs(subresource: &Subresource) -> Vec<&'static str> {
-    match subresource {
-        Subresource::Other(name) if matches!(&**name, "binding" | "eviction") => vec!["create"],
-        Subresource::Other(name) if &**name == "finalize" => vec!["update"],
-        Subresource::Status | Subresource::Scale { .. } | Subresource::Other(_) => {
-            vec!["get", "patch", "update"]
-        }
-    }
-}
-
-/// The kind that a subresource speaks in.
-fn kind_of(kind: &Kind, version: &Version, subresource: &Subresource) -> (String, String, String) {
-    let own = || {
-        let group = kind.resource.group.to_string();
-        (group, version.name.to_string(), kind.kind.to_string())
-    };
-    match subresource {
-        Subresource::Scale { .. } => ("autoscaling".into(), "v1".into(), "Scale".into()),
-        Subresource::Other(name) if &**name == "eviction" => {
-            ("policy".into(), "v1".into(), "Eviction".into())
-        }
-        Subresource::Other(name) if &**name == "binding" => {
-            (String::new(), "v1".into(), "Binding".into())
-        }
-        Subresource::Status | Subresource::Other(_) => own(),
     }
 }

@@ -4,12 +4,12 @@ use crate::admission::{self, Admission, Wish};
 use crate::backend::{self, AsOfError, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Held, Syntax};
 use crate::params::Params;
-use crate::path::{Place, place, split_time};
+use crate::path::{Route, route, split_time};
 use crate::respond::{self, Accept, accept};
 use crate::status::Failure;
 use crate::{discovery, health, list, openapi, reviews, table, verbs, watch};
 use bytes::Bytes;
-use hindsight_core::kind::{Kind, KindRef, Version};
+use hindsight_core::kind::{GroupVersionKind, Kind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
 use hindsight_core::{Actor, Command, GroupResource, Intent, Request as Origin, State, Time};
@@ -48,9 +48,11 @@ impl std::fmt::Debug for Api {
 pub(crate) struct Asked {
     pub(crate) parts: Parts,
     pub(crate) params: Params,
-    pub(crate) place: Place,
+    pub(crate) route: Route,
     pub(crate) kind: KindRef,
     pub(crate) version: Version,
+    /// What of the object is spoken of, where that is not the whole.
+    pub(crate) subresource: Option<Subresource>,
     pub(crate) state: Arc<State>,
     pub(crate) actor: Arc<Actor>,
     pub(crate) accept: Accept,
@@ -134,30 +136,29 @@ impl Api {
         if let Some(document) = openapi::respond(path, &parts.headers, &state) {
             return Ok(document);
         }
-        let Some(place) = place(path)? else {
+        let Some(route) = route(path)? else {
             return Ok(respond::text(404, NOT_FOUND));
         };
         let params = Params::parse(uri.query())?;
-        let watched = parts.method == Method::GET && watches(&place, &params);
+        let watched = parts.method == Method::GET && watches(&route, &params);
         let timeout = if watched { None } else { params.timeout()? };
-        if let Some(failure) = verbs::pod::unreachable(&state, &place, &params) {
+        if let Some(failure) = verbs::pod::unreachable(&state, &route, &params) {
             return Err(failure);
         }
-        let Some((kind, version)) = resolve(&state, &place) else {
-            return nowhere(&state, &place.group);
+        let Some((kind, version)) = resolve(&state, &route) else {
+            return nowhere(&state, &route.group);
         };
-        if !has_subresource(&version, &place.subresource) {
-            return Err(Failure::no_such_resource());
-        }
-        if parts.method != Method::GET && kind.is_namespaced() && place.namespace.is_none() {
+        let subresource = route.below.served(&version)?;
+        if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return across_namespaces(&kind);
         }
         let asked = Asked {
             parts,
             params,
-            place,
+            route,
             kind,
             version,
+            subresource,
             state,
             actor,
             accept: wanted?,
@@ -179,17 +180,17 @@ impl Api {
             let message = "the past does not change: this method is not allowed under /as-of/";
             return Err(Failure::new(405, "MethodNotAllowed", message));
         }
-        if !verbs::allows(&asked.place.subresource, &method) {
+        if !verbs::allows(asked.subresource, &method) {
             return Err(Failure::method_not_allowed());
         }
-        let named = asked.place.name.is_some();
+        let named = asked.route.name.is_some();
         if method == Method::GET {
             table::check_include(&asked)?;
         }
         match (method, named) {
             (Method::GET, _) if asked.kind.strategy.review => Err(Failure::method_not_allowed()),
             (Method::GET, true) => verbs::get(self, &asked).await,
-            (Method::GET, false) if watches(&asked.place, &asked.params) => {
+            (Method::GET, false) if watches(&asked.route, &asked.params) => {
                 watch::open(self, asked).await
             }
             (Method::GET, false) => list::answer(self, &asked).await,
@@ -208,7 +209,7 @@ impl Api {
         asked: &Asked,
         body: Bytes,
     ) -> Result<Response<ApiBody>, Failure> {
-        let named = asked.place.name.is_some();
+        let named = asked.route.name.is_some();
         if asked.kind.strategy.review {
             if &*asked.kind.kind == "Binding" && *method == Method::POST {
                 return verbs::bind(self, asked, body).await;
@@ -279,9 +280,19 @@ impl Asked {
 
     /// The storage key of the named object; the namespace of a create.
     pub(crate) fn key(&self) -> ObjectKey {
-        let namespace = self.place.namespace.as_deref().unwrap_or_default();
-        let name = self.place.name.as_deref().unwrap_or_default();
+        let namespace = self.route.namespace.as_deref().unwrap_or_default();
+        let name = self.route.name.as_deref().unwrap_or_default();
         ObjectKey::new(self.kind.stored_under(), namespace, name)
+    }
+
+    /// What bodies of the endpoint are.
+    pub(crate) fn spoken(&self) -> GroupVersionKind {
+        self.kind.spoken_at(&self.version.name, self.subresource)
+    }
+
+    /// Whether the request speaks of the object's scale alone.
+    pub(crate) fn is_scale(&self) -> bool {
+        self.subresource == Some(Subresource::Scale)
     }
 
     /// Who owns the fields that the request writes. A deletion writes none that are owned.
@@ -323,8 +334,8 @@ fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
 }
 
 /// Whether a collection is watched: such a request has no end of its own.
-fn watches(place: &Place, params: &Params) -> bool {
-    place.name.is_none() && (place.watch || params.flag("watch") == Some(true))
+fn watches(route: &Route, params: &Params) -> bool {
+    route.name.is_none() && (route.watch || params.flag("watch") == Some(true))
 }
 
 fn past_failure(error: AsOfError) -> Failure {
@@ -357,20 +368,15 @@ fn refuse_impersonation(headers: &HeaderMap, actor: &Actor) -> Result<(), Failur
 }
 
 /// The kind and the version that the path names, in its scope.
-fn resolve(state: &State, place: &Place) -> Option<(KindRef, Version)> {
-    let resource = GroupResource::new(&place.group, &place.resource);
+fn resolve(state: &State, route: &Route) -> Option<(KindRef, Version)> {
+    let resource = GroupResource::new(&route.group, &route.resource);
     let kind = state.kinds.by_resource(&resource)?;
-    let version = kind.served(&place.version)?;
-    let in_none = place.name.is_some() && place.namespace.is_none() && kind.is_namespaced();
-    if in_none || (place.namespace.is_some() && !kind.is_namespaced()) {
+    let version = kind.served(&route.version)?;
+    let in_none = route.name.is_some() && route.namespace.is_none() && kind.is_namespaced();
+    if in_none || (route.namespace.is_some() && !kind.is_namespaced()) {
         return None;
     }
     Some((Arc::clone(kind), version.clone()))
-}
-
-fn has_subresource(version: &Version, name: &str) -> bool {
-    let mut known = version.subresources.iter();
-    name.is_empty() || known.any(|one| one.name() == name)
 }
 
 /// Where there is nothing: a group of built-in kinds says so itself, anywhere else nobody listens.

@@ -53,7 +53,7 @@ impl Selection {
         let fields = FieldSelector::parse(text, &asked.kind, &asked.version.name)
             .map_err(Failure::bad_request)?;
         let namespace = asked
-            .place
+            .route
             .namespace
             .clone()
             .filter(|namespace| !namespace.is_empty());

@@ -2,19 +2,54 @@
 
 use crate::backend::AsOf;
 use crate::status::Failure;
+use hindsight_core::kind::{Subresource, Version};
 use hindsight_core::{Revision, Time};
 
 /// What a path names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Place {
+pub(crate) struct Route {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) namespace: Option<String>,
     pub(crate) resource: String,
     pub(crate) name: Option<String>,
-    pub(crate) subresource: String,
+    pub(crate) below: Below,
     /// The old `/watch/` form.
     pub(crate) watch: bool,
+}
+
+/// What a path names behind an object's name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) enum Below {
+    #[default]
+    Nothing,
+    Known(Subresource),
+    /// What no kind serves, as `log`.
+    Unknown(String),
+}
+
+impl Below {
+    fn of(segments: &[&str]) -> Self {
+        let text = segments.join("/");
+        match Subresource::named(&text) {
+            Some(known) => Self::Known(known),
+            None if text.is_empty() => Self::Nothing,
+            None => Self::Unknown(text),
+        }
+    }
+
+    /// What this version serves of it: a subresource, or the object itself.
+    pub(crate) fn served(&self, version: &Version) -> Result<Option<Subresource>, Failure> {
+        let subresource = match self {
+            Self::Nothing => None,
+            Self::Known(known) => Some(*known),
+            Self::Unknown(_) => return Err(Failure::no_such_resource()),
+        };
+        if version.serves(subresource) {
+            return Ok(subresource);
+        }
+        Err(Failure::no_such_resource())
+    }
 }
 
 /// Takes `/as-of/<revision or time>` off a path.
@@ -38,7 +73,7 @@ pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
 }
 
 /// Reads the path of a resource; `None` where it is not one.
-pub(crate) fn place(path: &str) -> Result<Option<Place>, Failure> {
+pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     let segments = path.split('/').filter(|segment| !segment.is_empty());
     let segments = segments
         .map(percent_decode)
@@ -53,35 +88,35 @@ pub(crate) fn place(path: &str) -> Result<Option<Place>, Failure> {
         _ => return Ok(None),
     };
     let mut rest: Vec<&str> = rest.collect();
-    let mut place = Place {
+    let mut route = Route {
         group: group.into(),
         version: version.into(),
-        ..Place::default()
+        ..Route::default()
     };
     if rest.first() == Some(&"watch") {
-        place.watch = true;
+        route.watch = true;
         rest.remove(0);
     }
     if let ["namespaces", namespace, resource, ..] = rest.as_slice()
         && !matches!(*resource, "status" | "finalize")
     {
-        place.namespace = Some((*namespace).to_owned());
+        route.namespace = Some((*namespace).to_owned());
         rest.drain(..2);
     }
     let Some((resource, rest)) = rest.split_first() else {
         return Ok(None);
     };
-    (*resource).clone_into(&mut place.resource);
-    place.name = rest.first().map(|name| (*name).to_owned());
-    place.subresource = rest.get(1..).unwrap_or_default().join("/");
-    if place
+    (*resource).clone_into(&mut route.resource);
+    route.name = rest.first().map(|name| (*name).to_owned());
+    route.below = Below::of(rest.get(1..).unwrap_or_default());
+    if route
         .name
         .as_deref()
         .is_some_and(|name| matches!(name, "." | ".."))
     {
         return Err(Failure::bad_request("Name parameter invalid"));
     }
-    Ok(Some(place))
+    Ok(Some(route))
 }
 
 /// `%xx` to bytes; what is not UTF-8 is refused.
@@ -119,26 +154,35 @@ mod tests {
                 "/apis/apps/v1/namespaces/d/deployments/w/scale",
                 "apps/v1 d deployments w scale",
             ),
+            ("/api/v1/namespaces/d/pods/p/log", "/v1 d pods p log"),
+            (
+                "/api/v1/namespaces/d/pods/p/proxy/a/b",
+                "/v1 d pods p proxy/a/b",
+            ),
             ("/api/v1/nodes/n%31", "/v1 - nodes n1 "),
         ] {
-            let place = place(path).expect("readable").expect("a resource");
+            let route = route(path).expect("readable").expect("a resource");
             let or_dash = |text: &Option<String>| text.clone().unwrap_or("-".into());
             let seen = format!(
                 "{}/{} {} {} {} {}",
-                place.group,
-                place.version,
-                or_dash(&place.namespace),
-                place.resource,
-                or_dash(&place.name),
-                place.subresource
+                route.group,
+                route.version,
+                or_dash(&route.namespace),
+                route.resource,
+                or_dash(&route.name),
+                match &route.below {
+                    Below::Nothing => "",
+                    Below::Known(known) => known.name(),
+                    Below::Unknown(text) => text,
+                }
             );
             assert_eq!(seen, expected);
         }
         for path in ["/", "/api", "/apis/apps", "/version", "/api/v1"] {
-            assert_eq!(place(path).expect("readable"), None, "{path}");
+            assert_eq!(route(path).expect("readable"), None, "{path}");
         }
-        assert!(place("/api/v1/namespaces/d/configmaps/..").is_err());
-        assert!(place("/api/v1/nodes/%zz").is_err() && place("/api/v1/nodes/%ff").is_err());
+        assert!(route("/api/v1/namespaces/d/configmaps/..").is_err());
+        assert!(route("/api/v1/nodes/%zz").is_err() && route("/api/v1/nodes/%ff").is_err());
     }
 
     #[test]

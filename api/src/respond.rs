@@ -3,6 +3,7 @@
 use crate::body::{ApiBody, Syntax};
 use crate::status::Failure;
 use bytes::Bytes;
+use hindsight_core::kind::GroupVersionKind;
 use http::{HeaderMap, Response, StatusCode, header};
 use serde_json::Value;
 
@@ -135,6 +136,11 @@ fn build(code: u16, media: &'static str, body: ApiBody) -> Response<ApiBody> {
         header::HeaderValue::from_static(media),
     );
     response
+}
+
+/// A kind, as discovery, OpenAPI and reviews name it.
+pub(crate) fn gvk(kind: &GroupVersionKind) -> Value {
+    serde_json::json!({"group": &*kind.group, "version": &*kind.version, "kind": &*kind.kind})
 }
 
 /// A failure in the client's syntax.

@@ -18,21 +18,26 @@ use crate::respond::{self, View};
 use crate::status::Failure;
 use crate::{table, wait};
 use bytes::Bytes;
-use hindsight_core::kind::KindRef;
+use hindsight_core::kind::{KindRef, Subresource};
 use hindsight_core::object::Name;
 use hindsight_core::{Object, Rejection, convert, scale::scale_of};
 use http::{Method, Response};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// Whether a subresource has this method.
-pub(crate) fn allows(subresource: &str, method: &Method) -> bool {
-    match subresource {
-        "" => true,
-        "binding" | "eviction" => *method == Method::POST,
-        "finalize" => *method == Method::PUT,
-        _ => [Method::GET, Method::PUT, Method::PATCH].contains(method),
-    }
+/// Whether what is asked for has this method.
+pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool {
+    let Some(subresource) = subresource else {
+        return true;
+    };
+    let verb = match *method {
+        Method::GET => "get",
+        Method::PUT => "update",
+        Method::PATCH => "patch",
+        Method::POST => "create",
+        _ => return false,
+    };
+    subresource.verbs().contains(&verb)
 }
 
 /// `get`: the stored bytes, unless another form was asked for.
@@ -63,7 +68,7 @@ pub(crate) fn show(
     object: &Object,
 ) -> Result<Response<ApiBody>, Failure> {
     let syntax = asked.accept.syntax;
-    if asked.place.subresource == "scale" {
+    if asked.is_scale() {
         let scale = scale_of(&asked.version, object).ok_or_else(Failure::no_such_resource)?;
         let shown = match asked.accept.view {
             View::Table => table::of_scale(asked, &scale),

@@ -47,7 +47,7 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
         let message = "the past does not change: it cannot be watched";
         return Err(Failure::new(405, "MethodNotAllowed", message));
     }
-    if let Some(name) = asked.place.name.take() {
+    if let Some(name) = asked.route.name.take() {
         return Err(Failure::bad_request(format!(
             "watch {name} with a field selector"
         )));

@@ -172,7 +172,7 @@ pub fn update(index: usize, value: &str) -> Intent {
     Intent::Update(Update {
         key: key(index),
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         object,
         validation: FieldValidation::Warn,
     })

@@ -6,8 +6,8 @@ mod table;
 mod tests;
 
 use crate::kind::{
-    DefaultPropagation, GroupResource, Kind, NameRule, Origin, Scope, Strategy, Subresource,
-    Version,
+    DefaultPropagation, GroupResource, Kind, NameRule, Origin, ScalePaths, Scope, Strategy,
+    Subresource, Version,
 };
 use crate::object::Name;
 use table::GROUPS;
@@ -43,7 +43,8 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
     let (plural, name) = (words.next()?, words.next()?);
     let (short, categories) = (words.next()?, words.next()?);
     let (subresources, flags) = (words.next()?, words.next()?);
-    let subresources: Vec<Subresource> = list(subresources).map(subresource).collect();
+    let subresources = list(subresources).map(Subresource::named);
+    let subresources = subresources.collect::<Option<Vec<_>>>()?;
     let has = |flag: char| flags.contains(flag);
     Some(Kind {
         resource: GroupResource::new(group.group, plural),
@@ -72,6 +73,7 @@ fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Ve
         served: true,
         storage,
         subresources: subresources.to_vec(),
+        scale: subresources.contains(&Subresource::Scale).then(scale_paths),
         columns: Vec::new(),
         selectable_fields: Vec::new(),
         deprecation_warning: None,
@@ -113,15 +115,11 @@ fn strategy(flags: &str, status_apart: bool) -> Strategy {
     }
 }
 
-fn subresource(name: &str) -> Subresource {
-    match name {
-        "status" => Subresource::Status,
-        "scale" => Subresource::Scale {
-            spec_path: ".spec.replicas".into(),
-            status_path: ".status.replicas".into(),
-            selector_path: Some(".status.selector".into()),
-        },
-        other => Subresource::Other(other.into()),
+fn scale_paths() -> ScalePaths {
+    ScalePaths {
+        wanted: ".spec.replicas".into(),
+        observed: ".status.replicas".into(),
+        selector: Some(".status.selector".into()),
     }
 }
 

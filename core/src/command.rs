@@ -1,6 +1,7 @@
 //! Commands: what somebody wants. Time, randomness and the actor come in with them.
 
 use crate::event::{Cause, Rule};
+use crate::kind::Subresource;
 use crate::object::{Name, ObjectKey, OwnerReference, Uid};
 use crate::{Revision, Time};
 use serde::{Deserialize, Serialize};
@@ -186,8 +187,8 @@ pub struct Update {
     pub key: ObjectKey,
     /// Version of the API that the body is in; with its group where another group stores it.
     pub version: Name,
-    /// Empty, or `status`, `scale`, `finalize`, `approval`.
-    pub subresource: Name,
+    /// What of it, where that is not the whole: all but an eviction.
+    pub subresource: Option<Subresource>,
     /// The object as sent.
     pub object: Value,
     /// What becomes of unknown fields.
@@ -201,8 +202,8 @@ pub struct PatchObject {
     pub key: ObjectKey,
     /// Version of the API that the patch speaks of.
     pub version: Name,
-    /// Empty, or `status`, `scale`, `approval`.
-    pub subresource: Name,
+    /// What of it, where that is not the whole: the status, the scale or the approval.
+    pub subresource: Option<Subresource>,
     /// How it is written.
     pub patch: Patch,
     /// What becomes of unknown fields.

@@ -7,8 +7,8 @@ pub(crate) use check::{check, warnings};
 pub(crate) use decode::decode_schemas;
 
 use crate::kind::{
-    DefaultPropagation, GroupResource, Kind, NameRule, Origin, PrinterColumn, Scope, Strategy,
-    Subresource, Version,
+    DefaultPropagation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths, Scope,
+    Strategy, Subresource, Version,
 };
 use crate::object::{Name, Uid};
 use crate::schema::{self, Schema};
@@ -145,13 +145,9 @@ fn read_version(version: &Value) -> Version {
     if at(version, "/subresources/status").is_some() {
         subresources.push(Subresource::Status);
     }
-    if let Some(scale) = at(version, "/subresources/scale") {
-        let selector = text(scale, "/labelSelectorPath");
-        subresources.push(Subresource::Scale {
-            spec_path: text(scale, "/specReplicasPath").into(),
-            status_path: text(scale, "/statusReplicasPath").into(),
-            selector_path: (!selector.is_empty()).then(|| selector.into()),
-        });
+    let scale = at(version, "/subresources/scale").map(scale_paths);
+    if scale.is_some() {
+        subresources.push(Subresource::Scale);
     }
     let list = |key: &str| {
         version
@@ -165,6 +161,7 @@ fn read_version(version: &Value) -> Version {
         served: flag("served"),
         storage: flag("storage"),
         subresources,
+        scale,
         columns: list("additionalPrinterColumns")
             .iter()
             .map(column)
@@ -175,6 +172,15 @@ fn read_version(version: &Value) -> Version {
             .collect(),
         deprecation_warning: flag("deprecated").then(|| warning.into()),
         name: text(version, "/name").into(),
+    }
+}
+
+fn scale_paths(scale: &Value) -> ScalePaths {
+    let selector = text(scale, "/labelSelectorPath");
+    ScalePaths {
+        wanted: text(scale, "/specReplicasPath").into(),
+        observed: text(scale, "/statusReplicasPath").into(),
+        selector: (!selector.is_empty()).then(|| selector.into()),
     }
 }
 

@@ -2,9 +2,11 @@
 
 mod names;
 mod registry;
+mod subresource;
 
 pub use names::{GroupResource, GroupVersionKind};
 pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds};
+pub use subresource::{ScalePaths, Subresource};
 
 use crate::convert;
 use crate::object::{Name, Uid};
@@ -55,6 +57,8 @@ pub struct Version {
     pub storage: bool,
     /// Its subresources beside the object itself.
     pub subresources: Vec<Subresource>,
+    /// What its `Scale` maps to, where it has one.
+    pub scale: Option<ScalePaths>,
     /// Printer columns of a custom kind; built-in kinds have theirs in the API surface.
     pub columns: Vec<PrinterColumn>,
     /// JSON paths that field selectors may use, besides name and namespace.
@@ -63,47 +67,20 @@ pub struct Version {
     pub deprecation_warning: Option<Name>,
 }
 
-/// A subresource that a version serves.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subresource {
-    /// `/status`.
-    Status,
-    /// `/scale`, with the JSON paths that it maps to (as `.spec.replicas`).
-    Scale {
-        /// Where the wanted count is.
-        spec_path: Name,
-        /// Where the observed count is.
-        status_path: Name,
-        /// Where the selector text is, if there is one.
-        selector_path: Option<Name>,
-    },
-    /// Any other by name: `finalize`, `approval`, `eviction`, `binding`.
-    Other(Name),
-}
-
 impl Version {
     /// Whether its status is written through an endpoint of its own.
     pub fn has_status(&self) -> bool {
-        self.subresources.contains(&Subresource::Status)
+        self.serves(Some(Subresource::Status))
+    }
+
+    /// Whether this can be asked for; the object itself always can.
+    pub fn serves(&self, subresource: Option<Subresource>) -> bool {
+        subresource.is_none_or(|one| self.subresources.contains(&one))
     }
 
     /// Where its objects have the count that their `Scale` shows, where they have one.
     pub fn count_path(&self) -> Option<&str> {
-        self.subresources.iter().find_map(|one| match one {
-            Subresource::Scale { spec_path, .. } => Some(&**spec_path),
-            Subresource::Status | Subresource::Other(_) => None,
-        })
-    }
-}
-
-impl Subresource {
-    /// Its path segment.
-    pub fn name(&self) -> &str {
-        match self {
-            Self::Status => "status",
-            Self::Scale { .. } => "scale",
-            Self::Other(name) => name,
-        }
+        self.scale.as_ref().map(|paths| &*paths.wanted)
     }
 }
 

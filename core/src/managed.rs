@@ -18,6 +18,7 @@ pub(crate) use reset::{kept, unowned};
 pub(crate) use scale::Scaled;
 
 use crate::fields::{ManagerId, Managers, Owned, Updater, Versions, compare};
+use crate::kind::Subresource;
 use crate::object::Name;
 use crate::{Rejection, Time};
 use serde_json::Value;
@@ -40,8 +41,8 @@ pub fn unreadable(list: Option<&Value>) -> Option<String> {
 /// A write, and who makes it.
 pub(crate) struct Writer<'a> {
     pub(crate) manager: &'a Name,
-    /// What it goes through; empty for the object itself.
-    pub(crate) subresource: &'a str,
+    /// What it goes through, where that is not the object itself.
+    pub(crate) subresource: Option<Subresource>,
     pub(crate) time: Time,
     /// The form of the documents.
     pub(crate) api_version: &'a str,
@@ -186,7 +187,7 @@ impl Writer<'_> {
             manager: Name::clone(manager),
             applied,
             api_version: (!applied).then(|| self.api_version.into()),
-            subresource: self.subresource.into(),
+            subresource: self.subresource.map_or("", Subresource::name).into(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The `Scale` that a scalable object shows.
 
-use crate::kind::{Subresource, Version};
+use crate::kind::{ScalePaths, Version};
 use crate::managed::{Managed, Scaled};
 use crate::object::Object;
 use crate::schema::{self, Bounds, Schema};
@@ -53,25 +53,15 @@ fn object(members: Vec<(&str, Schema)>) -> Schema {
 
 /// `autoscaling/v1` Scale of an object; `None` where its kind has none.
 pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
-    let (spec_path, status_path, selector_path) =
-        version
-            .subresources
-            .iter()
-            .find_map(|subresource| match subresource {
-                Subresource::Scale {
-                    spec_path,
-                    status_path,
-                    selector_path,
-                } => Some((spec_path, status_path, selector_path)),
-                Subresource::Status | Subresource::Other(_) => None,
-            })?;
+    let ScalePaths {
+        wanted,
+        observed,
+        selector,
+    } = version.scale.as_ref()?;
     let document = object.document();
     let at = |path: &str| document.pointer(&path.replace('.', "/"));
     let count = |path: &str| at(path).and_then(Value::as_i64).unwrap_or(0);
-    let selector = selector_path
-        .as_deref()
-        .and_then(at)
-        .and_then(Value::as_str);
+    let selector = selector.as_deref().and_then(at).and_then(Value::as_str);
     let selector = selector.map_or_else(|| match_labels(&document), str::to_owned);
     let mut metadata = json!({
         "name": &*object.key.name,
@@ -85,7 +75,7 @@ pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
     {
         metadata.insert("namespace".into(), Value::from(&*object.key.namespace));
     }
-    let mut status = json!({"replicas": count(status_path)});
+    let mut status = json!({"replicas": count(observed)});
     if let Some(status) = status.as_object_mut().filter(|_| !selector.is_empty()) {
         status.insert("selector".into(), selector.into());
     }
@@ -93,7 +83,7 @@ pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
         "apiVersion": API_VERSION,
         "kind": KIND,
         "metadata": metadata,
-        "spec": {"replicas": count(spec_path)},
+        "spec": {"replicas": count(wanted)},
         "status": status,
     }))
 }

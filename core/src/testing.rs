@@ -3,7 +3,7 @@
 use crate::command::{
     Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target, Update,
 };
-use crate::kind::BuiltinKinds;
+use crate::kind::{BuiltinKinds, Subresource};
 use crate::object::{Name, Object, ObjectKey};
 use crate::{
     Actor, Command, Commit, Decision, GroupResource, Intent, Rejection, Rule, State, Time, apply,
@@ -132,10 +132,12 @@ impl World {
             .to_owned();
         let key = self.key(resource, &name);
         let version = self.version(&key.resource);
+        let part = Subresource::named(subresource);
+        assert!(part.is_some() || subresource.is_empty(), "{subresource}");
         self.run(Intent::Update(Update {
             key,
             version,
-            subresource: subresource.into(),
+            subresource: part,
             object,
             validation: FieldValidation::Warn,
         }))
@@ -150,7 +152,7 @@ impl World {
         let key = self.key(resource, name);
         let version = self.version(&key.resource);
         let validation = FieldValidation::Warn;
-        let subresource = "".into();
+        let subresource = None;
         self.run(Intent::Patch(PatchObject {
             key,
             version,

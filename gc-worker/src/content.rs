@@ -7,6 +7,7 @@ use hindsight_core::command::{
     Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Preconditions,
     Propagation, Release,
 };
+use hindsight_core::kind::Subresource;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
 use hindsight_core::state::{defined_by, is_definition, is_namespace};
 use hindsight_core::{Cause, GroupResource, Rule, State, Time, Uid};
@@ -90,7 +91,7 @@ fn report(container: &Object, status: Value) -> Step {
     let intent = Intent::Patch(PatchObject {
         key: container.key.clone(),
         version: "v1".into(),
-        subresource: "status".into(),
+        subresource: Some(Subresource::Status),
         patch: Patch::Merge(status),
         validation: FieldValidation::Ignore,
     });

@@ -110,7 +110,7 @@ pub fn patch(key: ObjectKey, change: Value) -> Intent {
     Intent::Patch(PatchObject {
         key,
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         patch: Patch::Merge(change),
         validation: FieldValidation::Ignore,
     })

@@ -45,7 +45,7 @@ fn written(asking: &Asking<'_>) -> Access {
     Access {
         group: subject.kind.resource.group.to_string(),
         resource: subject.kind.resource.resource.to_string(),
-        subresource: subject.subresource.to_string(),
+        subresource: subject.subresource_name().to_owned(),
         namespace: subject.namespace().to_owned(),
         name: asking.name.to_owned(),
         ..Access::default()

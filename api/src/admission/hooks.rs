@@ -53,7 +53,7 @@ pub(super) fn wanting<'a>(
         operation: subject.operation.name(),
         kind: &subject.kind,
         version: &subject.version,
-        subresource: &subject.subresource,
+        subresource: subject.subresource,
     };
     let hook = |webhook: &'a Webhook| {
         let version = Arc::clone(&webhook.wants(&write)?.name);
@@ -101,7 +101,7 @@ impl Asking<'_> {
         if selector.is_empty() {
             return Ok(true);
         }
-        let written = subject.operation != Operation::Delete && subject.subresource.is_empty();
+        let written = subject.operation != Operation::Delete && subject.subresource.is_none();
         if let Some(object) = object.filter(|_| subject.is_namespace() && written) {
             return Ok(selector.matches(&labels(object)));
         }

@@ -4,7 +4,7 @@
 
 use super::subject::{Operation, Subject};
 use crate::authorizer::{Access, Authorizer, Verdict};
-use hindsight_core::kind::GroupVersionKind;
+use hindsight_core::kind::{GroupVersionKind, Subresource};
 use hindsight_core::{Decision, GroupResource, Object, OwnerReference, Rejection, State};
 
 /// Refuses references that the actor may not set.
@@ -35,7 +35,7 @@ impl Check<'_> {
     fn applies(&self) -> bool {
         let resource = &self.subject.key.resource;
         let of_pod = resource.group.is_empty() && &*resource.resource == "pods";
-        let exempt = of_pod && &*self.subject.subresource == "status";
+        let exempt = of_pod && self.subject.subresource == Some(Subresource::Status);
         let written = self.subject.operation != Operation::Delete;
         written && !exempt && self.old() != &*self.new.meta.owner_references
     }
@@ -62,7 +62,7 @@ impl Check<'_> {
         let access = Access {
             verb: "delete",
             resource: &self.subject.key.resource,
-            subresource: &self.subject.subresource,
+            subresource: self.subject.subresource_name(),
             namespace: self.subject.namespace(),
             name: &self.subject.key.name,
         };

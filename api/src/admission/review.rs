@@ -2,6 +2,7 @@
 //! `admission.k8s.io/v1` and upstream's `VerifyAdmissionResponse`.
 
 use super::subject::Subject;
+use crate::respond;
 use crate::status::Failure;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use hindsight_core::webhook::Webhook;
@@ -64,8 +65,12 @@ impl Question<'_> {
         };
         put(&mut request, "name", self.name);
         put(&mut request, "namespace", namespace);
-        put(&mut request, "subResource", &subject.subresource);
-        put(&mut request, "requestSubResource", &subject.subresource);
+        put(&mut request, "subResource", subject.subresource_name());
+        put(
+            &mut request,
+            "requestSubResource",
+            subject.subresource_name(),
+        );
         if let Some(members) = request.as_object_mut() {
             members.insert("userInfo".into(), user);
         }
@@ -74,8 +79,7 @@ impl Question<'_> {
     }
 
     fn kind(&self, version: &str) -> Value {
-        let (group, version, kind) = self.subject.kind_in(version);
-        json!({"group": group, "version": version, "kind": kind})
+        respond::gvk(&self.subject.kind_in(version))
     }
 
     fn resource(&self, version: &str) -> Value {

@@ -3,7 +3,7 @@
 
 use super::subject::{Operation, Subject};
 use hindsight_core::convert;
-use hindsight_core::kind::Version;
+use hindsight_core::kind::{Subresource, Version};
 use hindsight_core::scale::{scale_of, scale_with_owners};
 use hindsight_core::{Command, Decision, Intent, Object};
 use serde_json::{Map, Value};
@@ -69,12 +69,13 @@ fn show(subject: &Subject<'_>, object: &Object) -> Value {
 /// The version of the object whose `Scale` is written, where one is.
 fn scaled<'a>(subject: &'a Subject<'_>) -> Option<&'a Version> {
     let version = subject.kind.served(&subject.version);
-    version.filter(|_| &*subject.subresource == "scale")
+    version.filter(|_| subject.subresource == Some(Subresource::Scale))
 }
 
 /// The document in the form of this version.
 pub(super) fn in_version(subject: &Subject<'_>, mut document: Value, version: &str) -> Value {
-    let is_the_object = &*subject.subresource != "scale" && subject.posted.is_none();
+    let is_scale = subject.subresource == Some(Subresource::Scale);
+    let is_the_object = !is_scale && subject.posted.is_none();
     if is_the_object {
         convert::to_version(&subject.kind, version, &mut document);
     }

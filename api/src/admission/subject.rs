@@ -4,7 +4,7 @@
 use super::Wish;
 use crate::params::WriteOptions;
 use hindsight_core::command::{Delete, FieldValidation, Intent};
-use hindsight_core::kind::KindRef;
+use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
 use hindsight_core::object::Name;
 use hindsight_core::{Actor, Object, ObjectKey, Rejection, State};
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) key: ObjectKey,
     /// Version of the API that the request speaks.
     pub(crate) version: Name,
-    pub(crate) subresource: Name,
+    pub(crate) subresource: Option<Subresource>,
     /// The object as it is, where there is one.
     pub(crate) old: Option<Arc<Object>>,
     /// What is posted to an object (a binding, an eviction): it is looked at in the object's place.
@@ -52,13 +52,15 @@ impl<'a> Subject<'a> {
     /// Reads a command of a client.
     pub(crate) fn of(state: &State, wish: &'a Wish) -> Result<Self, Rejection> {
         let command = &wish.command;
-        let none = Name::from("");
         let (key, version, subresource) = match &command.intent {
-            Intent::Create(create) => (&create.key, &create.version, none),
-            Intent::Update(update) => (&update.key, &update.version, update.subresource.clone()),
-            Intent::Patch(patch) => (&patch.key, &patch.version, patch.subresource.clone()),
-            Intent::Delete(delete) => (&delete.target.key, &delete.version, none),
-            Intent::Evict(delete) => (&delete.target.key, &delete.version, "eviction".into()),
+            Intent::Create(create) => (&create.key, &create.version, None),
+            Intent::Update(update) => (&update.key, &update.version, update.subresource),
+            Intent::Patch(patch) => (&patch.key, &patch.version, patch.subresource),
+            Intent::Delete(delete) => (&delete.target.key, &delete.version, None),
+            Intent::Evict(delete) => {
+                let eviction = Some(Subresource::Eviction);
+                (&delete.target.key, &delete.version, eviction)
+            }
             _ => return Err(Rejection::Internal("not a client's command".into())),
         };
         let missing = || Rejection::NotFound {
@@ -71,7 +73,7 @@ impl<'a> Subject<'a> {
             Intent::Create(_) => None,
             _ => state.get(key).cloned(),
         };
-        let posted = posted(wish, &subresource);
+        let posted = posted(wish, subresource);
         let operation = match (&command.intent, &old, &posted) {
             (_, _, Some(_)) => Operation::Create,
             (Intent::Delete(_), _, _) => Operation::Delete,
@@ -106,19 +108,19 @@ impl<'a> Subject<'a> {
     }
 
     /// Group, version and kind of what is looked at.
-    pub(crate) fn kind_in<'b>(&'b self, version: &'b str) -> (&'b str, &'b str, &'b str) {
-        match &*self.subresource {
-            "scale" => ("autoscaling", "v1", "Scale"),
-            "binding" => ("", "v1", "Binding"),
-            "eviction" => ("policy", "v1", "Eviction"),
-            _ => (&self.kind.resource.group, version, &self.kind.kind),
-        }
+    pub(crate) fn kind_in(&self, version: &str) -> GroupVersionKind {
+        self.kind.spoken_at(version, self.subresource)
+    }
+
+    /// The subresource by its name; empty for the object itself.
+    pub(crate) fn subresource_name(&self) -> &'static str {
+        self.subresource.map_or("", Subresource::name)
     }
 }
 
-fn posted(wish: &Wish, subresource: &str) -> Option<Value> {
+fn posted(wish: &Wish, subresource: Option<Subresource>) -> Option<Value> {
     match (&wish.command.intent, subresource) {
-        (Intent::Update(update), "binding") => {
+        (Intent::Update(update), Some(Subresource::Binding)) => {
             let mut binding = update.object.clone();
             let members = binding.as_object_mut()?;
             members.insert("apiVersion".into(), "v1".into());

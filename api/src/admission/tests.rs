@@ -253,7 +253,7 @@ fn others_that_nobody_is_asked_about_do_not_conflict() {
     let others = Intent::Patch(PatchObject {
         key: key("", "configmaps", "default", "a"),
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         patch: Patch::Merge(json!({"data": {"theirs": "1"}})),
         validation: FieldValidation::Ignore,
     });

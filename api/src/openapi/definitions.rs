@@ -1,6 +1,7 @@
 //! The definitions of one group and version, with references as OpenAPI v2 writes them.
 
 use crate::discovery::kinds;
+use crate::respond;
 use crate::schemas;
 use hindsight_core::kind::{Kind, KindRef};
 use hindsight_core::{GroupResource, ObjectKey, State};
@@ -16,7 +17,7 @@ pub(super) struct Served<'a> {
 
 impl Served<'_> {
     pub(super) fn gvk(&self, version: &str) -> Value {
-        json!({"group": &*self.kind.resource.group, "version": version, "kind": &*self.kind.kind})
+        respond::gvk(&self.kind.spoken_at(version, None))
     }
 }
 

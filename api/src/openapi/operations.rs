@@ -1,8 +1,9 @@
 //! What can be done with a kind, and where: the same for both versions of OpenAPI.
 
 use super::definitions::{Served, list_name};
+use crate::respond;
 use hindsight_core::kind::Subresource;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 const WRITES: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
 const DELETES: [&str; 3] = ["dryRun", "gracePeriodSeconds", "propagationPolicy"];
@@ -95,14 +96,37 @@ pub(super) fn of_kind(served: &Served<'_>, version: &str) -> Vec<Operation> {
     }
     let version_of = kind.served(version);
     for subresource in version_of.map_or(&[][..], |version| version.subresources.as_slice()) {
-        if matches!(subresource, Subresource::Status | Subresource::Scale { .. }) {
-            let path = format!("{item}/{}", subresource.name());
-            for method in ["get", "put", "patch"] {
-                all.push(operation(served, version, &path, (method, method)));
-            }
+        if matches!(subresource, Subresource::Status | Subresource::Scale) {
+            all.extend(of_subresource(served, version, &item, *subresource));
         }
     }
     all
+}
+
+fn of_subresource(
+    served: &Served<'_>,
+    version: &str,
+    item: &str,
+    subresource: Subresource,
+) -> Vec<Operation> {
+    let path = format!("{item}/{}", subresource.name());
+    let methods = [("get", "get"), ("put", "update"), ("patch", "patch")];
+    let methods = methods
+        .into_iter()
+        .filter(|(_, verb)| subresource.verbs().contains(verb));
+    let gvk = respond::gvk(&served.kind.spoken_at(version, Some(subresource)));
+    let is_own = gvk == served.gvk(version);
+    methods
+        .map(|(method, _)| {
+            let whole = operation(served, version, &path, (method, method));
+            Operation {
+                gvk: gvk.clone(),
+                body: whole.body.filter(|_| is_own),
+                answer: whole.answer.filter(|_| is_own),
+                ..whole
+            }
+        })
+        .collect()
 }
 
 fn operation(
@@ -111,13 +135,7 @@ fn operation(
     path: &str,
     (method, action): (&'static str, &'static str),
 ) -> Operation {
-    let of_scale = path.ends_with("/scale");
-    let gvk = if of_scale {
-        json!({"group": "autoscaling", "version": "v1", "kind": "Scale"})
-    } else {
-        served.gvk(version)
-    };
-    let object = Some(served.name.clone()).filter(|_| !of_scale);
+    let object = Some(served.name.clone());
     let (query, consumes): (&[&str], _) = match action {
         "list" => (&LISTS, &[][..]),
         "post" | "put" => (&WRITES, BODIES),
@@ -135,7 +153,7 @@ fn operation(
         method,
         action,
         id: id(served, version, path, action),
-        gvk,
+        gvk: served.gvk(version),
         query,
         place: place.collect(),
         consumes,

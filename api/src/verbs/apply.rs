@@ -6,7 +6,6 @@ use crate::handler::{Api, Asked};
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Patch, PatchObject};
-use hindsight_core::scale;
 use http::Response;
 use serde_json::Value;
 
@@ -27,7 +26,7 @@ pub(super) async fn apply(
     let intent = Intent::Patch(PatchObject {
         key: asked.key(),
         version: asked.form(),
-        subresource: asked.place.subresource.as_str().into(),
+        subresource: asked.subresource,
         patch: Patch::Apply {
             config,
             force,
@@ -43,11 +42,8 @@ fn check(asked: &Asked, config: &Value) -> Result<(), Failure> {
     let text = |member: &str| config.get(member).and_then(Value::as_str);
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (version, kind) = (version.unwrap_or_default(), kind.unwrap_or_default());
-    let is_wanted = match asked.place.subresource.as_str() {
-        "scale" => (version, kind) == (scale::API_VERSION, scale::KIND),
-        _ => kind == &*asked.kind.kind && version == asked.kind.api_version(&asked.version.name),
-    };
-    if !is_wanted {
+    let spoken = asked.spoken();
+    if kind != &*spoken.kind || version != spoken.api_version() {
         let (group, version) = version.split_once('/').unwrap_or(("", version));
         return Err(Failure::bad_request(format!(
             "invalid object type: {group}/{version}, Kind={kind}"

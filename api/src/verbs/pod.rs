@@ -7,11 +7,12 @@ use crate::admission::Wish;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::params::{Params, WriteOptions};
-use crate::path::Place;
+use crate::path::{Below, Route};
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Update};
+use hindsight_core::kind::Subresource;
 use hindsight_core::{Decision, GroupResource, ObjectKey, Rejection, Rule, State};
 use http::Response;
 use serde_json::{Value, json};
@@ -66,12 +67,15 @@ const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 
 /// Why a pod cannot be reached, if that is asked for. Without a node as upstream, `pods/strategy.go`.
 /// Whether it is a dry run is looked at before the pod, where it is a connection: `ConnectResource`.
-pub(crate) fn unreachable(state: &State, place: &Place, params: &Params) -> Option<Failure> {
-    let connects = CONNECTIONS.contains(&&*place.subresource);
-    let asked = (&*place.group, &*place.resource) == ("", "pods")
-        && (connects || place.subresource == "log");
-    let name = place.name.as_deref().filter(|_| asked)?;
-    let namespace = place.namespace.as_deref()?;
+pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Option<Failure> {
+    let Below::Unknown(below) = &route.below else {
+        return None;
+    };
+    let connects = CONNECTIONS.contains(&&**below);
+    let of_pod = (&*route.group, &*route.resource) == ("", "pods");
+    let asked = of_pod && (connects || below == "log");
+    let name = route.name.as_deref().filter(|_| asked)?;
+    let namespace = route.namespace.as_deref()?;
     if connects && params.get("dryRun").is_some() {
         return Some(Failure::bad_request("dryRun is not supported"));
     }
@@ -101,16 +105,16 @@ pub(crate) async fn bind(
     let asks = asked.params.write_options("CreateOptions")?;
     let mut noted = Noted::new(asks.validation());
     let binding = document(asked, &body, &mut noted, "Binding", &["v1"])?;
-    let namespace = asked.place.namespace.as_deref().unwrap_or_default();
+    let namespace = asked.route.namespace.as_deref().unwrap_or_default();
     let pod = asked
-        .place
+        .route
         .name
         .as_deref()
         .unwrap_or_else(|| text(&binding, "/metadata/name"));
     let intent = Intent::Update(Update {
         key: ObjectKey::new(GroupResource::new("", "pods"), namespace, pod),
         version: "v1".into(),
-        subresource: "binding".into(),
+        subresource: Some(Subresource::Binding),
         object: binding,
         validation: asks.validation(),
     });

@@ -15,7 +15,7 @@ pub(super) fn of(asked: &Asked, document: &Value) -> Vec<String> {
 /// Those of what a patch makes of the object as it is now.
 pub(super) fn after(asked: &Asked, change: &Patch) -> Vec<String> {
     let live = asked.state.get(&asked.key()).and_then(|stored| {
-        if is_scale(asked) {
+        if asked.is_scale() {
             return scale::scale_of(&asked.version, stored);
         }
         let mut document = stored.document();
@@ -27,13 +27,9 @@ pub(super) fn after(asked: &Asked, change: &Patch) -> Vec<String> {
 }
 
 fn schema(asked: &Asked) -> Option<&Schema> {
-    if is_scale(asked) {
+    if asked.is_scale() {
         return Some(scale::schema());
     }
     let found = asked.state.kinds.schema(&asked.kind, &asked.version.name);
     found.map(|schema| &**schema)
-}
-
-fn is_scale(asked: &Asked) -> bool {
-    asked.place.subresource == "scale"
 }

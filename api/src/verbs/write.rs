@@ -10,9 +10,10 @@ use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
+use hindsight_core::kind::Subresource;
 use hindsight_core::object::ObjectKey;
 use hindsight_core::rejection::FieldCause;
-use hindsight_core::{Decision, Object, Outcome, Rejection, scale};
+use hindsight_core::{Decision, Object, Outcome, Rejection};
 use http::Response;
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -28,12 +29,12 @@ pub(crate) async fn create(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    match asked.place.subresource.as_str() {
-        "binding" => return pod::bind(api, asked, body).await,
-        "eviction" => return pod::evict(api, asked, body).await,
+    match asked.subresource {
+        Some(Subresource::Binding) => return pod::bind(api, asked, body).await,
+        Some(Subresource::Eviction) => return pod::evict(api, asked, body).await,
         _ => {}
     }
-    if asked.place.name.is_some() {
+    if asked.route.name.is_some() {
         return Err(Failure::method_not_allowed());
     }
     let options = asked.params.write_options("CreateOptions")?;
@@ -63,7 +64,7 @@ pub(crate) async fn update(
     let intent = Intent::Update(Update {
         key: asked.key(),
         version: asked.form(),
-        subresource: asked.place.subresource.as_str().into(),
+        subresource: asked.subresource,
         object,
         validation: options.validation(),
     });
@@ -90,7 +91,7 @@ pub(crate) async fn patch(
     let intent = Intent::Patch(PatchObject {
         key: asked.key(),
         version: asked.form(),
-        subresource: asked.place.subresource.as_str().into(),
+        subresource: asked.subresource,
         patch,
         validation: options.validation(),
     });
@@ -175,20 +176,15 @@ fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Fail
     let syntax = respond::syntax(&asked.parts.headers)?;
     let unknown = |document: &Value| unknown::of(asked, document);
     let mut document = body::decode_object(body, syntax, noted, unknown)?;
-    let is_scale = asked.place.subresource == "scale";
-    let is_custom = asked.kind.is_custom() && !is_scale;
+    let is_custom = asked.kind.is_custom() && !asked.is_scale();
     if document.is_null() && !is_custom {
         document = Value::Object(Map::new());
     }
     let root = document
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the body is not an object"))?;
-    let (version, kind) = if is_scale {
-        (scale::API_VERSION.to_owned(), scale::KIND)
-    } else {
-        let version = asked.kind.api_version(&asked.version.name);
-        (version, &*asked.kind.kind)
-    };
+    let spoken = asked.spoken();
+    let (version, kind) = (spoken.api_version(), &*spoken.kind);
     let text = |member: &str| {
         root.get(member)
             .and_then(Value::as_str)
@@ -206,7 +202,7 @@ fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Fail
         return Err(wrong_kind(asked, root, &sent_kind));
     }
     if !sent_kind.is_empty() && sent_kind != kind {
-        let version = version.rsplit('/').next().unwrap_or_default();
+        let version = &spoken.version;
         return Err(Failure::bad_request(format!(
             "{sent_kind} in version \"{version}\" cannot be handled as a {kind}"
         )));

@@ -3,7 +3,7 @@
 use super::Context;
 use super::delete::is;
 use crate::fields::{self, Versions};
-use crate::kind::{Kind, Version};
+use crate::kind::{Kind, Subresource, Version};
 use crate::managed::{self, Managed, Scaled, Writer};
 use crate::{GroupResource, Object, convert};
 use serde_json::Value;
@@ -23,7 +23,7 @@ pub(super) struct Target<'a> {
     pub(super) context: Context<'a>,
     pub(super) kind: &'a Kind,
     pub(super) version: &'a Version,
-    pub(super) subresource: &'a str,
+    pub(super) subresource: Option<Subresource>,
 }
 
 impl Target<'_> {
@@ -72,7 +72,7 @@ impl Target<'_> {
                 return if is_unmoved { live.cloned() } else { settled };
             }
             Account::Kept => {
-                let sent = sent.filter(|sent| Some(sent) != live && self.subresource.is_empty());
+                let sent = sent.filter(|sent| Some(sent) != live && self.subresource.is_none());
                 if is_same && sent.is_none() {
                     return live.cloned();
                 }
@@ -91,7 +91,7 @@ impl Target<'_> {
 
     /// What admission left; of a `Scale` it is told of those who hold the count.
     fn settled(&self, live: Option<&Value>, sent: Option<Value>) -> Option<Value> {
-        if self.subresource != "scale" {
+        if self.subresource != Some(Subresource::Scale) {
             return sent;
         }
         let live = Managed::read(live)?;
@@ -186,7 +186,7 @@ pub(super) fn accounted(
     context: Context<'_>,
     object: &Object,
     mut next: Value,
-    subresource: &str,
+    subresource: Option<Subresource>,
 ) -> Value {
     let mut old = object.document();
     let live = managed::take(&mut old);

@@ -6,6 +6,7 @@ use super::update::{Change, Precondition, made_anew, same_coordinates, same_vers
 use super::{Context, prepare};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
+use crate::kind::{GroupVersionKind, Subresource};
 use crate::managed::{self, Managed, Scaled, Writer};
 use crate::object::Object;
 use crate::{Decision, Rejection, convert, scale};
@@ -33,7 +34,7 @@ pub(super) fn apply(
             context,
             kind,
             version,
-            subresource: &intent.subresource,
+            subresource: intent.subresource,
         },
         intent,
         wanted,
@@ -41,7 +42,7 @@ pub(super) fn apply(
     match stored {
         Some(stored) if apply.is_scale() => apply.scale(stored),
         Some(stored) => apply.change(stored),
-        None if intent.subresource.is_empty() => apply.create(),
+        None if intent.subresource.is_none() => apply.create(),
         None => Err(apply.missing()),
     }
 }
@@ -54,7 +55,7 @@ struct Apply<'a> {
 
 impl Apply<'_> {
     fn is_scale(&self) -> bool {
-        self.target.subresource == "scale"
+        self.target.subresource == Some(Subresource::Scale)
     }
 
     fn missing(&self) -> Rejection {
@@ -160,11 +161,12 @@ impl Apply<'_> {
         let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str);
         let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
         let Target { kind, version, .. } = self.target;
-        let (group, version, kind) = if self.is_scale() {
-            ("autoscaling", "v1", scale::KIND)
-        } else {
-            (&*kind.resource.group, &*version.name, &*kind.kind)
-        };
+        let spoken = kind.spoken_at(&version.name, self.target.subresource);
+        let GroupVersionKind {
+            group,
+            version,
+            kind,
+        } = spoken;
         Rejection::BadRequest(format!(
             "failed to create typed patch object ({}/{}; {group}/{version}, Kind={kind}): {why}",
             namespace.unwrap_or_default(),

@@ -72,7 +72,7 @@ pub(super) fn create_with(
         context,
         kind,
         version,
-        subresource: "",
+        subresource: None,
     };
     match labels {
         Some(labels) => note_unlabelled(&target, &mut document, sent, labels),

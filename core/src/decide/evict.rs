@@ -7,6 +7,7 @@ mod tests;
 use super::commit::Written;
 use super::{Asked, Context, account, conditions, delete::delete};
 use crate::command::Delete;
+use crate::kind::Subresource;
 use crate::object::{Object, ObjectKey};
 use crate::selector::LabelSelector;
 use crate::{Commit, Decision, GroupResource, Rejection, apply};
@@ -76,7 +77,7 @@ fn spend(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Reje
     let context = Context { command, ..context };
     let written = Written {
         key: budget.key.clone(),
-        document: account::accounted(context, &budget, next, "status"),
+        document: account::accounted(context, &budget, next, Some(Subresource::Status)),
         revision: context.state.revision.next(),
     };
     let (_, commit) = context.write(Some(&budget), written, Vec::new())?;

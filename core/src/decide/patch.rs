@@ -5,7 +5,7 @@ use super::apply::{Wanted, apply};
 use super::update::{Change, Precondition, same_coordinates, same_version};
 use super::{Context, prepare};
 use crate::command::{Patch, PatchObject};
-use crate::kind::Kind;
+use crate::kind::{Kind, Subresource};
 use crate::rejection::FieldCause;
 use crate::{Decision, Rejection, convert, patch, scale};
 use serde_json::Value;
@@ -31,7 +31,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         name: Arc::clone(&intent.key.name),
     };
     let stored = context.state.get(&intent.key).ok_or_else(missing)?;
-    let is_scale = &*intent.subresource == "scale";
+    let is_scale = intent.subresource == Some(Subresource::Scale);
     let live = if is_scale {
         scale::scale_of(version, stored).ok_or_else(missing)?
     } else {
@@ -62,7 +62,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         kind,
         version,
         stored,
-        subresource: &intent.subresource,
+        subresource: intent.subresource,
     };
     change.write(next, Precondition::Patch, intent.validation, Account::Kept)
 }

@@ -13,7 +13,7 @@ use super::create::refresh_definition;
 use super::delete::{decision, is, removal};
 use super::{Context, create, prepare};
 use crate::command::{Create, FieldValidation, Update};
-use crate::kind::{Kind, Version};
+use crate::kind::{Kind, Subresource, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, Revision, convert, managed, validate};
@@ -35,15 +35,15 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     if !context.is_settled {
         same_identity(stored, metadata)?;
     }
-    version_allows(kind, stored, metadata, &intent.subresource)?;
+    version_allows(kind, stored, metadata, intent.subresource)?;
     let change = Change {
         context,
         kind,
         version,
         stored,
-        subresource: &intent.subresource,
+        subresource: intent.subresource,
     };
-    if change.subresource == "binding" {
+    if change.subresource == Some(Subresource::Binding) {
         return change.bind(&sent);
     }
     change.write(sent, Precondition::Put, intent.validation, Account::Kept)
@@ -62,7 +62,7 @@ pub(super) struct Change<'a> {
     pub(super) kind: &'a Kind,
     pub(super) version: &'a Version,
     pub(super) stored: &'a Arc<Object>,
-    pub(super) subresource: &'a str,
+    pub(super) subresource: Option<Subresource>,
 }
 
 impl Change<'_> {
@@ -77,7 +77,7 @@ impl Change<'_> {
         let mut old = self.stored.document();
         let live = managed::take(&mut old);
         let mut warnings = self.prune(&mut sent, from, validation)?;
-        if self.subresource != "scale" {
+        if self.subresource != Some(Subresource::Scale) {
             convert::to_storage(self.kind, self.version, &mut sent);
         }
         let mut next = merge::into_stored(self, &old, sent)?;
@@ -89,7 +89,7 @@ impl Change<'_> {
         let held = &self.stored.meta.finalizers;
         warnings.extend(validate::finalizer_warnings(self.kind, held, metadata));
         let mut causes = self.repair(&old, metadata);
-        if sent != live && self.subresource.is_empty() {
+        if sent != live && self.subresource.is_none() {
             causes.extend(managed::causes(sent.as_ref()));
         }
         self.shape(&old, &mut next);
@@ -140,7 +140,7 @@ impl Change<'_> {
     ) -> Result<Vec<String>, Rejection> {
         let strict = from == Precondition::Patch && validation == FieldValidation::Strict;
         let whole = strict.then(|| sent.clone());
-        let pruned = if self.subresource == "scale" {
+        let pruned = if self.subresource == Some(Subresource::Scale) {
             prepare::prune_scale(validation, sent)
         } else {
             prepare::prune(&self.context, self.kind, self.version, validation, sent)
@@ -238,7 +238,7 @@ impl Change<'_> {
             && let Some(root) = next.as_object_mut()
         {
             create::label_namespace(root);
-            let shown = if self.subresource == "finalize" {
+            let shown = if self.subresource == Some(Subresource::Finalize) {
                 "status"
             } else {
                 "spec"
@@ -255,7 +255,7 @@ impl Change<'_> {
             self.kind,
             "apiextensions.k8s.io",
             "customresourcedefinitions",
-        ) && self.subresource.is_empty()
+        ) && self.subresource.is_none()
         {
             refresh_definition(&self.context, next);
         }
@@ -299,7 +299,7 @@ fn restore(root: &mut Map<String, Value>, old: &Value, member: &str) {
 /// Some types may be made by a `PUT`; the rest must exist.
 fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision, Rejection> {
     let key = &intent.key;
-    if !kind.strategy.create_on_update || !intent.subresource.is_empty() {
+    if !kind.strategy.create_on_update || intent.subresource.is_some() {
         return Err(Rejection::NotFound {
             resource: key.resource.clone(),
             name: Arc::clone(&key.name),
@@ -386,11 +386,12 @@ fn version_allows(
     kind: &Kind,
     stored: &Object,
     metadata: &Map<String, Value>,
-    subresource: &str,
+    subresource: Option<Subresource>,
 ) -> Result<(), Rejection> {
     let version = prepare::text(metadata, "resourceVersion");
     if version.is_empty() || version == "0" {
-        let free = kind.strategy.unconditional_update || subresource == "scale";
+        let is_scale = subresource == Some(Subresource::Scale);
+        let free = kind.strategy.unconditional_update || is_scale;
         let why = "must be specified for an update";
         let cause = FieldCause::invalid("metadata.resourceVersion", &json!(0), why);
         if free {

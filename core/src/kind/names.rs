@@ -57,4 +57,13 @@ impl GroupVersionKind {
             kind: kind.into(),
         })
     }
+
+    /// `v1` or `group/v1`.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
 }

@@ -4,9 +4,10 @@
 #[cfg(test)]
 mod tests;
 
-use crate::kind::{Kind, Version};
+use crate::kind::{Kind, Subresource, Version};
 
 const CERTIFICATES: &str = "certificates.k8s.io";
+const STATUS: Option<Subresource> = Some(Subresource::Status);
 
 /// Of the metadata, what a status has no say in where it is its own.
 const METADATA: &[&str] = &["labels", "annotations", "finalizers", "ownerReferences"];
@@ -33,82 +34,77 @@ const KEPT: &[(&str, &str, &[&str])] = &[
 ];
 
 /// Paths that nobody holds by a write through an endpoint, where they are not only `status` or `spec`.
-const UNOWNED: &[(&str, &str, &str, &[&str])] = &[
+const UNOWNED: &[(&str, &str, Option<Subresource>, &[&str])] = &[
     (
         "",
         "pods",
-        "status",
+        STATUS,
         &[
             "spec",
             "metadata.deletionTimestamp",
             "metadata.ownerReferences",
         ],
     ),
-    (
-        "apps",
-        "deployments",
-        "status",
-        &["spec", "metadata.labels"],
-    ),
+    ("apps", "deployments", STATUS, &["spec", "metadata.labels"]),
     (
         "admissionregistration.k8s.io",
         "validatingadmissionpolicies",
-        "status",
+        STATUS,
         &["spec", "metadata"],
     ),
     // Its metadata is written all the same: so are finalizers taken off.
     (
         "apiextensions.k8s.io",
         "customresourcedefinitions",
-        "status",
+        STATUS,
         &["spec", "metadata"],
     ),
     (
         "apiregistration.k8s.io",
         "apiservices",
-        "status",
+        STATUS,
         &["spec", "metadata"],
     ),
     (
         CERTIFICATES,
         "certificatesigningrequests",
-        "",
+        None,
         &["spec", "status"],
     ),
     (
         CERTIFICATES,
         "certificatesigningrequests",
-        "status",
+        STATUS,
         &["spec", "status.conditions"],
     ),
     (
         CERTIFICATES,
         "certificatesigningrequests",
-        "approval",
+        Some(Subresource::Approval),
         &["spec", "status.certificate"],
     ),
     (
         "flowcontrol.apiserver.k8s.io",
         "flowschemas",
-        "status",
+        STATUS,
         &["spec", "metadata"],
     ),
     (
         "flowcontrol.apiserver.k8s.io",
         "prioritylevelconfigurations",
-        "status",
+        STATUS,
         &["spec", "metadata"],
     ),
     (
         "resource.k8s.io",
         "resourceclaims",
-        "status",
+        STATUS,
         &["spec", "metadata"],
     ),
     (
         "storage.k8s.io",
         "volumeattachments",
-        "status",
+        STATUS,
         &["spec", "metadata"],
     ),
 ];
@@ -125,17 +121,17 @@ pub(crate) fn kept(kind: &Kind) -> &'static [&'static str] {
 pub(crate) fn unowned(
     kind: &Kind,
     version: &Version,
-    subresource: &str,
+    subresource: Option<Subresource>,
 ) -> &'static [&'static str] {
     let place = (&*kind.resource.group, &*kind.resource.resource, subresource);
     let mut rows = UNOWNED.iter();
     let row = rows.find(|row| (row.0, row.1, row.2) == place);
     match (row.filter(|_| !kind.is_custom()), subresource) {
         (Some(row), _) => row.3,
-        (None, "status") if kind.is_custom() => &["spec", "metadata"],
-        (None, "status") => &["spec"],
-        (None, "") if kind.strategy.status_apart && version.has_status() => &["status"],
-        (None, "finalize") => &["status"],
+        (None, STATUS) if kind.is_custom() => &["spec", "metadata"],
+        (None, STATUS) => &["spec"],
+        (None, None) if kind.strategy.status_apart && version.has_status() => &["status"],
+        (None, Some(Subresource::Finalize)) => &["status"],
         (None, _) => &[],
     }
 }

@@ -252,7 +252,7 @@ fn what_admission_adds_is_nobodys() {
     let intent = Intent::Patch(PatchObject {
         key: stored.key.clone(),
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         patch: Patch::Merge(json!({"data": {"k": "w"}})),
         validation: FieldValidation::Warn,
     });
@@ -308,7 +308,7 @@ fn a_write_that_admission_undoes_is_none_also_when_time_has_passed() {
             intent: Intent::Patch(PatchObject {
                 key: stored.key.clone(),
                 version: "v1".into(),
-                subresource: "".into(),
+                subresource: None,
                 patch: Patch::Merge(json!({"data": {"k": "w"}})),
                 validation: FieldValidation::Warn,
             }),
@@ -327,7 +327,7 @@ fn a_configuration_of_what_is_not_there_is_admitted_as_a_creation() {
     let intent = Intent::Patch(PatchObject {
         key: world.key("configmaps", "a"),
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         patch: applied(
             json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}),
             false,
@@ -362,7 +362,7 @@ fn a_strict_client_hears_of_its_text_after_conflicts_and_before_anything_else() 
         let patched = world.run(Intent::Patch(PatchObject {
             key,
             version: "v1".into(),
-            subresource: "".into(),
+            subresource: None,
             patch: Patch::Apply {
                 config: json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},
                     "data": data}),

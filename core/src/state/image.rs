@@ -171,7 +171,7 @@ mod tests {
             .run(crate::Intent::Patch(crate::command::PatchObject {
                 key,
                 version: "v1".into(),
-                subresource: "status".into(),
+                subresource: Some(crate::kind::Subresource::Status),
                 patch: Patch::Merge(refused),
                 validation: crate::command::FieldValidation::Warn,
             }))

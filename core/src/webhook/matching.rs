@@ -3,7 +3,7 @@
 
 use super::{GROUP, Rule, Webhook};
 use crate::GroupResource;
-use crate::kind::{Kind, Version};
+use crate::kind::{Kind, Subresource, Version};
 use crate::object::Name;
 
 /// A write, as rules speak of it.
@@ -15,8 +15,8 @@ pub struct Wanted<'a> {
     pub kind: &'a Kind,
     /// Version of the API that the request speaks.
     pub version: &'a str,
-    /// Empty for the object itself.
-    pub subresource: &'a str,
+    /// What of it, where that is not the whole.
+    pub subresource: Option<Subresource>,
 }
 
 impl Webhook {
@@ -36,7 +36,7 @@ impl Webhook {
         let mut rules = self.rules.iter().filter(|_| self.equivalent);
         rules.find_map(|rule| {
             let mut served = write.kind.versions.iter().filter(|version| version.served);
-            served.find(|version| matches(rule, version) && serves(version, write.subresource))
+            served.find(|version| matches(rule, version) && version.serves(write.subresource))
         })
     }
 }
@@ -54,21 +54,17 @@ fn is_exempt(resource: &GroupResource) -> bool {
     &*resource.group == GROUP && EXEMPT.contains(&&*resource.resource)
 }
 
-fn serves(version: &Version, subresource: &str) -> bool {
-    let mut served = version.subresources.iter();
-    subresource.is_empty() || served.any(|one| one.name() == subresource)
-}
-
 impl Rule {
     fn matches(&self, write: &Wanted<'_>) -> bool {
         let resource = &write.kind.resource;
+        let subresource = write.subresource.map_or("", Subresource::name);
         holds(&self.operations, write.operation)
             && holds(&self.groups, &resource.group)
             && self.scope_holds(write.kind)
             && self
                 .resources
                 .iter()
-                .any(|one| resource_holds(one, &resource.resource, write.subresource))
+                .any(|one| resource_holds(one, &resource.resource, subresource))
     }
 
     fn versions_hold(&self, version: &Version) -> bool {

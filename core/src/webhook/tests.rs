@@ -2,6 +2,7 @@
 
 use super::{Wanted, Webhook, condition, read};
 use crate::Kind;
+use crate::kind::Subresource;
 use crate::testing::World;
 use serde_json::{Value, json};
 
@@ -65,7 +66,7 @@ fn rules_match_as_kubernetes_does() {
             operation: write[0],
             kind: &kind,
             version: "v1",
-            subresource: write[2].trim_matches('-'),
+            subresource: Subresource::named(write[2]),
         };
         let found = webhook.wants(&wanted).is_some();
         assert_eq!(found.to_string(), columns[2], "{line}");
@@ -94,7 +95,7 @@ fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
             operation: "CREATE",
             kind: &kind,
             version: "v1",
-            subresource: "",
+            subresource: None,
         };
         let found = webhook.wants(&wanted).map(|version| &*version.name);
         assert_eq!(found, shown, "{policy} {version}");

@@ -200,7 +200,7 @@ pub(super) fn patch(name: &str, patch: serde_json::Value) -> Intent {
     Intent::Patch(PatchObject {
         key: key("configmaps", "default", name),
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         patch: Patch::Merge(patch),
         validation: FieldValidation::Warn,
     })

@@ -362,7 +362,7 @@ fn ring(writer: &Writer) -> Vec<Target> {
         let patch = PatchObject {
             key: config_map(name),
             version: "v1".into(),
-            subresource: "".into(),
+            subresource: None,
             patch: Patch::Merge(json!({"metadata": {"ownerReferences": [reference]}})),
             validation: FieldValidation::Warn,
         };

@@ -118,7 +118,7 @@ fn update(dice: &mut Dice, object: &Object, large: bool, number: u64) -> Intent 
     Intent::Update(Update {
         key: object.key.clone(),
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         object: document,
         validation: FieldValidation::Ignore,
     })

@@ -4,6 +4,7 @@
 use super::{DEFINITION_FINALIZER, decision};
 use crate::decide::Context;
 use crate::event::Event;
+use crate::kind::Subresource;
 use crate::object::{Name, Object};
 use crate::state::{defined_by, is_definition, is_namespace};
 use crate::{Decision, Outcome, Rejection, Rule, State};
@@ -47,10 +48,10 @@ pub(crate) fn refuse_to_abandon(
     state: &State,
     stored: &Object,
     next: &Value,
-    subresource: &str,
+    subresource: Option<Subresource>,
 ) -> Result<(), Rejection> {
     let abandons = if is_namespace(&stored.key) {
-        subresource == "finalize" && is_let_go(stored, next)
+        subresource == Some(Subresource::Finalize) && is_let_go(stored, next)
     } else {
         is_definition(&stored.key) && stored.is_deleting() && drops_cleanup(stored, next)
     };

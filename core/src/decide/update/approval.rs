@@ -3,6 +3,7 @@
 //! of upstream's `certificates`.
 
 use crate::Time;
+use crate::kind::Subresource;
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
 
@@ -40,7 +41,11 @@ pub(super) fn approved(old: &Value, mut sent: Value, now: Time) -> Value {
 }
 
 /// What an update may not do to the conditions.
-pub(super) fn causes(subresource: &str, old: &Value, next: &Value) -> Vec<FieldCause> {
+pub(super) fn causes(
+    subresource: Option<Subresource>,
+    old: &Value,
+    next: &Value,
+) -> Vec<FieldCause> {
     let has = |document: &Value, verdict: &str| {
         let list = document.pointer(CONDITIONS).and_then(Value::as_array);
         let mut types = list.into_iter().flatten().filter_map(|one| one.get("type"));
@@ -52,7 +57,7 @@ pub(super) fn causes(subresource: &str, old: &Value, next: &Value) -> Vec<FieldC
     };
     let removed = FINAL.iter().filter(|one| has(old, one) && !has(next, one));
     let mut causes: Vec<FieldCause> = removed.map(|one| refuse("remove", one)).collect();
-    if subresource != "approval" {
+    if subresource != Some(Subresource::Approval) {
         let added = VERDICTS
             .iter()
             .filter(|one| has(next, one) && !has(old, one));

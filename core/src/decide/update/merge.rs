@@ -2,7 +2,7 @@
 //! only the scale.
 
 use super::{Change, approval, put};
-use crate::kind::Kind;
+use crate::kind::{Kind, Subresource};
 use crate::managed::kept;
 use crate::{GroupResource, Rejection};
 use serde_json::{Map, Value, json};
@@ -14,15 +14,18 @@ pub(super) fn into_stored(
     sent: Value,
 ) -> Result<Value, Rejection> {
     match change.subresource {
-        "" => Ok(whole(change, old, sent)),
-        "status" => Ok(status(change, old, sent)),
-        "approval" => {
+        None => Ok(whole(change, old, sent)),
+        Some(Subresource::Status) => Ok(status(change, old, sent)),
+        Some(Subresource::Approval) => {
             let sent = status(change, old, sent);
             Ok(approval::approved(old, sent, change.context.command.time))
         }
-        "finalize" => Ok(sent),
-        "scale" => scale(change, old, &sent),
-        other => Err(Rejection::BadRequest(format!("{other} cannot be written"))),
+        Some(Subresource::Finalize) => Ok(sent),
+        Some(Subresource::Scale) => scale(change, old, &sent),
+        Some(posted @ (Subresource::Binding | Subresource::Eviction)) => {
+            let posted = posted.name();
+            Err(Rejection::BadRequest(format!("{posted} cannot be written")))
+        }
     }
 }
 

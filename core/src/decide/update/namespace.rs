@@ -1,15 +1,16 @@
 //! A namespace's phase follows its deletion mark, whoever writes its status; its list of finalizers
 //! is written by `/finalize` alone.
 
+use crate::kind::Subresource;
 use crate::rejection::FieldCause;
 use crate::validate;
 use serde_json::{Value, json};
 
 /// What is wrong with what is about to be written through a subresource.
-pub(super) fn causes(subresource: &str, next: &Value) -> Vec<FieldCause> {
+pub(super) fn causes(subresource: Option<Subresource>, next: &Value) -> Vec<FieldCause> {
     match subresource {
-        "status" => phase(next).into_iter().collect(),
-        "finalize" => tokens(next, |index| format!("spec.finalizers[{index}]")),
+        Some(Subresource::Status) => phase(next).into_iter().collect(),
+        Some(Subresource::Finalize) => tokens(next, |index| format!("spec.finalizers[{index}]")),
         _ => Vec::new(),
     }
 }

@@ -264,7 +264,7 @@ fn a_patch_in_another_form_changes_the_stored_one() {
     let intent = PatchObject {
         key: world.key(resource, "a"),
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         patch,
         validation: FieldValidation::Strict,
     };

@@ -4,6 +4,7 @@ use super::unowned;
 use crate::builtin;
 use crate::command::{FieldValidation, Intent, Update};
 use crate::fields::FieldSet;
+use crate::kind::Subresource;
 use crate::testing::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -151,7 +152,7 @@ fn a_write_to_a_status_changes_and_holds_what_upstreams_strategies_let_it() {
         let decision = world.run(Intent::Update(Update {
             key,
             version,
-            subresource: "status".into(),
+            subresource: Some(Subresource::Status),
             object,
             validation: FieldValidation::Ignore,
         }));
@@ -187,20 +188,20 @@ fn nobody_holds_what_another_endpoint_writes() {
             (_, true) => &["status"],
             (_, false) => &[],
         };
-        assert_eq!(unowned(kind, version, ""), expected, "{}", kind.resource);
+        assert_eq!(unowned(kind, version, None), expected, "{}", kind.resource);
     }
     let find = |name: &str| kinds.iter().find(|kind| &*kind.resource.resource == name);
     for (resource, endpoint, expected) in [
-        ("namespaces", "finalize", &["status"][..]),
+        ("namespaces", Subresource::Finalize, &["status"][..]),
         (
             "certificatesigningrequests",
-            "approval",
+            Subresource::Approval,
             &["spec", "status.certificate"],
         ),
-        ("deployments", "scale", &[]),
+        ("deployments", Subresource::Scale, &[]),
     ] {
         let kind = find(resource).expect("a kind");
-        assert_eq!(unowned(kind, &kind.versions[0], endpoint), expected);
+        assert_eq!(unowned(kind, &kind.versions[0], Some(endpoint)), expected);
     }
 }
 

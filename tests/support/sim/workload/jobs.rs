@@ -4,6 +4,7 @@ use super::NAMESPACES;
 use super::containers::made;
 use crate::dice::Dice;
 use hindsight_core::command::{FieldValidation, Patch, PatchObject};
+use hindsight_core::kind::Subresource;
 use hindsight_core::{GroupResource, Intent, ObjectKey, State, Time};
 use serde_json::json;
 
@@ -27,7 +28,7 @@ pub fn job(dice: &mut Dice, state: &State, now: Time) -> Intent {
     Intent::Patch(PatchObject {
         key,
         version: "v1".into(),
-        subresource: "status".into(),
+        subresource: Some(Subresource::Status),
         patch: Patch::Merge(json!({"status": {
             "startTime": time, "completionTime": time, "conditions": [condition]}})),
         validation: FieldValidation::Ignore,

@@ -97,7 +97,7 @@ fn an_empty_namespace_that_nothing_holds_is_let_go() {
     let freed = world.run(Intent::Patch(PatchObject {
         key,
         version: "v1".into(),
-        subresource: "".into(),
+        subresource: None,
         patch: Patch::Merge(json!({"metadata": {"finalizers": null}})),
         validation: FieldValidation::Warn,
     }));
