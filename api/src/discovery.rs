@@ -1,11 +1,12 @@
 //! Which groups, versions and resources there are: the old form and the aggregated one.
 
+use crate::accept::wants_aggregate;
 use crate::body::{ApiBody, Syntax};
 use crate::respond;
 use hindsight_core::State;
 use hindsight_core::builtin;
 use hindsight_core::kind::{Kind, KindRef};
-use http::{HeaderValue, Response, header};
+use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Value, json};
 
 pub(crate) const AGGREGATED: &str =
@@ -22,13 +23,12 @@ const VERBS: [&str; 8] = [
 ];
 
 /// A discovery document, if the path names one.
-pub(crate) fn respond(path: &str, accept: &str, state: &State) -> Option<Response<ApiBody>> {
+pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<Response<ApiBody>> {
     let segments: Vec<&str> = path
         .split('/')
         .filter(|segment| !segment.is_empty())
         .collect();
-    let aggregated = accept.contains("as=APIGroupDiscoveryList") && accept.contains("v=v2;")
-        || accept.contains("v=v2,");
+    let aggregated = wants_aggregate(headers);
     let document = match segments.as_slice() {
         ["api"] if aggregated => return Some(aggregate(state, true)),
         ["apis"] if aggregated => return Some(aggregate(state, false)),

@@ -1,13 +1,13 @@
 //! One request to one answer: who may ask, what they ask for, and which verb that is.
 
+use crate::accept::{Accept, accept};
 use crate::admission::{self, Admission, Wish};
 use crate::backend::{self, AsOfError, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Held, Syntax};
 use crate::params::Params;
 use crate::path::{Route, route, split_time};
-use crate::respond::{self, Accept, accept};
 use crate::status::Failure;
-use crate::{discovery, health, list, openapi, reviews, table, verbs, watch};
+use crate::{discovery, health, list, openapi, respond, reviews, table, verbs, watch};
 use bytes::Bytes;
 use hindsight_core::kind::{GroupVersionKind, Kind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
@@ -125,12 +125,7 @@ impl Api {
             Some(point) => self.backend.as_of(point).await.map_err(past_failure)?,
             None => Past::newest(self.backend.state()),
         };
-        let accepted = parts
-            .headers
-            .get(header::ACCEPT)
-            .and_then(|value| value.to_str().ok());
-        let accepted = accepted.unwrap_or_default();
-        if let Some(document) = discovery::respond(path, accepted, &state) {
+        if let Some(document) = discovery::respond(path, &parts.headers, &state) {
             return Ok(document);
         }
         if let Some(document) = openapi::respond(path, &parts.headers, &state) {

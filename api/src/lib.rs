@@ -1,5 +1,6 @@
 //! The Kubernetes REST surface over a small [`Backend`]: the only crate that knows HTTP.
 
+mod accept;
 mod admission;
 mod authorizer;
 mod backend;

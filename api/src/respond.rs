@@ -1,4 +1,4 @@
-//! Answers: JSON or YAML, warnings, and what a client accepts.
+//! Answers: JSON or YAML, with warnings.
 
 use crate::body::{ApiBody, Syntax};
 use crate::status::Failure;
@@ -6,61 +6,6 @@ use bytes::Bytes;
 use hindsight_core::kind::GroupVersionKind;
 use http::{HeaderMap, Response, StatusCode, header};
 use serde_json::Value;
-
-/// What a client wants to see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum View {
-    Object,
-    Table,
-    Metadata,
-}
-
-/// The first acceptable alternative of an `Accept` header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Accept {
-    pub(crate) view: View,
-    pub(crate) syntax: Syntax,
-}
-
-pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, Failure> {
-    let mut known = accepted(headers).split(',').filter_map(alternative);
-    known.next().ok_or_else(Failure::not_acceptable)
-}
-
-/// For what has no metadata, and so neither a table nor metadata alone.
-pub(crate) fn accept_object(headers: &HeaderMap) -> Result<Accept, Failure> {
-    let mut known = accepted(headers).split(',').filter_map(alternative);
-    let found = known.find(|accept| accept.view == View::Object);
-    found.ok_or_else(Failure::not_acceptable)
-}
-
-fn accepted(headers: &HeaderMap) -> &str {
-    headers
-        .get(header::ACCEPT)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or("*/*")
-}
-
-fn alternative(text: &str) -> Option<Accept> {
-    let mut parts = text.split(';').map(str::trim);
-    let syntax = match parts.next()? {
-        "" | "*/*" | "application/json" | "application/*" => Syntax::Json,
-        "application/yaml" => Syntax::Yaml,
-        _ => return None,
-    };
-    let mut view = View::Object;
-    for part in parts {
-        match part.split_once('=') {
-            Some(("as", "Table")) => view = View::Table,
-            Some(("as", "PartialObjectMetadata" | "PartialObjectMetadataList")) => {
-                view = View::Metadata;
-            }
-            Some(("as", _)) => return None,
-            _ => {}
-        }
-    }
-    Some(Accept { view, syntax })
-}
 
 /// How the request's body is written; JSON where nothing is said.
 pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {

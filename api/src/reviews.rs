@@ -1,6 +1,7 @@
 //! Reviews: questions that are answered at once and never stored. Whoever is known may do
 //! everything, so the answers are short; what cannot be asked is refused as upstream does.
 
+use crate::accept::accept_object;
 use crate::body::{ApiBody, decode};
 use crate::handler::Asked;
 use crate::respond;
@@ -14,7 +15,7 @@ pub(crate) fn answer(asked: &Asked, body: &[u8]) -> Result<Response<ApiBody>, Fa
     if asked.parts.method != Method::POST {
         return Err(Failure::method_not_allowed());
     }
-    let accept = respond::accept_object(&asked.parts.headers)?;
+    let accept = accept_object(&asked.parts.headers)?;
     let mut review = decode(body, respond::syntax(&asked.parts.headers)?)?;
     let resource = &*asked.kind.resource.resource;
     let spec = review.get("spec").unwrap_or(&Value::Null);

@@ -6,8 +6,8 @@ mod columns;
 mod computed;
 mod jsonpath;
 
+use crate::accept::View;
 use crate::handler::Asked;
-use crate::respond::View;
 use crate::status::Failure;
 use crate::verbs::Form;
 use cells::cells;

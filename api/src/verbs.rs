@@ -12,9 +12,10 @@ pub(crate) use delete_collection::delete_collection;
 pub(crate) use pod::bind;
 pub(crate) use write::{create, patch, update};
 
+use crate::accept::View;
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
-use crate::respond::{self, View};
+use crate::respond;
 use crate::status::Failure;
 use crate::{table, wait};
 use bytes::Bytes;

@@ -7,11 +7,12 @@ mod tests;
 
 pub(crate) use replay::REPLAYS_MAX;
 
+use crate::accept::{Accept, View};
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::list::Selection;
 use crate::pace::Pace;
-use crate::respond::{self, Accept, View};
+use crate::respond;
 use crate::status::Failure;
 use crate::verbs::Form;
 use crate::{position, table, wait};

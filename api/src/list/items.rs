@@ -1,8 +1,8 @@
 //! How the items of a list are written, one by one, and what stands around them.
 
+use crate::accept::View;
 use crate::body::Syntax;
 use crate::handler::Asked;
-use crate::respond::View;
 use crate::table::{self, Rows};
 use crate::verbs::Form;
 use bytes::Bytes;
