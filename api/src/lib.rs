@@ -13,6 +13,7 @@ mod list;
 mod openapi;
 mod pace;
 mod params;
+mod patches;
 mod path;
 mod position;
 mod protobuf;

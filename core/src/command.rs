@@ -314,6 +314,25 @@ pub enum Propagation {
     Orphan,
 }
 
+impl Propagation {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Foreground, Self::Background, Self::Orphan];
+
+    /// As `propagationPolicy` spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Background => "Background",
+            Self::Foreground => "Foreground",
+            Self::Orphan => "Orphan",
+        }
+    }
+
+    /// The one with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.name() == name)
+    }
+}
+
 /// Removes references from a dependent.
 #[derive(Debug, Clone)]
 pub struct DropOwners {

@@ -3,7 +3,7 @@
 
 use super::Wish;
 use crate::params::WriteOptions;
-use hindsight_core::command::{Delete, FieldValidation, Intent};
+use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
 use hindsight_core::object::Name;
 use hindsight_core::{Actor, Object, ObjectKey, Rejection, State};
@@ -187,7 +187,7 @@ fn delete_options(delete: &Delete) -> Map<String, Value> {
         "uid": asked.uid.as_ref().map(|uid| uid.as_str().to_owned()),
         "resourceVersion": asked.resource_version.as_deref(),
     });
-    let propagation = delete.propagation.map(|policy| format!("{policy:?}"));
+    let propagation = delete.propagation.map(Propagation::name);
     let mut options = json!({
         "gracePeriodSeconds": delete.grace_period_seconds,
         "orphanDependents": delete.orphan_dependents,

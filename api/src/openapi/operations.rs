@@ -1,11 +1,13 @@
 //! What can be done with a kind, and where: the same for both versions of OpenAPI.
 
 use super::definitions::{Served, list_name};
+use crate::patches::PatchMedia;
 use crate::respond;
 use hindsight_core::kind::Subresource;
 use serde_json::Value;
 
 const WRITES: [&str; 3] = ["dryRun", "fieldManager", "fieldValidation"];
+const PATCHES: [&str; 4] = ["dryRun", "fieldManager", "fieldValidation", "force"];
 const DELETES: [&str; 3] = ["dryRun", "gracePeriodSeconds", "propagationPolicy"];
 const LISTS: [&str; 9] = [
     "allowWatchBookmarks",
@@ -19,15 +21,6 @@ const LISTS: [&str; 9] = [
     "watch",
 ];
 const BODIES: &[&str] = &["application/json", "application/yaml"];
-const PATCHES: &[&str] = &[
-    "application/json-patch+json",
-    "application/merge-patch+json",
-    "application/strategic-merge-patch+json",
-];
-const CUSTOM_PATCHES: &[&str] = &[
-    "application/json-patch+json",
-    "application/merge-patch+json",
-];
 
 /// One method of one path.
 pub(super) struct Operation {
@@ -41,7 +34,7 @@ pub(super) struct Operation {
     /// Names of parameters in the path.
     pub(super) place: Vec<&'static str>,
     /// What a body may be written as; nothing where there is none.
-    pub(super) consumes: &'static [&'static str],
+    pub(super) consumes: Vec<&'static str>,
     /// The definition of the body; a patch has none.
     pub(super) body: Option<String>,
     /// The definition of the answer.
@@ -52,7 +45,7 @@ impl Operation {
     /// The type of a query parameter.
     pub(super) fn type_of(parameter: &str) -> &'static str {
         match parameter {
-            "allowWatchBookmarks" | "watch" => "boolean",
+            "allowWatchBookmarks" | "force" | "watch" => "boolean",
             "limit" | "timeoutSeconds" | "gracePeriodSeconds" => "integer",
             _ => "string",
         }
@@ -137,12 +130,11 @@ fn operation(
 ) -> Operation {
     let object = Some(served.name.clone());
     let (query, consumes): (&[&str], _) = match action {
-        "list" => (&LISTS, &[][..]),
-        "post" | "put" => (&WRITES, BODIES),
-        "patch" if served.kind.is_custom() => (&WRITES, CUSTOM_PATCHES),
-        "patch" => (&WRITES, PATCHES),
-        "delete" | "deletecollection" => (&DELETES, &[]),
-        _ => (&[], &[]),
+        "list" => (&LISTS, Vec::new()),
+        "post" | "put" => (&WRITES, BODIES.to_vec()),
+        "patch" => (&PATCHES, PatchMedia::names(PatchMedia::of(served.kind))),
+        "delete" | "deletecollection" => (&DELETES, Vec::new()),
+        _ => (&[], Vec::new()),
     };
     let place = ["namespace", "name"];
     let place = place

@@ -44,6 +44,25 @@ fn version_two_says_nothing_that_it_cannot() {
 }
 
 #[test]
+fn a_patch_may_be_written_as_it_is_taken_and_an_apply_by_force() {
+    let document = v2::document(&State::new(builtin_kinds()));
+    let path = "/apis/apps/v1/namespaces/{namespace}/deployments/{name}";
+    for below in ["", "/status", "/scale"] {
+        let patch = &document["paths"][&format!("{path}{below}")]["patch"];
+        let media = json!([
+            "application/json-patch+json",
+            "application/merge-patch+json",
+            "application/strategic-merge-patch+json",
+            "application/apply-patch+yaml",
+        ]);
+        assert_eq!(patch["consumes"], media, "{below}");
+        let parameters = patch["parameters"].as_array().expect("parameters");
+        let mut force = parameters.iter().filter(|one| one["name"] == "force");
+        assert_eq!(force.next().expect("a parameter")["type"], "boolean");
+    }
+}
+
+#[test]
 fn no_two_operations_have_one_name() {
     let state = State::new(builtin_kinds());
     let document = v2::document(&state);

@@ -42,7 +42,7 @@ fn render(operation: &Operation) -> Value {
         .as_object_mut()
         .filter(|_| !operation.consumes.is_empty())
     {
-        let content = content(operation.consumes, operation.body.as_deref());
+        let content = content(&operation.consumes, operation.body.as_deref());
         let body = json!({"required": true, "content": content});
         members.insert("requestBody".into(), body);
     }

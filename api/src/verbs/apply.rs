@@ -9,8 +9,6 @@ use hindsight_core::command::{Intent, Patch, PatchObject};
 use http::Response;
 use serde_json::Value;
 
-pub(super) const APPLY: &str = "application/apply-patch+yaml";
-
 pub(super) async fn apply(
     api: &Api,
     asked: &Asked,

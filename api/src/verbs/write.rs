@@ -1,11 +1,12 @@
 //! `create`, `update`, `patch`.
 
-use super::apply::{APPLY, apply};
+use super::apply::apply;
 use super::{pod, show, unknown};
 use crate::admission::Wish;
 use crate::body::{self, ApiBody, Noted};
 use crate::handler::{Api, Asked};
 use crate::params::WriteOptions;
+use crate::patches::PatchMedia;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
@@ -18,11 +19,8 @@ use http::Response;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-const JSON_PATCH: &str = "application/json-patch+json";
-const MERGE_PATCH: &str = "application/merge-patch+json";
 pub(super) const OTHER_NAMESPACE: &str =
     "the namespace of the provided object does not match the namespace sent on the request";
-const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 pub(crate) async fn create(
     api: &Api,
@@ -76,15 +74,17 @@ pub(crate) async fn patch(
     asked: &Asked,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
-    let media = respond::media_type(&asked.parts.headers);
-    if media == APPLY {
-        return apply(api, asked, body).await;
-    }
-    let read = reader(asked, &media)?;
+    let media = media(asked)?;
+    let read = match media {
+        PatchMedia::Json => Patch::Json,
+        PatchMedia::Merge => Patch::Merge,
+        PatchMedia::Strategic => Patch::Strategic,
+        PatchMedia::Apply => return apply(api, asked, body).await,
+    };
     let options = asked.params.write_options("PatchOptions")?;
     let mut noted = Noted::new(options.validation());
     let unknown = |patch: &Value| unknown::after(asked, &read(patch.clone()));
-    let patch = body::decode_patch(&body, media == JSON_PATCH, &mut noted, unknown)?;
+    let patch = body::decode_patch(&body, media == PatchMedia::Json, &mut noted, unknown)?;
     let patch = read(patch);
     // Not kept while the write waits.
     drop(body);
@@ -98,19 +98,14 @@ pub(crate) async fn patch(
     write(api, asked, ("patch", intent), (&noted, options)).await
 }
 
-/// What a patch of this media type is. The type is looked at before the options are.
-fn reader(asked: &Asked, media: &str) -> Result<fn(Value) -> Patch, Failure> {
-    let custom = asked.kind.is_custom();
-    match media {
-        JSON_PATCH => Ok(Patch::Json),
-        MERGE_PATCH => Ok(Patch::Merge),
-        STRATEGIC_PATCH if !custom => Ok(Patch::Strategic),
-        _ if custom => Err(Failure::unsupported(&[JSON_PATCH, MERGE_PATCH, APPLY])),
-        _ => {
-            let known = [JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY];
-            Err(Failure::unsupported(&known))
-        }
-    }
+/// How the patch is written. It is looked at before the options are.
+fn media(asked: &Asked) -> Result<PatchMedia, Failure> {
+    let sent = respond::media_type(&asked.parts.headers);
+    let known = PatchMedia::of(&asked.kind);
+    let found = known.iter().find(|one| one.name() == sent);
+    found
+        .copied()
+        .ok_or_else(|| Failure::unsupported(&PatchMedia::names(known)))
 }
 
 /// Decides what is wanted by this verb, and answers with the object.

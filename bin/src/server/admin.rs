@@ -143,12 +143,12 @@ fn ask(
 fn propagation(query: &BTreeMap<String, String>) -> Result<Propagation, String> {
     let text = query.get("propagationPolicy").map_or("", String::as_str);
     match text {
-        "" | "Background" => Ok(Propagation::Background),
-        "Foreground" => Ok(Propagation::Foreground),
-        "Orphan" => Ok(Propagation::Orphan),
-        other => Err(format!(
-            "propagationPolicy={other} cannot be read; write Background, Foreground or Orphan"
-        )),
+        "" => Ok(Propagation::Background),
+        sent => Propagation::named(sent).ok_or_else(|| {
+            format!(
+                "propagationPolicy={sent} cannot be read; write Background, Foreground or Orphan"
+            )
+        }),
     }
 }
 

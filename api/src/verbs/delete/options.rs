@@ -11,14 +11,6 @@ use hindsight_core::object::Uid;
 use hindsight_core::rejection::FieldCause;
 use serde_json::{Map, Value, json};
 
-const POLICIES: [(&str, Propagation); 3] = [
-    ("Foreground", Propagation::Foreground),
-    ("Background", Propagation::Background),
-    ("Orphan", Propagation::Orphan),
-];
-/// Upstream's list has a fourth, for none at all.
-const POLICIES_TOLD: [&str; 4] = ["Foreground", "Background", "Orphan", "nil"];
-
 /// What a deletion was asked to be.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
@@ -96,12 +88,10 @@ impl Sent {
         if !causes.is_empty() {
             return Err(Failure::invalid_options("DeleteOptions", causes));
         }
-        let sent = self.propagation.as_deref();
-        let known = sent.and_then(|sent| POLICIES.iter().find(|(name, _)| *name == sent));
         Ok(Options {
             dry_run: !self.dry_run.is_empty(),
             orphan_dependents: self.orphan_dependents,
-            propagation: known.map(|(_, policy)| *policy),
+            propagation: self.propagation.as_deref().and_then(Propagation::named),
             grace_period_seconds: self.grace_period_seconds,
             preconditions: self.preconditions,
         })
@@ -115,8 +105,11 @@ impl Sent {
                 let why = "orphanDependents and deletionPropagation cannot be both set";
                 causes.push(FieldCause::invalid(field, &json!(sent), why));
             }
-            if !POLICIES.iter().any(|(name, _)| name == sent) {
-                causes.push(FieldCause::not_supported(field, sent, &POLICIES_TOLD));
+            if Propagation::named(sent).is_none() {
+                // Upstream's list has a fourth, for none at all.
+                let [first, second, third] = Propagation::ALL.map(Propagation::name);
+                let told = [first, second, third, "nil"];
+                causes.push(FieldCause::not_supported(field, sent, &told));
             }
         }
         let texts: Vec<&str> = self.dry_run.iter().map(String::as_str).collect();
