@@ -22,7 +22,7 @@ use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::Seen;
 use hindsight_core::{Change, Object, Revision, State};
 use http::Response;
-use line::{push, removed};
+use line::push;
 use replay::Replay;
 use serde_json::{Value, json};
 use std::pin::Pin;
@@ -317,7 +317,7 @@ impl Watch {
             Some(Seen::Added(object)) => self.event("ADDED", object),
             Some(Seen::Modified(object)) => self.event("MODIFIED", object),
             Some(Seen::Deleted(object)) => {
-                self.event("DELETED", &removed(object, change.commit.revision));
+                self.event("DELETED", &object.shown_at(Some(change.commit.revision)));
             }
             None => {}
         }

@@ -3,6 +3,7 @@
 
 mod key;
 mod meta;
+mod shown;
 mod text;
 mod uid;
 

@@ -13,26 +13,20 @@ const FILLED_IN: [&str; 3] = ["uid", "creationTimestamp", "generation"];
 
 /// The object that a decision comes to.
 pub(super) fn new(subject: &Subject<'_>, decision: &Decision) -> Value {
-    as_stored(subject, show(subject, decision.outcome.object()))
+    show(subject, &as_stored(subject, decision))
 }
 
 /// With the revision that is there before the write.
-fn as_stored(subject: &Subject<'_>, mut document: Value) -> Value {
-    let stored = subject.old.as_ref().map(|old| old.revision.to_string());
-    if let Some(metadata) = metadata(&mut document) {
-        match stored {
-            Some(revision) => metadata.insert("resourceVersion".into(), revision.into()),
-            None => metadata.remove("resourceVersion"),
-        };
-    }
-    document
+fn as_stored(subject: &Subject<'_>, decision: &Decision) -> Object {
+    let stored = subject.old.as_ref().map(|old| old.revision);
+    decision.outcome.object().shown_at(stored)
 }
 
 /// The same, as mutating admission sees it.
 pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decision) -> Value {
     if let Some(version) = scaled(subject) {
-        let scale = scale_with_owners(version, decision.outcome.object());
-        return as_stored(subject, scale.unwrap_or_default());
+        let scale = scale_with_owners(version, &as_stored(subject, decision));
+        return scale.unwrap_or_default();
     }
     let mut document = new(subject, decision);
     if subject.operation != Operation::Create {

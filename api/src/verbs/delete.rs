@@ -16,7 +16,7 @@ use bytes::Bytes;
 use hindsight_core::command::{Delete, Intent, Target};
 use hindsight_core::kind::DefaultPropagation;
 use hindsight_core::object::{ObjectKey, Uid};
-use hindsight_core::{Object, Outcome, Revision, Rule};
+use hindsight_core::{Object, Outcome, Rule};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -49,15 +49,12 @@ async fn delete_one(
             &success(asked, object),
             asked.accept.syntax,
         )),
-        Outcome::Deleted(object) if options.dry_run => {
-            let stored = asked.state.get(&object.key).map(|stored| &**stored);
-            show(asked, 200, &as_stored(object, stored))
-        }
+        Outcome::Deleted(object) if options.dry_run => show(asked, 200, &as_stored(asked, object)),
         Outcome::Deleted(object) => {
             let mut commits = decision.commits.iter();
             let removal = commits.rfind(|commit| commit.key == object.key);
             let revision = removal.map_or(object.revision, |commit| commit.revision);
-            show(asked, 200, &with_revision(object, revision))
+            show(asked, 200, &object.shown_at(Some(revision)))
         }
         outcome => {
             let code = if options.orphan_dependents == Some(false) {
@@ -67,8 +64,7 @@ async fn delete_one(
             };
             let object = outcome.object();
             if options.dry_run {
-                let stored = asked.state.get(&object.key).map(|stored| &**stored);
-                show(asked, code, &as_stored(object, stored))
+                show(asked, code, &as_stored(asked, object))
             } else {
                 show(asked, code, object)
             }
@@ -144,16 +140,4 @@ fn success(asked: &Asked, object: &Object) -> Value {
         members.insert("group".into(), group.into());
     }
     json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details})
-}
-
-/// The last version as it was removed: with the revision of its removal.
-fn with_revision(object: &Object, revision: Revision) -> Object {
-    let mut document = object.document();
-    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
-        metadata.insert("resourceVersion".into(), revision.to_string().into());
-    }
-    Object {
-        body: serde_json::to_vec(&document).unwrap_or_default().into(),
-        ..object.clone()
-    }
 }

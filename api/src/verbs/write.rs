@@ -134,12 +134,7 @@ fn answer(
         200
     };
     let mut response = if dry_run && !decision.commits.is_empty() {
-        let stored = asked.state.get(&object.key);
-        show(
-            asked,
-            code,
-            &as_stored(object, stored.map(|stored| &**stored)),
-        )?
+        show(asked, code, &as_stored(asked, object))?
     } else {
         show(asked, code, object)?
     };
@@ -149,21 +144,9 @@ fn answer(
 }
 
 /// A dry run moves no revision: the answer keeps the stored one, and a new object has none.
-pub(super) fn as_stored(object: &Object, stored: Option<&Object>) -> Object {
-    let mut shown = object.clone();
-    let mut document = object.document();
-    if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
-        match stored {
-            Some(stored) => {
-                metadata.insert("resourceVersion".into(), stored.revision.to_string().into());
-            }
-            None => {
-                metadata.remove("resourceVersion");
-            }
-        }
-    }
-    shown.body = serde_json::to_vec(&document).unwrap_or_default().into();
-    shown
+pub(super) fn as_stored(asked: &Asked, object: &Object) -> Object {
+    let stored = asked.state.get(&object.key);
+    object.shown_at(stored.map(|stored| stored.revision))
 }
 
 /// The body as a document of the endpoint's kind.
