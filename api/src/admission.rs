@@ -25,11 +25,11 @@ use hooks::{Asking, Hook};
 use subject::{Operation, Subject};
 
 use crate::authorizer::{AllowAll, Authorizer};
-use crate::backend::{Backend, Unavailable};
+use crate::backend::Backend;
 use crate::params::WriteOptions;
 use crate::status::Failure;
 use hindsight_core::command::{Admitted, Ground, Intent};
-use hindsight_core::{Command, Decision, Rejection, State, decide, draft, preview};
+use hindsight_core::{Command, Decision, Rejection, State, Unavailable, decide, draft, preview};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;

@@ -4,7 +4,9 @@
 pub(crate) mod fake;
 
 use futures_util::future::BoxFuture;
-use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
+use hindsight_core::{
+    Change, Command, Commit, Decision, Expired, Rejection, Revision, State, Time, Unavailable,
+};
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -80,16 +82,6 @@ impl Past {
     }
 }
 
-/// The change window no longer reaches so far back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too old resource version: {asked} ({oldest})")]
-pub struct Expired {
-    /// What was asked for.
-    pub asked: Revision,
-    /// The oldest revision that can be resumed from.
-    pub oldest: Revision,
-}
-
 /// Why a past state cannot be shown.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AsOfError {
@@ -113,24 +105,4 @@ pub enum AsOfError {
     /// The log could not be read.
     #[error("the log could not be read: {0}")]
     Unreadable(String),
-}
-
-/// Writes are not accepted now.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unavailable {
-    /// Too many commands wait.
-    #[error("too many writes are waiting; try again in a second")]
-    Overloaded,
-    /// The log failed; the outcome of this write is unknown until the server is restarted.
-    #[error("the event log failed and takes no more writes: {0}")]
-    Poisoned(String),
-    /// There is no room for it on the disk.
-    #[error(
-        "the disk is full: nothing was written; reads, watches and deletions go on, and writes do as \
-         soon as there is room"
-    )]
-    Full,
-    /// The server is going away.
-    #[error("the server is stopping")]
-    Stopping,
 }

@@ -1,9 +1,9 @@
 //! Positions that clients hold. Those of before a restore are of another life of the log: what the
 //! client has seen may not be in this one.
 
-use crate::backend::{Backend, Expired};
+use crate::backend::Backend;
 use crate::status::Failure;
-use hindsight_core::Revision;
+use hindsight_core::{Expired, Revision};
 
 /// 410, as after a compaction, where a client's position is from before a restore.
 pub(crate) fn check(backend: &dyn Backend, asked: Revision) -> Result<(), Failure> {

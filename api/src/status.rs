@@ -1,7 +1,8 @@
 //! `metav1.Status`: the one place where an answer of the domain becomes an HTTP code.
 
-use crate::backend::{AsOfError, Unavailable};
+use crate::backend::AsOfError;
 use hindsight_core::Rejection;
+use hindsight_core::Unavailable;
 use hindsight_core::kind::GroupResource;
 use hindsight_core::rejection::FieldCause;
 use serde_json::{Value, json};

@@ -3,9 +3,11 @@
 
 use anyhow::{Context, Result, anyhow};
 use futures_util::future::{BoxFuture, ready};
-use hindsight_api::{AsOf, AsOfError, Backend, Expired, Past, Unavailable, builtin_kinds};
+use hindsight_api::{AsOf, AsOfError, Backend, Past, builtin_kinds};
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
+use hindsight_core::{
+    Change, Command, Commit, Decision, Expired, Rejection, Revision, State, Time, Unavailable,
+};
 use hindsight_log::{Log, MemoryStorage, Publish, Steps, Storage, Submitted, Writer};
 use hindsight_projector::Window;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -140,11 +142,7 @@ impl Backend for Stepped {
     }
 
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired> {
-        let found = lock(&self.published).window.after(revision, limit);
-        found.map_err(|expired| Expired {
-            asked: expired.asked,
-            oldest: expired.oldest,
-        })
+        lock(&self.published).window.after(revision, limit)
     }
 
     fn commits_after(

@@ -2,9 +2,11 @@
 
 use crate::control_plane::ControlPlane;
 use futures_util::future::BoxFuture;
-use hindsight_api::{AsOf, AsOfError, Backend, Expired, Past, Unavailable};
-use hindsight_core::{Change, Command, Commit, Decision, Rejection, Revision, State, Time};
-use hindsight_log::{Error, WriteError};
+use hindsight_api::{AsOf, AsOfError, Backend, Past};
+use hindsight_core::{
+    Change, Command, Commit, Decision, Expired, Rejection, Revision, State, Time, Unavailable,
+};
+use hindsight_log::Error;
 use std::sync::Arc;
 
 impl Backend for ControlPlane {
@@ -25,10 +27,7 @@ impl Backend for ControlPlane {
     }
 
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired> {
-        Self::changes_after(self, revision, limit).map_err(|expired| Expired {
-            asked: expired.asked,
-            oldest: expired.oldest,
-        })
+        Self::changes_after(self, revision, limit)
     }
 
     fn commits_after(
@@ -81,16 +80,7 @@ impl Backend for ControlPlane {
         &self,
         commands: Vec<Command>,
     ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>> {
-        Box::pin(async move {
-            Self::submit(self, commands)
-                .await
-                .map_err(|error| match error {
-                    WriteError::Overloaded => Unavailable::Overloaded,
-                    WriteError::Poisoned(reason) => Unavailable::Poisoned(reason),
-                    WriteError::Full => Unavailable::Full,
-                    WriteError::Closed => Unavailable::Stopping,
-                })
-        })
+        Box::pin(Self::submit(self, commands))
     }
 
     fn now(&self) -> Time {

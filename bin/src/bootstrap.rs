@@ -3,8 +3,9 @@
 use crate::effects;
 use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
-use hindsight_core::{Actor, Cause, Command, GroupResource, ObjectKey, Request, Revision};
-use hindsight_log::WriteError;
+use hindsight_core::{
+    Actor, Cause, Command, GroupResource, ObjectKey, Request, Revision, Unavailable,
+};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -38,7 +39,7 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
     let answers = plane
         .submit_blocking(NAMESPACES.iter().map(command).collect())
         .map_err(|error| match error {
-            WriteError::Full => OpenError::NoRoom,
+            Unavailable::Full => OpenError::NoRoom,
             other => OpenError::Bootstrap(other.to_string()),
         })?;
     match answers.into_iter().find_map(Result::err) {

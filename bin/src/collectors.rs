@@ -8,9 +8,9 @@ use crate::effects;
 use crate::published::News;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
 use health::Health;
-use hindsight_core::{Actor, Command, Decision, Rejection, State};
+use hindsight_core::{Actor, Command, Decision, Rejection, State, Unavailable};
 use hindsight_gc::{Collector, Step, Worker};
-use hindsight_log::{Error, Reader, Submitted, WriteError, Writer};
+use hindsight_log::{Error, Reader, Submitted, Writer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
@@ -167,7 +167,7 @@ impl Driver {
         let waiting: Vec<_> = parts.map(|part| submit(&writer, part)).collect();
         drop(writer);
         let carried = waiting.into_iter().map(|(count, answers)| {
-            let outcome = answers.recv().unwrap_or(Err(WriteError::Closed));
+            let outcome = answers.recv().unwrap_or(Err(Unavailable::Stopping));
             self.settle(count, &outcome)
         });
         carried.fold(Carried::Rested, Carried::and)
@@ -178,7 +178,7 @@ impl Driver {
             Ok(answers) => answers,
             Err(error) => {
                 self.collector.unsettle(count);
-                let is_overloaded = matches!(error, WriteError::Overloaded);
+                let is_overloaded = matches!(error, Unavailable::Overloaded);
                 return Carried::Refused(if is_overloaded { OVERLOADED } else { IDLE });
             }
         };

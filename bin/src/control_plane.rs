@@ -9,12 +9,14 @@ use crate::published::{self, Published};
 use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Time};
+use hindsight_core::{
+    Change, Command, Decision, Expired, Rejection, Revision, State, Time, Unavailable,
+};
 use hindsight_log::{
     Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
-    Storage, Submitted, WriteError, Writer,
+    Storage, Submitted, Writer,
 };
-use hindsight_projector::{Expired, Window};
+use hindsight_projector::Window;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -175,7 +177,7 @@ impl ControlPlane {
     pub async fn submit(
         &self,
         commands: Vec<Command>,
-    ) -> Result<Vec<Result<Decision, Rejection>>, WriteError> {
+    ) -> Result<Vec<Result<Decision, Rejection>>, Unavailable> {
         let (sender, receiver) = oneshot::channel();
         // A client that is gone does not hear the answer; the write stands.
         let reply = Box::new(move |outcome: Submitted| drop(sender.send(outcome)));
@@ -188,7 +190,7 @@ impl ControlPlane {
     pub fn submit_blocking(
         &self,
         commands: Vec<Command>,
-    ) -> Result<Vec<Result<Decision, Rejection>>, WriteError> {
+    ) -> Result<Vec<Result<Decision, Rejection>>, Unavailable> {
         let (answer, waiter) = reply::channel();
         let answer = self.shared.pending.until_answered(answer);
         self.shared.writer.submit_here(commands, answer);
@@ -196,10 +198,10 @@ impl ControlPlane {
     }
 
     /// Of what was dropped without an answer nobody knows whether it was written, if the log failed.
-    fn unanswered(&self) -> WriteError {
+    fn unanswered(&self) -> Unavailable {
         let reason = self.poison().reason();
-        reason.map_or(WriteError::Closed, |reason| {
-            WriteError::Poisoned(reason.to_owned())
+        reason.map_or(Unavailable::Stopping, |reason| {
+            Unavailable::Poisoned(reason.to_owned())
         })
     }
 

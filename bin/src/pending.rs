@@ -1,6 +1,7 @@
 //! How long somebody has waited for the log: a disk that stands still answers nobody and fails nobody.
 
-use hindsight_log::{Reply, WriteError};
+use hindsight_core::Unavailable;
+use hindsight_log::Reply;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -34,7 +35,7 @@ impl Pending {
     pub(crate) fn until_answered(&self, reply: Reply) -> Reply {
         let waiting = self.begin();
         Box::new(move |outcome| {
-            if !matches!(outcome, Err(WriteError::Overloaded)) {
+            if !matches!(outcome, Err(Unavailable::Overloaded)) {
                 waiting.0.note();
             }
             drop(waiting);
@@ -95,7 +96,7 @@ mod tests {
             hour.contains(&pending.stuck(later)),
             "the other still waits"
         );
-        second(Err(WriteError::Full));
+        second(Err(Unavailable::Full));
         assert_eq!(pending.stuck(later), Duration::ZERO, "all are answered");
         drop(wait(&pending));
         assert_eq!(pending.stuck(later), Duration::ZERO, "one has gone");
@@ -108,7 +109,7 @@ mod tests {
         let moved = || pending.0.moved.load(Ordering::Acquire);
         pending.0.moved.store(7_000_000, Ordering::Release);
         let turned_away = wait(&pending);
-        turned_away(Err(WriteError::Overloaded));
+        turned_away(Err(Unavailable::Overloaded));
         assert_eq!(moved(), 7_000_000);
         let written = wait(&pending);
         written(Ok(Vec::new()));

@@ -1,7 +1,8 @@
 //! One answer for one waiting thread, which sleeps until it comes: channels would have it spin first,
 //! and an fsync is longer than any spin.
 
-use hindsight_log::{Reply, Submitted, WriteError};
+use hindsight_core::Unavailable;
+use hindsight_log::{Reply, Submitted};
 use std::sync::mpsc::{Receiver, Sender, TryRecvError};
 use std::thread::{self, Thread};
 
@@ -48,7 +49,7 @@ impl Waiter {
         loop {
             match self.0.try_recv() {
                 Ok(outcome) => return outcome,
-                Err(TryRecvError::Disconnected) => return Err(WriteError::Closed),
+                Err(TryRecvError::Disconnected) => return Err(Unavailable::Stopping),
                 Err(TryRecvError::Empty) => thread::park(),
             }
         }
@@ -68,7 +69,7 @@ mod tests {
 
         let (answer, waiter) = channel();
         let other = thread::spawn(move || drop(answer));
-        assert_eq!(waiter.wait().err(), Some(WriteError::Closed));
+        assert_eq!(waiter.wait().err(), Some(Unavailable::Stopping));
         other.join().expect("it ends");
     }
 }

@@ -40,4 +40,4 @@ pub use storage::sled::SledStorage;
 pub use storage::{Purpose, Storage, Stored};
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};
-pub use writer::{Publish, Reply, Steps, Submitted, WriteError, Writer};
+pub use writer::{Publish, Reply, Steps, Submitted, Writer};

@@ -19,7 +19,7 @@ use crew::Crew;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
 use frames::Frames;
-use hindsight_core::{Change, Command, Decision, Rejection, Revision, State};
+use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable};
 use room::Room;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ const QUEUE_SUBMISSIONS_MAX: usize = 4096;
 const BATCHES_AHEAD: usize = 1;
 
 /// What became of a submission: an answer for each command, or nothing was done.
-pub type Submitted = Result<Vec<Result<Decision, Rejection>>, WriteError>;
+pub type Submitted = Result<Vec<Result<Decision, Rejection>>, Unavailable>;
 /// Called once with the outcome, after it is durable.
 pub type Reply = Box<dyn FnOnce(Submitted) + Send>;
 
@@ -46,26 +46,6 @@ pub trait Publish: Send {
 
     /// Everybody who waited for the batch is answered: others may be woken now.
     fn answered(&mut self) {}
-}
-
-/// Why nothing was written.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WriteError {
-    /// Too many submissions wait, or too large ones.
-    #[error("too many writes are waiting; try again in a second")]
-    Overloaded,
-    /// The log failed. What was under way has an unknown outcome; opening the log again decides.
-    #[error("the event log failed and takes no more writes: {0}")]
-    Poisoned(String),
-    /// There is no room for it on the disk.
-    #[error(
-        "the disk is full: nothing was written; reads, watches and deletions go on, and writes do as \
-         soon as there is room"
-    )]
-    Full,
-    /// The writer was stopped.
-    #[error("the event log is closed")]
-    Closed,
 }
 
 /// Takes submissions. Dropping it drains and stops both threads.
@@ -173,7 +153,7 @@ impl Writer {
     /// A place among those who wait, and whether nobody else has one.
     fn admit(&self, commands: Vec<Command>, reply: Reply) -> Option<(Submission, bool)> {
         let Some(place) = self.waiting.take(&commands) else {
-            reply(Err(WriteError::Overloaded));
+            reply(Err(Unavailable::Overloaded));
             return None;
         };
         let is_alone = place.is_only();
@@ -186,13 +166,13 @@ impl Writer {
 
     fn queue(&self, submission: Submission) {
         let Some(submissions) = &self.submissions else {
-            (submission.reply)(Err(WriteError::Closed));
+            (submission.reply)(Err(Unavailable::Stopping));
             return;
         };
         match submissions.try_send(submission) {
             Ok(()) => {}
-            Err(TrySendError::Full(refused)) => (refused.reply)(Err(WriteError::Overloaded)),
-            Err(TrySendError::Disconnected(refused)) => (refused.reply)(Err(WriteError::Closed)),
+            Err(TrySendError::Full(refused)) => (refused.reply)(Err(Unavailable::Overloaded)),
+            Err(TrySendError::Disconnected(refused)) => (refused.reply)(Err(Unavailable::Stopping)),
         }
     }
 }

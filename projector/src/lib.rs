@@ -15,4 +15,4 @@ pub use explain::{Earlier, Explanation, Link, Root, Subject, explain};
 pub use history::History;
 pub use ownership::{Node, OwnershipGraph};
 pub use places::Places;
-pub use window::{Expired, Window};
+pub use window::Window;

@@ -1,6 +1,6 @@
 //! The newest changes, for watches: each watcher keeps a position and pulls.
 
-use hindsight_core::{Change, Revision};
+use hindsight_core::{Change, Expired, Revision};
 use imbl::Vector;
 use std::sync::Arc;
 
@@ -18,16 +18,6 @@ pub struct Window {
 struct Limits {
     changes: usize,
     bytes: usize,
-}
-
-/// The window no longer reaches so far back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("too old resource version: {asked} ({oldest})")]
-pub struct Expired {
-    /// What was asked for.
-    pub asked: Revision,
-    /// The oldest revision that can be resumed from.
-    pub oldest: Revision,
 }
 
 impl Window {

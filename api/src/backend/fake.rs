@@ -1,11 +1,11 @@
 //! An engine that does nothing by itself, for tests of the surface alone. What is submitted is
 //! decided and applied.
 
-use super::{AsOf, AsOfError, Backend, Expired, Past, Place, Unavailable};
+use super::{AsOf, AsOfError, Backend, Past, Place};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
-    Actor, Cause, Change, Command, Commit, Decision, Event, Object, Rejection, Revision, State,
-    Time, apply, decide,
+    Actor, Cause, Change, Command, Commit, Decision, Event, Expired, Object, Rejection, Revision,
+    State, Time, Unavailable, apply, decide,
 };
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

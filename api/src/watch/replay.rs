@@ -2,11 +2,11 @@
 //! that was restarted, costs no new list.
 
 use super::PIECE_BYTES;
-use crate::backend::{AsOf, Expired, Place};
+use crate::backend::{AsOf, Place};
 use crate::handler::Api;
 use crate::lease::Lease;
 use crate::status::Failure;
-use hindsight_core::{Change, Commit, Revision, State, apply};
+use hindsight_core::{Change, Commit, Expired, Revision, State, apply};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;

@@ -3,7 +3,9 @@
 use super::*;
 use crate::{Config, ControlPlane, published};
 use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
-use hindsight_core::{Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule};
+use hindsight_core::{
+    Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule, Unavailable,
+};
 use hindsight_log::Publish;
 use hindsight_projector::Window;
 use serde_json::json;
@@ -81,8 +83,8 @@ fn what_is_refused_as_a_whole_comes_again() {
     let mut driver = driver(100);
     driver.observe();
     for (error, pause) in [
-        (WriteError::Overloaded, OVERLOADED),
-        (WriteError::Full, IDLE),
+        (Unavailable::Overloaded, OVERLOADED),
+        (Unavailable::Full, IDLE),
     ] {
         let steps = next_batch(&mut driver.collector, &driver.state);
         assert_eq!(steps.len(), 1, "before {error}");

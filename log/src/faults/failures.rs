@@ -7,8 +7,8 @@ use super::retention::{assert_thinned, logged};
 use super::script::{Commands, Expected, empty, expected, run, submit};
 use crate::retention::Pruner;
 use crate::storage::synced::Synced;
-use crate::{Log, Poison, Publish, Reader, Retention, Snapshots, Storage, WriteError};
-use hindsight_core::{Change, State, Time};
+use crate::{Log, Poison, Publish, Reader, Retention, Snapshots, Storage};
+use hindsight_core::{Change, State, Time, Unavailable};
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -60,7 +60,7 @@ fn check(faults: Faults, expected: &Expected) {
     let refusals = run(&disk);
     assert_eq!(refusals.len(), 3, "{faults:?}");
     for refusal in refusals {
-        assert!(matches!(refusal, WriteError::Poisoned(_)), "{refusal:?}");
+        assert!(matches!(refusal, Unavailable::Poisoned(_)), "{refusal:?}");
     }
     let steps = disk.steps();
     let mut crash = Crash::before_everything();

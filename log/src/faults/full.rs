@@ -2,8 +2,8 @@
 
 use super::disk::{Disk, Step};
 use super::script::{Commands, create, delete, empty, noise, open, patch, submit};
-use crate::{Log, Publish, Steps, Storage, Submitted, WriteError, Writer};
-use hindsight_core::{Change, Intent, State};
+use crate::{Log, Publish, Steps, Storage, Submitted, Writer};
+use hindsight_core::{Change, Intent, State, Unavailable};
 use serde_json::json;
 use std::sync::{Arc, mpsc};
 
@@ -34,18 +34,18 @@ fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
     assert!(
         attempts[30..]
             .iter()
-            .all(|attempt| *attempt == Err(WriteError::Full))
+            .all(|attempt| *attempt == Err(Unavailable::Full))
     );
     let appends = disk.appends();
     let change = patch("c0", json!({"data": null}));
     for intents in [vec![map(0)], vec![change], vec![delete("c0"), map(99)]] {
-        assert_eq!(write(intents), Err(WriteError::Full));
+        assert_eq!(write(intents), Err(Unavailable::Full));
     }
     assert_eq!(disk.appends(), appends, "a refusal reaches the disk");
     let first = write(vec![delete("c1")]).expect("a deletion goes on");
     write(vec![delete("c2"), delete("c3")]).expect("and several do");
     disk.set_room(0);
-    assert_eq!(write(vec![delete("c4")]), Err(WriteError::Full));
+    assert_eq!(write(vec![delete("c4")]), Err(Unavailable::Full));
     disk.set_room(2 * ROOM);
     let last = write(vec![map(39), map(1)]).expect("writes go on by themselves");
     drop(writer);
@@ -81,7 +81,7 @@ impl ByBatch {
     }
 
     /// Each a submission of its own; whether it was carried out.
-    fn batch(&mut self, submissions: Vec<Vec<Intent>>) -> Vec<Result<Vec<bool>, WriteError>> {
+    fn batch(&mut self, submissions: Vec<Vec<Intent>>) -> Vec<Result<Vec<bool>, Unavailable>> {
         let submit = |intents: Vec<Intent>| {
             let made = intents.into_iter().map(|one| self.commands.command(one));
             let (sender, answer) = mpsc::channel();
@@ -109,7 +109,7 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
     // What was written last is counted twice, as if it were under way.
     disk.set_room(used + (48 << 10));
-    let full = || Err(WriteError::Full);
+    let full = || Err(Unavailable::Full);
     for first in [0, 4] {
         let name = |number: u64| format!("c{}", first + number);
         let found = log.batch(vec![
@@ -145,7 +145,7 @@ fn a_burst_that_finds_no_room_stops_no_smaller_write() {
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
     disk.set_room(used + (24 << 10));
     let burst: Vec<Vec<Intent>> = (0..8).map(|index| vec![map(index)]).collect();
-    let full = || Err(WriteError::Full);
+    let full = || Err(Unavailable::Full);
     assert_eq!(log.batch(burst), [(); 8].map(|()| full()));
     for index in 0..2 {
         assert_eq!(log.batch(vec![vec![map(index)]]), [Ok(vec![true])]);
@@ -168,7 +168,7 @@ fn where_not_even_deletions_find_room_nothing_is_written() {
     ] {
         let answers = log.batch(submissions);
         assert!(
-            answers.iter().all(|one| *one == Err(WriteError::Full)),
+            answers.iter().all(|one| *one == Err(Unavailable::Full)),
             "{answers:?}"
         );
     }

@@ -2,13 +2,14 @@
 //! made, changed, held by finalizers and deleted.
 
 use super::disk::{Disk, Step};
-use crate::{Log, Publish, Storage, Submitted, Tail, WriteError, Writer};
+use crate::{Log, Publish, Storage, Submitted, Tail, Writer};
 use hindsight_core::command::{
     Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target,
 };
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, Rule, State, Time, builtin,
+    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, Rule, State, Time,
+    Unavailable, builtin,
 };
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -27,7 +28,7 @@ pub(super) fn empty() -> State {
 }
 
 /// Runs the script until it is through or the log refuses; the refusals, in order.
-pub(super) fn run(disk: &Arc<Disk>) -> Vec<WriteError> {
+pub(super) fn run(disk: &Arc<Disk>) -> Vec<Unavailable> {
     let (writer, state) = open(disk);
     let mut commands = Commands::default();
     let mut newest = state.revision;
@@ -61,7 +62,7 @@ pub(super) fn submit(
     writer: &Writer,
     disk: &Arc<Disk>,
     commands: Vec<Command>,
-) -> Result<Revision, WriteError> {
+) -> Result<Revision, Unavailable> {
     let (sender, answer) = mpsc::channel();
     let disk = Arc::clone(disk);
     let reply = move |outcome: Submitted| {

@@ -2,8 +2,8 @@
 
 use super::disk::{Disk, Step};
 use super::script::{Commands, create, empty, open, submit};
-use crate::{Log, Storage, WriteError};
-use hindsight_core::{Intent, Revision};
+use crate::{Log, Storage};
+use hindsight_core::{Intent, Revision, Unavailable};
 use serde_json::json;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, mpsc};
@@ -71,7 +71,7 @@ fn fill(intent: impl Fn(&str) -> Intent, places: RangeInclusive<usize>) {
         answers.try_recv().ok()
     });
     let (accepted, refusal) = refused.expect("the queue is full at last");
-    assert_eq!(refusal.err(), Some(WriteError::Overloaded));
+    assert_eq!(refusal.err(), Some(Unavailable::Overloaded));
     assert!(places.contains(&accepted), "{accepted}");
     let is_seen = |step: &Step| matches!(step, Step::Shown(_) | Step::Told(_));
     assert!(!disk.steps().iter().any(is_seen), "nothing is durable yet");

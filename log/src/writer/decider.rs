@@ -1,12 +1,12 @@
 //! Decides everything that waits, against the newest state, durable or not.
 
 use super::room::{Room, are_deletions, size_of};
-use super::{Batch, Reply, Submission, Submitted, WriteError};
+use super::{Batch, Reply, Submission, Submitted};
 use crate::Poison;
 use crossbeam_channel::Receiver;
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::{
-    Change, Command, Commit, Decision, Rejection, Revision, State, apply, decide,
+    Change, Command, Commit, Decision, Rejection, Revision, State, Unavailable, apply, decide,
 };
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,7 +41,7 @@ impl Round {
     fn refused(mut self) -> Self {
         self.changes.clear();
         for one in &mut self.decided {
-            one.answer = Err(WriteError::Full);
+            one.answer = Err(Unavailable::Full);
         }
         self
     }
@@ -99,7 +99,7 @@ impl Decider {
         let answer = if deletions.is_some() || self.room.admits_writes() {
             self.decide_all(commands, &mut round.changes)
         } else {
-            Err(WriteError::Full)
+            Err(Unavailable::Full)
         };
         if deletions.is_none()
             && let Some(written) = round.changes.get(before..).filter(|new| !new.is_empty())
@@ -121,7 +121,7 @@ impl Decider {
         for mut one in round.decided {
             one.answer = match one.deletions.take() {
                 Some(commands) => self.decide_all(commands, &mut rest.changes),
-                None => Err(WriteError::Full),
+                None => Err(Unavailable::Full),
             };
             rest.decided.push(one);
         }
@@ -132,7 +132,7 @@ impl Decider {
         let mut answers = Vec::with_capacity(commands.len());
         for command in commands {
             if let Some(reason) = self.poison.reason() {
-                return Err(WriteError::Poisoned(reason.to_owned()));
+                return Err(Unavailable::Poisoned(reason.to_owned()));
             }
             answers.push(self.decide_one(command, changes)?);
         }
@@ -144,12 +144,12 @@ impl Decider {
         &mut self,
         command: Command,
         changes: &mut Vec<Arc<Change>>,
-    ) -> Result<Result<Decision, Rejection>, WriteError> {
+    ) -> Result<Result<Decision, Rejection>, Unavailable> {
         let state = &self.state;
         let Ok(decided) = catch_unwind(AssertUnwindSafe(|| decide(state, command))) else {
             let reason = "a decision ended in a panic";
             self.poison.set(reason.into());
-            return Err(WriteError::Poisoned(reason.into()));
+            return Err(Unavailable::Poisoned(reason.into()));
         };
         Ok(
             decided.and_then(|decision| match self.take(&decision.commits, changes) {

@@ -1,9 +1,10 @@
 //! Makes batches durable, then visible, then answers.
 
 use super::frames::Frames;
-use super::{Batch, Publish, WriteError};
+use super::{Batch, Publish};
 use crate::Poison;
 use crate::snapshot::Keeper;
+use hindsight_core::Unavailable;
 
 pub(super) struct Syncer {
     pub(super) frames: Frames,
@@ -41,6 +42,6 @@ impl Syncer {
 
 fn refuse(batch: Batch, reason: &str) {
     for (reply, _) in batch.answers {
-        reply(Err(WriteError::Poisoned(reason.to_owned())));
+        reply(Err(Unavailable::Poisoned(reason.to_owned())));
     }
 }

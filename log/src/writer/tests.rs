@@ -1,13 +1,14 @@
 //! The writer over recording and failing storages.
 
-use super::{Publish, Reply, Submitted, WriteError, Writer};
+use super::{Publish, Reply, Submitted, Writer};
 use crate::{Error, Log, MemoryStorage, Purpose, Report, Storage, Stored, Tail, verify};
 use hindsight_core::command::{
     Create, Delete, FieldValidation, Knot, Patch, PatchObject, Propagation, Target,
 };
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, Rule, State, Time, builtin,
+    Actor, Change, Command, GroupResource, Intent, ObjectKey, Revision, Rule, State, Time,
+    Unavailable, builtin,
 };
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -210,11 +211,11 @@ fn after_a_failed_sync_nothing_is_accepted_or_shown() {
     submit(&writer, &["a"]).expect("written");
     assert!(matches!(
         submit(&writer, &["b"]),
-        Err(WriteError::Poisoned(_))
+        Err(Unavailable::Poisoned(_))
     ));
     assert!(matches!(
         submit(&writer, &["c"]),
-        Err(WriteError::Poisoned(_))
+        Err(Unavailable::Poisoned(_))
     ));
     assert_eq!(*seen.0.lock().expect("unpoisoned"), [Revision(1)]);
     assert_eq!(
@@ -250,7 +251,7 @@ fn a_thread_that_ends_in_a_panic_poisons_the_log() {
         let (reply, answered) = self::reply();
         submit(&writer, vec![create("b")], reply);
         let refused = answered.recv().expect("an answer");
-        assert!(matches!(refused, Err(WriteError::Poisoned(_))));
+        assert!(matches!(refused, Err(Unavailable::Poisoned(_))));
     }
 }
 

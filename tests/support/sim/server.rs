@@ -2,8 +2,8 @@
 
 use super::disk::Disk;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Change, Command, Decision, Rejection, State, builtin};
-use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, WriteError, Writer};
+use hindsight_core::{Change, Command, Decision, Rejection, State, Unavailable, builtin};
+use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -83,8 +83,8 @@ impl Server {
             let of_all = |answer: Answer| vec![answer; numbers.len()];
             let each: Vec<Answer> = match outcome {
                 Ok(each) => each.into_iter().map(Answer::Decided).collect(),
-                Err(WriteError::Full | WriteError::Overloaded) => of_all(Answer::TurnedAway),
-                Err(WriteError::Poisoned(_) | WriteError::Closed) => of_all(Answer::Unknown),
+                Err(Unavailable::Full | Unavailable::Overloaded) => of_all(Answer::TurnedAway),
+                Err(Unavailable::Poisoned(_) | Unavailable::Stopping) => of_all(Answer::Unknown),
             };
             let mut answers = answers.lock().expect("one thread");
             answers.extend(numbers.into_iter().zip(each));
