@@ -1,4 +1,5 @@
-//! Who may do what: asked by admission, answered by whoever embeds the API.
+//! Who may do what: asked by admission and by access reviews, answered by whoever embeds the API. Whoever is
+//! known is let in without: asked about are changes of owner references, and what conditions of webhooks ask.
 
 use hindsight_core::{Actor, GroupResource};
 

@@ -209,7 +209,7 @@ impl Api {
             if &*asked.kind.kind == "Binding" && *method == Method::POST {
                 return verbs::bind(self, asked, body).await;
             }
-            return reviews::answer(asked, &body);
+            return reviews::answer(&*self.admission.authorizer, asked, &body);
         }
         match (method, named) {
             (&Method::POST, _) => verbs::create(self, asked, body).await,

@@ -1,17 +1,25 @@
-//! Reviews: questions that are answered at once and never stored. Whoever is known may do
-//! everything, so the answers are short; what cannot be asked is refused as upstream does.
+//! Reviews: questions that are answered at once and never stored. Who may do what is what the authorizer
+//! says; of paths it is not asked, nor by anybody else. What cannot be asked is refused as upstream does.
+
+#[cfg(test)]
+mod tests;
 
 use crate::accept::accept_object;
+use crate::authorizer::{Access, Authorizer, Verdict};
 use crate::body::{ApiBody, decode};
 use crate::handler::Asked;
 use crate::respond;
 use crate::status::Failure;
-use hindsight_core::Rejection;
 use hindsight_core::rejection::FieldCause;
+use hindsight_core::{Actor, GroupResource, Rejection};
 use http::{Method, Response};
 use serde_json::{Value, json};
 
-pub(crate) fn answer(asked: &Asked, body: &[u8]) -> Result<Response<ApiBody>, Failure> {
+pub(crate) fn answer(
+    authorizer: &dyn Authorizer,
+    asked: &Asked,
+    body: &[u8],
+) -> Result<Response<ApiBody>, Failure> {
     if asked.parts.method != Method::POST {
         return Err(Failure::method_not_allowed());
     }
@@ -22,9 +30,10 @@ pub(crate) fn answer(asked: &Asked, body: &[u8]) -> Result<Response<ApiBody>, Fa
     let status = match resource {
         "selfsubjectreviews" => json!({"userInfo": user(asked)}),
         "tokenreviews" => token(spec)?,
-        "selfsubjectrulesreviews" => rules(spec)?,
+        "selfsubjectrulesreviews" => rules(authorizer, spec)?,
         "subjectaccessreviews" | "localsubjectaccessreviews" | "selfsubjectaccessreviews" => {
-            access(asked, spec)?
+            check(asked, spec)?;
+            access(authorizer, asked, spec)
         }
         _ => return Err(Failure::method_not_allowed()),
     };
@@ -56,19 +65,63 @@ fn token(spec: &Value) -> Result<Value, Failure> {
     Ok(json!({"authenticated": false, "error": "this server does not review tokens"}))
 }
 
-fn rules(spec: &Value) -> Result<Value, Failure> {
+/// An authorizer answers what it is asked, and cannot list all that it would allow.
+fn rules(authorizer: &dyn Authorizer, spec: &Value) -> Result<Value, Failure> {
     if text(spec, "namespace").is_empty() {
         return Err(Failure::bad_request("no namespace on request"));
     }
-    Ok(json!({
-        "incomplete": false,
-        "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
-        "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
-    }))
+    let paths = json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]);
+    if authorizer.allows_everything() {
+        let all = json!([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]);
+        return Ok(json!({"incomplete": false, "nonResourceRules": paths, "resourceRules": all}));
+    }
+    let why = "the authorizer does not support user rule resolution";
+    Ok(
+        json!({"incomplete": true, "evaluationError": why, "nonResourceRules": paths,
+        "resourceRules": []}),
+    )
+}
+
+fn access(authorizer: &dyn Authorizer, asked: &Asked, spec: &Value) -> Value {
+    if authorizer.allows_everything() {
+        return json!({"allowed": true, "reason": "every authenticated user may do everything"});
+    }
+    let attributes = spec.get("resourceAttributes");
+    let Some(attributes) = attributes.filter(|one| one.is_object()) else {
+        return json!({"allowed": true, "reason": "every authenticated user may reach every path"});
+    };
+    let subject = match &*asked.kind.resource.resource {
+        "selfsubjectaccessreviews" => (*asked.actor).clone(),
+        _ => subject(spec),
+    };
+    let resource = GroupResource::new(text(attributes, "group"), text(attributes, "resource"));
+    let access = Access {
+        verb: text(attributes, "verb"),
+        resource: &resource,
+        subresource: text(attributes, "subresource"),
+        namespace: text(attributes, "namespace"),
+        name: text(attributes, "name"),
+    };
+    match authorizer.allowed(&subject, &access) {
+        Verdict::Allowed => json!({"allowed": true}),
+        Verdict::Denied(why) if why.is_empty() => json!({"allowed": false}),
+        Verdict::Denied(why) => json!({"allowed": false, "reason": why}),
+    }
+}
+
+/// Whom a review is about.
+fn subject(spec: &Value) -> Actor {
+    let groups = spec.get("groups").and_then(Value::as_array);
+    let groups = groups.into_iter().flatten().filter_map(Value::as_str);
+    Actor {
+        user: text(spec, "user").into(),
+        uid: text(spec, "uid").into(),
+        groups: groups.map(Into::into).collect(),
+    }
 }
 
 /// Source: upstream's `pkg/apis/authorization/validation`.
-fn access(asked: &Asked, spec: &Value) -> Result<Value, Failure> {
+fn check(asked: &Asked, spec: &Value) -> Result<(), Failure> {
     let resource = &*asked.kind.resource.resource;
     let has = |member: &str| spec.get(member).is_some_and(Value::is_object);
     let (of_resource, of_path) = (has("resourceAttributes"), has("nonResourceAttributes"));
@@ -95,8 +148,7 @@ fn access(asked: &Asked, spec: &Value) -> Result<Value, Failure> {
         ));
     }
     if causes.is_empty() {
-        let reason = "every authenticated user may do everything";
-        return Ok(json!({"allowed": true, "reason": reason}));
+        return Ok(());
     }
     Err(Failure::from(Rejection::Invalid {
         group: "authorization.k8s.io".into(),
