@@ -63,8 +63,8 @@ pub enum AsOf {
     Time(Time),
 }
 
-/// A place among the few who look at states of the past; given back with its last clone.
-pub type Place = Arc<OwnedSemaphorePermit>;
+/// Lets somebody be one of the few who look at states of the past; given back with its last clone.
+pub type Permit = Arc<OwnedSemaphorePermit>;
 
 /// A state as it was.
 #[derive(Debug, Clone)]
@@ -72,13 +72,16 @@ pub struct Past {
     /// It may be as large as the newest one, and share nothing with it.
     pub state: Arc<State>,
     /// To be held for as long as anything of the state is. The newest state needs none.
-    pub place: Option<Place>,
+    pub permit: Option<Permit>,
 }
 
 impl Past {
     /// What is in memory anyway.
     pub const fn newest(state: Arc<State>) -> Self {
-        Self { state, place: None }
+        Self {
+            state,
+            permit: None,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ mod room;
 
 pub(crate) use noted::Noted;
 pub use room::Bodies;
-pub(crate) use room::{Held, read};
+pub(crate) use room::{Received, read};
 
 use crate::protobuf;
 use crate::status::Failure;

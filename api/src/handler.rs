@@ -3,7 +3,7 @@
 use crate::accept::{Accept, accept};
 use crate::admission::{self, Admission, Wish};
 use crate::backend::{self, AsOfError, Backend, Past};
-use crate::body::{self, ApiBody, Bodies, Held, Syntax};
+use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{Route, route, split_time};
 use crate::status::Failure;
@@ -58,7 +58,7 @@ pub(crate) struct Asked {
     pub(crate) accept: Accept,
     pub(crate) past: bool,
     /// Of whoever looks at the past.
-    pub(crate) held: Option<backend::Place>,
+    pub(crate) permit: Option<backend::Permit>,
     pub(crate) now: Time,
     /// When the client stops waiting, where it says so.
     pub(crate) deadline: Option<Instant>,
@@ -121,7 +121,7 @@ impl Api {
         let actor = actor.ok_or_else(Failure::unauthorized)?;
         refuse_impersonation(&parts.headers, &actor)?;
         let (point, path) = split_time(uri.path())?;
-        let Past { state, place: held } = match point {
+        let Past { state, permit } = match point {
             Some(point) => self.backend.as_of(point).await.map_err(past_failure)?,
             None => Past::newest(self.backend.state()),
         };
@@ -158,7 +158,7 @@ impl Api {
             actor,
             accept: wanted?,
             past: point.is_some(),
-            held,
+            permit,
             now: self.backend.now(),
             deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
         };
@@ -190,7 +190,7 @@ impl Api {
             }
             (Method::GET, false) => list::answer(self, &asked).await,
             (method, _) => {
-                let Held { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
+                let Received { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
                 let answer = self.with_body(&method, &asked, bytes).await;
                 drop(room);
                 answer
@@ -269,7 +269,7 @@ impl Asked {
     pub(crate) fn shown(&self) -> Past {
         Past {
             state: Arc::clone(&self.state),
-            place: self.held.clone(),
+            permit: self.permit.clone(),
         }
     }
 

@@ -15,16 +15,16 @@ const UNHURRIED: Duration = Duration::from_mins(2);
 const BYTES_PER_SECOND: u64 = 16 << 10;
 
 /// Something that is taken back from whoever makes no use of it, or too little.
-pub(crate) struct Lease<T>(Arc<Mutex<Held<T>>>);
+pub(crate) struct Lease<T>(Arc<Mutex<Leased<T>>>);
 
-struct Held<T> {
+struct Leased<T> {
     value: Option<T>,
     begun: Instant,
     used: Instant,
     taken: u64,
 }
 
-impl<T> Held<T> {
+impl<T> Leased<T> {
     fn due(&self) -> Instant {
         let earned = Duration::from_secs(self.taken / BYTES_PER_SECOND);
         (self.used + STALLED).min(self.begun + UNHURRIED + earned)
@@ -42,7 +42,7 @@ impl<T: Send + 'static> Lease<T> {
     /// Of what there is enough of.
     pub(crate) fn lasting(value: T) -> Self {
         let now = Instant::now();
-        let held = Held {
+        let held = Leased {
             value: Some(value),
             begun: now,
             used: now,
@@ -64,18 +64,18 @@ impl<T: Send + 'static> Lease<T> {
     }
 }
 
-fn lock<T>(held: &Mutex<Held<T>>) -> MutexGuard<'_, Held<T>> {
+fn lock<T>(held: &Mutex<Leased<T>>) -> MutexGuard<'_, Leased<T>> {
     held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn take_back<T>(held: Weak<Mutex<Held<T>>>) {
+async fn take_back<T>(held: Weak<Mutex<Leased<T>>>) {
     while let Some(due) = due(&held) {
         sleep_until(due).await;
     }
 }
 
 /// When to look again; nothing where there is nothing to take any more.
-fn due<T>(held: &Weak<Mutex<Held<T>>>) -> Option<Instant> {
+fn due<T>(held: &Weak<Mutex<Leased<T>>>) -> Option<Instant> {
     let held = held.upgrade()?;
     let mut held = lock(&held);
     let due = held.due();

@@ -28,7 +28,7 @@ mod watch;
 
 pub use admission::{Admission, Call, WebhookCaller};
 pub use authorizer::{Access, AllowAll, Authorizer, Verdict};
-pub use backend::{AsOf, AsOfError, Backend, Past, Place};
+pub use backend::{AsOf, AsOfError, Backend, Past, Permit};
 pub use body::{ApiBody, Bodies};
 pub use handler::Api;
 pub use schemas::builtin_kinds;

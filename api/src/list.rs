@@ -3,7 +3,7 @@
 mod items;
 mod pieces;
 
-use crate::backend::{AsOf, Past, Place};
+use crate::backend::{AsOf, Past, Permit};
 use crate::body::ApiBody;
 use crate::handler::{Api, Asked};
 use crate::pace::Pace;
@@ -24,11 +24,11 @@ pub(crate) struct Page {
     revision: Revision,
     token: Option<String>,
     remaining: Option<usize>,
-    held: Option<Place>,
+    permit: Option<Permit>,
 }
 
 /// What a walk came to.
-struct Found {
+struct Selected {
     items: Vec<Arc<Object>>,
     /// Whether one more matches.
     more: bool,
@@ -106,7 +106,12 @@ impl Selection {
     }
 
     /// The first of those that match and come after this place.
-    async fn first(&self, state: &State, after: Option<&(String, String)>, limit: usize) -> Found {
+    async fn first(
+        &self,
+        state: &State,
+        after: Option<&(String, String)>,
+        limit: usize,
+    ) -> Selected {
         let follows = |object: &&Arc<Object>| {
             let at = (&*object.key.namespace, &*object.key.name);
             after.is_none_or(|(namespace, name)| at > (namespace.as_str(), name.as_str()))
@@ -118,7 +123,7 @@ impl Selection {
             let is_one = self.matches(object);
             if is_one && items.len() == limit {
                 let others = self.is_plain().then(|| rest.count());
-                return Found {
+                return Selected {
                     items,
                     more: true,
                     others,
@@ -129,7 +134,7 @@ impl Selection {
             }
             pace.read(self.reads(object)).await;
         }
-        Found {
+        Selected {
             items,
             more: false,
             others: None,
@@ -171,7 +176,7 @@ pub(crate) async fn answer(api: &Api, asked: &Asked) -> Result<Response<ApiBody>
 
 /// The page that is asked for.
 pub(crate) async fn select(api: &Api, asked: &Asked, query: &Query) -> Result<Page, Failure> {
-    let (Past { state, place }, after) = start(api, asked, query.limit.is_some()).await?;
+    let (Past { state, permit }, after) = start(api, asked, query.limit.is_some()).await?;
     let limit = query.limit.unwrap_or(usize::MAX);
     let found = query.selection.first(&state, after.as_ref(), limit).await;
     let last = found.items.last().filter(|_| found.more);
@@ -182,7 +187,7 @@ pub(crate) async fn select(api: &Api, asked: &Asked, query: &Query) -> Result<Pa
         revision: state.revision,
         token,
         remaining,
-        held: place,
+        permit,
     })
 }
 
@@ -291,7 +296,7 @@ pub(crate) fn render(asked: &Asked, page: Page) -> Response<ApiBody> {
             members.insert("remainingItemCount".into(), remaining.into());
         }
     }
-    Pieces::new(Items::of(asked, metadata), page.items, page.held).answer()
+    Pieces::new(Items::of(asked, metadata), page.items, page.permit).answer()
 }
 
 /// Opaque to clients: hex of a small document.

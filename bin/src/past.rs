@@ -48,9 +48,9 @@ impl Pasts {
     ) -> Result<Past, AsOfError> {
         let ends = Instant::now() + WAIT_MAX;
         let place = Arc::new(acquire(&self.places, ends).await?);
-        let found = |state, place| Past {
+        let found = |state, permit| Past {
             state,
-            place: Some(place),
+            permit: Some(permit),
         };
         if let Some(kept) = self.recent.get(point) {
             return Ok(found(kept, place));

@@ -1,7 +1,7 @@
 //! An engine that does nothing by itself, for tests of the surface alone. What is submitted is
 //! decided and applied.
 
-use super::{AsOf, AsOfError, Backend, Past, Place};
+use super::{AsOf, AsOfError, Backend, Past, Permit};
 use futures_util::future::BoxFuture;
 use hindsight_core::{
     Actor, Cause, Change, Command, Commit, Decision, Event, Expired, Object, Rejection, Revision,
@@ -21,8 +21,8 @@ pub(crate) struct Fake {
     pub(crate) submitted: Mutex<Vec<usize>>,
     /// The next submission is answered once this has been sent.
     pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
-    /// The place of the next who looks at the past.
-    pub(crate) place: Mutex<Option<Place>>,
+    /// The permit of the next who looks at the past.
+    pub(crate) permit: Mutex<Option<Permit>>,
     /// How long whoever reads the log or the past waits for it.
     pub(crate) reading: Mutex<Duration>,
     /// How many bytes were read from the log at each time.
@@ -41,7 +41,7 @@ impl Fake {
             meanwhile: Mutex::default(),
             submitted: Mutex::default(),
             slow: Mutex::default(),
-            place: Mutex::default(),
+            permit: Mutex::default(),
             reading: Mutex::default(),
             held: Mutex::default(),
             log: Mutex::default(),
@@ -159,11 +159,11 @@ impl Backend for Fake {
             AsOf::Time(_) => None,
         };
         let state = folded.map_or_else(|| self.state(), Arc::new);
-        let place = self.place.lock().expect("a lock").take();
+        let permit = self.permit.lock().expect("a lock").take();
         let reading = *self.reading.lock().expect("a lock");
         Box::pin(async move {
             sleep(reading).await;
-            Ok(Past { state, place })
+            Ok(Past { state, permit })
         })
     }
 

@@ -44,13 +44,13 @@ impl Bodies {
 }
 
 /// A body, and the room that it has until its request is answered.
-pub(crate) struct Held {
+pub(crate) struct Received {
     pub(crate) bytes: Bytes,
     pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
 /// The whole body, within these bounds where there are any.
-pub(crate) async fn read<B>(body: B, bounds: Option<&Bodies>) -> Result<Held, Failure>
+pub(crate) async fn read<B>(body: B, bounds: Option<&Bodies>) -> Result<Received, Failure>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -61,7 +61,7 @@ where
     }
     let Some(bounds) = bounds else {
         let bytes = whole(body).await?;
-        return Ok(Held { bytes, room: None });
+        return Ok(Received { bytes, room: None });
     };
     let wanted = most(&body);
     let mut room = match wanted {
@@ -73,7 +73,7 @@ where
     let bytes = read.map_err(|_| Failure::not_in_time())??;
     let surplus = wanted.saturating_sub(bytes.len());
     drop(room.as_mut().and_then(|room| room.split(surplus)));
-    Ok(Held { bytes, room })
+    Ok(Received { bytes, room })
 }
 
 /// What is read of a body at most: as much as its client says, or as any may have.

@@ -2,7 +2,7 @@
 //! its end nor takes its size in memory, and others are answered between two pieces.
 
 use super::items::Items;
-use crate::backend::Place;
+use crate::backend::Permit;
 use crate::body::ApiBody;
 use crate::lease::Lease;
 use crate::respond;
@@ -32,17 +32,17 @@ pub(super) struct Pieces {
 /// Objects of the past are given up where nobody takes them: the list ends in the middle, and is none.
 struct Rest {
     objects: std::vec::IntoIter<Arc<Object>>,
-    _held: Option<Place>,
+    _permit: Option<Permit>,
 }
 
 impl Pieces {
-    pub(super) fn new(items: Items, objects: Vec<Arc<Object>>, held: Option<Place>) -> Self {
+    pub(super) fn new(items: Items, objects: Vec<Arc<Object>>, permit: Option<Permit>) -> Self {
         let size = objects.iter().map(|object| object.body.len() + 1).sum();
-        let is_past = held.is_some() && size > WHOLE_BYTES_MAX;
+        let is_past = permit.is_some() && size > WHOLE_BYTES_MAX;
         let started = items.head(objects.is_empty());
         let rest = Rest {
             objects: objects.into_iter(),
-            _held: held,
+            _permit: permit,
         };
         Self {
             items,

@@ -2,7 +2,7 @@
 //! that was restarted, costs no new list.
 
 use super::PIECE_BYTES;
-use crate::backend::{AsOf, Place};
+use crate::backend::{AsOf, Permit};
 use crate::handler::Api;
 use crate::lease::Lease;
 use crate::status::Failure;
@@ -28,7 +28,7 @@ struct Reading {
     /// What was read and not looked at yet.
     coming: VecDeque<Arc<Commit>>,
     _permit: OwnedSemaphorePermit,
-    _held: Option<Place>,
+    _of_past: Option<Permit>,
 }
 
 impl Replay {
@@ -45,7 +45,7 @@ impl Replay {
             state: State::clone(&past.state),
             coming: VecDeque::new(),
             _permit: permit,
-            _held: past.place,
+            _of_past: past.permit,
         })))
     }
 

@@ -112,7 +112,7 @@ fn a_list_of_the_past_that_nobody_takes_gives_its_place_up() {
         let (fake, api) = api(OBJECTS);
         let open = || async {
             let place = Arc::clone(&places).acquire_owned().await.expect("a place");
-            *fake.place.lock().expect("a lock") = Some(Arc::new(place));
+            *fake.permit.lock().expect("a lock") = Some(Arc::new(place));
             list(&api, "application/json", "/as-of/1/api/v1/configmaps").await
         };
         let (mut taken, mut stalled) = (open().await, open().await);
