@@ -58,7 +58,7 @@ fn what_a_webhook_makes_of_an_eviction_is_what_is_done() {
         let columns: Vec<&str> = line.split(" | ").collect();
         let value = |text: &str| serde_json::from_str::<Value>(text).expect(line);
         let operation = json!([{"op": "add", "path": columns[0], "value": value(columns[1])}]);
-        let scene = Scene::new(move |path, _| match path {
+        let scene = Scene::without_collectors(move |path, _| match path {
             "/mutate" => Answer::patch(&operation),
             _ => Answer::Response(json!({"allowed": true, "warnings": ["seen"]})),
         });

@@ -15,7 +15,7 @@ const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 /// A control plane, somebody who asks it, and a webhook.
 #[derive(Debug)]
 pub struct Scene {
-    /// The control plane, with its collectors.
+    /// The control plane.
     pub plane: ControlPlane,
     /// The administrator.
     pub client: Client,
@@ -26,7 +26,25 @@ pub struct Scene {
 impl Scene {
     /// Starts all three; the webhook answers by path and request.
     pub fn new(handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static) -> Self {
-        let plane = ControlPlane::open(Config::default()).expect("it opens");
+        Self::with(Config::default(), handler)
+    }
+
+    /// The same, in which nothing happens by itself: what is asked for stays to be looked at.
+    pub fn without_collectors(
+        handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        let config = Config {
+            without_collectors: true,
+            ..Config::default()
+        };
+        Self::with(config, handler)
+    }
+
+    fn with(
+        config: Config,
+        handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        let plane = ControlPlane::open(config).expect("it opens");
         Self {
             client: Client::new(&plane),
             plane,
