@@ -21,8 +21,8 @@ pub struct Command {
     pub seed: [u8; 16],
     /// What made it necessary.
     pub cause: Cause,
-    /// Who owns the fields that it writes. Without a name nobody's account of them is kept or
-    /// changed: the collectors, and embedders that do not say.
+    /// Who owns the fields that it writes. Without a name, as of embedders that do not say, nobody's
+    /// account of them is kept or changed.
     pub manager: Option<Name>,
     /// What is wanted.
     pub intent: Intent,

@@ -65,7 +65,7 @@ pub enum Error {
     /// The log no longer holds all of what was asked for.
     #[error(
         "revision {asked} is before what is kept: everything from revision {floor} on is, and of what was \
-         before only deletions and the kinds that are kept for ever"
+         before only deletions and the kinds that are kept for ever; ask for revision {floor} or a later one"
     )]
     Pruned {
         /// The first revision that was needed.
@@ -74,7 +74,10 @@ pub enum Error {
         floor: Revision,
     },
     /// A snapshot cannot be read.
-    #[error("the snapshot {} cannot be used: {reason}", .path.display())]
+    #[error(
+        "the snapshot {} cannot be used: {reason}; move it away: what is in it is read from the log",
+        .path.display()
+    )]
     Snapshot {
         /// The file.
         path: PathBuf,
@@ -185,7 +188,7 @@ pub enum Error {
     },
 }
 
-/// What to do about a refusal of the system, where that is known.
+/// What to do about a refusal of the system.
 fn advice(source: &std::io::Error) -> &'static str {
     match source.kind() {
         _ if is_without_descriptors(source) => {
@@ -198,7 +201,12 @@ fn advice(source: &std::io::Error) -> &'static str {
         ErrorKind::WouldBlock => {
             "; too many threads or processes run here: stop some, or raise the limit"
         }
-        _ => "",
+        ErrorKind::PermissionDenied => {
+            "; let the user that this runs as read and write there, or run it as one that may"
+        }
+        _ => {
+            "; see that what is named is there and can be used, and whether the system complains of the disk"
+        }
     }
 }
 
@@ -212,6 +220,72 @@ impl Error {
         Self::Corrupt {
             revision,
             reason: reason.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn io(kind: ErrorKind) -> Error {
+        Error::io("opening /data")(kind.into())
+    }
+
+    #[test]
+    fn every_message_goes_on_with_what_to_do() {
+        let (revision, newest, floor) = (Revision(7), Revision(6), Revision(9));
+        let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
+        let reason = || "of the reason".to_owned();
+        let told = [
+            Error::Locked {
+                directory: directory.clone(),
+                holder: "process 1".into(),
+            },
+            Error::corrupt(revision, reason()),
+            Error::Lost {
+                acknowledged: revision,
+                newest,
+            },
+            Error::Unwitnessed { newest },
+            Error::Diverged { revision },
+            Error::Pruned {
+                asked: revision,
+                floor,
+            },
+            Error::Snapshot {
+                path: path.clone(),
+                reason: reason(),
+            },
+            Error::Backup(reason()),
+            Error::Overtaken { floor },
+            Error::Unfinished(directory.clone()),
+            Error::NewerFormat { found: 9, known: 3 },
+            Error::Foreign(directory),
+            Error::NotAFile(path.clone()),
+            Error::Damaged {
+                path: path.clone(),
+                at: 512,
+            },
+            Error::Gone(path.clone()),
+            Error::ReadOnly(path),
+            Error::ShortFiles {
+                limit: 1,
+                needed: 2,
+            },
+            Error::Clock,
+            io(ErrorKind::PermissionDenied),
+            io(ErrorKind::StorageFull),
+            io(ErrorKind::NotFound),
+            io(ErrorKind::Other),
+            Error::Engine {
+                what: "writing",
+                reason: reason(),
+            },
+        ];
+        for error in told.map(|error| error.to_string()) {
+            let (wrong, advice) = error.split_once(';').unwrap_or((&error, ""));
+            assert!(advice.trim().len() > 20, "{wrong}");
         }
     }
 }
