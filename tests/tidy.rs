@@ -13,9 +13,11 @@ use std::process::Command;
 const FILE_LINES_MAX: usize = 500;
 const FUNCTION_LINES_MAX: usize = 70;
 
+type Crates = &'static [&'static str];
+
 /// Each crate, the crates of ours that it may use in production, and those of others that it may not: what
 /// the code map of ARCHITECTURE.md says that it must not know.
-const LAYERS: &[(&str, &[&str], &[&[&str]])] = &[
+const LAYERS: &[(&str, Crates, &[Crates])] = &[
     ("hindsight-core", &[], &[RUNTIME, STORAGE, HTTP]),
     ("hindsight-log", &["hindsight-core"], &[HTTP]),
     (
@@ -42,9 +44,9 @@ const LAYERS: &[(&str, &[&str], &[&[&str]])] = &[
     ),
 ];
 
-const RUNTIME: &[&str] = &["crossbeam-channel", "rayon", "tokio", "tracing"];
-const STORAGE: &[&str] = &["bincode", "crc32fast", "lz4_flex", "rustix", "sled"];
-const HTTP: &[&str] = &[
+const RUNTIME: Crates = &["crossbeam-channel", "rayon", "tokio", "tracing"];
+const STORAGE: Crates = &["bincode", "crc32fast", "lz4_flex", "rustix", "sled"];
+const HTTP: Crates = &[
     "http",
     "http-body",
     "http-body-util",

@@ -86,7 +86,7 @@ impl Past {
 }
 
 /// Why a past state cannot be shown.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum AsOfError {
     /// It has not happened yet.
     #[error("revision {asked} has not happened yet; the newest is {newest}")]
@@ -107,5 +107,5 @@ pub enum AsOfError {
     Busy,
     /// The log could not be read.
     #[error("the log could not be read: {0}")]
-    Unreadable(String),
+    Unreadable(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }

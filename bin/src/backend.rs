@@ -51,7 +51,7 @@ impl Backend for ControlPlane {
         };
         Box::pin(async move {
             let read: Result<Result<Vec<_>, Error>, _> = tokio::task::spawn_blocking(read).await;
-            let commits = read.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
+            let commits = read.map_err(|error| AsOfError::Unreadable(Arc::new(error)))?;
             commits.map_err(unanswered)
         })
     }
@@ -104,7 +104,7 @@ impl ControlPlane {
 fn unanswered(error: Error) -> AsOfError {
     match error {
         Error::Pruned { floor, .. } => AsOfError::Pruned { oldest: floor },
-        other => AsOfError::Unreadable(other.to_string()),
+        other => AsOfError::Unreadable(Arc::new(other)),
     }
 }
 

@@ -40,10 +40,10 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
         .submit_blocking(NAMESPACES.iter().map(command).collect())
         .map_err(|error| match error {
             Unavailable::Full => OpenError::NoRoom,
-            other => OpenError::Bootstrap(other.to_string()),
+            other => OpenError::Bootstrap(other.into()),
         })?;
     match answers.into_iter().find_map(Result::err) {
-        Some(rejection) => Err(OpenError::Bootstrap(rejection.to_string())),
+        Some(rejection) => Err(OpenError::Bootstrap(rejection.into())),
         None => Ok(()),
     }
 }

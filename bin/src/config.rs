@@ -61,5 +61,5 @@ pub enum OpenError {
     NoRoom,
     /// The first objects could not be written.
     #[error("the first objects could not be written: {0}")]
-    Bootstrap(String),
+    Bootstrap(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

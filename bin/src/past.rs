@@ -74,7 +74,7 @@ impl Pasts {
             (folded, place)
         };
         let folded = tokio::task::spawn_blocking(run).await;
-        let (state, place) = folded.map_err(|error| AsOfError::Unreadable(error.to_string()))?;
+        let (state, place) = folded.map_err(|error| AsOfError::Unreadable(Arc::new(error)))?;
         Ok(found(state?, place))
     }
 }

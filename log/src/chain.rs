@@ -101,9 +101,8 @@ impl Chain {
                 };
             }
             Decoded::Ahead(batches) => {
-                let batch = batches.recv().map_err(|_| Error::Engine {
-                    what: "reading ahead",
-                    reason: "the thread that does ended in a panic".into(),
+                let batch = batches.recv().map_err(|_| {
+                    Error::engine("reading ahead", "the thread that does ended in a panic")
                 })?;
                 if !batch.is_empty() {
                     self.ready.extend(batch);

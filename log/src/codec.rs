@@ -10,3 +10,38 @@ mod v2;
 pub(crate) use image::{Block, ObjectV1};
 pub(crate) use v1::{decode, encode};
 pub(crate) use v2::Stands;
+
+use hindsight_core::object::UnreadableObject;
+use serde::{Deserialize, Serialize};
+
+/// Why stored bytes cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Undecodable {
+    #[error(transparent)]
+    Bytes(#[from] bincode::error::DecodeError),
+    #[error("bytes are left over")]
+    LeftOver,
+    #[error(transparent)]
+    Object(#[from] UnreadableObject),
+    /// A number that a later release may know.
+    #[error("{what} {code} is not known to this release")]
+    Unknown { what: &'static str, code: u8 },
+    #[error("an origin is missing")]
+    Origin,
+    #[error("its count does not agree")]
+    Count,
+}
+
+/// A payload of plain structs; every byte must be used.
+fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T, Undecodable> {
+    let read = bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy());
+    match read? {
+        (value, used) if used == payload.len() => Ok(value),
+        _ => Err(Undecodable::LeftOver),
+    }
+}
+
+/// Appends it.
+fn write(value: &impl Serialize, payload: &mut Vec<u8>) -> Result<(), bincode::error::EncodeError> {
+    bincode::serde::encode_into_std_write(value, payload, bincode::config::legacy()).map(drop)
+}

@@ -5,6 +5,9 @@ use hindsight_core::Revision;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
+/// What was behind a failure: an error of somebody else, or a sentence.
+type Cause = Box<dyn std::error::Error + Send + Sync>;
+
 /// A failure of the log. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -19,14 +22,14 @@ pub enum Error {
     },
     /// A record does not read back as it was written.
     #[error(
-        "the record at revision {revision} is damaged: {reason}; nothing was dropped; keep a copy of the \
+        "the record at revision {revision} is damaged: {source}; nothing was dropped; keep a copy of the \
          data directory, then restore a backup, or run `hindsight verify` to see how far the log is intact"
     )]
     Corrupt {
         /// The first revision of the record.
         revision: Revision,
         /// What did not agree.
-        reason: String,
+        source: Cause,
     },
     /// The log ends before a record that somebody was told of.
     #[error(
@@ -75,18 +78,18 @@ pub enum Error {
     },
     /// A snapshot cannot be read.
     #[error(
-        "the snapshot {} cannot be used: {reason}; move it away: what is in it is read from the log",
+        "the snapshot {} cannot be used: {source}; move it away: what is in it is read from the log",
         .path.display()
     )]
     Snapshot {
         /// The file.
         path: PathBuf,
         /// What did not agree.
-        reason: String,
+        source: Cause,
     },
     /// A backup cannot be read.
     #[error("the backup cannot be used: {0}; make or use another one")]
-    Backup(String),
+    Backup(#[source] Cause),
     /// History went that a backup had yet to copy.
     #[error(
         "history before revision {floor} was dropped while the backup was made; make it again; if that is so \
@@ -177,14 +180,14 @@ pub enum Error {
     },
     /// The storage engine refused.
     #[error(
-        "the storage engine failed while {what}: {reason}; if it stays so, restore a backup of the whole \
+        "the storage engine failed while {what}: {source}; if it stays so, restore a backup of the whole \
          data directory"
     )]
     Engine {
         /// What was being done.
         what: &'static str,
         /// Its answer.
-        reason: String,
+        source: Cause,
     },
 }
 
@@ -216,10 +219,17 @@ impl Error {
         move |source| Self::Io { what, source }
     }
 
-    pub(crate) fn corrupt(revision: Revision, reason: impl Into<String>) -> Self {
+    pub(crate) fn corrupt(revision: Revision, source: impl Into<Cause>) -> Self {
         Self::Corrupt {
             revision,
-            reason: reason.into(),
+            source: source.into(),
+        }
+    }
+
+    pub(crate) fn engine(what: &'static str, source: impl Into<Cause>) -> Self {
+        Self::Engine {
+            what,
+            source: source.into(),
         }
     }
 }
@@ -236,13 +246,13 @@ mod tests {
     fn every_message_goes_on_with_what_to_do() {
         let (revision, newest, floor) = (Revision(7), Revision(6), Revision(9));
         let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
-        let reason = || "of the reason".to_owned();
+        let source = || Cause::from("of the reason");
         let told = [
             Error::Locked {
                 directory: directory.clone(),
                 holder: "process 1".into(),
             },
-            Error::corrupt(revision, reason()),
+            Error::corrupt(revision, source()),
             Error::Lost {
                 acknowledged: revision,
                 newest,
@@ -255,9 +265,9 @@ mod tests {
             },
             Error::Snapshot {
                 path: path.clone(),
-                reason: reason(),
+                source: source(),
             },
-            Error::Backup(reason()),
+            Error::Backup(source()),
             Error::Overtaken { floor },
             Error::Unfinished(directory.clone()),
             Error::NewerFormat { found: 9, known: 3 },
@@ -278,10 +288,7 @@ mod tests {
             io(ErrorKind::StorageFull),
             io(ErrorKind::NotFound),
             io(ErrorKind::Other),
-            Error::Engine {
-                what: "writing",
-                reason: reason(),
-            },
+            Error::engine("writing", source()),
         ];
         for error in told.map(|error| error.to_string()) {
             let (wrong, advice) = error.split_once(';').unwrap_or((&error, ""));

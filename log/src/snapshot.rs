@@ -249,9 +249,9 @@ fn is_of(log: &dyn Storage, path: &Path, head: &Head) -> bool {
 
 fn unusable(path: &Path, reason: Unreadable) -> Error {
     match reason {
-        Unreadable::Damaged(reason) => Error::Snapshot {
+        Unreadable::Damaged(source) => Error::Snapshot {
             path: path.to_owned(),
-            reason,
+            source,
         },
         Unreadable::Io(source) => Error::io(format!("reading {}", path.display()))(source),
     }

@@ -93,15 +93,23 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
 
     /// Says of a damaged record whether somebody counts on it.
     fn judge(&self, error: Error) -> Error {
-        let Error::Corrupt { revision, reason } = error else {
+        let Error::Corrupt { revision, source } = error else {
             return error;
         };
         let told = match self.witness {
             Some(witness) if revision <= witness.revision => "it was acknowledged",
             _ => "whether it was acknowledged is not known",
         };
-        Error::corrupt(revision, format!("{reason}; {told}"))
+        Error::corrupt(revision, Judged { source, told })
     }
+}
+
+/// Damage, and whether somebody counts on what is damaged.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}; {told}")]
+struct Judged {
+    source: Box<dyn std::error::Error + Send + Sync>,
+    told: &'static str,
 }
 
 impl<I: Iterator<Item = Result<Read, Error>>> Iterator for Whole<I> {

@@ -55,7 +55,7 @@ fn one_too_many_who_looks_at_the_past_waits_and_is_told_to_come_again() {
             held.push(at(&plane, revision).await.expect("a place"));
         }
         let one_more = at(&plane, 1).await;
-        assert_eq!(one_more.err(), Some(AsOfError::Busy));
+        assert!(matches!(one_more, Err(AsOfError::Busy)));
         let path = "/as-of/2/api/v1/namespaces";
         let refused = ask(&plane, "GET", path, String::new()).await;
         assert_eq!(refused.status(), 429);

@@ -220,13 +220,14 @@ fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::Arc;
 
     #[test]
     fn what_is_gone_and_what_is_damaged_are_no_fault_of_the_question() {
         let pruned = AsOfError::Pruned {
             oldest: Revision(9),
         };
-        let damaged = AsOfError::Unreadable("record 7".into());
+        let damaged = AsOfError::Unreadable(Arc::new(Error::Clock));
         let future = AsOfError::Future {
             asked: Revision(9),
             newest: Revision(1),

@@ -317,7 +317,7 @@ fn given_up(payload: &[u8]) -> Error {
     }
 }
 
-pub(super) fn unusable(reason: impl Into<String>) -> Error {
+pub(super) fn unusable(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::Backup(reason.into())
 }
 

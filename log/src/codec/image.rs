@@ -1,6 +1,7 @@
 //! Blocks of a snapshot: bincode of plain structs, bodies as JSON bytes.
 
 use super::v1::{RULES, code, mark_from};
+use super::{Undecodable, read, write};
 use crate::frame::Hash;
 use hindsight_core::object::Name;
 use hindsight_core::{GroupResource, Object, ObjectKey, Revision, Time, Uid};
@@ -57,7 +58,7 @@ impl<'a> ObjectV1<'a> {
     }
 
     /// What of it can be shared with the object before is.
-    pub(crate) fn read(&self, before: Option<&Object>) -> Option<Arc<Object>> {
+    pub(crate) fn read(&self, before: Option<&Object>) -> Result<Arc<Object>, Undecodable> {
         let shared = |text: &str, of: fn(&ObjectKey) -> &Name| {
             let known = before.map(|before| of(&before.key));
             known
@@ -78,25 +79,18 @@ impl<'a> ObjectV1<'a> {
             Some((at, rule)) => Some(mark_from(at, rule)?),
         };
         let body = bytes::Bytes::copy_from_slice(self.body);
-        let object = Object::from_body(key, body, Revision(self.revision), mark);
-        object.ok().map(Arc::new)
+        let object = Object::from_body(key, body, Revision(self.revision), mark)?;
+        Ok(Arc::new(object))
     }
 }
 
 impl<'a> Block<'a> {
-    pub(crate) fn encode(&self, payload: &mut Vec<u8>) -> Result<(), String> {
-        bincode::serde::encode_into_std_write(self, payload, bincode::config::legacy())
-            .map(|_| ())
-            .map_err(|error| error.to_string())
+    pub(crate) fn encode(&self, payload: &mut Vec<u8>) -> Result<(), bincode::error::EncodeError> {
+        write(self, payload)
     }
 
-    pub(crate) fn decode(payload: &'a [u8]) -> Result<Self, String> {
-        let read = bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy());
-        match read {
-            Ok((block, used)) if used == payload.len() => Ok(block),
-            Ok(_) => Err("bytes are left over".into()),
-            Err(error) => Err(error.to_string()),
-        }
+    pub(crate) fn decode(payload: &'a [u8]) -> Result<Self, Undecodable> {
+        read(payload)
     }
 
     pub(crate) fn objects(objects: &'a [Arc<Object>]) -> Self {

@@ -154,3 +154,15 @@ fn a_payload_that_is_cut_or_longer_is_refused() {
     let longer = [GOLDEN, &[0]].concat();
     assert!(decode(Revision(7), &longer, from_seven()).is_err());
 }
+
+#[test]
+fn what_a_record_cannot_be_read_for_is_behind_the_error() {
+    let body = GOLDEN.windows(2).position(|two| two == b"{\"").unwrap();
+    let mut broken = GOLDEN.to_vec();
+    broken[body] = b'[';
+    let error = decode(Revision(7), &broken, from_seven()).unwrap_err();
+    let behind = std::error::Error::source(&error).unwrap().to_string();
+    let why = "the body of configmaps default/settings is not an object: expected `,` or `]`";
+    assert!(behind.starts_with(why), "{behind}");
+    assert!(error.to_string().contains(&behind), "{error}");
+}

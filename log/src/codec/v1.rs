@@ -1,5 +1,6 @@
 //! Format 1: bincode of plain structs; bodies are JSON bytes; who asked is stored once a frame.
 
+use super::{Undecodable, read, write};
 use crate::Error;
 use hindsight_core::command::Propagation;
 use hindsight_core::event::{OwnerClass, OwnerFinding};
@@ -139,13 +140,7 @@ pub(crate) fn encode(commits: &[&Commit], payload: &mut Vec<u8>) -> Result<(), E
         origins: origins.list,
         commits,
     };
-    bincode::serde::encode_into_std_write(&frame, payload, bincode::config::legacy()).map_err(
-        |error| Error::Engine {
-            what: "encoding a record",
-            reason: error.to_string(),
-        },
-    )?;
-    Ok(())
+    write(&frame, payload).map_err(|error| Error::engine("encoding a record", error))
 }
 
 /// The commits of a frame, numbered by `revisions`; every byte must be used.
@@ -154,30 +149,20 @@ pub(crate) fn decode(
     payload: &[u8],
     revisions: impl IntoIterator<Item = Revision>,
 ) -> Result<Vec<Commit>, Error> {
-    let corrupt = |reason: String| Error::corrupt(first, reason);
-    let (frame, used): (FrameV1<'_>, usize) =
-        bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy())
-            .map_err(|error| corrupt(error.to_string()))?;
-    if used != payload.len() {
-        return Err(corrupt("bytes are left over".into()));
-    }
+    let corrupt = |error: Undecodable| Error::corrupt(first, error);
+    let frame: FrameV1<'_> = read(payload).map_err(corrupt)?;
     let origins: Vec<_> = frame.origins.iter().map(origin_from).collect();
     let mut names = Names::default();
     let count = frame.commits.len();
     let mut commits = Vec::with_capacity(count);
     for (stored, revision) in frame.commits.into_iter().zip(revisions) {
         let index = usize::try_from(stored.origin).unwrap_or(usize::MAX);
-        let origin = origins
-            .get(index)
-            .ok_or_else(|| corrupt("an origin is missing".into()))?;
-        commits.push(
-            commit_from(stored, origin, &mut names, revision).ok_or_else(|| {
-                Error::corrupt(revision, "a fact in it cannot be read by this release")
-            })?,
-        );
+        let origin = origins.get(index).ok_or(Undecodable::Origin);
+        let commit = commit_from(stored, origin.map_err(corrupt)?, &mut names, revision);
+        commits.push(commit.map_err(|error| Error::corrupt(revision, error))?);
     }
     if commits.len() != count {
-        return Err(corrupt("its count does not agree".into()));
+        return Err(corrupt(Undecodable::Count));
     }
     Ok(commits)
 }
@@ -275,7 +260,7 @@ fn commit_from<'a>(
     origin: &(Arc<Actor>, Arc<Request>),
     names: &mut Names<'a>,
     revision: Revision,
-) -> Option<Commit> {
+) -> Result<Commit, Undecodable> {
     let [group, resource, namespace, name] = stored.key;
     let key = ObjectKey {
         resource: GroupResource {
@@ -290,8 +275,8 @@ fn commit_from<'a>(
         .events
         .into_iter()
         .map(read)
-        .collect::<Option<Vec<_>>>()?;
-    Some(Commit {
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(Commit {
         revision,
         time: Time(stored.time_micros),
         actor: Arc::clone(&origin.0),
@@ -348,18 +333,16 @@ fn event_of(event: &Event) -> EventV1<'_> {
     }
 }
 
-fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option<Event> {
+fn event_from(
+    event: EventV1<'_>,
+    key: &ObjectKey,
+    revision: Revision,
+) -> Result<Event, Undecodable> {
     let object = |body: &Bytes, mark: Option<Mark>| {
-        Object::from_body(
-            key.clone(),
-            bytes::Bytes::copy_from_slice(body),
-            revision,
-            mark,
-        )
-        .ok()
-        .map(Arc::new)
+        let body = bytes::Bytes::copy_from_slice(body);
+        Object::from_body(key.clone(), body, revision, mark).map(Arc::new)
     };
-    Some(match event {
+    Ok(match event {
         EventV1::Created { body } => Event::ObjectCreated {
             object: object(body, None)?,
         },
@@ -395,13 +378,13 @@ fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option
             owners,
             decided_at,
         } => Event::DeletionRequested {
-            rule: value(&RULES, rule)?,
-            propagation: value(&PROPAGATIONS, propagation)?,
+            rule: rule_from(rule)?,
+            propagation: value("deletion policy", &PROPAGATIONS, propagation)?,
             grace_period_seconds: grace,
             owners: owners
                 .into_iter()
                 .map(finding_from)
-                .collect::<Option<_>>()?,
+                .collect::<Result<_, _>>()?,
             decided_at: Revision(decided_at),
         },
         EventV1::Deleted {
@@ -409,20 +392,20 @@ fn event_from(event: EventV1<'_>, key: &ObjectKey, revision: Revision) -> Option
             owners,
             decided_at,
         } => Event::ObjectDeleted {
-            rule: value(&RULES, rule)?,
+            rule: rule_from(rule)?,
             owners: owners
                 .into_iter()
                 .map(finding_from)
-                .collect::<Option<_>>()?,
+                .collect::<Result<_, _>>()?,
             decided_at: Revision(decided_at),
         },
     })
 }
 
-pub(super) fn mark_from(at: u64, rule: u8) -> Option<Mark> {
-    Some(Mark {
+pub(super) fn mark_from(at: u64, rule: u8) -> Result<Mark, Undecodable> {
+    Ok(Mark {
         revision: Revision(at),
-        rule: value(&RULES, rule)?,
+        rule: rule_from(rule)?,
     })
 }
 
@@ -456,10 +439,10 @@ fn finding_of(finding: &OwnerFinding) -> FindingV1<'_> {
     }
 }
 
-fn finding_from(finding: FindingV1<'_>) -> Option<OwnerFinding> {
-    Some(OwnerFinding {
+fn finding_from(finding: FindingV1<'_>) -> Result<OwnerFinding, Undecodable> {
+    Ok(OwnerFinding {
         owner: owner_from(finding.owner),
-        class: value(&CLASSES, finding.class)?,
+        class: value("class of owners", &CLASSES, finding.class)?,
         since: finding.since.map(Revision),
     })
 }
@@ -472,6 +455,11 @@ pub(super) fn code<T: PartialEq>(table: &[T], value: T) -> u8 {
         .unwrap_or(u8::MAX)
 }
 
-fn value<T: Copy>(table: &[T], code: u8) -> Option<T> {
-    table.get(usize::from(code)).copied()
+fn rule_from(code: u8) -> Result<Rule, Undecodable> {
+    value("rule", &RULES, code)
+}
+
+fn value<T: Copy>(what: &'static str, table: &[T], code: u8) -> Result<T, Undecodable> {
+    let found = table.get(usize::from(code)).copied();
+    found.ok_or(Undecodable::Unknown { what, code })
 }

@@ -65,23 +65,11 @@ impl<'a> Stands<'a> {
 
     /// Appends the payload.
     pub(crate) fn encode(&self, payload: &mut Vec<u8>) -> Result<(), Error> {
-        let written =
-            bincode::serde::encode_into_std_write(self, payload, bincode::config::legacy());
-        written.map(|_| ()).map_err(|error| Error::Engine {
-            what: "encoding a record",
-            reason: error.to_string(),
-        })
+        super::write(self, payload).map_err(|error| Error::engine("encoding a record", error))
     }
-}
 
-impl<'a> Stands<'a> {
     /// Reads a payload; every byte must be used.
     pub(crate) fn decode(first: Revision, payload: &'a [u8]) -> Result<Self, Error> {
-        let read = bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy());
-        match read {
-            Ok((stands, used)) if used == payload.len() => Ok(stands),
-            Ok(_) => Err(Error::corrupt(first, "bytes are left over")),
-            Err(error) => Err(Error::corrupt(first, error.to_string())),
-        }
+        super::read(payload).map_err(|error| Error::corrupt(first, error))
     }
 }

@@ -78,9 +78,10 @@ fn check_broken(crash: &Crash) -> usize {
     let left = broken(crash);
     left.par_iter().for_each(|disk| {
         let error = Log::open(Arc::clone(disk) as Arc<dyn Storage>, empty()).expect_err("refused");
-        let Error::Corrupt { revision, reason } = error else {
+        let Error::Corrupt { revision, source } = error else {
             panic!("{error}")
         };
+        let reason = source.to_string();
         assert!(revision > crash.told, "{revision}");
         assert!(reason.ends_with("is not known"), "{reason}");
     });

@@ -5,7 +5,7 @@
 //! ```
 //! The first block says of which point of which log it is, the last what the state must hash to.
 
-use crate::codec::Block;
+use crate::codec::{Block, ObjectV1, Undecodable};
 use crate::{Base, Tail};
 use hindsight_core::state::Image;
 use hindsight_core::{Object, Revision, State, Time};
@@ -200,7 +200,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn take(&mut self, part: Part) -> Result<(), String> {
+    fn take(&mut self, part: Part) -> Result<(), Unreadable> {
         if self.end.is_some() {
             return Err("it goes on after its end".into());
         }
@@ -214,14 +214,13 @@ impl Parts {
     }
 }
 
-fn decode(payload: &[u8]) -> Result<Part, String> {
-    let objects = |stored: Vec<crate::codec::ObjectV1<'_>>| {
+fn decode(payload: &[u8]) -> Result<Part, Unreadable> {
+    let objects = |stored: Vec<ObjectV1<'_>>| {
         let mut objects: Vec<Arc<Object>> = Vec::with_capacity(stored.len());
         for one in stored {
-            let object = one.read(objects.last().map(|last| &**last));
-            objects.push(object.ok_or("an object in it cannot be read by this release")?);
+            objects.push(one.read(objects.last().map(|last| &**last))?);
         }
-        Ok::<_, String>(objects)
+        Ok::<_, Undecodable>(objects)
     };
     Ok(match Block::decode(payload)? {
         Block::Head { .. } => return Err("it begins twice".into()),
@@ -239,14 +238,14 @@ fn decode(payload: &[u8]) -> Result<Part, String> {
 #[derive(Debug)]
 pub(super) enum Unreadable {
     /// It is not what was written.
-    Damaged(String),
+    Damaged(Box<dyn std::error::Error + Send + Sync>),
     /// The system refused to read it, which says nothing about it.
     Io(io::Error),
 }
 
-impl From<String> for Unreadable {
-    fn from(reason: String) -> Self {
-        Self::Damaged(reason)
+impl From<Undecodable> for Unreadable {
+    fn from(reason: Undecodable) -> Self {
+        Self::Damaged(reason.into())
     }
 }
 
@@ -285,9 +284,10 @@ impl Input {
         }
         match input.take::<1>()? {
             [FORMAT] => Ok(input),
-            [other] => Err(Unreadable::Damaged(format!(
-                "it has format {other}, and this release knows {FORMAT}"
-            ))),
+            [other] => {
+                let reason = format!("it has format {other}, and this release knows {FORMAT}");
+                Err(Unreadable::Damaged(reason.into()))
+            }
         }
     }
 

@@ -105,7 +105,7 @@ impl SledStorage {
         self.frames.syncing();
         self.database
             .flush()
-            .map_err(|error| engine("flushing", &error))?;
+            .map_err(|error| engine("flushing", error))?;
         self.file
             .sync_data()
             .map_err(Error::io("syncing the event log"))?;
@@ -203,20 +203,17 @@ fn refuse_others(database: &::sled::Db, found: Found, path: &Path) -> Result<(),
 fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
     database
         .open_tree(name)
-        .map_err(|error| engine("opening", &error))
+        .map_err(|error| engine("opening", error))
 }
 
 /// What the system refused is no fault of the database, whatever a bad disk is.
-fn engine(what: &'static str, error: &::sled::Error) -> Error {
+fn engine(what: &'static str, error: ::sled::Error) -> Error {
     match error {
-        ::sled::Error::Io(source) if is_of_the_system(source) => Error::Io {
+        ::sled::Error::Io(source) if is_of_the_system(&source) => Error::Io {
             what: format!("{what} the event log"),
-            source: again(source),
+            source,
         },
-        _ => Error::Engine {
-            what,
-            reason: error.to_string(),
-        },
+        other => Error::engine(what, other),
     }
 }
 
@@ -230,14 +227,6 @@ fn is_of_the_system(source: &std::io::Error) -> bool {
             | ErrorKind::OutOfMemory
     );
     is_told || blocks::is_full(source) || blocks::is_without_descriptors(source)
-}
-
-/// The same error, which cannot be cloned.
-fn again(source: &std::io::Error) -> std::io::Error {
-    match source.raw_os_error() {
-        Some(code) => std::io::Error::from_raw_os_error(code),
-        None => std::io::Error::new(source.kind(), source.to_string()),
-    }
 }
 
 fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
@@ -306,7 +295,7 @@ mod tests {
     fn what_the_system_refused_advises_no_backup() {
         let message = |error: Errno| {
             let error = ::sled::Error::Io(error.into());
-            engine("opening", &error).to_string()
+            engine("opening", error).to_string()
         };
         for error in [
             Errno::MFILE,

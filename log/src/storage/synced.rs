@@ -48,10 +48,7 @@ impl Synced {
             *failed = Some(PANIC.into());
         }
         if let Some(reason) = &*failed {
-            return Err(Error::Engine {
-                what: "writing after a failure",
-                reason: reason.clone(),
-            });
+            return Err(Error::engine("writing after a failure", reason.clone()));
         }
         let written = self.called("writing", write);
         if let Err(error) = &written {
@@ -70,8 +67,7 @@ impl Synced {
     ) -> Result<T, Error> {
         catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
             self.is_broken.store(true, Ordering::Release);
-            let reason = PANIC.into();
-            let error = Error::Engine { what, reason };
+            let error = Error::engine(what, PANIC);
             self.poison.set(error.to_string());
             Err(error)
         })

@@ -68,7 +68,7 @@ impl Frames {
 
     fn put(&self, tree: &Tree, key: &[u8], value: &[u8], sync: Sync<'_>) -> Result<(), Error> {
         tree.insert(key, value)
-            .map_err(|error| engine("writing", &error))?;
+            .map_err(|error| engine("writing", error))?;
         self.changed(value.len(), sync)
     }
 
@@ -78,7 +78,7 @@ impl Frames {
         found: impl Iterator<Item = ::sled::Result<(IVec, IVec)>>,
         sync: Sync<'_>,
     ) -> Result<(), Error> {
-        let failed = |error| engine("replacing", &error);
+        let failed = |error| engine("replacing", error);
         for found in found {
             let (key, value) = found.map_err(failed)?;
             tree.remove(key).map_err(failed)?;
@@ -95,7 +95,7 @@ impl Frames {
             for _ in 0..CHANGES_FOR_A_MOVE {
                 let turn = self.turn.fetch_add(1, Ordering::Relaxed);
                 let changed = self.turns.insert(b"turn", &turn.to_be_bytes());
-                changed.map_err(|error| engine("tidying up", &error))?;
+                changed.map_err(|error| engine("tidying up", error))?;
             }
             self.wrote(MOVED_BYTES, sync)?;
         }
@@ -164,18 +164,16 @@ impl Frames {
 
     fn whole(&self, found: Option<::sled::Result<(IVec, IVec)>>) -> Result<Option<Stored>, Error> {
         let Some(pair) = found else { return Ok(None) };
-        let (key, head) = pair.map_err(|error| engine("reading", &error))?;
-        let key = <[u8; 8]>::try_from(&*key).map_err(|_| Error::Engine {
-            what: "reading",
-            reason: "a key is not a revision".into(),
-        })?;
+        let (key, head) = pair.map_err(|error| engine("reading", error))?;
+        let key = <[u8; 8]>::try_from(&*key)
+            .map_err(|_| Error::engine("reading", "a key is not a revision"))?;
         let first = Revision(u64::from_be_bytes(key));
         let mut frame = head.to_vec();
         let mut is_open = frame.len() == PIECE_BYTES;
         let mut number = 0;
         while is_open {
             let piece = self.others.get(other_key(first, number));
-            let piece = piece.map_err(|error| engine("reading", &error))?;
+            let piece = piece.map_err(|error| engine("reading", error))?;
             if piece.is_none()
                 && let Some(newer) = self.replaced(first, &head)?
             {
@@ -194,7 +192,7 @@ impl Frames {
     /// What has come in the place of a frame while it was being read.
     fn replaced(&self, first: Revision, head: &IVec) -> Result<Option<Vec<u8>>, Error> {
         let now = self.first.get(key(first));
-        let now = now.map_err(|error| engine("reading", &error))?;
+        let now = now.map_err(|error| engine("reading", error))?;
         Ok(now.filter(|now| now != head).map(|now| now.to_vec()))
     }
 }

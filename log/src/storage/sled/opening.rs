@@ -56,7 +56,7 @@ pub(super) fn open_in_room(directory: &Path, reserve: &mut Reserve) -> Result<::
     reserve.let_go_where_little_is_left()?;
     loop {
         let error = match open_whole(directory)? {
-            Err(error) => engine("opening", &error),
+            Err(error) => engine("opening", error),
             Ok(database) => return Ok(database),
         };
         let is_full = matches!(&error, Error::Io { source, .. } if blocks::is_full(source));
