@@ -1,5 +1,5 @@
-//! Questions about the log, answered as documents: the same for the command line on a directory
-//! and for the server that holds one.
+//! Questions about the log, answered the same for the command line on a directory and by the server
+//! that holds one.
 
 mod changed;
 mod log;
@@ -11,7 +11,7 @@ use hindsight_api::AsOf;
 use hindsight_core::kind::KindRef;
 use hindsight_core::{GroupResource, ObjectKey, State, Time, Uid};
 use hindsight_log::{Error, Reader};
-use hindsight_projector::{Explanation, Subject, explain};
+use hindsight_projector::{Explanation, Fate, Subject, explain};
 
 pub(crate) use log::{Selection, page, tell};
 pub(crate) use place::{Owner, Served, is_there, served};
@@ -107,7 +107,7 @@ pub(crate) fn why(
         let subject = subject(kind.as_ref(), namespace, filter);
         let key = ObjectKey::new(resource.clone(), namespace, &subject.name);
         let explanation = explain(history, &key, uid.as_ref(), subject)?;
-        let known = explanation.state != "unknown";
+        let known = explanation.state != Fate::Unknown;
         if known || answer.is_none() {
             answer = Some(explanation);
         }

@@ -2,6 +2,8 @@
 //! directory or in memory. The only crate that reads the clock and makes randomness.
 
 #[cfg(feature = "http")]
+mod answer;
+#[cfg(feature = "http")]
 mod backend;
 mod bootstrap;
 mod collectors;

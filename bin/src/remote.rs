@@ -14,6 +14,7 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -64,9 +65,10 @@ impl Server {
     }
 
     /// One question, as the administrator.
-    pub(crate) fn ask(&self, path: &str) -> Result<Value> {
+    pub(crate) fn ask<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let body = self.fetch(path, "application/json")?;
-        serde_json::from_slice(&body).context("the server did not answer in JSON")
+        serde_json::from_slice(&body)
+            .context("the server's answer cannot be read; ask with the release that it is of")
     }
 
     /// An answer of one of these media types, whole.

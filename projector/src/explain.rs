@@ -3,7 +3,7 @@
 use crate::History;
 use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// Versions of a live object that are passed over to find who had the name before.
@@ -12,12 +12,12 @@ const VERSIONS_MAX: usize = 1_000;
 const LINKS_MAX: usize = 10_000;
 
 /// The answer to "why was this deleted?".
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
     /// What was asked about.
     pub object: Subject,
-    /// `deleted`, `deleting`, `live` or `unknown`.
-    pub state: &'static str,
+    /// What became of it.
+    pub state: Fate,
     /// The rule that it was deleted by.
     pub rule: Option<Rule>,
     /// Where the chain ends; none where what made its last link necessary is not kept.
@@ -28,8 +28,63 @@ pub struct Explanation {
     pub earlier: Option<Earlier>,
 }
 
+/// What became of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// It is gone.
+    Deleted,
+    /// Its deletion was asked for, and waits for something.
+    Deleting,
+    /// It is there.
+    Live,
+    /// Nothing of this name was ever there.
+    Unknown,
+}
+
+impl Fate {
+    /// The name that users see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::Deleting => "deleting",
+            Self::Live => "live",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
+/// What a commit did, in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Deed {
+    /// Removed the object.
+    #[serde(rename = "deleted")]
+    Deleted,
+    /// Marked it.
+    #[serde(rename = "deletion requested")]
+    DeletionRequested,
+    /// Made it.
+    #[serde(rename = "created")]
+    Created,
+    /// Anything else.
+    #[serde(rename = "written")]
+    Written,
+}
+
+impl Deed {
+    /// The name that users see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Deleted => "deleted",
+            Self::DeletionRequested => "deletion requested",
+            Self::Created => "created",
+            Self::Written => "written",
+        }
+    }
+}
+
 /// An object that was deleted, and whose name another has now.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
     /// Its identity.
     pub uid: String,
@@ -44,7 +99,7 @@ pub struct Earlier {
 }
 
 /// An object by all its names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
     /// Group and version.
@@ -60,7 +115,7 @@ pub struct Subject {
 }
 
 /// The request, or the policy, that everything followed from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
     /// Who asked.
     pub user: String,
@@ -75,7 +130,7 @@ pub struct Root {
 }
 
 /// One commit of the chain.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Link {
     /// Its revision.
     pub revision: Revision,
@@ -83,8 +138,8 @@ pub struct Link {
     pub time: String,
     /// The rule that it followed; absent for other writes.
     pub rule: Option<Rule>,
-    /// What it did: `deleted`, `deletion requested`, `created`, `written`.
-    pub event: &'static str,
+    /// What it did.
+    pub event: Deed,
     /// What it was done to.
     pub object: String,
     /// Who did it.
@@ -104,7 +159,7 @@ pub fn explain<H: History>(
     let Some(last) = history.last(key, uid, Revision(u64::MAX))? else {
         return Ok(Explanation {
             object: subject,
-            state: "unknown",
+            state: Fate::Unknown,
             rule: None,
             root: None,
             chain: Vec::new(),
@@ -117,15 +172,15 @@ pub fn explain<H: History>(
     }
     let mark = last.object().and_then(|object| object.mark);
     let (state, start) = match (last.object(), mark) {
-        (None, _) => ("deleted", last),
+        (None, _) => (Fate::Deleted, last),
         (Some(_), Some(mark)) => {
             let marked = history.commit(mark.revision)?;
-            ("deleting", marked.unwrap_or(last))
+            (Fate::Deleting, marked.unwrap_or(last))
         }
         (Some(_), None) => {
             return Ok(Explanation {
                 object: subject,
-                state: "live",
+                state: Fate::Live,
                 rule: None,
                 root: None,
                 chain: vec![link(&last)],
@@ -267,11 +322,11 @@ fn rule_of(commit: &Commit) -> Option<Rule> {
     what(commit).1
 }
 
-fn what(commit: &Commit) -> (&'static str, Option<Rule>) {
+fn what(commit: &Commit) -> (Deed, Option<Rule>) {
     let told = commit.events.iter().find_map(|event| match event {
-        Event::ObjectDeleted { rule, .. } => Some(("deleted", Some(*rule))),
-        Event::DeletionRequested { rule, .. } => Some(("deletion requested", Some(*rule))),
-        Event::ObjectCreated { .. } => Some(("created", None)),
+        Event::ObjectDeleted { rule, .. } => Some((Deed::Deleted, Some(*rule))),
+        Event::DeletionRequested { rule, .. } => Some((Deed::DeletionRequested, Some(*rule))),
+        Event::ObjectCreated { .. } => Some((Deed::Created, None)),
         Event::ObjectUpdated { .. }
         | Event::FinalizerAdded { .. }
         | Event::FinalizerRemoved { .. }
@@ -279,7 +334,7 @@ fn what(commit: &Commit) -> (&'static str, Option<Rule>) {
         | Event::OwnerRemoved { .. }
         | Event::OwnerChanged { .. } => None,
     });
-    told.unwrap_or(("written", None))
+    told.unwrap_or((Deed::Written, None))
 }
 
 fn title(key: &ObjectKey) -> String {
@@ -337,14 +392,14 @@ mod tests {
         let whole = explained(vec![owner, child.clone()]);
         assert_eq!(whole.root.map(|root| root.revision), Some(Revision(3)));
         let cut = explained(vec![child]);
-        assert_eq!((cut.state, cut.chain.len()), ("deleted", 1));
+        assert_eq!((cut.state, cut.chain.len()), (Fate::Deleted, 1));
         assert_eq!(cut.root, None);
     }
 
     #[test]
     fn what_is_there_is_live() {
         let made = (*created(1, "child", &[]).commit).clone();
-        assert_eq!(explained(vec![made]).state, "live");
-        assert_eq!(explained(Vec::new()).state, "unknown");
+        assert_eq!(explained(vec![made]).state, Fate::Live);
+        assert_eq!(explained(Vec::new()).state, Fate::Unknown);
     }
 }

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use clap::error::ErrorKind;
 use hindsight_api::AsOf;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Revision, State, builtin};
+use hindsight_core::{Revision, Rule, State, builtin};
 use hindsight_log::{DirectoryLock, Error, Reader};
 use std::fmt::Write;
 use std::path::Path;
@@ -185,32 +185,31 @@ pub(super) fn point(text: &str) -> Result<AsOf, String> {
 }
 
 /// What a rule says, and its name.
-pub(super) fn in_words(rule: &str) -> String {
+pub(super) fn in_words(rule: Rule) -> String {
     let words = match rule {
-        "requested" => "somebody asked for it",
-        "requested-foreground" => "somebody asked for it, in the foreground",
-        "requested-orphan" => "somebody asked for it, to orphan its dependents",
-        "requested-collection" => "somebody deleted the collection that it was in",
-        "owners-absent" => "all its owners are gone",
-        "owner-foreground" => "its owner is deleted in the foreground",
-        "no-such-owner" => "there is no such owner",
-        "owner-in-other-namespace" => "its owner is not in its namespace",
-        "namespace-deleted" => "its namespace was deleted",
-        "crd-deleted" => "the definition of its kind was deleted",
-        "ttl-after-finished" => "it finished longer ago than it was to be kept",
-        "policy" => "a policy asked for it",
-        other => return other.to_owned(),
+        Rule::Requested => "somebody asked for it",
+        Rule::RequestedForeground => "somebody asked for it, in the foreground",
+        Rule::RequestedOrphan => "somebody asked for it, to orphan its dependents",
+        Rule::RequestedCollection => "somebody deleted the collection that it was in",
+        Rule::OwnersAbsent => "all its owners are gone",
+        Rule::OwnerForeground => "its owner is deleted in the foreground",
+        Rule::NoSuchOwner => "there is no such owner",
+        Rule::OwnerInOtherNamespace => "its owner is not in its namespace",
+        Rule::NamespaceDeleted => "its namespace was deleted",
+        Rule::CrdDeleted => "the definition of its kind was deleted",
+        Rule::TtlAfterFinished => "it finished longer ago than it was to be kept",
+        Rule::Policy => "a policy asked for it",
     };
-    format!("{words} ({rule})")
+    format!("{words} ({})", rule.name())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use hindsight_core::Rule;
+    use serde_json::json;
 
     #[test]
-    fn every_rule_is_told_in_words_and_by_its_name() {
+    fn a_rule_is_told_by_the_name_that_it_has_in_json() {
         for rule in [
             Rule::Requested,
             Rule::RequestedForeground,
@@ -225,8 +224,10 @@ mod tests {
             Rule::TtlAfterFinished,
             Rule::Policy,
         ] {
-            let told = in_words(rule.name());
-            assert!(told.ends_with(&format!(" ({})", rule.name())), "{told}");
+            let name = json!(rule);
+            let name = name.as_str().unwrap_or_default();
+            let told = in_words(rule);
+            assert!(told.ends_with(&format!(" ({name})")), "{told}");
         }
     }
 }

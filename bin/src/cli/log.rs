@@ -3,13 +3,13 @@
 use super::ask::{Named, Source, encode, named, path, point, state_with};
 use super::show::Form;
 use super::{Directory, Output, show};
+use crate::answer::{LogEntry, LogPage};
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter, Selection};
 use crate::remote::Server;
 use anyhow::{Result, bail};
 use clap::Args;
 use hindsight_core::Revision;
-use serde_json::Value;
 use std::fmt::Write;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -164,26 +164,24 @@ impl Log {
                 write!(question, "{name}={}&", encode(value))?;
             }
         }
-        let (mut from, mut is_first) = (self.from, true);
+        let (mut from, mut is_first) = (Revision(self.from), true);
         loop {
-            let page = server.ask(&format!("{question}from={from}"))?;
-            let revision = |member| page.get(member).and_then(Value::as_u64);
+            let page: LogPage = server.ask(&format!("{question}from={from}"))?;
             if is_first {
-                self.tell_floor(Revision(revision("floor").unwrap_or_default()));
+                self.tell_floor(page.floor);
                 is_first = false;
             }
-            let entries = page.get("entries").and_then(Value::as_array);
-            for entry in entries.into_iter().flatten() {
+            for entry in &page.entries {
                 out.add(entry, line)?;
             }
-            from = match (revision("next"), revision("end")) {
-                (Some(next), _) => next,
-                (None, Some(end)) if self.follow => {
+            from = match page.next {
+                Some(next) => next,
+                None if self.follow => {
                     out.flush()?;
                     std::thread::sleep(FOLLOWED_EVERY);
-                    end
+                    page.end
                 }
-                (None, _) => return Ok(()),
+                None => return Ok(()),
             };
         }
     }
@@ -194,26 +192,15 @@ fn checked(text: &str) -> Result<String, String> {
     point(text).map(|_| text.to_owned())
 }
 
-fn line(entry: &Value) -> String {
-    let text = |member: &str| {
-        let found = entry.get(member).and_then(Value::as_str);
-        found.unwrap_or_default()
-    };
-    let texts = |member: &str| -> Vec<&str> {
-        let found = entry.get(member).and_then(Value::as_array);
-        let found = found.into_iter().flatten();
-        found.filter_map(Value::as_str).collect()
-    };
-    let revision = entry.get("revision").and_then(Value::as_u64);
-    let (revision, time) = (revision.unwrap_or_default(), text("time"));
-    let (events, changed) = (texts("events").join(", "), texts("changed").join(", "));
-    if text("object").is_empty() {
+fn line(entry: &LogEntry) -> String {
+    let (revision, time, user) = (entry.revision.0, &entry.time, &entry.user);
+    let (object, events) = (&entry.object, entry.events.join(", "));
+    if object.is_empty() {
         return format!("{revision:>10}  {time}  {events}");
     }
-    let changed = match changed.as_str() {
-        "" => changed,
-        paths => format!(" {paths} ({})", text("verb")),
+    let changed = match entry.changed.as_deref().unwrap_or_default() {
+        [] => String::new(),
+        paths => format!(" {} ({})", paths.join(", "), entry.verb),
     };
-    let (user, object) = (text("user"), text("object"));
     format!("{revision:>10}  {time}  {user}  {object}: {events}{changed}")
 }

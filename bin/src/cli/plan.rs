@@ -2,6 +2,7 @@
 
 use super::ask::{Named, Source, empty_state, encode, named, path, point};
 use super::{Directory, NOT_FOUND, Output, show};
+use crate::answer::{PlanAnswer, Planned};
 use crate::effects;
 use crate::inspect::{self, Filter};
 use anyhow::Result;
@@ -10,7 +11,6 @@ use hindsight_api::AsOf;
 use hindsight_core::command::Propagation;
 use hindsight_core::{Revision, State, Time};
 use hindsight_log::Reader;
-use serde_json::Value;
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -73,7 +73,7 @@ impl Plan {
             namespace: Some(self.namespace),
             ..Filter::default()
         };
-        let document = match self.directory.source()? {
+        let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let (state, now) = state_of(&reader, self.as_of.as_deref())?;
                 inspect::plan(&state, &filter, self.cascade.into(), now)?
@@ -92,13 +92,12 @@ impl Plan {
                 server.ask(&path)?
             }
         };
-        let found = document.get("found").and_then(Value::as_bool) == Some(true);
-        if self.output == Output::Json {
-            show::json(&document)?;
-        } else if found {
-            show::line(&render(&document))?;
+        match (self.output, &answer) {
+            (Output::Json, _) => show::json(&answer)?,
+            (Output::Text, PlanAnswer::Found(plan)) => show::line(&render(plan))?,
+            (Output::Text, PlanAnswer::Missing(_)) => {}
         }
-        if found {
+        if matches!(answer, PlanAnswer::Found(_)) {
             return Ok(ExitCode::SUCCESS);
         }
         show::hint(
@@ -125,57 +124,34 @@ fn state_of(reader: &Reader, as_of: Option<&str>) -> Result<(State, Time)> {
     Ok((state, now))
 }
 
-fn render(plan: &Value) -> String {
-    let list = |member: &str| {
-        plan.get(member)
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-    };
+fn render(plan: &Planned) -> String {
     let mut out = String::new();
-    for entry in list("entries") {
-        let events = entry.get("events").and_then(Value::as_array);
-        let events: Vec<&str> = events
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-            .collect();
-        writeln!(out, "  {}: {}", text(entry, "object"), events.join(", ")).ok();
+    for entry in &plan.entries {
+        writeln!(out, "  {}: {}", entry.object, entry.events.join(", ")).ok();
     }
-    let number = |member: &str| plan.get(member).and_then(Value::as_u64).unwrap_or_default();
-    let (revision, deleted) = (number("revision"), number("deleted"));
-    let (objects, left) = (plural(deleted), list("waiting").count());
+    let (revision, deleted, left) = (plan.revision, plan.deleted, plan.waiting.len());
+    let objects = plural(deleted);
     write!(
         out,
         "on revision {revision} this would delete {deleted} {objects} and leave {left} waiting; nothing was done"
     )
     .ok();
-    for one in list("waiting") {
-        let finalizers = one.get("finalizers").and_then(Value::as_array);
-        let finalizers = finalizers.into_iter().flatten().filter_map(Value::as_str);
-        let finalizers: Vec<&str> = finalizers.collect();
-        let held = if finalizers.is_empty() {
+    for one in &plan.waiting {
+        let held = if one.finalizers.is_empty() {
             "what is in it".into()
         } else {
-            finalizers.join(", ")
+            one.finalizers.join(", ")
         };
-        write!(out, "\n  {} waits for {held}", text(one, "object")).ok();
+        write!(out, "\n  {} waits for {held}", one.object).ok();
     }
-    if plan.get("complete").and_then(Value::as_bool) == Some(false) {
+    if !plan.complete {
         write!(out, "\nand more follows than is shown here").ok();
     }
     out
 }
 
-const fn plural(count: u64) -> &'static str {
+const fn plural(count: usize) -> &'static str {
     if count == 1 { "object" } else { "objects" }
-}
-
-fn text<'a>(document: &'a Value, member: &str) -> &'a str {
-    document
-        .get(member)
-        .and_then(Value::as_str)
-        .unwrap_or_default()
 }
 
 impl From<Cascade> for Propagation {

@@ -2,11 +2,11 @@
 
 use super::ask::{Source, empty_state};
 use super::{Directory, Output, show};
+use crate::answer::StateAnswer;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Revision;
 use hindsight_log::Base;
-use serde_json::{Value, json};
 use std::process::ExitCode;
 
 const EXAMPLES: &str = "\
@@ -33,7 +33,7 @@ pub(super) struct Replay {
 
 impl Replay {
     pub(super) fn run(self) -> Result<ExitCode> {
-        let document = match self.directory.source()? {
+        let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let until = Revision(self.until.unwrap_or(u64::MAX));
                 let bar = show::counting("commits");
@@ -44,7 +44,7 @@ impl Replay {
                 );
                 bar.finish_and_clear();
                 let state = state?;
-                json!({"revision": state.revision, "hash": state.hash()})
+                StateAnswer::of(&state)
             }
             Source::Server(server) => {
                 let until = self.until.map_or(String::new(), |until| until.to_string());
@@ -52,16 +52,9 @@ impl Replay {
             }
         };
         if self.output == Output::Json {
-            show::json(&document)?;
+            show::json(&answer)?;
         } else {
-            let revision = document
-                .get("revision")
-                .and_then(Value::as_u64)
-                .unwrap_or_default();
-            let hash = document
-                .get("hash")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
+            let StateAnswer { revision, hash } = answer;
             show::line(&format!("revision {revision}, state {hash}"))?;
         }
         Ok(ExitCode::SUCCESS)

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::Value;
+use serde::Serialize;
+use serde_json::json;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
 /// Standard output refused.
@@ -26,8 +27,9 @@ pub(super) fn line(text: &str) -> Result<()> {
     written(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
-pub(super) fn json(document: &Value) -> Result<()> {
-    line(&serde_json::to_string_pretty(document)?)
+/// Members in the order of their names.
+pub(super) fn json(document: &impl Serialize) -> Result<()> {
+    line(&serde_json::to_string_pretty(&json!(document))?)
 }
 
 /// Standard output with room: flush it, or its end may be lost without a word.
@@ -99,12 +101,17 @@ impl List {
         self.first
     }
 
-    pub(super) fn add(&mut self, document: &Value, line: impl Fn(&Value) -> String) -> Result<()> {
+    pub(super) fn add<T: Serialize>(
+        &mut self,
+        document: &T,
+        line: impl Fn(&T) -> String,
+    ) -> Result<()> {
+        let json = || json!(document);
         let added = match (self.form, self.first) {
             (Form::Text, _) => writeln!(self.out, "{}", line(document)),
-            (Form::Lines, _) => writeln!(self.out, "{document}"),
-            (Form::List, true) => write!(self.out, "[\n{document}"),
-            (Form::List, false) => write!(self.out, ",\n{document}"),
+            (Form::Lines, _) => writeln!(self.out, "{}", json()),
+            (Form::List, true) => write!(self.out, "[\n{}", json()),
+            (Form::List, false) => write!(self.out, ",\n{}", json()),
         };
         self.first = false;
         written(added)

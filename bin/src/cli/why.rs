@@ -6,7 +6,7 @@ use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
 use anyhow::Result;
 use clap::Args;
-use serde_json::{Value, json};
+use hindsight_projector::{Earlier, Explanation, Fate, Link};
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -55,21 +55,21 @@ impl Why {
             uid: self.uid,
             ..Filter::default()
         };
-        let document = match self.directory.source()? {
+        let explanation = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let state = state_with(&reader, filter.kind.as_deref())?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(&reader, &index);
-                json!(inspect::why(&history, &state, &filter)?)
+                inspect::why(&history, &state, &filter)?
             }
             Source::Server(server) => server.ask(&path("why", &filter))?,
         };
         if self.output == Output::Json {
-            show::json(&document)?;
+            show::json(&explanation)?;
         } else {
-            show::line(&render(&document, &filter))?;
+            show::line(&render(&explanation, &filter))?;
         }
-        if document.get("state").and_then(Value::as_str) != Some("unknown") {
+        if explanation.state != Fate::Unknown {
             return Ok(ExitCode::SUCCESS);
         }
         show::hint(&unknown(&filter));
@@ -100,75 +100,48 @@ fn asked(filter: &Filter) -> String {
 }
 
 /// The object and its state first, then a line for each link of the chain.
-fn render(why: &Value, filter: &Filter) -> String {
-    let text = |pointer: &str| {
-        why.pointer(pointer)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-    };
-    let mut out = format!("{} {}", text("/object/kind"), text("/object/name"));
-    if !text("/object/namespace").is_empty() {
-        write!(out, " in {}", text("/object/namespace")).ok();
+fn render(why: &Explanation, filter: &Filter) -> String {
+    let object = &why.object;
+    let mut out = format!("{} {}", object.kind, object.name);
+    if !object.namespace.is_empty() {
+        write!(out, " in {}", object.namespace).ok();
     }
-    write!(out, " is {}", text("/state")).ok();
-    if !text("/rule").is_empty() {
-        write!(out, ": {}", in_words(text("/rule"))).ok();
+    write!(out, " is {}", why.state.name()).ok();
+    if let Some(rule) = why.rule {
+        write!(out, ": {}", in_words(rule)).ok();
     }
-    for link in why
-        .get("chain")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
-        let text = |member: &str| link.get(member).and_then(Value::as_str).unwrap_or_default();
-        let revision = link
-            .get("revision")
-            .and_then(Value::as_u64)
-            .unwrap_or_default();
-        let verb = if text("verb").is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", text("verb"))
-        };
-        let rule = if text("rule").is_empty() {
-            String::new()
-        } else {
-            format!(" [{}]", text("rule"))
-        };
-        write!(
-            out,
-            "\n{revision:>10}  {}  {} {}{rule} by {}{verb}",
-            text("time"),
-            text("object"),
-            text("event"),
-            text("user")
-        )
-        .ok();
+    for link in &why.chain {
+        write!(out, "\n{}", of_link(link)).ok();
     }
-    if let Some(earlier) = why.get("earlier").filter(|earlier| !earlier.is_null()) {
+    if let Some(earlier) = &why.earlier {
         write!(out, "\n{}", of_earlier(earlier, &asked(filter))).ok();
     }
     out
 }
 
+fn of_link(link: &Link) -> String {
+    let (revision, time, object) = (link.revision.0, &link.time, &link.object);
+    let (event, user) = (link.event.name(), &link.user);
+    let rule = link
+        .rule
+        .map_or_else(String::new, |rule| format!(" [{}]", rule.name()));
+    let verb = match link.verb.as_str() {
+        "" => String::new(),
+        verb => format!(" ({verb})"),
+    };
+    format!("{revision:>10}  {time}  {object} {event}{rule} by {user}{verb}")
+}
+
 /// Controllers make again what was deleted: that is what was asked about then.
-fn of_earlier(earlier: &Value, asked: &str) -> String {
-    let text = |of: &Value, member: &str| {
-        let found = of.get(member).and_then(Value::as_str);
-        found.unwrap_or_default().to_owned()
-    };
-    let revision = earlier.get("revision").and_then(Value::as_u64);
-    let (uid, rule) = (text(earlier, "uid"), text(earlier, "rule"));
-    let (rule, root) = (in_words(&rule), earlier.get("root").unwrap_or(&Value::Null));
-    let (user, verb) = (text(root, "user"), text(root, "verb"));
-    let by = if user.is_empty() {
-        String::new()
-    } else {
-        format!("; it began with {user} ({verb})")
-    };
+fn of_earlier(earlier: &Earlier, asked: &str) -> String {
+    let (revision, uid) = (earlier.revision, &earlier.uid);
+    let rule = earlier.rule.map_or_else(String::new, in_words);
+    let root = earlier.root.as_ref().filter(|root| !root.user.is_empty());
+    let by = root.map_or_else(String::new, |root| {
+        format!("; it began with {} ({})", root.user, root.verb)
+    });
     format!(
-        "An earlier one of this name was deleted at revision {}: {rule}{by}\n  hindsight why {asked} \
-         --uid {uid}",
-        revision.unwrap_or_default()
+        "An earlier one of this name was deleted at revision {revision}: {rule}{by}\n  hindsight why {asked} \
+         --uid {uid}"
     )
 }

@@ -209,16 +209,16 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         one("ns", "ignored", "default"),
     ] {
         let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
-        let asked = |from| page(&plane.history(), &selection, Revision(from)).expect("a page");
-        let (mut told, mut next, mut pages, mut end) = (Vec::new(), Some(1), 0, 1);
+        let asked = |from| page(&plane.history(), &selection, from).expect("a page");
+        let (mut told, mut next, mut pages, mut end) =
+            (Vec::new(), Some(Revision(1)), 0, Revision(1));
         while let Some(from) = next {
             let page = asked(from);
-            told.extend(page["entries"].as_array().expect("a list").clone());
-            next = page["next"].as_u64();
-            end = page["end"].as_u64().expect("a revision");
+            told.extend(page.entries);
+            (next, end) = (page.next, page.end);
             pages += 1;
         }
-        assert_eq!(asked(end)["entries"], json!([]), "{filter:?}");
+        assert_eq!(asked(end).entries, [], "{filter:?}");
         let mut whole = Vec::new();
         let read = tell(&plane.history(), &selection, Revision(1), |entry| {
             whole.push(entry.clone());

@@ -2,13 +2,13 @@
 
 use super::changed::changed;
 use super::{Filter, Unanswered, named};
+use crate::answer::{LogEntry, LogPage};
 use crate::history::LogHistory;
 use hindsight_api::AsOf;
 use hindsight_core::state::is_namespace;
 use hindsight_core::{Commit, Event, GroupResource, Object, ObjectKey, Revision, State, Time, Uid};
 use hindsight_log::{Entry, Error};
 use hindsight_projector::History;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -132,7 +132,7 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn tell(&mut self, entry: &Entry) -> Result<Option<Value>, Error> {
+    fn tell(&mut self, entry: &Entry) -> Result<Option<LogEntry>, Error> {
         match entry {
             Entry::Commit(commit) if self.selection.is_of(commit) => {
                 let before = self.before(commit)?;
@@ -173,12 +173,12 @@ impl Teller<'_> {
     }
 }
 
-/// What is selected from this revision on, oldest first: `take` gets each as a document.
+/// What is selected from this revision on, oldest first: `take` gets each.
 pub(crate) fn tell<E: From<Error>>(
     history: &LogHistory<'_>,
     selection: &Selection,
     from: Revision,
-    mut take: impl FnMut(&Value) -> Result<(), E>,
+    mut take: impl FnMut(&LogEntry) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut teller = teller(history, selection)?;
     for entry in history.all(selection.first(from)) {
@@ -202,13 +202,12 @@ fn teller<'a>(history: &'a LogHistory<'a>, selection: &'a Selection) -> Result<T
     })
 }
 
-/// `entries`; `next`, where the page after this one begins, `null` after the last; `end`, where what
-/// happens after the last begins; and `floor`, the revision from which on nothing is missing.
+/// What is selected from this revision on, as much as one answer may hold.
 pub(crate) fn page(
     history: &LogHistory<'_>,
     selection: &Selection,
     from: Revision,
-) -> Result<Value, Error> {
+) -> Result<LogPage, Error> {
     let teller = teller(history, selection)?;
     let from = selection.first(from);
     match &selection.key {
@@ -228,7 +227,7 @@ fn fill(
     mut teller: Teller<'_>,
     from: Revision,
     found: impl Iterator<Item = Result<Entry, Error>>,
-) -> Result<Value, Error> {
+) -> Result<LogPage, Error> {
     let mut entries = Vec::new();
     let (mut next, mut end) = (None, from);
     for (looked_at, entry) in found.enumerate() {
@@ -243,36 +242,39 @@ fn fill(
         end = entry.revision().next();
         entries.extend(teller.tell(&entry)?);
     }
-    Ok(json!({"entries": entries, "next": next, "end": end, "floor": teller.floor}))
-}
-
-fn of_restore(revision: Revision, time: Time) -> Value {
-    json!({
-        "revision": revision,
-        "time": time.to_rfc3339_micros(),
-        "user": "",
-        "verb": "restore",
-        "object": "",
-        "uid": "",
-        "events": ["a backup was restored; revisions before have expired"],
-        "changed": null,
+    Ok(LogPage {
+        entries,
+        next,
+        end,
+        floor: teller.floor,
     })
 }
 
-fn of_commit(commit: &Commit, before: Option<&Object>) -> Value {
-    let events: Vec<String> = commit.events.iter().map(describe).collect();
+fn of_restore(revision: Revision, time: Time) -> LogEntry {
+    LogEntry {
+        revision,
+        time: time.to_rfc3339_micros(),
+        user: String::new(),
+        verb: "restore".into(),
+        object: String::new(),
+        uid: String::new(),
+        events: vec!["a backup was restored; revisions before have expired".into()],
+        changed: None,
+    }
+}
+
+fn of_commit(commit: &Commit, before: Option<&Object>) -> LogEntry {
     let after = commit.object().zip(before);
-    let changed = after.map(|(after, before)| changed(&before.document(), &after.document()));
-    json!({
-        "revision": commit.revision,
-        "time": commit.time.to_rfc3339_micros(),
-        "user": &*commit.actor.user,
-        "verb": commit.request.verb,
-        "object": commit.key.to_string(),
-        "uid": commit.uid.as_str(),
-        "events": events,
-        "changed": changed,
-    })
+    LogEntry {
+        revision: commit.revision,
+        time: commit.time.to_rfc3339_micros(),
+        user: commit.actor.user.to_string(),
+        verb: commit.request.verb.clone(),
+        object: commit.key.to_string(),
+        uid: commit.uid.to_string(),
+        events: commit.events.iter().map(describe).collect(),
+        changed: after.map(|(after, before)| changed(&before.document(), &after.document())),
+    }
 }
 
 pub(super) fn describe(event: &Event) -> String {

@@ -1,13 +1,13 @@
 //! What a deletion would do: decided and collected on a copy of a state.
 
 use super::{Filter, Unanswered, kind, log};
+use crate::answer::{PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::{collectors, effects};
 use hindsight_core::command::{Delete, Intent, Preconditions, Propagation, Target};
 use hindsight_core::{
     Actor, Command, Commit, Object, ObjectKey, Rejection, Rule, State, Time, Uid,
 };
 use hindsight_gc::{Forecast, forecast};
-use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// Changes that are told of.
@@ -19,7 +19,7 @@ pub(crate) fn plan(
     filter: &Filter,
     policy: Propagation,
     now: Time,
-) -> Result<Value, Unanswered> {
+) -> Result<PlanAnswer, Unanswered> {
     let text = filter.kind.clone().unwrap_or_default();
     let kind = kind(state, &text).ok_or(Unanswered::UnknownKind(text))?;
     let namespace = if kind.is_namespaced() {
@@ -51,39 +51,43 @@ pub(crate) fn plan(
     };
     let foretold = forecast(state, command, CHANGES_MAX, of_step);
     match &foretold.answer {
-        Ok(_) => Ok(told(state, &subject, &foretold)),
-        Err(Rejection::NotFound { .. }) => Ok(json!({"revision": state.revision, "found": false})),
+        Ok(_) => Ok(PlanAnswer::Found(told(state, &subject, &foretold))),
+        Err(Rejection::NotFound { .. }) => Ok(PlanAnswer::Missing(Unplanned {
+            revision: state.revision,
+            found: false,
+        })),
         Err(rejection) => Err(Unanswered::Refused(rejection.to_string())),
     }
 }
 
 /// Who is left being deleted because of it, and who was asked for if it is.
-fn told(before: &State, subject: &ObjectKey, foretold: &Forecast) -> Value {
+fn told(before: &State, subject: &ObjectKey, foretold: &Forecast) -> Planned {
     let commits = foretold.changes.iter().map(|change| &change.commit);
-    let entries: Vec<Value> = commits.clone().map(|commit| entry(commit)).collect();
+    let entries = commits.clone().map(|commit| entry(commit)).collect();
     let deleted = commits.filter(|commit| commit.object().is_none()).count();
     let is_left = |object: &&Arc<Object>| {
         let was = before.get(&object.key).is_some_and(|was| was.is_deleting());
         object.is_deleting() && (!was || object.key == *subject)
     };
-    let left = foretold.end.objects().filter(is_left).map(
-        |object| json!({"object": object.key.to_string(), "finalizers": object.meta.finalizers}),
-    );
-    json!({
-        "revision": before.revision,
-        "found": true,
-        "entries": entries,
-        "deleted": deleted,
-        "waiting": left.collect::<Vec<Value>>(),
-        "complete": foretold.is_whole,
-    })
+    let left = foretold.end.objects().filter(is_left);
+    let waiting = left.map(|object| Waiting {
+        object: object.key.to_string(),
+        finalizers: object.meta.finalizers.to_vec(),
+    });
+    Planned {
+        revision: before.revision,
+        found: true,
+        entries,
+        deleted,
+        waiting: waiting.collect(),
+        complete: foretold.is_whole,
+    }
 }
 
-fn entry(commit: &Commit) -> Value {
-    let events: Vec<String> = commit.events.iter().map(log::describe).collect();
-    json!({
-        "object": commit.key.to_string(),
-        "uid": commit.uid.as_str(),
-        "events": events,
-    })
+fn entry(commit: &Commit) -> PlannedCommit {
+    PlannedCommit {
+        object: commit.key.to_string(),
+        uid: commit.uid.to_string(),
+        events: commit.events.iter().map(log::describe).collect(),
+    }
 }

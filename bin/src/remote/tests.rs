@@ -117,7 +117,7 @@ async fn serve(listener: std::net::TcpListener, config: rustls::ServerConfig, do
 fn a_server_that_hangs_ends_the_question_and_is_named() {
     for does in [Does::Nothing, Does::ShakesHands, Does::Half] {
         let fake = Fake::start(does, HANGS);
-        let asked = fake.server.ask("/x").expect_err("it hangs");
+        let asked = fake.server.ask::<u64>("/x").expect_err("it hangs");
         let downloaded = fake.server.download("/x").and_then(|mut download| {
             let mut bytes = Vec::new();
             Ok(download.read_to_end(&mut bytes)?)
@@ -137,7 +137,7 @@ fn a_server_that_lives_has_all_the_time_that_it_needs() {
         ..HANGS
     };
     let fake = Fake::start(Does::Late, patience);
-    assert_eq!(fake.server.ask("/x").expect("an answer"), 1234);
+    assert_eq!(fake.server.ask::<u64>("/x").expect("an answer"), 1234);
     let fake = Fake::start(Does::Late, patience);
     let mut text = String::new();
     let mut download = fake.server.download("/x").expect("it begins");

@@ -2,6 +2,7 @@
 //! and for anybody who may read.
 
 use crate::ControlPlane;
+use crate::answer::{OwnerAnswer, StateAnswer};
 use crate::inspect::{self, Filter, Owner, Selection, Unanswered};
 use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past};
 use hindsight_core::command::Propagation;
@@ -109,7 +110,8 @@ fn ask(
     Ok(match question {
         "log" => {
             let selection = Selection::of(&filter, state)?;
-            Some(inspect::page(&plane.history(), &selection, given.from)?)
+            let page = inspect::page(&plane.history(), &selection, given.from)?;
+            Some(json!(page))
         }
         "why" => Some(json!(inspect::why(&plane.history(), state, &filter)?)),
         "plan" => {
@@ -118,7 +120,8 @@ fn ask(
             } else {
                 plane.now()
             };
-            Some(inspect::plan(state, &filter, given.propagation, now)?)
+            let plan = inspect::plan(state, &filter, given.propagation, now)?;
+            Some(json!(plan))
         }
         "kind" => {
             let kind = filter.kind.unwrap_or_default();
@@ -132,9 +135,10 @@ fn ask(
                 name: filter.name.unwrap_or_default(),
                 uid: filter.uid.unwrap_or_default(),
             };
-            Some(json!({"there": inspect::is_there(state, &owner)}))
+            let there = inspect::is_there(state, &owner);
+            Some(json!(OwnerAnswer { there }))
         }
-        "state" => Some(json!({"revision": state.revision, "hash": state.hash()})),
+        "state" => Some(json!(StateAnswer::of(state))),
         _ => None,
     })
 }

@@ -1,6 +1,7 @@
 //! Where objects are read from: the state that a directory comes to, or lists of a server, in pieces.
 
 use super::page;
+use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
 use crate::cli::ask::{Source, empty_state, encode, newest_state, point};
 use crate::inspect::{self, Owner, Served};
@@ -68,7 +69,7 @@ impl Objects {
             Self::Server { server, as_of } => {
                 let as_of = as_of.as_deref().unwrap_or_default();
                 let path = format!("/hindsight/v1/kind?kind={}&asOf={as_of}", encode(kind));
-                Ok(serde_json::from_value(server.ask(&path)?)?)
+                server.ask(&path)
             }
         }
     }
@@ -120,8 +121,8 @@ impl Objects {
                 ] {
                     write!(path, "{name}={}&", encode(value))?;
                 }
-                let answer = server.ask(&path)?;
-                Ok(answer.get("there").and_then(Value::as_bool) == Some(true))
+                let answer: OwnerAnswer = server.ask(&path)?;
+                Ok(answer.there)
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::sim::history::History;
 use crate::sim::server::empty;
 use crate::sim::trace::Trace;
 use hindsight_core::{Cause, Commit, ObjectKey, Revision, Uid};
-use hindsight_projector::{Audit, Subject, explain};
+use hindsight_projector::{Audit, Fate, Subject, explain};
 use std::convert::Infallible;
 
 /// Removals of one schedule that are explained.
@@ -59,7 +59,7 @@ fn explained(history: &History, read: &Read, removal: &Commit) -> Checked {
         .map(|one| &one.cause);
     let ends = matches!(cause, Some(Cause::Request | Cause::Policy(_)));
     let begins = found.chain.first().map(|link| link.revision);
-    let right = ends && begins == Some(removal.revision) && found.state == "deleted";
+    let right = ends && begins == Some(removal.revision) && found.state == Fate::Deleted;
     ensure("every removal is explained", right, || {
         format!("{}: {found:?}", removal.revision)
     })

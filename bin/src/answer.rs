@@ -1,0 +1,124 @@
+//! Answers to questions about the log, as the server sends them and `-o json` prints them: members are
+//! read by others, and keep their names.
+
+use hindsight_core::object::Name;
+use hindsight_core::{Revision, State};
+use serde::{Deserialize, Serialize};
+
+/// One commit, or one restore.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LogEntry {
+    pub(crate) revision: Revision,
+    pub(crate) time: String,
+    pub(crate) user: String,
+    pub(crate) verb: String,
+    /// Empty where a backup was restored.
+    pub(crate) object: String,
+    pub(crate) uid: String,
+    pub(crate) events: Vec<String>,
+    /// What an update changed, where that was looked for.
+    pub(crate) changed: Option<Vec<String>>,
+}
+
+/// A part of the log.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct LogPage {
+    pub(crate) entries: Vec<LogEntry>,
+    /// Where the page after this one begins; none after the last.
+    pub(crate) next: Option<Revision>,
+    /// Where what happens after the last page begins.
+    pub(crate) end: Revision,
+    /// From here on nothing is missing.
+    pub(crate) floor: Revision,
+}
+
+/// What a deletion would do.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum PlanAnswer {
+    Found(Planned),
+    /// There is no such object.
+    Missing(Unplanned),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Planned {
+    /// Of the state that it is decided on.
+    pub(crate) revision: Revision,
+    /// Always true.
+    pub(crate) found: bool,
+    pub(crate) entries: Vec<PlannedCommit>,
+    /// How many of them are removals.
+    pub(crate) deleted: usize,
+    pub(crate) waiting: Vec<Waiting>,
+    /// Whether nothing more follows.
+    pub(crate) complete: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Unplanned {
+    pub(crate) revision: Revision,
+    /// Always false.
+    pub(crate) found: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct PlannedCommit {
+    pub(crate) object: String,
+    pub(crate) uid: String,
+    pub(crate) events: Vec<String>,
+}
+
+/// Who would be left, being deleted.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Waiting {
+    pub(crate) object: String,
+    pub(crate) finalizers: Vec<Name>,
+}
+
+/// What the log comes to.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct StateAnswer {
+    pub(crate) revision: Revision,
+    pub(crate) hash: String,
+}
+
+impl StateAnswer {
+    pub(crate) fn of(state: &State) -> Self {
+        Self {
+            revision: state.revision,
+            hash: state.hash(),
+        }
+    }
+}
+
+/// Whether an owner is there.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct OwnerAnswer {
+    pub(crate) there: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn a_plan_without_one_of_its_members_is_not_taken_for_another_answer() {
+        let missing = json!({"revision": 7, "found": false});
+        let read = from_value(missing.clone()).expect("an answer");
+        assert!(matches!(read, PlanAnswer::Missing(_)));
+        assert_eq!(json!(read), missing);
+        let found = json!({"revision": 7, "found": true, "entries": [], "deleted": 1,
+            "waiting": [{"object": "a", "finalizers": ["b"]}], "complete": true});
+        let read = from_value(found.clone()).expect("an answer");
+        assert!(matches!(read, PlanAnswer::Found(_)));
+        assert_eq!(json!(read), found);
+        for member in ["entries", "deleted", "waiting", "complete"] {
+            let mut less = found.clone();
+            less.as_object_mut().expect("an object").remove(member);
+            assert!(from_value::<PlanAnswer>(less).is_err(), "{member}");
+        }
+    }
+}
