@@ -188,7 +188,7 @@ pub fn copy_backup(
     progress: impl FnMut(Revision, Revision),
 ) -> Result<Backup, Error> {
     let mut input = Input::open(from)?;
-    let mut output = Output::begin(to, input.format)?;
+    let mut output = Output::begin(to, input.format())?;
     let copied = copy_entries(&mut input, &mut output, progress);
     if let Err(error) = &copied {
         output.give_up(error);

@@ -6,7 +6,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// What was behind a failure: an error of somebody else, or a sentence.
-type Cause = Box<dyn std::error::Error + Send + Sync>;
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// A failure of the log. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]

@@ -10,6 +10,12 @@ pub(crate) fn make(directory: &Path) -> Result<(), Error> {
     system::make(directory).map_err(Error::io(format!("making {}", directory.display())))
 }
 
+/// Makes a directory, and those above it; it is closed to all but its owner, or that is an error.
+pub fn make_private(directory: &Path) -> std::io::Result<()> {
+    system::make(directory)?;
+    system::close(directory)
+}
+
 /// Makes a directory of ours, or closes the one that is there to all but its owner.
 pub(crate) fn make_own(directory: &Path) -> Result<(), Error> {
     make(directory)?;

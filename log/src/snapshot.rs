@@ -9,9 +9,10 @@ mod keeper;
 pub(crate) use file::FORMAT;
 pub(crate) use keeper::{Keeper, Keeping};
 
+use crate::framing::Unreadable;
 use crate::place::Place;
-use crate::{Base, Error, Storage, Tail, base, private};
-use file::{Head, Unreadable};
+use crate::{Base, Error, Storage, Tail, WholeFile, base, private};
+use file::Head;
 use hindsight_core::{Revision, State, Time};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -81,23 +82,18 @@ impl Snapshots {
         Ok(revisions)
     }
 
-    /// Writes one: under another name first, synced, then named. A crash leaves all of it or none.
+    /// Writes one. A crash leaves all of it or none.
     pub fn write(&self, base: &Base) -> Result<(), Error> {
         self.check_place()?;
-        let io = |what| Error::io(format!("{what} a snapshot in {}", self.directory.display()));
-        private::make_own(&self.directory)?;
-        let path = self.path(base.state.revision);
-        let unfinished = path.with_extension(UNFINISHED);
-        let mut file = File::create(&unfinished).map_err(io("making"))?;
-        let written = file::write(&mut file, base).and_then(|()| file.sync_all());
-        if let Err(error) = written {
-            std::fs::remove_file(&unfinished).ok();
-            return Err(io("writing")(error));
+        let file = self.begin(base.state.revision)?;
+        let written = file::write(file.file(), base).and_then(|()| file.file().sync_all());
+        written.map_err(self.failed("writing"))?;
+        if let Err(error) = self.check_place() {
+            // What has come to the place of the directory is another log's.
+            file.leave();
+            return Err(error);
         }
-        self.check_place()?;
-        std::fs::rename(&unfinished, &path).map_err(io("naming"))?;
-        let directory = File::open(&self.directory).and_then(|directory| directory.sync_all());
-        directory.map_err(io("syncing"))
+        self.finish(file)
     }
 
     /// About how long the file of this state is.
@@ -148,21 +144,20 @@ impl Snapshots {
             .map_err(|reason| unusable(&path, reason))
     }
 
-    /// A file for one that comes from a backup; it has no name before it is finished.
-    pub(crate) fn begin(&self, revision: Revision) -> Result<File, Error> {
+    /// A file for one, which has no name before it is finished.
+    pub(crate) fn begin(&self, revision: Revision) -> Result<WholeFile, Error> {
         private::make_own(&self.directory)?;
-        let path = self.path(revision).with_extension(UNFINISHED);
-        File::create(path).map_err(Error::io("making a snapshot"))
+        let path = self.path(revision);
+        let begun = WholeFile::begin_as(&path, path.with_extension(UNFINISHED));
+        begun.map_err(self.failed("making"))
     }
 
-    /// Syncs and names it.
-    pub(crate) fn finish(&self, revision: Revision, file: &File) -> Result<(), Error> {
-        let path = self.path(revision);
-        let named = file
-            .sync_all()
-            .and_then(|()| std::fs::rename(path.with_extension(UNFINISHED), &path))
-            .and_then(|()| File::open(&self.directory)?.sync_all());
-        named.map_err(Error::io("finishing a snapshot"))
+    pub(crate) fn finish(&self, file: WholeFile) -> Result<(), Error> {
+        file.finish().map_err(self.failed("finishing"))
+    }
+
+    fn failed(&self, what: &str) -> impl FnOnce(std::io::Error) -> Error {
+        Error::io(format!("{what} a snapshot in {}", self.directory.display()))
     }
 
     /// The newest that can be read; those that cannot are set aside with a warning.
@@ -253,6 +248,7 @@ fn unusable(path: &Path, reason: Unreadable) -> Error {
             path: path.to_owned(),
             source,
         },
+        Unreadable::Short => unusable(path, "it is too short".into()),
         Unreadable::Io(source) => Error::io(format!("reading {}", path.display()))(source),
     }
 }

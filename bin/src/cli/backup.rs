@@ -5,9 +5,8 @@ use super::{Directory, Output, show};
 use crate::effects;
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use hindsight_log::{Backup as Made, Error, copy_backup};
+use hindsight_log::{Backup as Made, Error, WholeFile, copy_backup};
 use serde_json::json;
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -66,25 +65,11 @@ impl Backup {
 
     /// Under another name, until it is whole and synced.
     fn write_file(&self) -> Result<Made> {
-        let mut name = self.file.clone().into_os_string();
-        name.push(".");
-        name.push(UNFINISHED);
-        let unfinished = PathBuf::from(name);
-        std::fs::remove_file(&unfinished).ok();
         let name = self.file.display().to_string();
         let what = || format!("{name} cannot be written");
-        let file = private(&unfinished).with_context(what)?;
-        let made = self.write(&file, &name);
-        if made.is_err() {
-            std::fs::remove_file(&unfinished).ok();
-        }
-        let made = made?;
-        file.sync_all().with_context(what)?;
-        std::fs::rename(&unfinished, &self.file).with_context(what)?;
-        let above = self.file.parent().filter(|path| path.is_dir());
-        File::open(above.unwrap_or_else(|| Path::new(".")))
-            .and_then(|directory| directory.sync_all())
-            .with_context(what)?;
+        let file = WholeFile::begin(&self.file, UNFINISHED).with_context(what)?;
+        let made = self.write(file.file(), &name)?;
+        file.finish().with_context(what)?;
         Ok(made)
     }
 
@@ -170,13 +155,6 @@ impl<W: Write> Write for Watched<'_, W> {
         let flushed = self.to.flush();
         self.noted(flushed)
     }
-}
-
-/// A new file that nobody else may read: it holds Secrets.
-fn private(path: &Path) -> io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = File::options();
-    options.write(true).create_new(true).mode(0o600).open(path)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ mod whole;
 use crate::effects;
 use anyhow::{Context, Result};
 use chrono::{DateTime, Datelike};
+use hindsight_log::{WholeFile, make_private};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType,
     ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose, SanType,
@@ -14,13 +15,17 @@ use rcgen::{
 use rustls::server::WebPkiClientVerifier;
 use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
+use std::io::Write;
 use std::net::IpAddr;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What the certificates say that they hold for.
 const YEARS: Range<i32> = 1975..4096;
+
+/// Added to the name of what is being written.
+const UNFINISHED: &str = "new";
 
 /// Everything that a server and its administrator need, in PEM.
 #[derive(Debug)]
@@ -153,31 +158,12 @@ fn warn_of_clock() {
     }
 }
 
-/// For the owner alone, also where it is there already.
-fn make_private(directory: &Path) -> std::io::Result<()> {
-    use std::os::unix::fs::PermissionsExt;
-    std::fs::create_dir_all(directory)?;
-    std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700))
-}
-
-/// Writes beside and renames, for the owner alone: a half-written secret is never found.
+/// For the owner alone; a half-written secret is never found.
 pub(super) fn write_private(path: &Path, text: &str) -> Result<()> {
-    use std::io::Write;
-    use std::os::unix::fs::OpenOptionsExt;
-    let beside = PathBuf::from(format!("{}.new", path.display()));
     let write = || {
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        std::fs::rename(&beside, path)?;
-        let directory = path.parent().filter(|one| !one.as_os_str().is_empty());
-        std::fs::File::open(directory.unwrap_or(Path::new(".")))?.sync_all()
+        let file = WholeFile::begin(path, UNFINISHED)?;
+        file.file().write_all(text.as_bytes())?;
+        file.finish()
     };
     write().with_context(|| format!("{} cannot be written", path.display()))
 }

@@ -8,11 +8,13 @@
 //! finished has a reason in the place of its end.
 
 use super::Backup;
+use crate::error::Cause;
 use crate::frame::{self, Hash};
+use crate::framing::{self, Unreadable};
 use crate::verify::Content;
 use crate::{Error, Tail};
 use hindsight_core::{Revision, Time};
-use std::io::{self, Read, Write};
+use std::io::{Read, Write};
 
 const MAGIC: &[u8; 4] = b"HSBK";
 /// The newest format, and the only one that is written.
@@ -136,53 +138,43 @@ impl<W: Write> Output<W> {
 /// Reads a backup, entry by entry and in their order.
 #[derive(Debug)]
 pub(super) struct Input<R> {
-    from: R,
-    pub(super) format: u8,
+    input: framing::Input<R>,
     /// The kind of the entry before.
     last: Option<u8>,
     /// What it says that it goes up to.
     pub(super) until: Revision,
     frames: u64,
-    bytes: u64,
     content: Content,
     end: Option<(Tail, Option<Hash>)>,
 }
 
 impl<R: Read> Input<R> {
     pub(super) fn open(from: R) -> Result<Self, Error> {
-        let mut input = Self {
-            from,
-            format: FORMAT,
+        let input = framing::Input::open(from, *MAGIC, FORMAT_MIN..=FORMAT, "a backup");
+        Ok(Self {
+            input: input.map_err(unread)?,
             last: None,
             until: Revision::ZERO,
             frames: 0,
-            bytes: 0,
             content: Content::default(),
             end: None,
-        };
-        if input.take::<4>()? != *MAGIC {
-            return Err(unusable("it does not begin as a backup does"));
-        }
-        let [format] = input.take::<1>()?;
-        if !(FORMAT_MIN..=FORMAT).contains(&format) {
-            return Err(unusable(format!(
-                "it has format {format}, and this release knows {FORMAT_MIN} to {FORMAT}"
-            )));
-        }
-        input.format = format;
-        Ok(input)
+        })
+    }
+
+    pub(super) const fn format(&self) -> u8 {
+        self.input.format
     }
 
     /// The next entry; nothing after the end.
     pub(super) fn next(&mut self) -> Result<Option<Entry>, Error> {
         if self.end.is_some() {
-            return match self.from.read(&mut [0]) {
+            return match self.input.from.read(&mut [0]) {
                 Ok(0) => Ok(None),
                 Ok(_) => Err(unusable("it goes on after its end")),
-                Err(error) => Err(failed(error)),
+                Err(error) => Err(unread(Unreadable::Io(error))),
             };
         }
-        let (kind, payload) = self.checked()?;
+        let (kind, payload) = self.checked().map_err(unread)?;
         if kind == GIVEN_UP {
             return Err(given_up(&payload));
         }
@@ -194,7 +186,7 @@ impl<R: Read> Input<R> {
         if !follows {
             return Err(unusable("its parts are not in their order"));
         }
-        let entry = parsed(self.format, kind, payload);
+        let entry = parsed(self.format(), kind, payload);
         let entry = entry.ok_or_else(|| unusable("a part of it cannot be read by this release"))?;
         self.note(&entry)?;
         Ok(Some(entry))
@@ -207,7 +199,7 @@ impl<R: Read> Input<R> {
         Ok(Backup {
             tail,
             frames: self.frames,
-            bytes: self.bytes,
+            bytes: self.input.bytes,
             content,
         })
     }
@@ -235,35 +227,21 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// A length is believed only as far as there are bytes.
-    fn checked(&mut self) -> Result<(u8, Vec<u8>), Error> {
-        let head = self.take::<5>()?;
+    fn checked(&mut self) -> Result<(u8, Vec<u8>), Unreadable> {
+        let head = self.input.take::<5>()?;
         let [kind, length @ ..] = head;
         let length = u32::from_le_bytes(length);
         if length > ENTRY_BYTES_MAX {
-            return Err(unusable("a part of it is longer than it can be"));
+            return Err("a part of it is longer than it can be".into());
         }
-        let mut payload = Vec::new();
-        let mut rest = self.from.by_ref().take(u64::from(length));
-        rest.read_to_end(&mut payload).map_err(failed)?;
-        if payload.len() as u64 != u64::from(length) {
-            return Err(failed(io::ErrorKind::UnexpectedEof.into()));
-        }
-        self.bytes += u64::from(length);
+        let payload = self.input.part(length)?;
         let mut checksum = crc32fast::Hasher::new();
         checksum.update(&head);
         checksum.update(&payload);
-        if checksum.finalize() != u32::from_le_bytes(self.take()?) {
-            return Err(unusable("a checksum in it does not agree"));
+        if checksum.finalize() != u32::from_le_bytes(self.input.take()?) {
+            return Err("a checksum in it does not agree".into());
         }
         Ok((kind, payload))
-    }
-
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Error> {
-        let mut bytes = [0; N];
-        self.from.read_exact(&mut bytes).map_err(failed)?;
-        self.bytes += N as u64;
-        Ok(bytes)
     }
 }
 
@@ -317,13 +295,14 @@ fn given_up(payload: &[u8]) -> Error {
     }
 }
 
-pub(super) fn unusable(reason: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
+pub(super) fn unusable(reason: impl Into<Cause>) -> Error {
     Error::Backup(reason.into())
 }
 
-fn failed(error: io::Error) -> Error {
-    if error.kind() == io::ErrorKind::UnexpectedEof {
-        return unusable("it ends before its end: it was cut, or never finished");
+fn unread(error: Unreadable) -> Error {
+    match error {
+        Unreadable::Damaged(reason) => unusable(reason),
+        Unreadable::Short => unusable("it ends before its end: it was cut, or never finished"),
+        Unreadable::Io(error) => Error::io("reading the backup")(error),
     }
-    Error::io("reading the backup")(error)
 }

@@ -3,9 +3,8 @@
 use super::Backup;
 use super::file::{Entry, Input, OTHER_END, unusable};
 use crate::codec::Stands;
-use crate::{Error, Purpose, Reader, Snapshots, Storage, Tail, base, frame, verify};
+use crate::{Error, Purpose, Reader, Snapshots, Storage, Tail, WholeFile, base, frame, verify};
 use hindsight_core::{Revision, Time};
-use std::fs::File;
 use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -129,7 +128,7 @@ impl Restore<'_> {
 struct Filling<'a> {
     storage: &'a dyn Storage,
     snapshots: &'a Snapshots,
-    snapshot: Option<(Revision, File)>,
+    snapshot: Option<(Revision, WholeFile)>,
     /// Where the frame before begins.
     last: Revision,
     unsynced: usize,
@@ -170,6 +169,7 @@ impl Filling<'_> {
         }
         match &mut self.snapshot {
             Some((known, file)) if *known == revision => file
+                .file()
                 .write_all(piece)
                 .map_err(Error::io("writing a snapshot")),
             _ => Err(unusable("it has more than one snapshot")),
@@ -178,7 +178,7 @@ impl Filling<'_> {
 
     fn name_snapshot(&mut self) -> Result<(), Error> {
         match self.snapshot.take() {
-            Some((revision, file)) => self.snapshots.finish(revision, &file),
+            Some((_, file)) => self.snapshots.finish(file),
             None => Ok(()),
         }
     }

@@ -6,12 +6,13 @@
 //! The first block says of which point of which log it is, the last what the state must hash to.
 
 use crate::codec::{Block, ObjectV1, Undecodable};
+use crate::framing::{self, Unreadable};
 use crate::{Base, Tail};
 use hindsight_core::state::Image;
 use hindsight_core::{Object, Revision, State, Time};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write};
+use std::io::{self, BufRead, BufReader, Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -20,7 +21,7 @@ pub(crate) const FORMAT: u8 = 1;
 /// Bytes of bodies in a block; a single larger object has a block of its own.
 const BLOCK_BYTES: usize = 64 << 10;
 /// What no block exceeds: a body has 3 MiB at most.
-const BLOCK_BYTES_MAX: usize = 64 << 20;
+const BLOCK_BYTES_MAX: u32 = 64 << 20;
 /// Written to the disk before more is written, so that a sync of the log never waits for much.
 const SYNC_BYTES: usize = 1 << 20;
 /// Blocks that are read together.
@@ -35,7 +36,7 @@ pub(super) struct Head {
     restored: Revision,
 }
 
-pub(super) fn write(file: &mut File, base: &Base) -> io::Result<()> {
+pub(super) fn write(file: &File, base: &Base) -> io::Result<()> {
     let mut out = Blocks {
         file,
         bytes: Vec::new(),
@@ -73,7 +74,7 @@ pub(super) fn write(file: &mut File, base: &Base) -> io::Result<()> {
 }
 
 struct Blocks<'a> {
-    file: &'a mut File,
+    file: &'a File,
     bytes: Vec<u8>,
     unsynced: usize,
 }
@@ -128,7 +129,7 @@ pub(super) fn checked(path: &Path) -> Result<File, Unreadable> {
         Block::End { .. } => {}
         _ => return Err("its end is missing".into()),
     }
-    let mut file = input.file.into_inner();
+    let mut file = input.0.from.into_inner();
     file.rewind().map_err(Unreadable::Io)?;
     Ok(file)
 }
@@ -234,85 +235,32 @@ fn decode(payload: &[u8]) -> Result<Part, Unreadable> {
     })
 }
 
-/// Why there is nothing to be had from a file.
-#[derive(Debug)]
-pub(super) enum Unreadable {
-    /// It is not what was written.
-    Damaged(Box<dyn std::error::Error + Send + Sync>),
-    /// The system refused to read it, which says nothing about it.
-    Io(io::Error),
-}
-
-impl From<Undecodable> for Unreadable {
-    fn from(reason: Undecodable) -> Self {
-        Self::Damaged(reason.into())
-    }
-}
-
-impl From<&str> for Unreadable {
-    fn from(reason: &str) -> Self {
-        Self::Damaged(reason.into())
-    }
-}
-
-fn not_read(error: io::Error) -> Unreadable {
-    match error.kind() {
-        io::ErrorKind::UnexpectedEof => Unreadable::from("it is too short"),
-        _ => Unreadable::Io(error),
-    }
-}
-
 /// A file, block by block.
-struct Input {
-    file: BufReader<File>,
-    left: u64,
-}
+struct Input(framing::Input<BufReader<File>>);
 
 impl Input {
     fn open(path: &Path) -> Result<Self, Unreadable> {
         if !path.metadata().map_err(Unreadable::Io)?.is_file() {
             return Err(Unreadable::Io(io::Error::other("it is no regular file")));
         }
-        let file = File::open(path).map_err(Unreadable::Io)?;
-        let left = file.metadata().map_err(Unreadable::Io)?.len();
-        let mut input = Self {
-            file: BufReader::new(file),
-            left,
-        };
-        if input.take::<4>()? != *MAGIC {
-            return Err("it does not begin as a snapshot does".into());
-        }
-        match input.take::<1>()? {
-            [FORMAT] => Ok(input),
-            [other] => {
-                let reason = format!("it has format {other}, and this release knows {FORMAT}");
-                Err(Unreadable::Damaged(reason.into()))
-            }
-        }
+        let file = BufReader::new(File::open(path).map_err(Unreadable::Io)?);
+        let input = framing::Input::open(file, *MAGIC, FORMAT..=FORMAT, "a snapshot")?;
+        Ok(Self(input))
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
-        let mut bytes = [0; N];
-        self.file.read_exact(&mut bytes).map_err(not_read)?;
-        self.left = self.left.saturating_sub(N as u64);
-        Ok(bytes)
-    }
-
-    /// The next block's; nothing at the end of the file. A length is believed only as far as there
-    /// are bytes.
+    /// The next block's; nothing at the end of the file.
     fn payload(&mut self) -> Result<Option<Vec<u8>>, Unreadable> {
-        if self.left == 0 {
+        let Self(input) = self;
+        let rest = input.from.fill_buf().map_err(Unreadable::Io)?;
+        if rest.is_empty() {
             return Ok(None);
         }
-        let length = u32::from_le_bytes(self.take()?);
-        let checksum = u32::from_le_bytes(self.take()?);
-        let size = usize::try_from(length).unwrap_or(usize::MAX);
-        if length == 0 || u64::from(length) > self.left || size > BLOCK_BYTES_MAX {
+        let length = u32::from_le_bytes(input.take()?);
+        let checksum = u32::from_le_bytes(input.take()?);
+        if !(1..=BLOCK_BYTES_MAX).contains(&length) {
             return Err("a block is longer or shorter than it can be".into());
         }
-        let mut payload = vec![0; size];
-        self.file.read_exact(&mut payload).map_err(not_read)?;
-        self.left -= u64::from(length);
+        let payload = input.part(length)?;
         if crc32fast::hash(&payload) != checksum {
             return Err("a checksum in it does not agree".into());
         }

@@ -1,0 +1,90 @@
+//! What files of ours have in common: four bytes and a format first, then parts that say how long they are.
+
+use crate::error::Cause;
+use std::io::{self, Read};
+use std::ops::RangeInclusive;
+
+/// Kept for a part before its bytes are there; a length that nothing follows costs no more.
+const BYTES_AHEAD: usize = 1 << 20;
+
+/// Why there is nothing to be had from a file.
+#[derive(Debug)]
+pub(crate) enum Unreadable {
+    /// It is not what was written.
+    Damaged(Cause),
+    /// It ends in the middle of something.
+    Short,
+    /// The system refused to read it, which says nothing about it.
+    Io(io::Error),
+}
+
+impl<T: Into<Cause>> From<T> for Unreadable {
+    fn from(reason: T) -> Self {
+        Self::Damaged(reason.into())
+    }
+}
+
+fn not_read(error: io::Error) -> Unreadable {
+    match error.kind() {
+        io::ErrorKind::UnexpectedEof => Unreadable::Short,
+        _ => Unreadable::Io(error),
+    }
+}
+
+/// A file that is being read.
+#[derive(Debug)]
+pub(crate) struct Input<R> {
+    pub(crate) from: R,
+    pub(crate) format: u8,
+    /// That were read so far.
+    pub(crate) bytes: u64,
+}
+
+impl<R: Read> Input<R> {
+    /// Reads how it begins; `what` says as what.
+    pub(crate) fn open(
+        from: R,
+        magic: [u8; 4],
+        known: RangeInclusive<u8>,
+        what: &str,
+    ) -> Result<Self, Unreadable> {
+        let mut input = Self {
+            from,
+            format: 0,
+            bytes: 0,
+        };
+        if input.take::<4>()? != magic {
+            return Err(format!("it does not begin as {what} does").into());
+        }
+        let [format] = input.take::<1>()?;
+        input.format = format;
+        if known.contains(&format) {
+            return Ok(input);
+        }
+        let known = match known.into_inner() {
+            (least, most) if least == most => most.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        };
+        Err(format!("it has format {format}, and this release knows {known}").into())
+    }
+
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], Unreadable> {
+        let mut bytes = [0; N];
+        self.from.read_exact(&mut bytes).map_err(not_read)?;
+        self.bytes += N as u64;
+        Ok(bytes)
+    }
+
+    /// So many bytes. A length is believed only as far as there are any.
+    pub(crate) fn part(&mut self, length: u32) -> Result<Vec<u8>, Unreadable> {
+        let size = usize::try_from(length).unwrap_or(usize::MAX);
+        let mut part = Vec::with_capacity(size.min(BYTES_AHEAD));
+        let mut rest = self.from.by_ref().take(u64::from(length));
+        rest.read_to_end(&mut part).map_err(not_read)?;
+        if part.len() != size {
+            return Err(Unreadable::Short);
+        }
+        self.bytes += u64::from(length);
+        Ok(part)
+    }
+}

@@ -1,0 +1,115 @@
+//! Files that are there in whole or not at all: written under another name, synced, then named.
+
+use crate::private;
+use std::fs::File;
+use std::io::Result;
+use std::path::{Path, PathBuf};
+
+/// A file that has its name once [`Self::finish`] has given it; before that it is gone when it is dropped.
+#[derive(Debug)]
+pub struct WholeFile {
+    file: File,
+    beside: Option<PathBuf>,
+    path: PathBuf,
+}
+
+impl WholeFile {
+    /// Begins one for its owner alone, with this added to its name. What somebody left under that is removed.
+    pub fn begin(path: &Path, suffix: &str) -> Result<Self> {
+        let mut beside = path.as_os_str().to_owned();
+        beside.push(".");
+        beside.push(suffix);
+        Self::begin_as(path, beside.into())
+    }
+
+    /// The same, under a name of its own in the same directory.
+    pub(crate) fn begin_as(path: &Path, beside: PathBuf) -> Result<Self> {
+        std::fs::remove_file(&beside).ok();
+        let mut options = private::options();
+        let file = options.write(true).create_new(true).open(&beside)?;
+        Ok(Self {
+            file,
+            beside: Some(beside),
+            path: path.to_owned(),
+        })
+    }
+
+    /// To write to.
+    pub const fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Leaves it as it is, without its name.
+    pub(crate) fn leave(mut self) {
+        self.beside = None;
+    }
+
+    /// Syncs what was written, gives it its name in the place of what had it, and syncs the directory.
+    pub fn finish(mut self) -> Result<()> {
+        self.file.sync_all()?;
+        if let Some(beside) = &self.beside {
+            std::fs::rename(beside, &self.path)?;
+            self.beside = None;
+        }
+        let above = self.path.parent();
+        let above = above.filter(|above| !above.as_os_str().is_empty());
+        File::open(above.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+impl Drop for WholeFile {
+    fn drop(&mut self) {
+        if let Some(beside) = &self.beside {
+            std::fs::remove_file(beside).ok();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn what_is_not_finished_leaves_what_was_there_and_nothing_else() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let names = || {
+            let entries = std::fs::read_dir(directory.path()).expect("readable");
+            let names = entries.map(|entry| entry.expect("readable").file_name());
+            let mut names: Vec<_> = names.collect();
+            names.sort();
+            names
+        };
+        let write = |text: &str| {
+            let begun = WholeFile::begin(&path, "unfinished").expect("begun");
+            begun.file().write_all(text.as_bytes()).expect("written");
+            begun
+        };
+        std::fs::write(directory.path().join("file.unfinished"), "of a kill").expect("written");
+        write("first").finish().expect("finished");
+        let second = write("second");
+        assert_eq!(names(), ["file", "file.unfinished"]);
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), "first");
+        drop(second);
+        assert_eq!(names(), ["file"]);
+        write("third").finish().expect("finished");
+        assert_eq!(names(), ["file"]);
+        assert_eq!(std::fs::read_to_string(&path).expect("there"), "third");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn it_is_for_its_owner_alone_also_where_the_other_name_was_open_to_all() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("file");
+        let left = directory.path().join("file.new");
+        std::fs::write(&left, "").expect("written");
+        std::fs::set_permissions(&left, PermissionsExt::from_mode(0o666)).expect("open");
+        let begun = WholeFile::begin(&path, "new").expect("begun");
+        begun.finish().expect("finished");
+        let mode = path.metadata().expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
