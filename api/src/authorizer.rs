@@ -40,7 +40,7 @@ pub trait Authorizer: std::fmt::Debug + Send + Sync + 'static {
 
 /// Everybody who is known may do everything.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct AllowAll;
+pub(crate) struct AllowAll;
 
 impl Authorizer for AllowAll {
     fn allowed(&self, _: &Actor, _: &Access<'_>) -> Verdict {

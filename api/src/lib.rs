@@ -27,7 +27,7 @@ mod wait;
 mod watch;
 
 pub use admission::{Admission, Call, WebhookCaller};
-pub use authorizer::{Access, AllowAll, Authorizer, Verdict};
+pub use authorizer::{Access, Authorizer, Verdict};
 pub use backend::{AsOf, AsOfError, Backend, Past, Permit};
 pub use body::{ApiBody, Bodies};
 pub use handler::Api;

@@ -25,7 +25,7 @@ use tokio::signal::unix::SignalKind;
 /// asked for is not, or never was, there.
 #[derive(Debug, Parser)]
 #[command(name = "hindsight", version)]
-pub struct Cli {
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }

@@ -14,7 +14,7 @@ use lz4_flex::block;
 use std::cell::Cell;
 
 /// The newest format that this release reads and writes.
-pub const FRAME_FORMAT: u8 = 3;
+pub(crate) const FRAME_FORMAT: u8 = 3;
 /// The format of frames that hold commits and nothing else.
 pub(crate) const COMMITS: u8 = 1;
 /// The format of frames that hold what stands for commits.

@@ -30,7 +30,6 @@ mod writer;
 pub use backup::{Backup, Restore, Restored, copy_backup};
 pub use base::Base;
 pub use error::Error;
-pub use frame::FRAME_FORMAT;
 pub use lock::DirectoryLock;
 pub use log::Log;
 pub use poison::Poison;

@@ -16,7 +16,7 @@ pub struct Tail {
 
 impl Tail {
     /// Before the first frame.
-    pub const START: Self = Self {
+    pub(crate) const START: Self = Self {
         revision: Revision::ZERO,
         hash: [0; 32],
     };

@@ -1,7 +1,8 @@
 //! Directories that are not as a clean stop left them: which open, and what the others are told.
 
 use super::rot::{frames, open};
-use crate::{FRAME_FORMAT, SledStorage, Storage, Tail, frame};
+use crate::frame::{self, FRAME_FORMAT};
+use crate::{SledStorage, Storage, Tail};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::Path;
