@@ -1,6 +1,7 @@
 //! The control plane as the HTTP surface sees it.
 
 use crate::control_plane::ControlPlane;
+use crate::inspect::state_at;
 use futures_util::future::BoxFuture;
 use hindsight_api::{AsOf, AsOfError, Backend, Past};
 use hindsight_core::{
@@ -94,10 +95,7 @@ impl Backend for ControlPlane {
 
 impl ControlPlane {
     fn fold(&self, point: AsOf) -> Result<State, Error> {
-        match point {
-            AsOf::Revision(revision) => self.reader().state_at(self.empty_state(), revision),
-            AsOf::Time(time) => self.reader().state_at_time(self.empty_state(), time),
-        }
+        state_at(self.reader(), self.empty_state(), point)
     }
 }
 

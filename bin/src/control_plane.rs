@@ -277,6 +277,12 @@ fn admission(config: &Config) -> Arc<hindsight_api::Admission> {
     Arc::new(admission)
 }
 
+/// Before the first commit, where nothing is open.
+#[cfg(feature = "http")]
+pub(crate) fn empty_state() -> State {
+    State::new(builtin_kinds())
+}
+
 /// With the HTTP surface come the schemas that bodies are checked with.
 #[cfg(feature = "http")]
 fn builtin_kinds() -> Arc<BuiltinKinds> {

@@ -54,23 +54,24 @@ pub(crate) fn time_of(reader: &Reader, state: &State) -> Result<Time, Error> {
     Ok(last.map_or(Time(0), |commit| commit.time))
 }
 
+/// The state at a point of the past.
+pub(crate) fn state_at(reader: &Reader, empty: State, point: AsOf) -> Result<State, Error> {
+    match point {
+        AsOf::Revision(revision) => reader.state_at(empty, revision),
+        AsOf::Time(time) => reader.state_at_time(empty, time),
+    }
+}
+
 /// A kind by any of its names, with or without its group.
 pub(crate) fn kind(state: &State, text: &str) -> Option<KindRef> {
     let (name, group) = text
         .split_once('.')
         .map_or((text, None), |(name, group)| (name, Some(group)));
-    let name = name.to_lowercase();
-    let called = |kind: &&KindRef| {
-        *kind.resource.resource == *name
-            || *kind.singular == *name
-            || kind.kind.to_lowercase() == name
-            || kind.short_names.iter().any(|short| **short == *name)
-    };
     let of_group = |kind: &&KindRef| group.is_none_or(|group| *kind.resource.group == *group);
     state
         .kinds
         .iter()
-        .find(|kind| called(kind) && of_group(kind))
+        .find(|kind| kind.is_called(name) && of_group(kind))
         .cloned()
 }
 

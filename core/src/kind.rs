@@ -200,6 +200,15 @@ impl Kind {
         self.scope == Scope::Namespaced
     }
 
+    /// Whether this is one of its names, in whatever case: plural, singular, kind or a short one.
+    pub fn is_called(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        *self.resource.resource == *name
+            || *self.singular == *name
+            || self.kind.to_lowercase() == name
+            || self.short_names.iter().any(|short| **short == *name)
+    }
+
     /// Whether it is defined by an object rather than by the binary.
     pub fn is_custom(&self) -> bool {
         matches!(self.origin, Origin::Custom { .. })

@@ -1,19 +1,17 @@
 //! How a question finds its answer: on the directory itself, or through the server that holds it.
 
 use super::{Directory, wrong};
-use crate::control_plane::{open_directory, snapshots_of};
+use crate::control_plane::{empty_state, open_directory, snapshots_of};
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
 use crate::restoring;
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
 use hindsight_api::AsOf;
-use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Revision, Rule, State, builtin};
+use hindsight_core::{Revision, Rule, State};
 use hindsight_log::{DirectoryLock, Error, Reader};
 use std::fmt::Write;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// How long whoever holds the directory and serves nothing is waited for: another question, or a server
@@ -78,11 +76,6 @@ impl Directory {
             }
         }
     }
-}
-
-/// An empty world with the built-in kinds.
-pub(super) fn empty_state() -> State {
-    State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
 /// A state that knows the kind: the log is read only for one that is not built in.
@@ -178,10 +171,19 @@ pub(super) fn encode(text: &str) -> String {
     encoded
 }
 
-/// Reads a point in the past.
-pub(super) fn point(text: &str) -> Result<AsOf, String> {
+/// A point in the past, and how it was written.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    pub(super) text: String,
+    pub(super) at: AsOf,
+}
+
+/// Reads one.
+pub(super) fn point(text: &str) -> Result<Point, String> {
     let why = "write a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
-    crate::server::point(text).ok_or_else(|| why.into())
+    let at = crate::server::point(text).ok_or(why)?;
+    let text = text.to_owned();
+    Ok(Point { text, at })
 }
 
 /// What a rule says, and its name.

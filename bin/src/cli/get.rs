@@ -5,7 +5,7 @@ mod manifest;
 mod objects;
 mod page;
 
-use super::ask::{Named, named, point};
+use super::ask::{Named, Point, named, point};
 use super::{Directory, NOT_FOUND, show, wrong};
 use crate::effects;
 use anyhow::{Result, bail};
@@ -48,8 +48,8 @@ pub(super) struct Get {
     #[arg(long, short = 'A')]
     all_namespaces: bool,
     /// A revision, or an RFC 3339 time; now without it
-    #[arg(long, value_parser = checked)]
-    as_of: Option<String>,
+    #[arg(long, value_parser = point)]
+    as_of: Option<Point>,
     /// How to print it; a manifest is YAML to create it again from
     #[arg(long, short, default_value = "text")]
     output: Form,
@@ -71,7 +71,7 @@ impl Get {
             name: named.name,
             namespace: Some(self.namespace.clone()).filter(|_| !self.all_namespaces),
         };
-        let objects = Objects::open(&self.directory, self.as_of.as_deref())?;
+        let objects = Objects::open(&self.directory, self.as_of.as_ref())?;
         let found = self.print(&objects, &wanted)?;
         if found {
             return Ok(ExitCode::SUCCESS);
@@ -110,12 +110,12 @@ impl Get {
 
     /// What has not come yet is not taken for now.
     fn check_point(&self) -> Result<()> {
-        let Some(text) = &self.as_of else {
-            return Ok(());
-        };
         let now = effects::now();
-        match point(text) {
-            Ok(AsOf::Time(time)) if time > now => bail!(
+        match &self.as_of {
+            Some(Point {
+                text,
+                at: AsOf::Time(time),
+            }) if *time > now => bail!(
                 "{text} has not come yet; it is {}; leave --as-of out for what there is now",
                 now.to_rfc3339()
             ),
@@ -132,7 +132,7 @@ impl Get {
         };
         let (verb, point) = match &self.as_of {
             None => ("is not there", String::new()),
-            Some(point) => ("was not there", format!(" as of {point}")),
+            Some(point) => ("was not there", format!(" as of {}", point.text)),
         };
         let Some(name) = &wanted.name else {
             return format!("{kind}: there is nothing{point} in {place}");
@@ -142,11 +142,6 @@ impl Get {
              was, and `hindsight why {kind}/{name}{option}` why it went"
         )
     }
-}
-
-/// A point in the past, kept as it was written.
-fn checked(text: &str) -> Result<String, String> {
-    point(text).map(|_| text.to_owned())
 }
 
 fn unmanage(item: &mut Value) {

@@ -4,7 +4,6 @@
 use bytesize::ByteSize;
 use hindsight_core::GroupResource;
 use hindsight_core::builtin;
-use hindsight_core::kind::Kind;
 use std::time::Duration;
 
 const NOTHING: &str = "it would drop all history; leave the option out to keep everything";
@@ -42,7 +41,7 @@ pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
     if group.contains('.') && !plural.is_empty() {
         return Ok(named);
     }
-    let meant = kinds.iter().find(|kind| is_called(kind, plural));
+    let meant = kinds.iter().find(|kind| kind.is_called(plural));
     let meant = meant.map_or_else(
         || "configmaps or deployments.apps".to_owned(),
         |kind| kind.resource.to_string(),
@@ -50,11 +49,4 @@ pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
     Err(format!(
         "there is no such resource; name it PLURAL or PLURAL.GROUP, such as {meant}"
     ))
-}
-
-fn is_called(kind: &Kind, name: &str) -> bool {
-    let name = name.to_lowercase();
-    *kind.resource.resource == *name
-        || *kind.singular == *name
-        || kind.short_names.iter().any(|short| **short == *name)
 }

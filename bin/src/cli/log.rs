@@ -1,6 +1,6 @@
 //! `hindsight log`: what happened, told as it is read.
 
-use super::ask::{Named, Source, encode, named, path, point, state_with};
+use super::ask::{Named, Point, Source, encode, named, path, point, state_with};
 use super::show::Form;
 use super::{Directory, Output, show};
 use crate::answer::{LogEntry, LogPage};
@@ -55,11 +55,11 @@ pub(super) struct Log {
     #[arg(long)]
     verb: Option<String>,
     /// Only from this revision or RFC 3339 time on
-    #[arg(long, value_name = "POINT", value_parser = checked)]
-    since: Option<String>,
+    #[arg(long, value_name = "POINT", value_parser = point)]
+    since: Option<Point>,
     /// Only up to this revision or RFC 3339 time
-    #[arg(long, value_name = "POINT", value_parser = checked)]
-    until: Option<String>,
+    #[arg(long, value_name = "POINT", value_parser = point)]
+    until: Option<Point>,
     /// Begin at this revision
     #[arg(long, default_value_t = 1)]
     from: u64,
@@ -81,7 +81,7 @@ impl Log {
     }
 
     pub(super) fn run(self) -> Result<ExitCode> {
-        let read = |text: &Option<String>| text.as_deref().and_then(|text| point(text).ok());
+        let at = |point: &Option<Point>| point.as_ref().map(|point| point.at);
         let subject = self.subject.clone();
         let subject = subject.map(|subject| subject.with(self.name.clone(), "log"));
         let subject = subject.transpose()?;
@@ -92,8 +92,8 @@ impl Log {
             uid: self.uid.clone(),
             user: self.user.clone(),
             verb: self.verb.clone(),
-            since: read(&self.since),
-            until: read(&self.until),
+            since: at(&self.since),
+            until: at(&self.until),
         };
         let mut out = show::List::new(self.form());
         match self.directory.source()? {
@@ -133,14 +133,9 @@ impl Log {
         if self.from > 1 {
             told = format!("{told} from revision {} on", self.from);
         }
-        let narrowed = [
-            &filter.uid,
-            &filter.user,
-            &filter.verb,
-            &self.since,
-            &self.until,
-        ];
-        if narrowed.iter().any(|one| one.is_some()) {
+        let narrowed = [&filter.uid, &filter.user, &filter.verb];
+        let within = [filter.since, filter.until];
+        if narrowed.iter().any(|one| one.is_some()) || within.iter().any(Option::is_some) {
             told.push_str(" that is asked for");
         }
         told
@@ -160,8 +155,8 @@ impl Log {
     fn ask(&self, server: &Server, filter: &Filter, out: &mut show::List) -> Result<()> {
         let mut question = path("log", filter);
         for (name, value) in [("since", &self.since), ("until", &self.until)] {
-            if let Some(value) = value {
-                write!(question, "{name}={}&", encode(value))?;
+            if let Some(point) = value {
+                write!(question, "{name}={}&", encode(&point.text))?;
             }
         }
         let (mut from, mut is_first) = (Revision(self.from), true);
@@ -185,11 +180,6 @@ impl Log {
             };
         }
     }
-}
-
-/// A point, kept as it was written.
-fn checked(text: &str) -> Result<String, String> {
-    point(text).map(|_| text.to_owned())
 }
 
 fn line(entry: &LogEntry) -> String {

@@ -1,15 +1,15 @@
 //! `hindsight plan`: what a deletion would do.
 
-use super::ask::{Named, Source, empty_state, encode, named, path, point};
+use super::ask::{Named, Point, Source, encode, named, newest_state, path, point};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{PlanAnswer, Planned};
+use crate::control_plane::empty_state;
 use crate::effects;
 use crate::inspect::{self, Filter};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
-use hindsight_api::AsOf;
 use hindsight_core::command::Propagation;
-use hindsight_core::{Revision, State, Time};
+use hindsight_core::{State, Time};
 use hindsight_log::Reader;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -45,8 +45,8 @@ pub(super) struct Plan {
     #[arg(long, default_value = "background")]
     cascade: Cascade,
     /// A revision, or an RFC 3339 time; now without it
-    #[arg(long, value_parser = checked)]
-    as_of: Option<String>,
+    #[arg(long, value_parser = point)]
+    as_of: Option<Point>,
     /// How to print it
     #[arg(long, short, default_value = "text")]
     output: Output,
@@ -60,10 +60,6 @@ enum Cascade {
     Orphan,
 }
 
-fn checked(text: &str) -> Result<String, String> {
-    point(text).map(|_| text.to_owned())
-}
-
 impl Plan {
     pub(super) fn run(self) -> Result<ExitCode> {
         let subject = self.subject.of_one(self.name, "plan")?;
@@ -75,7 +71,7 @@ impl Plan {
         };
         let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
-                let (state, now) = state_of(&reader, self.as_of.as_deref())?;
+                let (state, now) = state_of(&reader, self.as_of.as_ref())?;
                 inspect::plan(&state, &filter, self.cascade.into(), now)?
             }
             Source::Server(server) => {
@@ -87,7 +83,7 @@ impl Plan {
                 )
                 .ok();
                 if let Some(point) = &self.as_of {
-                    write!(path, "asOf={}", encode(point)).ok();
+                    write!(path, "asOf={}", encode(&point.text)).ok();
                 }
                 server.ask(&path)?
             }
@@ -109,17 +105,11 @@ impl Plan {
 }
 
 /// The world to look at, and what time it is in it.
-fn state_of(reader: &Reader, as_of: Option<&str>) -> Result<(State, Time)> {
-    let state = match as_of.and_then(|text| point(text).ok()) {
-        None => {
-            return Ok((
-                reader.state_at(empty_state(), Revision(u64::MAX))?,
-                effects::now(),
-            ));
-        }
-        Some(AsOf::Revision(revision)) => reader.state_at(empty_state(), revision)?,
-        Some(AsOf::Time(time)) => reader.state_at_time(empty_state(), time)?,
+fn state_of(reader: &Reader, as_of: Option<&Point>) -> Result<(State, Time)> {
+    let Some(point) = as_of else {
+        return Ok((newest_state(reader)?, effects::now()));
     };
+    let state = inspect::state_at(reader, empty_state(), point.at)?;
     let now = inspect::time_of(reader, &state)?;
     Ok((state, now))
 }

@@ -1,8 +1,9 @@
 //! `hindsight replay`: the state that the log comes to, as a hash.
 
-use super::ask::{Source, empty_state};
+use super::ask::Source;
 use super::{Directory, Output, show};
 use crate::answer::StateAnswer;
+use crate::control_plane::empty_state;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Revision;

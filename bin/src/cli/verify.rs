@@ -2,8 +2,9 @@
 
 mod copy;
 
-use super::ask::{Source, empty_state};
+use super::ask::Source;
 use super::{Directory, Output, show};
+use crate::control_plane::empty_state;
 use crate::restoring;
 use anyhow::{Result, bail};
 use clap::Args;

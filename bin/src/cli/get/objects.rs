@@ -3,7 +3,8 @@
 use super::page;
 use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
-use crate::cli::ask::{Source, empty_state, encode, newest_state, point};
+use crate::cli::ask::{Point, Source, encode, newest_state};
+use crate::control_plane::empty_state;
 use crate::inspect::{self, Owner, Served};
 use crate::remote::Server;
 use anyhow::{Result, bail};
@@ -44,20 +45,20 @@ pub(super) enum Objects {
 }
 
 impl Objects {
-    pub(super) fn open(directory: &Directory, as_of: Option<&str>) -> Result<Self> {
+    pub(super) fn open(directory: &Directory, as_of: Option<&Point>) -> Result<Self> {
         Ok(match directory.source()? {
             Source::Directory {
                 reader,
                 _lock: lock,
             } => Self::Directory {
-                then: Box::new(state(&reader, as_of.and_then(|text| point(text).ok()))?),
+                then: Box::new(state(&reader, as_of.map(|point| point.at))?),
                 now: Box::default(),
                 reader,
                 _lock: lock,
             },
             Source::Server(server) => Self::Server {
                 server,
-                as_of: as_of.map(encode),
+                as_of: as_of.map(|point| encode(&point.text)),
             },
         })
     }
@@ -137,8 +138,7 @@ fn state(reader: &Reader, point: Option<AsOf>) -> Result<State> {
     }
     Ok(match point {
         None => newest_state(reader)?,
-        Some(AsOf::Revision(revision)) => reader.state_at(empty_state(), revision)?,
-        Some(AsOf::Time(time)) => reader.state_at_time(empty_state(), time)?,
+        Some(point) => inspect::state_at(reader, empty_state(), point)?,
     })
 }
 
