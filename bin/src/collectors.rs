@@ -141,7 +141,7 @@ impl Driver {
             }
             self.observe();
             let steps = (self.turn)(&mut self.collector, &self.state);
-            let carried = self.carry_out(steps);
+            let carried = self.submit_all(steps);
             if carried == Carried::Rested || turns == SOUND_TURNS {
                 self.health.is_sound();
             }
@@ -157,7 +157,7 @@ impl Driver {
     }
 
     /// Submits a batch. Deletions go apart: on a full disk there is room for them and none for reports.
-    fn carry_out(&mut self, mut steps: Vec<(Worker, Step)>) -> Carried {
+    fn submit_all(&mut self, mut steps: Vec<(Worker, Step)>) -> Carried {
         let Some(writer) = self.writer.upgrade() else {
             return Carried::Rested;
         };

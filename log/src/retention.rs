@@ -15,7 +15,7 @@ use crate::{Error, Poison, Reader, Snapshots, Storage};
 use hindsight_core::{Commit, GroupResource, Revision, State, Time};
 use std::sync::Arc;
 use thinning::Thinning;
-use window::Window;
+use window::Aging;
 
 /// How much history is kept. Deletions always are, and everything that the newest state needs.
 #[derive(Debug, Clone)]
@@ -48,7 +48,7 @@ pub(crate) struct Pruner {
     /// Of the log: where anything failed, nothing is thinned any more.
     poison: Poison,
     /// What is known of the log; nothing before the first round, and after a failure.
-    known: Option<(Thinning, Window)>,
+    known: Option<(Thinning, Aging)>,
     /// Of the round that is under way: nothing after any of the snapshots, for a start from one needs the
     /// frame that ends there.
     limit: Option<Revision>,
@@ -102,7 +102,7 @@ impl Pruner {
     fn try_turn(&mut self, limit: Revision) -> Result<bool, Error> {
         let (mut thinning, mut window) = match self.known.take() {
             Some(known) => known,
-            None => (self.thinning()?, Window::new(self.policy.clone())),
+            None => (self.thinning()?, Aging::new(self.policy.clone())),
         };
         let turned = self.piece(limit, &mut thinning, &mut window)?;
         self.known = Some((thinning, window));
@@ -119,7 +119,7 @@ impl Pruner {
         &self,
         limit: Revision,
         thinning: &mut Thinning,
-        window: &mut Window,
+        window: &mut Aging,
     ) -> Result<bool, Error> {
         let storage = &*self.storage;
         if thinning.walk(storage, |frame| window.push(frame))? {

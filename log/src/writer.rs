@@ -18,9 +18,9 @@ use crate::{Error, Poison, Storage};
 use crew::Crew;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
-use frames::Frames;
+use frames::Appender;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable};
-use room::Room;
+use room::Admittance;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -100,13 +100,13 @@ impl Writer {
         } = end;
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
         let failure = poison.clone();
-        let room = Room::new(Arc::clone(&storage));
+        let room = Admittance::new(Arc::clone(&storage));
         let steps = Steps {
             waiting,
             decider: Decider::new(state, poison.clone(), room),
             decided: VecDeque::new(),
             syncer: Syncer {
-                frames: Frames::new(storage, hash),
+                frames: Appender::new(storage, hash),
                 publish,
                 poison,
                 keeper,

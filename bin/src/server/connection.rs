@@ -5,7 +5,7 @@ mod tests;
 
 use super::auth::{Identity, Tokens, of_certificate};
 use super::patience::{Answer, Patience, Requests};
-use super::places::{Limits, Places, Seat};
+use super::places::{Limits, Seat, Seats};
 use super::unread::{self, Lent};
 use super::{admin, backup};
 use crate::ControlPlane;
@@ -68,7 +68,7 @@ pub(super) async fn accept(
     shutdown: impl Future<Output = ()>,
 ) {
     let (stop, stopping) = watch::channel(());
-    let places = Places::new(acceptor.limits);
+    let places = Seats::new(acceptor.limits);
     tokio::pin!(shutdown);
     loop {
         let accepted = tokio::select! {

@@ -27,7 +27,7 @@ impl Default for Limits {
 
 /// The connections that there are.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Seats {
     free: Arc<Semaphore>,
     strangers_max: usize,
     strangers: Mutex<Strangers>,
@@ -43,13 +43,13 @@ struct Strangers {
 /// One of them, given back with this.
 #[derive(Debug)]
 pub(super) struct Seat {
-    places: Arc<Places>,
+    places: Arc<Seats>,
     number: u64,
     displaced: Arc<Notify>,
     _permit: OwnedSemaphorePermit,
 }
 
-impl Places {
+impl Seats {
     pub(super) fn new(limits: Limits) -> Arc<Self> {
         Arc::new(Self {
             free: Arc::new(Semaphore::new(limits.connections)),

@@ -18,7 +18,7 @@ type Short = [u8; 16];
 pub(super) struct Index {
     kinds: Vec<GroupResource>,
     /// The commit of the newest version of each object.
-    current: BTreeMap<Short, Place>,
+    current: BTreeMap<Short, Current>,
     pieces: BTreeMap<Revision, Piece>,
     /// Pieces of which little is needed, and whole ones.
     due: BTreeSet<Revision>,
@@ -32,7 +32,7 @@ pub(super) struct Index {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct Current {
     revision: Revision,
     /// It stays when it is replaced.
     is_kept: bool,
@@ -129,7 +129,7 @@ impl Index {
         let is_kept = commit.events.iter().any(|event| event.verdict().is_some())
             || self.kinds.contains(&commit.key.resource)
             || (tells && !is_definition(&commit.key));
-        let place = Place {
+        let place = Current {
             revision: commit.revision,
             is_kept,
         };

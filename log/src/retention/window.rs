@@ -13,7 +13,7 @@ const EXTENT_FRAMES: u32 = 256;
 const EXTENTS_IN_AN_AGE: i64 = 64;
 
 #[derive(Debug)]
-pub(super) struct Window {
+pub(super) struct Aging {
     policy: Retention,
     order: Order,
     span_max: i64,
@@ -35,7 +35,7 @@ struct Extent {
     until: i64,
 }
 
-impl Window {
+impl Aging {
     pub(super) const fn new(policy: Retention) -> Self {
         let age = match policy.age_micros {
             Some(age) => age,

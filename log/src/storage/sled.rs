@@ -14,7 +14,7 @@ use super::{Purpose, Storage, Stored, blocks};
 use crate::place::Place;
 use crate::{Error, Tail, chain, frame, private};
 use foreign::{Found, refuse_foreign, refuse_no_files};
-use frames::Frames;
+use frames::FrameTrees;
 use hindsight_core::Revision;
 use opening::{open_in_room, refuse_short_files, wait_until_free};
 use std::fs::File;
@@ -34,7 +34,7 @@ pub(crate) const TREE_FORMAT: u8 = 1;
 #[derive(Debug)]
 pub struct SledStorage {
     database: ::sled::Db,
-    frames: Frames,
+    frames: FrameTrees,
     file: File,
     place: Arc<Place>,
     /// Nothing is written between sled's flush and the sync: the header of a new segment says what
@@ -65,7 +65,7 @@ impl SledStorage {
         reserve.keep();
         let database = database?;
         refuse_others(&database, found, &path)?;
-        let frames = Frames::open(&database)?;
+        let frames = FrameTrees::open(&database)?;
         let file = File::options().write(true).open(&path);
         let file = file.map_err(io("opening the database of"))?;
         let opened = file.metadata().map_err(io("finding the database of"))?;
@@ -158,7 +158,7 @@ fn tail_of(directory: &Path) -> PathBuf {
 /// It is made, and durable, before there is a frame. So where there are frames and it is missing, somebody
 /// took it away, or took the database alone. Empty or blank it may be after a power cut, until it is synced
 /// for the first time; and whoever takes the log as it is makes it so.
-fn open_witness(tail: &Path, frames: &Frames) -> Result<(WitnessFile, Option<Tail>), Error> {
+fn open_witness(tail: &Path, frames: &FrameTrees) -> Result<(WitnessFile, Option<Tail>), Error> {
     let newest = newest(frames)?;
     if newest > Revision::ZERO && !tail.exists() {
         return Err(Error::Unwitnessed { newest });
@@ -176,7 +176,7 @@ fn open_witness(tail: &Path, frames: &Frames) -> Result<(WitnessFile, Option<Tai
 }
 
 /// As far as the last frame says; it is not checked yet.
-fn newest(frames: &Frames) -> Result<Revision, Error> {
+fn newest(frames: &FrameTrees) -> Result<Revision, Error> {
     let last = frames.at_or_before(Revision(u64::MAX))?;
     Ok(last.map_or(Revision::ZERO, |(first, bytes)| {
         frame::end(first, &bytes).map_or(first, Revision::previous)

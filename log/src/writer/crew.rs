@@ -66,7 +66,7 @@ impl Crew {
         while let Ok(first) = self.waiting.recv() {
             let front = self.taken(self.front.lock());
             self.poison
-                .guard("decider", || self.carry_out(front, first));
+                .guard("decider", || self.write_batch(front, first));
         }
         self.taken(self.front.lock()).batches = None;
     }
@@ -88,11 +88,11 @@ impl Crew {
             Err(TryLockError::WouldBlock) => return Err(submission),
         };
         self.poison
-            .guard("submitter", || self.carry_out(front, submission));
+            .guard("submitter", || self.write_batch(front, submission));
         Ok(())
     }
 
-    fn carry_out(&self, mut front: MutexGuard<'_, Front>, first: Submission) {
+    fn write_batch(&self, mut front: MutexGuard<'_, Front>, first: Submission) {
         let batch = front.decider.batch(first, &self.waiting);
         let is_alone = batch.answers.len() == 1 && self.waiting.is_empty();
         if is_alone

@@ -1,6 +1,6 @@
 //! Decides everything that waits, against the newest state, durable or not.
 
-use super::room::{Room, are_deletions, size_of};
+use super::room::{Admittance, are_deletions, size_of};
 use super::{Batch, Reply, Submission, Submitted};
 use crate::Poison;
 use crossbeam_channel::Receiver;
@@ -50,12 +50,12 @@ impl Round {
 pub(super) struct Decider {
     state: State,
     poison: Poison,
-    room: Room,
+    room: Admittance,
     joined: BTreeSet<Revision>,
 }
 
 impl Decider {
-    pub(super) const fn new(state: State, poison: Poison, room: Room) -> Self {
+    pub(super) const fn new(state: State, poison: Poison, room: Admittance) -> Self {
         Self {
             state,
             poison,

@@ -12,7 +12,7 @@ const FRAME_BYTES_MAX: usize = 64 << 10;
 pub(super) const COMMIT_BYTES: usize = 256;
 
 /// The end of the log.
-pub(super) struct Frames {
+pub(super) struct Appender {
     storage: Arc<dyn Storage>,
     last: Hash,
     /// Kept between frames, so that its memory is; `packed` too.
@@ -20,7 +20,7 @@ pub(super) struct Frames {
     packed: Vec<u8>,
 }
 
-impl Frames {
+impl Appender {
     pub(super) fn new(storage: Arc<dyn Storage>, last: Hash) -> Self {
         Self {
             storage,

@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// stored, and the one that a submitter stores itself.
 const IN_FLIGHT: usize = super::BATCHES_AHEAD + 2;
 
-pub(super) struct Room {
+pub(super) struct Admittance {
     storage: Arc<dyn Storage>,
     /// The smallest write that found no room, until there is room for it. It may have found none beside
     /// larger ones, which says nothing of itself.
@@ -18,7 +18,7 @@ pub(super) struct Room {
     in_flight: [usize; IN_FLIGHT],
 }
 
-impl Room {
+impl Admittance {
     pub(super) const fn new(storage: Arc<dyn Storage>) -> Self {
         Self {
             storage,

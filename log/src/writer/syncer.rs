@@ -1,13 +1,13 @@
 //! Makes batches durable, then visible, then answers.
 
-use super::frames::Frames;
+use super::frames::Appender;
 use super::{Batch, Publish};
 use crate::Poison;
 use crate::snapshot::Keeper;
 use hindsight_core::Unavailable;
 
 pub(super) struct Syncer {
-    pub(super) frames: Frames,
+    pub(super) frames: Appender,
     pub(super) publish: Box<dyn Publish>,
     pub(super) poison: Poison,
     pub(super) keeper: Option<Keeper>,

@@ -18,13 +18,13 @@ const NODE_MEMBERS_MIN: usize = 6;
 pub(super) struct Waiting(Arc<AtomicUsize>);
 
 /// Room for one submission, until it is dropped.
-pub(super) struct Place {
+pub(super) struct Slot {
     waiting: Arc<AtomicUsize>,
     bytes: usize,
     is_only: bool,
 }
 
-impl Place {
+impl Slot {
     /// Whether nobody else was waiting when it was taken.
     pub(super) const fn is_only(&self) -> bool {
         self.is_only
@@ -33,7 +33,7 @@ impl Place {
 
 impl Waiting {
     /// Room for these; none where too much waits.
-    pub(super) fn take(&self, commands: &[Command]) -> Option<Place> {
+    pub(super) fn take(&self, commands: &[Command]) -> Option<Slot> {
         let bytes = commands.iter().map(size).sum();
         let add = |held: usize| {
             let together = held.saturating_add(bytes);
@@ -42,7 +42,7 @@ impl Waiting {
         let taken = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
-        taken.ok().map(|held| Place {
+        taken.ok().map(|held| Slot {
             waiting: Arc::clone(&self.0),
             bytes,
             is_only: held == 0,
@@ -50,7 +50,7 @@ impl Waiting {
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
         self.waiting.fetch_sub(self.bytes, Ordering::Relaxed);
     }

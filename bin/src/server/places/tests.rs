@@ -3,8 +3,8 @@
 use super::*;
 use futures_util::FutureExt;
 
-fn places(connections: usize, strangers: usize) -> Arc<Places> {
-    Places::new(Limits {
+fn places(connections: usize, strangers: usize) -> Arc<Seats> {
+    Seats::new(Limits {
         connections,
         strangers,
     })

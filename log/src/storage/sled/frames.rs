@@ -35,7 +35,7 @@ const TURNS: &str = "turns-1";
 
 /// The first piece of every frame by its first revision, and the others behind by their number.
 #[derive(Debug)]
-pub(super) struct Frames {
+pub(super) struct FrameTrees {
     first: Tree,
     others: Tree,
     /// One value, which is changed so that pages are moved.
@@ -49,7 +49,7 @@ pub(super) struct Frames {
 /// Makes durable whatever was written.
 type Sync<'a> = &'a dyn Fn() -> Result<(), Error>;
 
-impl Frames {
+impl FrameTrees {
     pub(super) fn open(database: &Db) -> Result<Self, Error> {
         Ok(Self {
             first: open_tree(database, FRAMES)?,
@@ -188,7 +188,7 @@ impl Frames {
     }
 }
 
-impl Frames {
+impl FrameTrees {
     /// What has come in the place of a frame while it was being read.
     fn replaced(&self, first: Revision, head: &IVec) -> Result<Option<Vec<u8>>, Error> {
         let now = self.first.get(key(first));
