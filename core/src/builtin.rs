@@ -13,12 +13,14 @@ use crate::object::Name;
 use table::GROUPS;
 
 /// One group and version with its kinds, a line each:
-/// `plural Kind short,names categories subresources flags`, `-` for none.
+/// `plural Kind short,names categories subresources flags`, `-` for none; then, of kinds that keep a
+/// pod, where they keep it.
 ///
 /// Flags: `c` cluster-scoped, `g` generation, `o` a finished deletion answers with the object,
 /// `p` PUT creates, `r` needs a revision to update, `l` label names, `5` DNS-1035 names, `s` any
-/// path segment as name, `i` addresses as names, `f` any finalizer, `O` orphans by default, `G` graceful, `U` takes no part in collection, `R` a
-/// review that is never stored, `n` not deleted by the collection.
+/// path segment as name, `i` addresses as names, `f` any finalizer, `O` orphans by default, `G`
+/// graceful, `U` takes no part in collection, `R` a review that is never stored, `n` not deleted by
+/// the collection, `v` its pods also mount volumes that are claimed for them.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -59,6 +61,7 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
             Scope::Namespaced
         },
         strategy: strategy(flags, subresources.contains(&Subresource::Status)),
+        pod: words.next().map(Name::from),
         versions: versions(group, plural, &subresources),
         origin: Origin::Builtin,
     })
@@ -112,6 +115,7 @@ fn strategy(flags: &str, status_apart: bool) -> Strategy {
         strict_finalizers: !has('f'),
         collection_deletes: !has('n'),
         review: has('R'),
+        claims_volumes: has('v'),
     }
 }
 

@@ -118,6 +118,7 @@ impl Reader<'_> {
             },
             versions,
             strategy: strategy(status),
+            pod: None,
             origin,
         }
     }
@@ -136,6 +137,7 @@ const fn strategy(status_apart: bool) -> Strategy {
         strict_finalizers: false,
         collection_deletes: true,
         review: false,
+        claims_volumes: false,
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod derived;
 
+use crate::kind::Kind;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -99,18 +100,6 @@ validatingwebhookconfigurations webhooks/*/objectSelector {}
 validatingwebhookconfigurations webhooks/*/rules/*/scope "*"
 "#;
 
-/// Where each kind keeps its pod.
-const TEMPLATES: &[(&str, &str)] = &[
-    ("pods", "spec"),
-    ("deployments", "spec/template/spec"),
-    ("replicasets", "spec/template/spec"),
-    ("statefulsets", "spec/template/spec"),
-    ("daemonsets", "spec/template/spec"),
-    ("replicationcontrollers", "spec/template/spec"),
-    ("jobs", "spec/template/spec"),
-    ("cronjobs", "spec/jobTemplate/spec/template/spec"),
-];
-
 /// A default: where it goes, and what it is.
 struct Default {
     path: Vec<&'static str>,
@@ -147,19 +136,21 @@ fn read(row: &'static str) -> Option<Default> {
 }
 
 /// Fills in what the client left out of an object of a built-in kind.
-pub(crate) fn apply(resource: &str, document: &mut Value) {
+pub(crate) fn apply(kind: &Kind, document: &mut Value) {
+    let resource = &*kind.resource.resource;
     if resource == "secrets" {
         fold_string_data(document);
     }
     fill(document, DEFAULTS.get(resource).into_iter().flatten());
     derived::apply(resource, document);
-    let Some((_, pod)) = TEMPLATES.iter().find(|row| row.0 == resource) else {
+    let Some(pod) = &kind.pod else {
         return;
     };
+    let pod: Vec<&str> = pod.split('.').collect();
     // A job must say what becomes of its pods; there is no default.
     let is_job = matches!(resource, "jobs" | "cronjobs");
     let own = |default: &&Default| !(is_job && default.member == "restartPolicy");
-    for pod in objects_at(document, &segments(pod)) {
+    for pod in objects_at(document, &pod) {
         fill(pod, POD_DEFAULTS.iter().filter(own));
         for list in ["containers", "initContainers"] {
             for container in objects_at(pod, &[list, "*"]) {
@@ -255,13 +246,14 @@ fn fold_string_data(document: &mut Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::builtin_kind as kind;
     use serde_json::json;
 
     #[test]
     fn what_is_missing_is_filled_and_what_is_there_stays() {
         let mut deployment = json!({"spec": {"replicas": 0, "template": {"spec": {
             "containers": [{"name": "a", "ports": [{"containerPort": 1}]}]}}}});
-        apply("deployments", &mut deployment);
+        apply(&kind("deployments"), &mut deployment);
         assert_eq!(deployment["spec"]["replicas"], 0);
         assert_eq!(deployment["spec"]["revisionHistoryLimit"], 10);
         let pod = &deployment["spec"]["template"]["spec"];
@@ -270,10 +262,39 @@ mod tests {
     }
 
     #[test]
+    fn whoever_keeps_a_pod_has_it_completed() {
+        let kinds = crate::builtin::kinds();
+        let mut keepers = Vec::new();
+        for (kind, way) in kinds
+            .iter()
+            .filter_map(|kind| Some((kind, kind.pod.as_ref()?)))
+        {
+            let pod = json!({"containers": [{"name": "a", "image": "i"}]});
+            let steps = way.rsplit('.');
+            let mut document = steps.fold(pod, |inner, step| json!({step: inner}));
+            apply(kind, &mut document);
+            let pod = format!("/{}", way.replace('.', "/"));
+            let pod = document.pointer(&pod).expect("its pod");
+            assert_eq!(pod["dnsPolicy"], "ClusterFirst", "{}", kind.resource);
+            assert_eq!(pod["containers"][0]["imagePullPolicy"], "Always");
+            let restarts = match &*kind.kind {
+                "Job" | "CronJob" => Value::Null,
+                _ => json!("Always"),
+            };
+            assert_eq!(pod["restartPolicy"], restarts, "{}", kind.resource);
+            keepers.push(&*kind.kind);
+        }
+        keepers.sort_unstable();
+        let upstream = "CronJob DaemonSet Deployment Job Pod PodTemplate ReplicaSet \
+            ReplicationController StatefulSet";
+        assert_eq!(keepers.join(" "), upstream);
+    }
+
+    #[test]
     fn string_data_becomes_data() {
         for (plain, encoded) in [("", ""), ("a", "YQ=="), ("ab", "YWI="), ("abc", "YWJj")] {
             let mut secret = json!({"stringData": {"k": plain}});
-            apply("secrets", &mut secret);
+            apply(&kind("secrets"), &mut secret);
             assert_eq!(secret["data"]["k"], encoded);
             assert_eq!(secret["stringData"], Value::Null);
         }

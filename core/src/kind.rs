@@ -33,6 +33,8 @@ pub struct Kind {
     pub versions: Vec<Version>,
     /// What the type does differently.
     pub strategy: Strategy,
+    /// Where its objects keep a pod, as `spec.template.spec`, if they keep one.
+    pub pod: Option<Name>,
     /// Built in, or defined by an object.
     pub origin: Origin,
 }
@@ -126,6 +128,9 @@ pub struct Strategy {
     pub collection_deletes: bool,
     /// Never stored: a review that is answered at once (`SubjectAccessReview`).
     pub review: bool,
+    /// Its pods also mount what is claimed for each of them, which no template names (`StatefulSet`
+    /// alone): whether a mounted volume is there is not asked.
+    pub claims_volumes: bool,
 }
 
 /// What a delete without options means for dependents.

@@ -6,11 +6,18 @@ use crate::command::{
 use crate::kind::{BuiltinKinds, Subresource};
 use crate::object::{Name, Object, ObjectKey};
 use crate::{
-    Actor, Command, Commit, Decision, GroupResource, Intent, Rejection, Rule, State, Time, apply,
-    builtin, decide, invariants,
+    Actor, Command, Commit, Decision, GroupResource, Intent, Kind, Rejection, Rule, State, Time,
+    apply, builtin, decide, invariants,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
+
+/// A kind of the built-in table.
+pub(crate) fn builtin_kind(resource: &str) -> Kind {
+    let mut kinds = builtin::kinds().into_iter();
+    let found = kinds.find(|kind| &*kind.resource.resource == resource);
+    found.expect("a known resource")
+}
 
 pub(crate) struct World {
     pub(crate) state: State,

@@ -9,6 +9,7 @@ use serde_json::{Number, Value, json};
 pub(super) fn cells(columns: &[Column], object: &Value, now: Time) -> Vec<Value> {
     let cell = |column: &Column| match &column.source {
         Source::Named(source) => named(source, object, now),
+        Source::Containers { pod, member } => computed::containers(pod, member, object),
         Source::Path(path) => {
             let found = path.first(object).unwrap_or_default();
             custom(&column.type_name, found, now)

@@ -3,6 +3,7 @@
 
 use super::jsonpath::JsonPath;
 use hindsight_core::kind::{Kind, PrinterColumn, Version};
+use hindsight_core::object::Name;
 
 /// One column, and where its cells come from.
 #[derive(Debug, Clone)]
@@ -20,23 +21,26 @@ pub(super) struct Column {
 pub(super) enum Source {
     /// A row of the table below.
     Named(&'static str),
+    /// A member of each container of the pod that is kept there.
+    Containers { pod: Name, member: &'static str },
     /// The path of a custom kind's column.
     Path(JsonPath),
 }
 
 /// `resource: Heading=source, ...`, a `+` before what only a wide table shows. A source is a path, a
-/// path to a number (`#`, 0 where it is absent), or one of the names that `computed` knows (`@`).
+/// path to a number (`#`, 0 where it is absent), one of the names that `computed` knows
+/// (`@`), or a member of each of its pod's containers (`%`).
 const ROWS: &str = "
 pods: Ready=@ready, Status=@pod-status, Restarts=@restarts, Age=@age, +IP=status.podIP, +Node=spec.nodeName, +Nominated Node=status.nominatedNodeName, +Readiness Gates=@readiness-gates
-podtemplates: Containers=@containers, Images=@images, Pod Labels=@pod-labels
-deployments: Ready=@replicas, Up-to-date=#status.updatedReplicas, Available=#status.availableReplicas, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
-replicasets: Desired=#spec.replicas, Current=#status.replicas, Ready=#status.readyReplicas, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
-replicationcontrollers: Desired=#spec.replicas, Current=#status.replicas, Ready=#status.readyReplicas, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
-statefulsets: Ready=@replicas, Age=@age, +Containers=@containers, +Images=@images
-daemonsets: Desired=#status.desiredNumberScheduled, Current=#status.currentNumberScheduled, Ready=#status.numberReady, Up-to-date=#status.updatedNumberScheduled, Available=#status.numberAvailable, Node Selector=@node-selector, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
+podtemplates: Containers=%name, Images=%image, Pod Labels=@pod-labels
+deployments: Ready=@replicas, Up-to-date=#status.updatedReplicas, Available=#status.availableReplicas, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
+replicasets: Desired=#spec.replicas, Current=#status.replicas, Ready=#status.readyReplicas, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
+replicationcontrollers: Desired=#spec.replicas, Current=#status.replicas, Ready=#status.readyReplicas, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
+statefulsets: Ready=@replicas, Age=@age, +Containers=%name, +Images=%image
+daemonsets: Desired=#status.desiredNumberScheduled, Current=#status.currentNumberScheduled, Ready=#status.numberReady, Up-to-date=#status.updatedNumberScheduled, Available=#status.numberAvailable, Node Selector=@node-selector, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
 controllerrevisions: Controller=@controller, Revision=#revision, Age=@age
-jobs: Status=@job-status, Completions=@completions, Duration=@duration, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
-cronjobs: Schedule=spec.schedule, Timezone=spec.timeZone, Suspend=@suspend, Active=@active, Last Schedule=@last-schedule, Age=@age, +Containers=@containers, +Images=@images, +Selector=@selector
+jobs: Status=@job-status, Completions=@completions, Duration=@duration, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
+cronjobs: Schedule=spec.schedule, Timezone=spec.timeZone, Suspend=@suspend, Active=@active, Last Schedule=@last-schedule, Age=@age, +Containers=%name, +Images=%image, +Selector=@selector
 services: Type=spec.type, Cluster-IP=spec.clusterIP, External-IP=@external-ip, Port(s)=@ports, Age=@age, +Selector=@selector
 endpoints: Endpoints=@endpoints, Age=@age
 endpointslices: AddressType=addressType, Ports=@slice-ports, Endpoints=@slice-endpoints, Age=@age
@@ -88,7 +92,7 @@ const SCALE: &str = "Desired=#spec.replicas, Available=#status.replicas, Age=@ag
 
 /// Of what a `Scale` shows.
 pub(super) fn of_scale() -> Vec<Column> {
-    let columns = SCALE.split(", ").filter_map(builtin);
+    let columns = SCALE.split(", ").filter_map(|column| builtin(None, column));
     std::iter::once(name()).chain(columns).collect()
 }
 
@@ -109,10 +113,11 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
     let row = row
         .filter(|_| !kind.is_custom())
         .find(|row| row.0 == resource);
-    let row = row.map_or("Age=@age", |(_, row)| row);
+    let row = row.map_or("Age=@age", |(_, row)| row).split(", ");
+    let row = row.filter_map(|column| builtin(kind.pod.as_ref(), column));
     if resource == "events" && !kind.is_custom() {
         // They are told apart by what they say; the name comes last.
-        return row.split(", ").filter_map(builtin).collect();
+        return row.collect();
     }
     let mut columns = vec![name()];
     if kind.is_custom() && !version.columns.is_empty() {
@@ -120,7 +125,7 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
         columns.extend(version.columns.iter().map_while(custom));
         return columns;
     }
-    columns.extend(row.split(", ").filter_map(builtin));
+    columns.extend(row);
     columns
 }
 
@@ -141,7 +146,7 @@ fn custom(column: &PrinterColumn) -> Option<Column> {
     })
 }
 
-fn builtin(text: &'static str) -> Option<Column> {
+fn builtin(pod: Option<&Name>, text: &'static str) -> Option<Column> {
     let (name, source) = text.split_once('=')?;
     let wide = name.starts_with('+');
     let number = source.starts_with('#')
@@ -160,7 +165,13 @@ fn builtin(text: &'static str) -> Option<Column> {
         .into(),
         description: String::new(),
         priority: i64::from(wide),
-        source: Source::Named(source),
+        source: match source.strip_prefix('%') {
+            Some(member) => Source::Containers {
+                pod: Name::clone(pod?),
+                member,
+            },
+            None => Source::Named(source),
+        },
     })
 }
 

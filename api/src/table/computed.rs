@@ -7,6 +7,8 @@ mod tests;
 mod usage;
 mod workload;
 
+pub(super) use workload::containers;
+
 use super::age::human;
 use hindsight_core::Time;
 use serde_json::{Value, json};

@@ -16,9 +16,9 @@ namespaces             Namespace             ns     -   status,finalize         
 nodes                  Node                  no     -   status                    c
 persistentvolumeclaims PersistentVolumeClaim pvc    -   status                    o
 persistentvolumes      PersistentVolume      pv     -   status                    co
-pods                   Pod                   po     all status,eviction,binding   goG
-podtemplates           PodTemplate           -      -   -                         go
-replicationcontrollers ReplicationController rc     all status,scale              gO
+pods                   Pod                   po     all status,eviction,binding   goG spec
+podtemplates           PodTemplate           -      -   -                         go  template.spec
+replicationcontrollers ReplicationController rc     all status,scale              gO  spec.template.spec
 resourcequotas         ResourceQuota         quota  -   status                    o
 secrets                Secret                -      -   -                         -
 serviceaccounts        ServiceAccount        sa     -   -                         o
@@ -30,10 +30,10 @@ services               Service               svc    all status                  
         version: "v1",
         kinds: "\
 controllerrevisions ControllerRevision -      -   -            -
-daemonsets          DaemonSet          ds     all status       g
-deployments         Deployment         deploy all status,scale g
-replicasets         ReplicaSet         rs     all status,scale g
-statefulsets        StatefulSet        sts    all status,scale gl
+daemonsets          DaemonSet          ds     all status       g   spec.template.spec
+deployments         Deployment         deploy all status,scale g   spec.template.spec
+replicasets         ReplicaSet         rs     all status,scale g   spec.template.spec
+statefulsets        StatefulSet        sts    all status,scale glv spec.template.spec
 ",
     },
     Group {
@@ -68,8 +68,8 @@ subjectaccessreviews      SubjectAccessReview      - - - cR
         group: "batch",
         version: "v1",
         kinds: "\
-cronjobs CronJob cj all status g
-jobs     Job     -  all status gO
+cronjobs CronJob cj all status g   spec.jobTemplate.spec.template.spec
+jobs     Job     -  all status gO  spec.template.spec
 ",
     },
     Group {

@@ -114,7 +114,7 @@ pub(super) fn complete(
     old: Option<&Value>,
 ) -> Vec<FieldCause> {
     if !kind.is_custom() {
-        defaults::apply(&kind.resource.resource, document);
+        defaults::apply(kind, document);
     }
     drop_empty(document);
     let schema = context

@@ -118,6 +118,7 @@ fn is_latest(image: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::builtin_kind as kind;
 
     #[test]
     fn an_image_without_a_version_is_the_latest() {
@@ -175,7 +176,7 @@ mod tests {
             ),
         ] {
             let mut document = document;
-            super::super::apply(resource, &mut document);
+            super::super::apply(&kind(resource), &mut document);
             let found = document.pointer(pointer).cloned().unwrap_or_default();
             assert_eq!(found, expected, "{resource} {pointer}");
         }

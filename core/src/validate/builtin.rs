@@ -25,6 +25,7 @@ use serde_json::Value;
 
 /// An object as it is about to be, and as it was where there was one.
 pub(super) struct Subject<'a> {
+    pub(super) kind: &'a Kind,
     pub(super) resource: &'a str,
     pub(super) new: Field<'a>,
     pub(super) old: Option<Field<'a>>,
@@ -41,18 +42,6 @@ const CHECKS: &[(&[&str], Check)] = &[
     (&["statefulsets"], workload::stateful_set_update),
     (&["deployments"], workload::deployment),
     (&["pods"], pod::update),
-    (
-        &[
-            "pods",
-            "deployments",
-            "replicasets",
-            "daemonsets",
-            "replicationcontrollers",
-            "jobs",
-            "cronjobs",
-        ],
-        pod::mounts,
-    ),
     (&["apiservices"], aggregation::api_service),
     (&["jobs", "cronjobs"], batch::restart_policy),
     (&["cronjobs"], batch::cron_job),
@@ -84,10 +73,11 @@ pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Field
     }
     // What was stored under older defaults does not differ for having got them late.
     let old = old.cloned().map(|mut old| {
-        defaults::apply(resource, &mut old);
+        defaults::apply(kind, &mut old);
         old
     });
     let subject = Subject {
+        kind,
         resource,
         new: Field::root(new),
         old: old.as_ref().map(Field::root),
@@ -96,6 +86,7 @@ pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<Field
     for rule in table::rules(resource) {
         rule.check(&subject, &mut causes);
     }
+    pod::mounts(&subject, &mut causes);
     for (resources, check) in CHECKS {
         if resources.contains(&resource) {
             check(&subject, &mut causes);

@@ -52,3 +52,38 @@ async fn a_scale_has_columns_of_its_own() {
     assert_eq!(table["rows"][0]["cells"], json!(["a", 3, 2, "<unknown>"]));
     assert_eq!(table["rows"][0]["object"]["metadata"]["name"], "a");
 }
+
+#[test]
+fn every_column_of_a_row_is_shown() {
+    for kind in kinds().iter().filter(|kind| !kind.strategy.review) {
+        let row = ROWS.lines().filter_map(|row| row.split_once(": "));
+        let mut row = row.filter(|row| row.0 == &*kind.resource.resource);
+        let wanted = row
+            .next()
+            .map_or(1, |(_, columns)| columns.split(", ").count());
+        let has_name = &*kind.resource.resource != "events";
+        let version = kind.versions.first().expect("a version");
+        let shown = columns(kind, version).len();
+        assert_eq!(shown, wanted + usize::from(has_name), "{}", kind.resource);
+    }
+}
+
+#[test]
+fn containers_are_read_where_each_kind_keeps_its_pod() {
+    let pod = json!({"containers": [{"image": "i"}, {"image": "j"}]});
+    let mut keepers = 0;
+    for kind in kinds() {
+        let columns = columns(&kind, kind.versions.first().expect("a version"));
+        let images = columns.into_iter().find(|column| column.name == "Images");
+        let Some(images) = images else {
+            continue;
+        };
+        let way = kind.pod.expect("its pod");
+        let steps = way.rsplit('.');
+        let document = steps.fold(pod.clone(), |inner, step| json!({step: inner}));
+        let cells = crate::table::cells::cells(&[images], &document, hindsight_core::Time(0));
+        assert_eq!(cells, [json!("i,j")], "{}", kind.resource);
+        keepers += 1;
+    }
+    assert_eq!(keepers, 8, "all but pods themselves");
+}

@@ -85,12 +85,6 @@ fn pods_that_are_being_deleted() {
 fn pods_what_makes_them_and_nodes() {
     reads([
         (
-            "images",
-            json!({"spec": {"template": {"spec": {"containers": [
-                    {"name": "a", "image": "i"}, {"name": "b", "image": "j"}]}}}}),
-            json!("i,j"),
-        ),
-        (
             "selector",
             json!({"spec": {"selector": {"matchLabels": {"a": "b"}, "matchExpressions": [
                     {"key": "k", "operator": "In", "values": ["x", "y"]},

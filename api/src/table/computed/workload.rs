@@ -4,11 +4,6 @@ use super::{at, flag, is_deleting, joined, labels, list, named, number, or_none,
 use hindsight_core::Time;
 use serde_json::{Value, json};
 
-const TEMPLATES: [&str; 3] = [
-    "spec.template.spec",
-    "spec.jobTemplate.spec.template.spec",
-    "template.spec",
-];
 const METRICS_MAX: usize = 2;
 const NODE_ROLE: &str = "node-role.kubernetes.io/";
 
@@ -18,8 +13,6 @@ pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
         "restarts" => json!(restarts(object)),
         "pod-status" => json!(pod_status(object)),
         "readiness-gates" => json!(readiness_gates(object)),
-        "containers" => json!(containers(object, "name")),
-        "images" => json!(containers(object, "image")),
         "pod-labels" => json!(labels(object, "template.metadata.labels")),
         "selector" => json!(selector(object)),
         "node-selector" => json!(labels(object, "spec.template.spec.nodeSelector")),
@@ -114,10 +107,11 @@ fn holds(object: &Value, condition: &str) -> bool {
     conditions.any(|one| text(one, "type") == condition && text(one, "status") == "True")
 }
 
-fn containers(object: &Value, member: &str) -> String {
-    let pod = TEMPLATES.iter().find_map(|path| at(object, path));
-    let containers = pod.map_or(&[][..], |pod| list(pod, "containers"));
-    joined(containers.iter().map(|one| text(one, member)))
+/// A member of each container of the pod that is kept there.
+pub(in crate::table) fn containers(pod: &str, member: &str, object: &Value) -> Value {
+    let pod = at(object, pod).unwrap_or(&Value::Null);
+    let containers = list(pod, "containers").iter();
+    json!(joined(containers.map(|one| text(one, member))))
 }
 
 /// A selector by labels, or a plain map of them.

@@ -1,6 +1,6 @@
 //! Jobs and what makes them. Source: `pkg/apis/batch/validation`.
 
-use super::{Subject, table};
+use super::Subject;
 use crate::rejection::FieldCause;
 
 /// A pod's name is its job's name and more; a job's name is its maker's and more.
@@ -9,7 +9,7 @@ const FIELDS: usize = 5;
 
 /// A job that runs for ever is none, so there is no default.
 pub(super) fn restart_policy(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let Some(way) = table::pod_of(subject.resource) else {
+    let Some(way) = &subject.kind.pod else {
         return;
     };
     let policy = subject.new.at(way).child("restartPolicy");

@@ -1,7 +1,7 @@
 //! Pods: mounts of volumes that are there, and the few fields that an update may change.
 //! Source: `pkg/apis/core/validation`, `ValidatePodSpec` and `ValidatePodUpdate`.
 
-use super::{Field, Subject, table};
+use super::{Field, Subject};
 use crate::rejection::FieldCause;
 use serde_json::Value;
 
@@ -10,8 +10,10 @@ const FROZEN: &str = "pod updates may not change fields other than `spec.contain
      additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set \
      to 1 if it was previously negative)";
 
+/// Every mount is of a volume that is there, where the pod names all of them.
 pub(super) fn mounts(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let Some(way) = table::pod_of(subject.resource) else {
+    let names_all = !subject.kind.strategy.claims_volumes;
+    let Some(way) = subject.kind.pod.as_ref().filter(|_| names_all) else {
         return;
     };
     let pod = subject.new.at(way);

@@ -1,6 +1,8 @@
 //! The rows: `resources way tests`, in the order in which upstream finds the errors.
 
 use super::rule::Rule;
+use crate::builtin;
+use crate::object::Name;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
@@ -96,46 +98,41 @@ volumeMounts[].name  required
 volumeMounts[].mountPath  required
 ";
 
-/// After the pod's own rules, for kinds that keep pods running.
+/// Kinds whose pods run for ever; the row comes after the pod's own.
+const KEEP_RUNNING: [&str; 5] = [
+    "deployments",
+    "replicasets",
+    "statefulsets",
+    "daemonsets",
+    "replicationcontrollers",
+];
 const ALWAYS: &str = "oneof Always";
 
-/// Where each kind keeps its pod, and the kinds whose pods run for ever.
-const TEMPLATES: &[(&str, &str, bool)] = &[
-    ("pods", "spec", false),
-    ("deployments", "spec.template.spec", true),
-    ("replicasets", "spec.template.spec", true),
-    ("statefulsets", "spec.template.spec", true),
-    ("daemonsets", "spec.template.spec", true),
-    ("replicationcontrollers", "spec.template.spec", true),
-    ("podtemplates", "template.spec", false),
-    ("jobs", "spec.template.spec", false),
-    ("cronjobs", "spec.jobTemplate.spec.template.spec", false),
-];
-
-static RULES: LazyLock<BTreeMap<&'static str, Vec<Rule>>> = LazyLock::new(read);
+static RULES: LazyLock<BTreeMap<Name, Vec<Rule>>> = LazyLock::new(read);
 
 /// The rules of one resource, in order.
 pub(super) fn rules(resource: &str) -> &'static [Rule] {
     RULES.get(resource).map_or(&[], Vec::as_slice)
 }
 
-/// Where a resource keeps its pod.
-pub(super) fn pod_of(resource: &str) -> Option<&'static str> {
-    let row = TEMPLATES.iter().find(|row| row.0 == resource);
-    row.map(|row| row.1)
-}
-
-fn read() -> BTreeMap<&'static str, Vec<Rule>> {
-    let mut rules: BTreeMap<&str, Vec<Rule>> = BTreeMap::new();
+fn read() -> BTreeMap<Name, Vec<Rule>> {
+    let mut rules: BTreeMap<Name, Vec<Rule>> = BTreeMap::new();
     for (resources, rest) in ROWS.lines().filter_map(|line| line.split_once("  ")) {
         for resource in resources.split(',') {
-            rules.entry(resource).or_default().extend(row("", rest));
+            rules
+                .entry(resource.into())
+                .or_default()
+                .extend(row("", rest));
         }
     }
-    for (resource, pod, always) in TEMPLATES {
-        let own = rules.entry(resource).or_default();
+    for kind in builtin::kinds() {
+        let Some(pod) = &kind.pod else {
+            continue;
+        };
+        let runs_on = KEEP_RUNNING.contains(&&*kind.resource.resource);
+        let own = rules.entry(kind.resource.resource).or_default();
         own.extend(pod_rules(pod));
-        if *always {
+        if runs_on {
             own.extend(Rule::parse(format!("{pod}.restartPolicy"), ALWAYS));
         }
     }
@@ -173,14 +170,15 @@ mod tests {
         });
         let container = CONTAINER_ROWS.lines().count() + 1;
         let pod = POD_ROWS.lines().count() - 2 + 2 * container;
-        let always = TEMPLATES.iter().filter(|row| row.2).count();
-        let expected = rows.sum::<usize>() + TEMPLATES.len() * pod + always;
+        let kinds = builtin::kinds();
+        let pods = kinds.iter().filter(|kind| kind.pod.is_some()).count();
+        let expected = rows.sum::<usize>() + pods * pod + KEEP_RUNNING.len();
         assert_eq!(read().values().map(Vec::len).sum::<usize>(), expected);
     }
 
     #[test]
     fn every_resource_of_the_table_exists() {
-        let kinds = crate::builtin::kinds();
+        let kinds = builtin::kinds();
         for resource in read().keys() {
             let known = kinds
                 .iter()

@@ -2,15 +2,9 @@
 //! the causes.
 
 use super::object;
-use crate::kind::Kind;
+use crate::testing::builtin_kind as kind;
 use crate::{builtin, defaults, patch};
 use serde_json::{Value, json};
-
-fn kind(resource: &str) -> Kind {
-    let mut kinds = builtin::kinds().into_iter();
-    let found = kinds.find(|kind| &*kind.resource.resource == resource);
-    found.expect("a known resource")
-}
 
 fn right(resource: &str) -> Value {
     let pod = json!({"containers": [{"name": "c", "image": "i"}]});
@@ -24,6 +18,7 @@ fn right(resource: &str) -> Value {
         "backend": {"service": {"name": "s", "port": {"number": 80}}}});
     let mut document = match resource {
         "pods" => json!({"spec": pod}),
+        "podtemplates" => json!({"template": template}),
         "deployments" | "replicasets" | "statefulsets" | "daemonsets" => keeps,
         "jobs" => json!({"spec": job}),
         "cronjobs" => json!({"spec": {"schedule": "*/5 * * * *", "jobTemplate": {"spec": job}}}),
@@ -37,7 +32,7 @@ fn right(resource: &str) -> Value {
         "storageclasses" => json!({"provisioner": "x/y"}),
         _ => json!({}),
     };
-    defaults::apply(resource, &mut document);
+    defaults::apply(&kind(resource), &mut document);
     document
 }
 
@@ -129,6 +124,14 @@ const CREATES: &[(&str, &str, &[&str])] = &[
             r#"spec.restartPolicy: Unsupported value: "Sometimes": supported values: "Always", "OnFailure", "Never""#,
             "spec.volumes[0].configMap.name: Required value",
             r#"spec.containers[0].volumeMounts[0].name: Not found: "w""#,
+        ],
+    ),
+    (
+        "podtemplates",
+        r#"{"template": {"spec": {"volumes": [{"name": "v"}], "containers": [{"name": "c", "image": "i", "volumeMounts": [{"name": "w", "mountPath": "/"}, {"name": "v", "mountPath": "/"}]}]}}}"#,
+        &[
+            r#"template.spec.containers[0].volumeMounts[0].name: Not found: "w""#,
+            r#"template.spec.containers[0].volumeMounts[1].mountPath: Invalid value: "/": must be unique"#,
         ],
     ),
     (
@@ -353,7 +356,7 @@ fn what_may_not_change_does_not() {
     for (resource, stored, change, expected) in UPDATES {
         let old = patched(&right(resource), stored);
         let mut new = patched(&old, change);
-        defaults::apply(resource, &mut new);
+        defaults::apply(&kind(resource), &mut new);
         let said = said(resource, &new, Some(&old));
         assert_eq!(&said, expected, "{resource} {change}");
     }
@@ -364,4 +367,16 @@ fn what_was_accepted_once_is_not_asked_for_again() {
     let old = json!({"metadata": {}, "spec": {"replicas": 1}});
     let new = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"replicas": 1}, "status": {}});
     assert_eq!(said("deployments", &new, Some(&old)), [""; 0]);
+}
+
+/// What is claimed for each pod of a stateful set is mounted under names that no template has.
+#[test]
+fn mounts_of_claims_are_not_looked_for_in_the_template() {
+    let mount = json!([{"name": "data", "mountPath": "/"}]);
+    let mut set = right("statefulsets");
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mount.clone();
+    assert_eq!(said("statefulsets", &set, None), [""; 0]);
+    let mut set = right("daemonsets");
+    set["spec"]["template"]["spec"]["containers"][0]["volumeMounts"] = mount;
+    assert_eq!(said("daemonsets", &set, None).len(), 1);
 }

@@ -260,8 +260,10 @@ mod tests {
 "#;
 
     fn causes_of(configuration: &Value) -> Vec<FieldCause> {
+        let resource = "mutatingwebhookconfigurations";
         let subject = Subject {
-            resource: "mutatingwebhookconfigurations",
+            kind: &crate::testing::builtin_kind(resource),
+            resource,
             new: Field::root(configuration),
             old: None,
         };
