@@ -33,7 +33,8 @@ const ORPHANS: &str = "an orphaning owner is let go when nobody refers to it any
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing outlives it";
 
-/// Asks whether a commit may follow this state. Costs a few lookups.
+/// Asks whether a commit may follow this state. Costs a few lookups, one for each owner that the
+/// object has, and of an owner that is let go before those that block it, one for each of them.
 pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
     let asked = Asked { state, commit };
     asked.numbers()?;
@@ -207,7 +208,7 @@ impl Asked<'_> {
         }
         if left.blocking > 0
             && self.lets_go(previous, FOREGROUND_FINALIZER)
-            && !self.is_let_go_with_its_knot(previous)
+            && left.blocking != self.let_go_with(previous)
         {
             let what = format!("{} objects still block it: a release", left.blocking);
             return Err(self.violation(FOREGROUND, what));
@@ -220,23 +221,18 @@ impl Asked<'_> {
         previous.meta.has_finalizer(finalizer) && self.commit.events.iter().any(is_it)
     }
 
-    /// Whether all that block it wait themselves, or were let go just before it, which is then named as
-    /// the cause: users made a circle of owners that wait, and it goes as a whole. Looks at every object;
-    /// few have such a circle.
-    fn is_let_go_with_its_knot(&self, owner: &Object) -> bool {
+    /// How many of those that block it wait themselves, or were let go just before it, which is then
+    /// named as the cause: users made a circle of owners that wait, and it goes as a whole.
+    fn let_go_with(&self, owner: &Object) -> u64 {
         let first = match (&self.commit.cause, owner.mark) {
             (Cause::Commit(cause), Some(mark)) if *cause > mark.revision => Some(*cause),
             _ => None,
         };
         let is_let_go = |one: &Object| first.is_some_and(|first| one.revision >= first);
         let waits = |one: &Object| one.meta.has_finalizer(FOREGROUND_FINALIZER);
-        let blocks = |object: &&std::sync::Arc<Object>| {
-            let mut owners = object.owners().iter();
-            object.meta.uid != owner.meta.uid
-                && owners.any(|one| one.blocks() && one.uid == owner.meta.uid)
-        };
-        let mut blockers = self.state.objects().filter(blocks);
-        blockers.all(|one| one.is_deleting() && (waits(one) || is_let_go(one)))
+        let leaving = self.state.leaving(&owner.meta.uid);
+        let let_go = leaving.filter(|one| waits(one) || is_let_go(one));
+        u64::try_from(let_go.count()).unwrap_or(0)
     }
 
     fn namespace_is_open(&self) -> Result<(), Violation> {

@@ -36,7 +36,7 @@ pub struct State {
     pub webhooks: Webhooks,
     /// Owners that a collector's finalizer holds.
     pub(crate) waiting: OrdMap<Uid, Held>,
-    /// How many objects refer to each owner.
+    /// How many objects refer to each owner, and who goes and blocks one.
     edges: Edges,
     /// How many objects each namespace holds.
     pub(crate) populations: OrdMap<Name, u64>,
@@ -179,6 +179,11 @@ impl State {
     /// How many objects refer to this owner.
     pub(crate) fn dependents(&self, owner: &Uid) -> Dependents {
         self.edges.of(owner)
+    }
+
+    /// Of those that block this owner, the ones that are being deleted.
+    pub(crate) fn leaving(&self, owner: &Uid) -> impl Iterator<Item = &Arc<Object>> {
+        self.edges.leaving(owner).filter_map(|key| self.get(key))
     }
 
     /// A hash over everything that the log determines: equal logs give equal hashes.

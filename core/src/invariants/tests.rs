@@ -304,6 +304,35 @@ fn a_circle_of_owners_that_wait_is_let_go_as_a_whole() {
     assert_eq!(check(&world.state, &because_of(revision)), Ok(()));
 }
 
+#[test]
+fn somebody_beside_the_circle_holds_the_owner_until_he_waits_too() {
+    let mut world = world();
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
+        "uid": owner.meta.uid.as_str(), "blockOwnerDeletion": true});
+    for name in ["member", "other"] {
+        let held = json!({"name": name, "ownerReferences": [reference], "finalizers": ["x/y"]});
+        create(&mut world, held);
+    }
+    for name in ["owner", "member"] {
+        let foreground = Some(Propagation::Foreground);
+        let marked = world.delete("configmaps", name, foreground);
+        marked.expect("marked");
+    }
+    let what = "2 objects still block it";
+    refused(&world, &release(&world, "foregroundDeletion"), what);
+    let background = Some(Propagation::Background);
+    let marked = world.delete("configmaps", "other", background);
+    marked.expect("marked");
+    create(&mut world, json!({"name": "unrelated"}));
+    refused(&world, &release(&world, "foregroundDeletion"), what);
+    let foreground = Some(Propagation::Foreground);
+    let waits = world.delete("configmaps", "other", foreground);
+    waits.expect("it waits");
+    let all_wait = release(&world, "foregroundDeletion");
+    assert_eq!(check(&world.state, &all_wait), Ok(()));
+}
+
 fn owner_mark(world: &World) -> Revision {
     let owner = world.get("configmaps", "owner").expect("it is there");
     owner.mark.expect("it is going").revision

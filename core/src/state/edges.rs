@@ -1,7 +1,9 @@
-//! How many objects refer to each owner: what a release is asked against before it is written.
+//! How many objects refer to each owner, and which of them go and hold it: what a release is asked
+//! against before it is written.
 
-use crate::object::{Object, Uid};
-use imbl::OrdMap;
+use crate::GroupResource;
+use crate::object::{Object, ObjectKey, Uid};
+use imbl::{OrdMap, OrdSet};
 
 /// Objects that refer to one owner, whether it is there or not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,15 +16,41 @@ pub(crate) struct Dependents {
 
 /// By the owner's uid. An object does not count as its own dependent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Edges(OrdMap<Uid, Dependents>);
+pub(super) struct Edges {
+    counts: OrdMap<Uid, Dependents>,
+    /// Owners, and who blocks them and is being deleted: few do both for long.
+    leaving: OrdSet<(Uid, ObjectKey)>,
+}
 
 impl Edges {
     pub(super) fn of(&self, owner: &Uid) -> Dependents {
-        self.0.get(owner).copied().unwrap_or_default()
+        self.counts.get(owner).copied().unwrap_or_default()
+    }
+
+    /// Of those who block an owner, the ones that are being deleted.
+    pub(super) fn leaving(&self, owner: &Uid) -> impl Iterator<Item = &ObjectKey> {
+        let first = ObjectKey::new(GroupResource::new("", ""), "", "");
+        let from = self.leaving.range((owner.clone(), first)..);
+        from.take_while(move |one| one.0 == *owner)
+            .map(|one| &one.1)
     }
 
     /// An object came, changed or went.
     pub(super) fn replace(&mut self, old: Option<&Object>, new: Option<&Object>) {
+        self.count(old, new);
+        let leaves = |object: &&Object| object.is_deleting();
+        if let Some(object) = old.filter(leaves) {
+            for owner in blocked(object) {
+                self.leaving.remove(&(owner, object.key.clone()));
+            }
+        }
+        if let Some(object) = new.filter(leaves) {
+            let held = blocked(object).map(|owner| (owner, object.key.clone()));
+            self.leaving.extend(held);
+        }
+    }
+
+    fn count(&mut self, old: Option<&Object>, new: Option<&Object>) {
         let references = |object: Option<&Object>| object.map_or(0, |one| one.owners().len());
         let same = match (old, new) {
             (Some(old), Some(new)) => old.meta.uid == new.meta.uid && old.owners() == new.owners(),
@@ -38,13 +66,13 @@ impl Edges {
                 blocking: left.blocking.saturating_sub(u64::from(blocks)),
             };
             if left.all == 0 {
-                self.0.remove(&owner);
+                self.counts.remove(&owner);
             } else {
-                self.0.insert(owner, left);
+                self.counts.insert(owner, left);
             }
         }
         for (owner, blocks) in new.into_iter().flat_map(owners) {
-            let more = self.0.entry(owner).or_default();
+            let more = self.counts.entry(owner).or_default();
             more.all += 1;
             more.blocking += u64::from(blocks);
         }
@@ -64,8 +92,14 @@ fn owners(object: &Object) -> Vec<(Uid, bool)> {
     found
 }
 
+fn blocked(object: &Object) -> impl Iterator<Item = Uid> {
+    let owners = owners(object).into_iter();
+    owners.filter_map(|(owner, blocks)| blocks.then_some(owner))
+}
+
 #[cfg(test)]
 mod tests {
+    use crate::command::Propagation;
     use crate::testing::World;
     use serde_json::{Value, json};
 
@@ -118,5 +152,50 @@ mod tests {
             (counts(&world, "o"), counts(&world, uid.as_str())),
             ((0, 0), (0, 0))
         );
+    }
+    /// How many are looked at does not depend on how many others there are.
+    #[test]
+    fn who_goes_and_blocks_is_known_by_the_owner() {
+        let mut world = World::new();
+        let leaving = |world: &World, uid: &str| {
+            let owner = uid.into();
+            let found = world.state.leaving(&owner);
+            let names: Vec<String> = found.map(|one| one.key.name.to_string()).collect();
+            names.join(" ")
+        };
+        for (name, owner, blocks) in [
+            ("a", "o", true),
+            ("b", "o", true),
+            ("c", "o", false),
+            ("d", "p", true),
+            ("e", "oo", true),
+        ] {
+            let owners = [reference(owner, json!(blocks))];
+            let metadata =
+                json!({"name": name, "ownerReferences": owners, "finalizers": ["x/y", "x/z"]});
+            let object = json!({"metadata": metadata});
+            world.create("configmaps", object).expect("created");
+        }
+        assert_eq!(leaving(&world, "o"), "", "nobody goes");
+        for name in ["b", "c", "d", "e"] {
+            let background = Some(Propagation::Background);
+            let marked = world.delete("configmaps", name, background);
+            marked.expect("marked");
+        }
+        assert_eq!(leaving(&world, "o"), "b");
+        let foreground = Some(Propagation::Foreground);
+        world.delete("configmaps", "a", foreground).expect("marked");
+        assert_eq!(leaving(&world, "o"), "a b");
+        let change = |metadata: Value| crate::command::Patch::Merge(json!({"metadata": metadata}));
+        let held = change(json!({"finalizers": ["x/y"]}));
+        world.patch("configmaps", "b", held).expect("patched");
+        assert_eq!(leaving(&world, "o"), "a b", "it is another version of it");
+        let free = change(json!({"ownerReferences": [reference("p", json!(true))]}));
+        world.patch("configmaps", "a", free).expect("patched");
+        assert_eq!(leaving(&world, "o"), "b");
+        assert_eq!(leaving(&world, "p"), "a d");
+        let gone = change(json!({"finalizers": null}));
+        world.patch("configmaps", "b", gone).expect("gone");
+        assert_eq!(leaving(&world, "o"), "");
     }
 }
