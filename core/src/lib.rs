@@ -10,6 +10,7 @@ pub mod convert;
 pub mod custom;
 mod decide;
 mod defaults;
+mod document;
 pub mod duration;
 pub mod event;
 mod fields;

@@ -13,6 +13,7 @@ use super::create::refresh_definition;
 use super::delete::{decision, is, removal};
 use super::{Context, create, prepare};
 use crate::command::{Create, FieldValidation, Update};
+use crate::document::agree_but_in;
 use crate::kind::{Kind, Subresource, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
@@ -269,18 +270,14 @@ impl Change<'_> {
             return;
         }
         let labelled = is(self.kind, "discovery.k8s.io", "endpointslices");
-        let core = |document: &Value| {
-            let mut members = document.as_object().cloned().unwrap_or_default();
-            members.remove("metadata");
-            if labelled && let Some(labels) = document.pointer("/metadata/labels") {
-                members.insert("labels".into(), labels.clone());
-            }
-            if self.kind.strategy.status_apart {
-                members.remove("status");
-            }
-            members
+        let apart: &[&str] = if self.kind.strategy.status_apart {
+            &["metadata", "status"]
+        } else {
+            &["metadata"]
         };
-        if core(old) == core(next) {
+        let labels = |document: &Value| document.pointer("/metadata/labels").cloned();
+        let relabelled = labelled && labels(old) != labels(next);
+        if agree_but_in(apart, old, next) && !relabelled {
             return;
         }
         if let Some(metadata) = next.get_mut("metadata").and_then(Value::as_object_mut) {

@@ -19,16 +19,44 @@ mod workload;
 
 use super::field::Field;
 use crate::defaults;
+use crate::document::agree_but_in;
 use crate::kind::Kind;
 use crate::rejection::FieldCause;
 use serde_json::Value;
+use std::cell::OnceCell;
 
 /// An object as it is about to be, and as it was where there was one.
 pub(super) struct Subject<'a> {
     pub(super) kind: &'a Kind,
     pub(super) resource: &'a str,
     pub(super) new: Field<'a>,
-    pub(super) old: Option<Field<'a>>,
+    /// As it is stored.
+    pub(super) stored: Option<Field<'a>>,
+    completed: OnceCell<Value>,
+}
+
+impl<'a> Subject<'a> {
+    fn new(kind: &'a Kind, new: &'a Value, old: Option<&'a Value>) -> Self {
+        Self {
+            kind,
+            resource: &kind.resource.resource,
+            new: Field::root(new),
+            stored: old.map(Field::root),
+            completed: OnceCell::new(),
+        }
+    }
+
+    /// As it was, with today's defaults: what was stored under older ones does not differ for having
+    /// got them late. Few checks ask for it.
+    pub(super) fn old(&self) -> Option<Field<'_>> {
+        let stored = self.stored.as_ref()?;
+        let completed = self.completed.get_or_init(|| {
+            let mut old = stored.value.clone();
+            defaults::apply(self.kind, &mut old);
+            old
+        });
+        Some(Field::root(completed))
+    }
 }
 
 type Check = fn(&Subject<'_>, &mut Vec<FieldCause>);
@@ -67,39 +95,23 @@ const CHECKS: &[(&[&str], Check)] = &[
 /// Everything that is wrong with an object of a built-in kind. An update that changes nothing but
 /// metadata and status is not asked again for what was accepted once.
 pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<FieldCause> {
-    let resource = &*kind.resource.resource;
-    if kind.is_custom() || old.is_some_and(|old| same_content(old, new)) {
+    let is_same = |old: &Value| agree_but_in(&["metadata", "status"], old, new);
+    if kind.is_custom() || old.is_some_and(is_same) {
         return Vec::new();
     }
-    // What was stored under older defaults does not differ for having got them late.
-    let old = old.cloned().map(|mut old| {
-        defaults::apply(kind, &mut old);
-        old
-    });
-    let subject = Subject {
-        kind,
-        resource,
-        new: Field::root(new),
-        old: old.as_ref().map(Field::root),
-    };
+    causes_of(&Subject::new(kind, new, old))
+}
+
+fn causes_of(subject: &Subject<'_>) -> Vec<FieldCause> {
     let mut causes = Vec::new();
-    for rule in table::rules(resource) {
-        rule.check(&subject, &mut causes);
+    for rule in table::rules(subject.resource) {
+        rule.check(subject, &mut causes);
     }
-    pod::mounts(&subject, &mut causes);
+    pod::mounts(subject, &mut causes);
     for (resources, check) in CHECKS {
-        if resources.contains(&resource) {
-            check(&subject, &mut causes);
+        if resources.contains(&subject.resource) {
+            check(subject, &mut causes);
         }
     }
     causes
-}
-
-fn same_content(old: &Value, new: &Value) -> bool {
-    let (Some(old), Some(new)) = (old.as_object(), new.as_object()) else {
-        return false;
-    };
-    let is_content = |name: &&String| !matches!(name.as_str(), "metadata" | "status");
-    let mut names = old.keys().chain(new.keys()).filter(is_content);
-    names.all(|name| old.get(name) == new.get(name))
 }

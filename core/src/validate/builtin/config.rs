@@ -47,7 +47,7 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if bytes > limit {
         causes.push(FieldCause::too_long("", BYTES_MAX));
     }
-    if let Some(old) = &subject.old {
+    if let Some(old) = &subject.stored {
         frozen(old, &subject.new, causes);
     }
 }

@@ -128,9 +128,10 @@ fn unique(list: &Field<'_>, member: &str, causes: &mut Vec<FieldCause>) {
 
 /// Whether an update changes what is at this place. Ways to it go through no list.
 fn changed(place: &Field<'_>, subject: &Subject<'_>) -> bool {
-    let Some(old) = &subject.old else {
-        return false;
+    let differs = |old: Field<'_>| {
+        let before = old.at(&place.path);
+        before.value != place.value && !(before.is_empty() && place.is_empty())
     };
-    let before = old.at(&place.path);
-    before.value != place.value && !(before.is_empty() && place.is_empty())
+    // What is as it was stored needs no defaults to be the same.
+    subject.stored.clone().is_some_and(differs) && subject.old().is_some_and(differs)
 }

@@ -261,12 +261,8 @@ mod tests {
 
     fn causes_of(configuration: &Value) -> Vec<FieldCause> {
         let resource = "mutatingwebhookconfigurations";
-        let subject = Subject {
-            kind: &crate::testing::builtin_kind(resource),
-            resource,
-            new: Field::root(configuration),
-            old: None,
-        };
+        let kind = crate::testing::builtin_kind(resource);
+        let subject = Subject::new(&kind, configuration, None);
         let mut causes = Vec::new();
         check(&subject, &mut causes);
         causes
