@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::apply::{Wanted, apply};
-use super::update::{Change, Precondition, same_coordinates, same_version};
+use super::update::{Change, Precondition, blame_patch, same_coordinates, same_version};
 use super::{Context, prepare};
 use crate::command::{Patch, PatchObject};
 use crate::kind::{Kind, Subresource};
@@ -44,13 +44,17 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         _ if is_scale => Some(scale::schema()),
         schema => schema.map(|schema| &**schema),
     };
-    let mut next = patch::apply_to(&live, &intent.patch, schema)?;
-    if let (Patch::Strategic(change), Some(schema)) = (&intent.patch, schema)
-        && let Some(unreadable) = patch::unreadable(change, &next, schema)
-    {
-        return Err(unreadable);
-    }
-    same_type(kind, is_scale, (&live, &mut next), &intent.patch)?;
+    let patched = || {
+        let mut next = patch::apply_to(&live, &intent.patch, schema)?;
+        if let (Patch::Strategic(change), Some(schema)) = (&intent.patch, schema)
+            && let Some(unreadable) = patch::unreadable(change, &next, schema)
+        {
+            return Err(unreadable);
+        }
+        same_type(kind, is_scale, (&live, &mut next), &intent.patch)?;
+        Ok(next)
+    };
+    let mut next = patched()?;
     let metadata = prepare::metadata(&mut next)?;
     same_coordinates(metadata, &intent.key)?;
     let wanted = prepare::text(metadata, "resourceVersion");
@@ -64,7 +68,11 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         stored,
         subresource: intent.subresource,
     };
-    change.write(next, Precondition::Patch, intent.validation, Account::Kept)
+    let pruned = change.prune(&mut next, intent.validation);
+    // Who is refused is shown what was there before anything was dropped; it is made again for that.
+    let warnings =
+        pruned.map_err(|refusal| blame_patch(refusal, || patched().unwrap_or_default()))?;
+    change.write(next, Precondition::Patch, warnings, Account::Kept)
 }
 
 /// What a patch may say of the kind and the version. A strategic one may say anything, and is not

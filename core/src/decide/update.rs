@@ -47,7 +47,8 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     if change.subresource == Some(Subresource::Binding) {
         return change.bind(&sent);
     }
-    change.write(sent, Precondition::Put, intent.validation, Account::Kept)
+    let warnings = change.prune(&mut sent, intent.validation)?;
+    change.write(sent, Precondition::Put, warnings, Account::Kept)
 }
 
 /// Where a document comes from.
@@ -55,6 +56,15 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
 pub(super) enum Precondition {
     Put,
     Patch,
+}
+
+/// What cannot be read in a body is the body's fault; after a patch, the patch's, which is shown with
+/// what came of it.
+pub(super) fn blame_patch(rejection: Rejection, outcome: impl FnOnce() -> Value) -> Rejection {
+    let Rejection::BadRequest(why) = &rejection else {
+        return rejection;
+    };
+    Rejection::invalid_patch(&outcome().to_string().into(), why)
 }
 
 /// A stored object and what it is about to become.
@@ -67,17 +77,16 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// From the document that the client wants to the commit that makes it so.
+    /// From the document that the client wants, pruned, to the commit that makes it so.
     pub(super) fn write(
         &self,
         mut sent: Value,
         from: Precondition,
-        validation: FieldValidation,
+        mut warnings: Vec<String>,
         account: Account,
     ) -> Result<Decision, Rejection> {
         let mut old = self.stored.document();
         let live = managed::take(&mut old);
-        let mut warnings = self.prune(&mut sent, from, validation)?;
         if self.subresource != Some(Subresource::Scale) {
             convert::to_storage(self.kind, self.version, &mut sent);
         }
@@ -132,30 +141,17 @@ impl Change<'_> {
         }
     }
 
-    /// What cannot be read in a body is the body's fault; after a patch, the patch's.
-    fn prune(
+    /// Removes what is not known, and says so, or refuses it.
+    pub(super) fn prune(
         &self,
         sent: &mut Value,
-        from: Precondition,
         validation: FieldValidation,
     ) -> Result<Vec<String>, Rejection> {
-        let strict = from == Precondition::Patch && validation == FieldValidation::Strict;
-        let whole = strict.then(|| sent.clone());
-        let pruned = if self.subresource == Some(Subresource::Scale) {
+        if self.subresource == Some(Subresource::Scale) {
             prepare::prune_scale(validation, sent)
         } else {
             prepare::prune(&self.context, self.kind, self.version, validation, sent)
-        };
-        pruned.map_err(|rejection| {
-            let Rejection::BadRequest(why) = &rejection else {
-                return rejection;
-            };
-            if from == Precondition::Put {
-                return rejection;
-            }
-            let text = whole.as_ref().unwrap_or(sent).to_string();
-            Rejection::invalid_patch(&text.into(), why)
-        })
+        }
     }
 
     fn settle(&self, old: &Value, next: Value) -> Result<Decision, Rejection> {
