@@ -48,7 +48,7 @@ fn carry_out(
         Intent::FinalizeNamespace(intent) => decide::finalize_namespace(context, &intent),
         Intent::Admitted(_) => Err(Rejection::Internal("admitted twice".into())),
     };
-    Ok(decide::reconsider(context, decision?))
+    decide::reconsider(context, decision?)
 }
 
 /// Makes what happened part of the state, and gives back the version that it replaced. Total: every

@@ -4,11 +4,11 @@ mod names;
 #[cfg(test)]
 mod tests;
 
-use crate::decide::Context;
 use crate::decide::commit::Written;
+use crate::decide::{Bound, Context};
 use crate::object::ObjectKey;
 use crate::state::is_definition;
-use crate::{Commit, Decision, GroupResource, Object, State, apply};
+use crate::{Commit, Decision, GroupResource, Object, Rejection, State, apply};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -49,21 +49,29 @@ fn key_of(document: &Value) -> Option<ObjectKey> {
 }
 
 /// Whoever waits for a name of a definition that goes, or that has others now, is looked at again.
-pub(crate) fn reconsider(context: Context<'_>, mut decision: Decision) -> Decision {
+/// That is the server's own step, whoever set it off: no bound of that request is a bound of it.
+pub(crate) fn reconsider(
+    context: Context<'_>,
+    mut decision: Decision,
+) -> Result<Decision, Rejection> {
+    let context = Context {
+        bound: Bound::Open,
+        ..context
+    };
     let is_freeing = |commit: &&Arc<Commit>| frees_names(context.state, commit);
     let Some(freed) = decision.commits.iter().find(is_freeing).cloned() else {
-        return decision;
+        return Ok(decision);
     };
     let mut state = context.state.clone();
     for commit in &decision.commits {
         drop(apply(&mut state, commit));
     }
     // Each round accepts what was not accepted before, and takes nothing back.
-    while let Some(commit) = next_accepted(context, &state, &freed.key) {
+    while let Some(commit) = next_accepted(context, &state, &freed.key)? {
         drop(apply(&mut state, &commit));
         decision.commits.push(commit);
     }
-    decision
+    Ok(decision)
 }
 
 fn frees_names(state: &State, commit: &Commit) -> bool {
@@ -79,24 +87,29 @@ fn frees_names(state: &State, commit: &Commit) -> bool {
 }
 
 /// The first definition of the group, but this one, whose names are other than they were.
-fn next_accepted(context: Context<'_>, state: &State, changed: &ObjectKey) -> Option<Arc<Commit>> {
+fn next_accepted(
+    context: Context<'_>,
+    state: &State,
+    changed: &ObjectKey,
+) -> Result<Option<Arc<Commit>>, Rejection> {
     let context = Context { state, ..context };
     let now = context.command.time.to_rfc3339();
-    names::waiting(state, changed).find_map(|waiting| {
+    for waiting in names::waiting(state, changed) {
         let before = waiting.document();
         let mut document = before.clone();
         names::settle(state, &waiting.key, &mut document, &now);
         if document == before {
-            return None;
+            continue;
         }
         let written = Written {
             key: waiting.key.clone(),
             document,
             revision: state.revision.next(),
         };
-        let written = context.write(Some(waiting), written, Vec::new()).ok();
-        written.map(|(_, commit)| commit)
-    })
+        let (_, commit) = context.write(Some(waiting), written, Vec::new())?;
+        return Ok(Some(commit));
+    }
+    Ok(None)
 }
 
 fn default_names(document: &mut Value) {

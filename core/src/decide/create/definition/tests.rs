@@ -1,6 +1,7 @@
 //! Definitions and their objects, from the command to the state.
 
 use crate::command::{Create, FieldValidation, Patch};
+use crate::decide::bound::OBJECT_BYTES_MAX;
 use crate::kind::Origin;
 use crate::testing::World;
 use crate::{GroupResource, Intent, ObjectKey, Rejection};
@@ -175,6 +176,62 @@ fn whoever_waits_for_a_name_gets_it_when_it_is_free() {
         json!({"kind": "D", "listKind": "DList", "singular": "d"}),
     );
     assert_eq!(said(&world, "ds"), served("D"));
+}
+
+/// `as` has the name that `bs` wants, which is as long as a client may make it.
+fn longest() -> World {
+    let mut world = World::new();
+    world.manager("their maker");
+    world
+        .create(DEFINITIONS, named("as", "A", &["x"]))
+        .expect("a definition");
+    let described = |bytes: usize| {
+        let mut definition = named("bs", "B", &["x"]);
+        let schema = &mut definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
+        schema["description"] = "x".repeat(bytes).into();
+        definition
+    };
+    let length = |world: &World| {
+        let stored = world.get(DEFINITIONS, "bs.example.com");
+        stored.expect("a definition").body.len()
+    };
+    world
+        .create(DEFINITIONS, described(1))
+        .expect("a short one");
+    let rest = OBJECT_BYTES_MAX - length(&world);
+    remove(&mut world, "bs");
+    world
+        .create(DEFINITIONS, described(1 + rest))
+        .expect("a long one");
+    assert_eq!(length(&world), OBJECT_BYTES_MAX);
+    world
+}
+
+/// Its names come with somebody else's write, of which nothing is a reason to refuse it.
+#[test]
+fn a_definition_that_may_not_get_longer_gets_its_names_and_keeps_its_account() {
+    let mut config = named("as", "A", &["z"]);
+    config["apiVersion"] = "apiextensions.k8s.io/v1".into();
+    config["kind"] = "CustomResourceDefinition".into();
+    let apply = Patch::Apply {
+        config,
+        force: true,
+        complaint: None,
+    };
+    let merge = Patch::Merge(json!({"spec": {"names": {"shortNames": ["z"]}}}));
+    for patch in [merge, apply] {
+        let mut world = longest();
+        let account = |world: &World| {
+            let stored = world.get(DEFINITIONS, "bs.example.com");
+            stored.expect("a definition").document()["metadata"]["managedFields"].clone()
+        };
+        let before = account(&world);
+        assert!(before.is_array(), "there is an account");
+        let renamed = world.patch(DEFINITIONS, "as.example.com", patch);
+        assert_eq!(renamed.expect("renamed").commits.len(), 2);
+        assert_eq!(said(&world, "bs").1.as_deref(), Some("B"));
+        assert_eq!(account(&world), before);
+    }
 }
 
 #[test]
