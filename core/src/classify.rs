@@ -4,18 +4,18 @@
 use crate::State;
 use crate::event::OwnerClass;
 use crate::kind::{GroupVersionKind, Scope};
-use crate::object::{FOREGROUND_FINALIZER, Object, ObjectKey, OwnerReference};
+use crate::object::{Object, ObjectKey, OwnerReference};
 
 /// Looks the owner up at the reference's own coordinates, in the dependent's namespace.
 ///
 /// A kind that is not served, or that is never stored, is `Unresolvable`: unknown is not absent.
 pub fn classify(state: &State, dependent: &Object, reference: &OwnerReference) -> OwnerClass {
-    let Some(key) = owner_key(state, dependent, reference) else {
+    let Some(key) = owner_key(state, &dependent.key.namespace, reference) else {
         return OwnerClass::Unresolvable;
     };
     match state.get(&key) {
         Some(owner) if owner.meta.uid == reference.uid => {
-            if owner.is_deleting() && owner.meta.has_finalizer(FOREGROUND_FINALIZER) {
+            if owner.is_waiting() {
                 OwnerClass::Waiting
             } else {
                 OwnerClass::Solid
@@ -25,12 +25,9 @@ pub fn classify(state: &State, dependent: &Object, reference: &OwnerReference) -
     }
 }
 
-/// Where the reference says that the owner is; `None` where its kind cannot tell.
-pub fn owner_key(
-    state: &State,
-    dependent: &Object,
-    reference: &OwnerReference,
-) -> Option<ObjectKey> {
+/// Where the reference of an object in this namespace says that the owner is; `None` where its kind
+/// cannot tell.
+pub fn owner_key(state: &State, namespace: &str, reference: &OwnerReference) -> Option<ObjectKey> {
     let gvk = GroupVersionKind::parse(&reference.api_version, &reference.kind)?;
     let kind = state
         .kinds
@@ -38,8 +35,8 @@ pub fn owner_key(
         .filter(|kind| !kind.strategy.review)?;
     let namespace = match kind.scope {
         Scope::Cluster => "",
-        Scope::Namespaced if dependent.key.namespace.is_empty() => return None,
-        Scope::Namespaced => &dependent.key.namespace,
+        Scope::Namespaced if namespace.is_empty() => return None,
+        Scope::Namespaced => namespace,
     };
     Some(ObjectKey::new(
         kind.stored_under(),

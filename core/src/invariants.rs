@@ -1,6 +1,7 @@
 //! What no commit may break. The decisions keep these rules by themselves; this module asks the
 //! question a second time, of every commit, before it becomes part of the state or of the log. It
-//! shares no code with the decisions but `classify`.
+//! shares no code with the decisions but `classify`, and reads finalizers itself: what waits and what
+//! orphans is written here again, on purpose.
 
 #[cfg(test)]
 mod tests;

@@ -8,9 +8,13 @@ mod text;
 mod uid;
 
 pub use key::{Name, ObjectKey};
-pub use meta::{FOREGROUND_FINALIZER, Meta, ORPHAN_FINALIZER, OwnerReference};
+pub use meta::{
+    DEFINITION_FINALIZER, FOREGROUND_FINALIZER, Meta, NAMESPACE_TOKEN, ORPHAN_FINALIZER,
+    OwnerReference,
+};
 pub use uid::Uid;
 
+use crate::command::Propagation;
 use crate::{GroupResource, Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
@@ -141,6 +145,34 @@ impl Object {
     pub fn is_deleting(&self) -> bool {
         self.meta.deletion_timestamp.is_some()
     }
+
+    /// Whether it goes in the foreground: it waits for those that block it.
+    pub fn is_waiting(&self) -> bool {
+        self.is_deleting() && self.meta.has_finalizer(FOREGROUND_FINALIZER)
+    }
+
+    /// Whether it goes and leaves its dependents, which still refer to it.
+    pub fn is_orphaning(&self) -> bool {
+        self.is_deleting() && self.meta.has_finalizer(ORPHAN_FINALIZER)
+    }
+
+    /// What the first collector's finalizer on it asks for.
+    pub fn own_policy(&self) -> Option<Propagation> {
+        let policy = |finalizer: &Name| match &**finalizer {
+            ORPHAN_FINALIZER => Some(Propagation::Orphan),
+            FOREGROUND_FINALIZER => Some(Propagation::Foreground),
+            _ => None,
+        };
+        self.meta.finalizers.iter().find_map(policy)
+    }
+}
+
+/// A namespace's own list, which its contents hold.
+pub fn spec_finalizers(namespace: &Value) -> &[Value] {
+    let list = namespace
+        .pointer("/spec/finalizers")
+        .and_then(Value::as_array);
+    list.map_or(&[], Vec::as_slice)
 }
 
 /// All of it is looked at to be text at once, rather than each of its texts by itself.
@@ -162,5 +194,41 @@ impl TypeMeta {
         self.api_version
             .split_once('/')
             .map_or("", |(group, _)| group)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_an_owner_does_with_its_dependents_is_said_by_its_first_collectors_finalizer() {
+        const FIRST: &str = FOREGROUND_FINALIZER;
+        for (finalizers, policy, waits, orphans) in [
+            (&["x/y"][..], None, false, false),
+            (&["x/y", FIRST], Some(Propagation::Foreground), true, false),
+            (&[ORPHAN_FINALIZER], Some(Propagation::Orphan), false, true),
+            (
+                &[FIRST, ORPHAN_FINALIZER],
+                Some(Propagation::Foreground),
+                true,
+                true,
+            ),
+        ] {
+            for is_deleting in [true, false] {
+                let mut document = json!({"apiVersion": "v1", "kind": "ConfigMap",
+                    "metadata": {"name": "a", "uid": "u", "finalizers": finalizers}});
+                if is_deleting {
+                    document["metadata"]["deletionTimestamp"] = "2024-01-01T00:00:00Z".into();
+                }
+                let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "a");
+                let object = Object::from_value(key, document, Revision(1), None);
+                let object = object.expect("an object");
+                assert_eq!(object.own_policy(), policy, "{finalizers:?}");
+                assert_eq!(object.is_waiting(), is_deleting && waits);
+                assert_eq!(object.is_orphaning(), is_deleting && orphans);
+            }
+        }
     }
 }

@@ -9,9 +9,7 @@ use crate::Revision;
 use crate::custom::{is_served, kind_of_definition};
 use crate::event::{Commit, Event};
 use crate::kind::{BuiltinKinds, GroupResource, Kinds};
-use crate::object::{
-    FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, Uid,
-};
+use crate::object::{Name, ORPHAN_FINALIZER, Object, ObjectKey, OwnerReference, Uid};
 use crate::webhook::Webhooks;
 use edges::{Dependents, Edges};
 use imbl::{OrdMap, OrdSet};
@@ -351,7 +349,5 @@ fn owner_of_edge(event: &Event) -> Option<&OwnerReference> {
 }
 
 fn is_held(object: &Object) -> bool {
-    object.is_deleting()
-        && (object.meta.has_finalizer(FOREGROUND_FINALIZER)
-            || object.meta.has_finalizer(ORPHAN_FINALIZER))
+    object.is_waiting() || object.is_orphaning()
 }

@@ -14,7 +14,7 @@ pub use names::{is_label_value, is_path_segment, is_qualified_name, is_subdomain
 pub(crate) use names::{label, label_1035, subdomain};
 
 use crate::kind::{Kind, NameRule};
-use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER};
+use crate::object::{FOREGROUND_FINALIZER, NAMESPACE_TOKEN, ORPHAN_FINALIZER};
 use crate::rejection::{FieldCause, go_strings};
 use names::QUALIFIED;
 use serde_json::{Map, Value, json};
@@ -22,7 +22,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 const ANNOTATION_BYTES_MAX: usize = 262_144;
-const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", ORPHAN_FINALIZER, FOREGROUND_FINALIZER];
+const STANDARD_FINALIZERS: [&str; 3] = [NAMESPACE_TOKEN, ORPHAN_FINALIZER, FOREGROUND_FINALIZER];
 
 /// Everything that is wrong with an object's metadata.
 ///

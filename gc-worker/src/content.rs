@@ -1,14 +1,13 @@
 //! What goes because its container goes: the objects of a namespace, the instances of a definition.
 
 use crate::collector::Worker;
-use crate::plan::{Step, cause_of_mark, target};
+use crate::plan::{Step, cause_of_mark, deletion, target};
 use crate::{conditions, terminating};
 use hindsight_core::command::{
-    Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Preconditions,
-    Propagation, Release,
+    Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Propagation, Release,
 };
 use hindsight_core::kind::Subresource;
-use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec_finalizers};
 use hindsight_core::state::{defined_by, is_definition, is_namespace};
 use hindsight_core::{Cause, GroupResource, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
@@ -16,9 +15,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const NAMESPACE_TOKEN: &str = "kubernetes";
 const BACKGROUND: Option<Propagation> = Some(Propagation::Background);
-const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 /// What a container that is going calls for, and who does it.
 pub(crate) fn steps(
@@ -129,8 +126,7 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
 /// Whether a deletion in the background still changes it: it lives, or waits for its dependents.
 /// Upstream deletes the whole collection again in each of its rounds.
 fn is_held(object: &Object) -> bool {
-    let waits = object.meta.has_finalizer(FOREGROUND_FINALIZER)
-        || object.meta.has_finalizer(ORPHAN_FINALIZER);
+    let waits = object.is_waiting() || object.is_orphaning();
     let stops = object.meta.deletion_grace_period_seconds > Some(0);
     !object.is_deleting() || (waits && !stops)
 }
@@ -138,10 +134,7 @@ fn is_held(object: &Object) -> bool {
 /// Whether it goes on once it is empty: it holds the token, or nothing at all.
 fn waits_for_contents(namespace: &Object) -> bool {
     let document = namespace.document();
-    let tokens = document
-        .pointer("/spec/finalizers")
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
+    let tokens = spec_finalizers(&document);
     let is_ours = |token: &Value| token.as_str() == Some(NAMESPACE_TOKEN);
     let is_free = tokens.is_empty() && namespace.meta.finalizers.is_empty();
     is_free || tokens.iter().any(is_ours)
@@ -182,19 +175,13 @@ fn deletions<'a>(
     limit: usize,
 ) -> Vec<Step> {
     let step = |object: &Arc<Object>| {
-        let kind = state.kinds.by_resource(&object.key.resource);
-        let version = kind.and_then(|kind| kind.storage_version());
-        let intent = Intent::Delete(Delete {
-            target: target(&object.key, &object.meta.uid, None),
-            version: version.map_or_else(|| "".into(), |version| version.name.clone()),
-            preconditions: Preconditions::default(),
-            orphan_dependents: None,
+        let target = target(&object.key, &object.meta.uid, None);
+        let delete = Delete {
             propagation,
-            grace_period_seconds: None,
-            rule,
-        });
+            ..deletion(state, target, rule)
+        };
         Step {
-            intent,
+            intent: Intent::Delete(delete),
             cause: cause.clone(),
         }
     };

@@ -11,7 +11,7 @@ pub(crate) use end::ends_a_definition;
 
 use hindsight_core::classify::classify;
 use hindsight_core::command::{
-    Delete, DropOwners, DropReason, Intent, Knot, Preconditions, Propagation, Release, Target,
+    Delete, DropOwners, DropReason, Intent, Knot, Propagation, Release, Target,
 };
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
@@ -326,22 +326,17 @@ impl View<'_> {
         let policy = if foreground {
             Propagation::Foreground
         } else {
-            own_policy(object)
+            object.own_policy().unwrap_or(Propagation::Background)
         };
-        let kind = self.state.kinds.by_resource(&object.key.resource);
-        let version = kind.and_then(|kind| kind.storage_version());
+        let rule = if waiting {
+            Rule::OwnerForeground
+        } else {
+            self.absence(object, gone)
+        };
+        let target = target(&object.key, uid, Some(object.revision));
         let intent = Intent::Delete(Delete {
-            target: target(&object.key, uid, Some(object.revision)),
-            version: version.map_or_else(|| "".into(), |version| version.name.clone()),
-            preconditions: Preconditions::default(),
-            orphan_dependents: None,
             propagation: Some(policy),
-            grace_period_seconds: None,
-            rule: if waiting {
-                Rule::OwnerForeground
-            } else {
-                self.absence(object, gone)
-            },
+            ..deletion(self.state, target, rule)
         });
         vec![Step { intent, cause }]
     }
@@ -429,13 +424,10 @@ pub(crate) fn target(key: &ObjectKey, uid: &Uid, revision: Option<Revision>) -> 
     }
 }
 
-/// What the object's own finalizers ask for.
-fn own_policy(object: &Object) -> Propagation {
-    if object.meta.has_finalizer(ORPHAN_FINALIZER) {
-        Propagation::Orphan
-    } else if object.meta.has_finalizer(FOREGROUND_FINALIZER) {
-        Propagation::Foreground
-    } else {
-        Propagation::Background
-    }
+/// A deletion of what is there, in the version that it is stored in.
+pub(crate) fn deletion(state: &State, target: Target, rule: Rule) -> Delete {
+    let kind = state.kinds.by_resource(&target.key.resource);
+    let version = kind.and_then(|kind| kind.storage_version());
+    let version = version.map_or_else(|| "".into(), |version| version.name.clone());
+    Delete::new(target, version, rule)
 }

@@ -1,7 +1,7 @@
 //! Finished jobs whose time to live is over. Source: upstream's `ttlafterfinished` controller.
 
-use crate::plan::{Step, target};
-use hindsight_core::command::{Delete, Intent, Preconditions, Propagation};
+use crate::plan::{Step, deletion, target};
+use hindsight_core::command::{Delete, Intent, Propagation};
 use hindsight_core::object::Object;
 use hindsight_core::{Cause, ObjectKey, Rule, State, Time};
 use serde_json::Value;
@@ -45,16 +45,15 @@ impl Deadlines {
         let live = due
             .filter_map(|(_, key)| state.get(key))
             .filter(|job| !job.is_deleting());
-        live.map(|job| Step {
-            intent: Intent::Delete(Delete {
-                target: target(&job.key, &job.meta.uid, Some(job.revision)),
-                version: "v1".into(),
-                preconditions: Preconditions::default(),
-                orphan_dependents: None,
+        let delete = |job: &Object| {
+            let target = target(&job.key, &job.meta.uid, Some(job.revision));
+            Delete {
                 propagation: Some(Propagation::Foreground),
-                grace_period_seconds: None,
-                rule: Rule::TtlAfterFinished,
-            }),
+                ..deletion(state, target, Rule::TtlAfterFinished)
+            }
+        };
+        live.map(|job| Step {
+            intent: Intent::Delete(delete(job)),
             cause: Cause::Policy("ttlSecondsAfterFinished".into()),
         })
         .collect()

@@ -3,7 +3,7 @@
 mod naming;
 mod removals;
 
-use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::object::Object;
 use hindsight_core::{Change, Kind, ObjectKey, OwnerReference, Revision, State, Uid};
 use naming::Naming;
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,12 +36,12 @@ impl Node {
 
     /// Whether it is in foreground deletion.
     pub fn is_waiting(&self) -> bool {
-        self.is_deleting() && self.0.meta.has_finalizer(FOREGROUND_FINALIZER)
+        self.0.is_waiting()
     }
 
     /// Whether it is in orphaning deletion.
     pub fn is_orphaning(&self) -> bool {
-        self.is_deleting() && self.0.meta.has_finalizer(ORPHAN_FINALIZER)
+        self.0.is_orphaning()
     }
 }
 

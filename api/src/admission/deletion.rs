@@ -4,8 +4,8 @@ use super::hooks::Asking;
 use super::subject::Subject;
 use super::{Verdict, Wanting, Write, mutate, validate};
 use crate::status::Failure;
+use hindsight_core::object::spec_finalizers;
 use hindsight_core::{Decision, Object, State, preview};
-use serde_json::Value;
 use std::sync::Arc;
 
 impl Write<'_> {
@@ -63,8 +63,5 @@ fn goes_on_as_it_was(state: &State, subject: &Subject<'_>, decision: &Decision) 
 }
 
 fn awaits_its_contents(state: &State, namespace: &Object) -> bool {
-    let document = namespace.document();
-    let tokens = document.pointer("/spec/finalizers");
-    let tokens = tokens.and_then(Value::as_array);
-    state.population(&namespace.key.name) > 0 || tokens.is_some_and(|tokens| !tokens.is_empty())
+    state.population(&namespace.key.name) > 0 || !spec_finalizers(&namespace.document()).is_empty()
 }

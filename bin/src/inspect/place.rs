@@ -1,7 +1,8 @@
 //! Where objects are: the path that a kind is served at, and whether an owner is there.
 
 use super::{Unanswered, kind};
-use hindsight_core::{GroupResource, ObjectKey, State};
+use hindsight_core::classify::owner_key;
+use hindsight_core::{GroupResource, OwnerReference, State};
 use serde::{Deserialize, Serialize};
 
 /// A kind as the API serves it, by the version that it is stored in where that may be asked for.
@@ -64,17 +65,64 @@ pub(crate) struct Owner {
 
 /// Whether the owner is there, with this identity.
 pub(crate) fn is_there(state: &State, owner: &Owner) -> bool {
-    let group = owner.api_version.split_once('/');
-    let group = group.map_or("", |(group, _)| group);
-    let Some(kind) = state.kinds.by_kind(group, &owner.kind) else {
-        return false;
+    let reference = OwnerReference {
+        api_version: owner.api_version.as_str().into(),
+        kind: owner.kind.as_str().into(),
+        name: owner.name.as_str().into(),
+        uid: owner.uid.as_str().into(),
+        controller: None,
+        block_owner_deletion: None,
     };
-    let namespace = if kind.is_namespaced() {
-        owner.namespace.as_str()
-    } else {
-        ""
-    };
-    let key = ObjectKey::new(kind.stored_under(), namespace, &owner.name);
-    let found = state.get(&key);
-    found.is_some_and(|found| found.meta.uid.as_str() == owner.uid)
+    let key = owner_key(state, &owner.namespace, &reference);
+    let found = key.and_then(|key| state.get(&key));
+    found.is_some_and(|found| found.meta.uid == reference.uid)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::command::{Create, FieldValidation, Intent};
+    use hindsight_core::kind::BuiltinKinds;
+    use hindsight_core::{Actor, Command, ObjectKey, Time, apply, builtin, decide};
+    use serde_json::json;
+    use std::sync::Arc;
+
+    fn with_a_node() -> (State, String) {
+        let mut state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}});
+        let intent = Intent::Create(Create {
+            key: ObjectKey::new(GroupResource::new("", "nodes"), "", ""),
+            version: "v1".into(),
+            object,
+            validation: FieldValidation::Warn,
+        });
+        let command = Command::new(Arc::new(Actor::new("a")), Time(0), [1; 16], intent);
+        let decision = decide(&state, command).expect("decided");
+        for commit in &decision.commits {
+            drop(apply(&mut state, commit));
+        }
+        let uid = decision.outcome.object().meta.uid.to_string();
+        (state, uid)
+    }
+
+    #[test]
+    fn an_owner_is_there_where_the_collector_finds_it() {
+        let (state, uid) = with_a_node();
+        for (api_version, kind, name, uid, found) in [
+            ("v1", "Node", "n", uid.as_str(), true),
+            ("v1", "Node", "n", "another", false),
+            ("v1", "Node", "m", &uid, false),
+            ("v2", "Node", "n", &uid, false),
+            ("apps/v1", "Node", "n", &uid, false),
+        ] {
+            let owner = Owner {
+                api_version: api_version.into(),
+                kind: kind.into(),
+                namespace: "default".into(),
+                name: name.into(),
+                uid: uid.into(),
+            };
+            assert_eq!(is_there(&state, &owner), found, "{owner:?}");
+        }
+    }
 }

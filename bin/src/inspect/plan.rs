@@ -3,7 +3,7 @@
 use super::{Filter, Unanswered, kind, log};
 use crate::answer::{PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::{collectors, effects};
-use hindsight_core::command::{Delete, Intent, Preconditions, Propagation, Target};
+use hindsight_core::command::{Delete, Intent, Propagation, Target};
 use hindsight_core::{
     Actor, Command, Commit, Object, ObjectKey, Rejection, Rule, State, Time, Uid,
 };
@@ -29,18 +29,14 @@ pub(crate) fn plan(
     };
     let name = filter.name.as_deref().unwrap_or_default();
     let version = kind.storage_version().map(|version| version.name.clone());
+    let target = Target {
+        key: ObjectKey::new(kind.stored_under(), namespace, name),
+        uid: filter.uid.as_deref().map(Uid::from),
+        revision: None,
+    };
     let delete = Delete {
-        target: Target {
-            key: ObjectKey::new(kind.stored_under(), namespace, name),
-            uid: filter.uid.as_deref().map(Uid::from),
-            revision: None,
-        },
-        version: version.unwrap_or_default(),
-        preconditions: Preconditions::default(),
-        orphan_dependents: None,
         propagation: Some(policy),
-        grace_period_seconds: None,
-        rule: Rule::Requested,
+        ..Delete::new(target, version.unwrap_or_default(), Rule::Requested)
     };
     let subject = delete.target.key.clone();
     let actor = Arc::new(Actor::new(""));

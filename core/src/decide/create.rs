@@ -12,7 +12,7 @@ use super::update::{namespace, same_namespace};
 use super::{Context, Strictness, prepare};
 use crate::command::Create;
 use crate::kind::{GroupResource, Kind, Origin, Version};
-use crate::object::{Name, ObjectKey, Uid};
+use crate::object::{NAMESPACE_TOKEN, Name, ObjectKey, Uid};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
 use serde_json::{Map, Value, json};
@@ -263,9 +263,9 @@ pub(super) fn shape_namespace(root: &mut Map<String, Value>) {
         let tokens = spec.entry("finalizers").or_insert_with(|| json!([]));
         if let Some(list) = tokens
             .as_array_mut()
-            .filter(|list| !list.contains(&json!("kubernetes")))
+            .filter(|list| !list.contains(&json!(NAMESPACE_TOKEN)))
         {
-            list.push(json!("kubernetes"));
+            list.push(json!(NAMESPACE_TOKEN));
         }
     }
     label_namespace(root);

@@ -17,14 +17,11 @@ use crate::classify::classify;
 use crate::command::{Delete, Propagation};
 use crate::event::{Event, OwnerClass, OwnerFinding};
 use crate::kind::Kind;
-use crate::object::{Name, Object};
+use crate::object::{DEFINITION_FINALIZER, Name, Object, spec_finalizers};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use grace::Grace;
 use serde_json::{Value, json};
 use std::sync::Arc;
-
-/// Holds a definition until its instances are gone.
-pub(super) const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
     let key = &intent.target.key;
@@ -243,7 +240,7 @@ impl Request<'_> {
     /// A namespace whose contents are gone is deleted like anything else.
     fn is_past_namespace_content(&self) -> bool {
         self.object.is_deleting()
-            && removal::spec_finalizers(&self.object.document()).is_empty()
+            && spec_finalizers(&self.object.document()).is_empty()
             && removal::content(self.context.state, self.object).is_none()
     }
 }

@@ -13,6 +13,10 @@ use std::sync::Arc;
 pub const FOREGROUND_FINALIZER: &str = "foregroundDeletion";
 /// Holds an owner until its dependents no longer refer to it.
 pub const ORPHAN_FINALIZER: &str = "orphan";
+/// Holds a definition until its instances are gone.
+pub const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
+/// Holds a namespace, in its `spec`, until it is empty.
+pub const NAMESPACE_TOKEN: &str = "kubernetes";
 
 /// Parsed metadata. Fields that no rule reads stay in the body only.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

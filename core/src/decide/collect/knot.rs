@@ -49,7 +49,7 @@ fn still_waits(context: Context<'_>, member: &Target) -> Result<(), Rejection> {
         reason: "it is gone".into(),
     };
     let object = find(context, member).map_err(|_| gone())?;
-    if object.is_deleting() && object.meta.has_finalizer(FOREGROUND_FINALIZER) {
+    if object.is_waiting() {
         return Ok(());
     }
     Err(stale(object, "it no longer waits"))

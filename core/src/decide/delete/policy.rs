@@ -22,20 +22,7 @@ pub(super) fn effective(intent: &Delete, kind: &Kind, object: &Object) -> Propag
     } else {
         Propagation::Background
     };
-    asked.or_else(|| held(object)).unwrap_or(default)
-}
-
-/// What the first collector's finalizer on the object says.
-fn held(object: &Object) -> Option<Propagation> {
-    object
-        .meta
-        .finalizers
-        .iter()
-        .find_map(|finalizer| match &**finalizer {
-            ORPHAN_FINALIZER => Some(Propagation::Orphan),
-            FOREGROUND_FINALIZER => Some(Propagation::Foreground),
-            _ => None,
-        })
+    asked.or_else(|| object.own_policy()).unwrap_or(default)
 }
 
 /// Finalizers that the policy of a deletion sets and takes away.

@@ -1,11 +1,11 @@
 //! The write that empties the finalizers of a deleting object removes it instead, unless it still
 //! holds others: a namespace its contents, a definition its instances.
 
-use super::{DEFINITION_FINALIZER, decision};
+use super::decision;
 use crate::decide::Context;
 use crate::event::Event;
 use crate::kind::Subresource;
-use crate::object::{Name, Object};
+use crate::object::{DEFINITION_FINALIZER, Name, Object, spec_finalizers};
 use crate::state::{defined_by, is_definition, is_namespace};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use serde_json::Value;
@@ -99,12 +99,4 @@ pub(crate) fn remove(
     let shown = Object::from_value(stored.key.clone(), next, stored.revision, stored.mark)
         .map_err(|error| Rejection::Internal(error.to_string()))?;
     Ok(decision(vec![commit], Outcome::Updated(Arc::new(shown))))
-}
-
-/// A namespace's own list, which its contents hold.
-pub(crate) fn spec_finalizers(namespace: &Value) -> &[Value] {
-    let list = namespace
-        .pointer("/spec/finalizers")
-        .and_then(Value::as_array);
-    list.map_or(&[], Vec::as_slice)
 }

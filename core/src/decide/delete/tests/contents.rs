@@ -4,7 +4,7 @@
 use crate::command::{
     FieldValidation, FinalizeNamespace, Patch, PatchObject, Propagation, Release, Target,
 };
-use crate::decide::delete::DEFINITION_FINALIZER;
+use crate::object::DEFINITION_FINALIZER;
 use crate::object::FOREGROUND_FINALIZER;
 use crate::testing::World;
 use crate::{GroupResource, Intent, ObjectKey, Rejection};
