@@ -1,7 +1,7 @@
 //! Events: what happened. Stored for ever, so variants are added and never changed.
 
 use crate::command::{Actor, Propagation, Request};
-use crate::object::{Name, Object, ObjectKey, OwnerReference, Uid};
+use crate::object::{BESIDE_BODY_BYTES, Name, Object, ObjectKey, OwnerReference, Uid};
 use crate::{Revision, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -268,6 +268,12 @@ impl Commit {
             | Event::DeletionRequested { .. }
             | Event::ObjectDeleted { .. } => None,
         })
+    }
+
+    /// What it takes, about, in memory and in a file that is not compressed.
+    pub fn weight(&self) -> usize {
+        let version = self.object();
+        version.map_or(BESIDE_BODY_BYTES, |object| object.weight())
     }
 }
 

@@ -19,6 +19,10 @@ use crate::{GroupResource, Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
 
+/// What there is of an object or of a commit beside the body, about: keys, names and causes, of which
+/// few are longer. Where memory or a file is shared out, a little too much is meant.
+pub(crate) const BESIDE_BODY_BYTES: usize = 256;
+
 /// Most bodies are smaller.
 const BODY_BYTES: usize = 1024;
 
@@ -130,6 +134,11 @@ impl Object {
     /// A body was checked when the object was made, so `Null` cannot be seen by a caller.
     pub fn document(&self) -> Value {
         read(&self.body).unwrap_or_default()
+    }
+
+    /// What it takes, about, in memory and in a file that is not compressed.
+    pub fn weight(&self) -> usize {
+        self.body.len() + BESIDE_BODY_BYTES
     }
 
     /// Its references, as far as collection goes: events take no part in it, as upstream.

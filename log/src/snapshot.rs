@@ -22,8 +22,6 @@ use std::sync::Arc;
 const SUFFIX: &str = "snapshot";
 const UNFINISHED: &str = "unfinished";
 const DAMAGED: &str = "damaged";
-/// What there is of an object beside its body: its key, mostly.
-const OBJECT_BYTES: usize = 256;
 
 /// The snapshots in a directory, one file each, named by revision.
 #[derive(Debug, Clone)]
@@ -98,8 +96,7 @@ impl Snapshots {
 
     /// About how long the file of this state is.
     pub(crate) fn length(state: &State) -> usize {
-        let objects = state.objects();
-        objects.map(|object| object.body.len() + OBJECT_BYTES).sum()
+        state.objects().map(|object| object.weight()).sum()
     }
 
     /// Reads one, and holds the state against the hash that it was written with.

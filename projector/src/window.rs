@@ -69,9 +69,8 @@ impl Window {
 
 /// The version before counts as well: it is kept alive until its change is dropped.
 fn size(change: &Change) -> usize {
-    let versions = [change.commit.object(), change.previous.as_ref()];
-    let bodies = versions.into_iter().flatten();
-    bodies.map(|object| object.body.len()).sum::<usize>() + 256
+    let before = change.previous.as_ref();
+    change.commit.weight() + before.map_or(0, |object| object.body.len())
 }
 
 #[cfg(test)]

@@ -8,9 +8,6 @@ use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, Commit, GroupResource, ObjectKey, Revision, State};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a commit needs beside its body.
-const COMMIT_BYTES: usize = 256;
-
 /// A key of an object, short: so much of its hash that no two have the same.
 type Short = [u8; 16];
 
@@ -232,9 +229,7 @@ impl Index {
 
 /// Bytes that these commits take, about.
 pub(super) fn bytes<'a>(commits: impl IntoIterator<Item = &'a Commit>) -> usize {
-    let commits = commits.into_iter();
-    let sizes = commits.map(|commit| commit.object().map_or(0, |object| object.body.len()));
-    sizes.map(|size| size + COMMIT_BYTES).sum()
+    commits.into_iter().map(Commit::weight).sum()
 }
 
 fn short(key: &ObjectKey) -> Short {

@@ -8,8 +8,6 @@ use std::sync::Arc;
 
 /// Bytes of bodies in a frame; a single larger object has a frame of its own, and so has one decision.
 const FRAME_BYTES_MAX: usize = 64 << 10;
-/// What a commit needs beside its body.
-pub(super) const COMMIT_BYTES: usize = 256;
 
 /// The end of the log.
 pub(super) struct Appender {
@@ -43,14 +41,14 @@ impl Appender {
         let mut pending: Vec<&Commit> = Vec::with_capacity(changes.len());
         let mut bytes = 0;
         for change in changes {
-            let body = change.commit.object().map_or(0, |object| object.body.len());
+            let weight = change.commit.weight();
             let is_joined = joined.contains(&change.commit.revision);
-            if bytes + body + COMMIT_BYTES > FRAME_BYTES_MAX && !is_joined {
+            if bytes + weight > FRAME_BYTES_MAX && !is_joined {
                 self.append(&pending)?;
                 pending.clear();
                 bytes = 0;
             }
-            bytes += body + COMMIT_BYTES;
+            bytes += weight;
             pending.push(&change.commit);
         }
         self.append(&pending)?;
@@ -75,9 +73,8 @@ impl Appender {
         };
         let count = u32::try_from(commits.len()).unwrap_or(u32::MAX);
         frame::begin(&mut self.bytes);
-        let bodies = commits.iter().filter_map(|commit| commit.object());
-        let bodies: usize = bodies.map(|object| object.body.len()).sum();
-        self.bytes.reserve(bodies + COMMIT_BYTES * commits.len());
+        let weights = commits.iter().map(|commit| commit.weight());
+        self.bytes.reserve(weights.sum());
         codec::encode(commits, &mut self.bytes)?;
         let format = frame::pack(&mut self.bytes, &mut self.packed);
         frame::seal(&mut self.bytes, format, first.revision, count, &self.last);

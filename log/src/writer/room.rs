@@ -1,7 +1,6 @@
 //! Refuses writes before the disk is full. Deletions go on in what is kept for them, and writes
 //! when there is room again.
 
-use super::frames::COMMIT_BYTES;
 use crate::{Purpose, Storage};
 use hindsight_core::{Change, Command};
 use std::sync::Arc;
@@ -70,9 +69,7 @@ impl Admittance {
 
 /// What the log takes for them at most, before it is compressed.
 pub(super) fn size_of(changes: &[Arc<Change>]) -> usize {
-    let body = |change: &Arc<Change>| change.commit.object().map_or(0, |object| object.body.len());
-    let sizes = changes.iter().map(|change| COMMIT_BYTES + body(change));
-    sizes.sum()
+    changes.iter().map(|change| change.commit.weight()).sum()
 }
 
 /// What goes on on a full disk.
