@@ -250,6 +250,22 @@ mod tests {
     use serde_json::json;
 
     #[test]
+    fn every_row_is_a_default_of_a_kind() {
+        let count = |table: &str| table.lines().filter(|row| !row.is_empty()).count();
+        assert_eq!(DEFAULTS.values().map(Vec::len).sum::<usize>(), count(ROWS));
+        for (read, table) in [
+            (&POD_DEFAULTS, POD_SPEC),
+            (&CONTAINER_DEFAULTS, CONTAINER),
+            (&PROBE_DEFAULTS, PROBE),
+        ] {
+            assert_eq!(read.len(), count(table), "{table}");
+        }
+        for resource in DEFAULTS.keys() {
+            assert_eq!(&*kind(resource).resource.resource, *resource);
+        }
+    }
+
+    #[test]
     fn what_is_missing_is_filled_and_what_is_there_stays() {
         let mut deployment = json!({"spec": {"replicas": 0, "template": {"spec": {
             "containers": [{"name": "a", "ports": [{"containerPort": 1}]}]}}}});

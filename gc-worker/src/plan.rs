@@ -50,15 +50,20 @@ pub(crate) struct Plan {
 impl Plan {
     /// These steps, unless others must be looked at first.
     fn after(first: Vec<Uid>, steps: impl FnOnce() -> Vec<Step>) -> Self {
-        let steps = if first.is_empty() {
-            steps()
-        } else {
-            Vec::new()
-        };
+        if !first.is_empty() {
+            return Self::waits(first);
+        }
         Self {
-            steps,
+            steps: steps(),
+            ..Self::default()
+        }
+    }
+
+    /// Nothing, until these have been looked at.
+    fn waits(first: Vec<Uid>) -> Self {
+        Self {
             first,
-            unresolved: false,
+            ..Self::default()
         }
     }
 }
@@ -143,7 +148,7 @@ impl View<'_> {
         let uid = &owner.meta.uid;
         let first = self.undecided_around(owner);
         if !first.is_empty() {
-            return Plan::after(first, Vec::new);
+            return Plan::waits(first);
         }
         let cause = cause_of_mark(owner);
         let mut steps: Vec<Step> = Vec::new();
@@ -181,7 +186,7 @@ impl View<'_> {
         let uid = &owner.meta.uid;
         let first = self.before_release(uid);
         if !first.is_empty() {
-            return Plan::after(first, Vec::new);
+            return Plan::waits(first);
         }
         if self.graph.blockers(uid).next().is_none() {
             return Plan::after(Vec::new(), || {

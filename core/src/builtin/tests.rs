@@ -15,6 +15,25 @@ fn every_line_of_the_table_is_a_kind() {
     assert!(lines > 60);
 }
 
+/// A letter that nobody reads would make no difference, and a word too many none either.
+#[test]
+fn every_flag_of_the_table_says_something() {
+    let nobody = Group {
+        group: "example.com",
+        version: "v1",
+        kinds: "",
+    };
+    let plain = kind(&nobody, "as A - - - -").expect("a kind");
+    for row in GROUPS.iter().flat_map(|group| group.kinds.lines()) {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        assert!(matches!(words.len(), 6 | 7), "{row}");
+        for flag in words[5].chars().filter(|flag| *flag != '-') {
+            let flagged = kind(&nobody, &format!("as A - - - {flag}"));
+            assert_ne!(flagged.expect("a kind"), plain, "{flag} of {row}");
+        }
+    }
+}
+
 #[test]
 fn kinds_and_resources_are_unique_and_stored_in_one_version() {
     let kinds = kinds();
