@@ -216,7 +216,6 @@ impl From<Rejection> for Failure {
                 Self::new(409, "Conflict", message).with(json!({"causes": causes(&found)}))
             }
             Rejection::TooLarge(_) => Self::new(413, "RequestEntityTooLarge", message),
-            Rejection::UnsupportedMediaType(_) => Self::new(415, "UnsupportedMediaType", message),
             Rejection::Invalid {
                 group,
                 kind,

@@ -52,7 +52,7 @@ pub(crate) enum Strictness {
 }
 
 impl Context<'_> {
-    /// 422 with every cause, or nothing. A draft has no causes: admission may still mend it.
+    /// A refusal with every cause, or nothing. A draft has no causes: admission may still mend it.
     fn refuse(&self, kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result<(), Rejection> {
         if self.strictness == Strictness::Draft {
             return Ok(());

@@ -201,9 +201,9 @@ pub struct Decision {
 /// What the asker is told.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// 201.
+    /// The object is new.
     Created(Arc<Object>),
-    /// 200, written or unchanged.
+    /// The object as it is now, which may be as it was.
     Updated(Arc<Object>),
     /// Deletion has begun, or goes on; the object is still there.
     Deleting(Arc<Object>),

@@ -1,4 +1,4 @@
-//! Why a command was refused. Each variant is one of Kubernetes' answers; `api` gives it its code.
+//! Why a command was refused, by what was wrong with it; `api` alone knows which answer that is.
 
 use crate::kind::GroupResource;
 use crate::object::{Name, ObjectKey};
@@ -6,10 +6,10 @@ use crate::object::{Name, ObjectKey};
 /// A refusal. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// 400 `BadRequest`.
+    /// What was sent cannot be read, or does not go together.
     #[error("{0}")]
     BadRequest(String),
-    /// 403 `Forbidden`.
+    /// What was asked for is understood, and may not be.
     #[error("{resource} \"{name}\" is forbidden: {reason}")]
     Forbidden {
         /// What was asked for.
@@ -21,7 +21,7 @@ pub enum Rejection {
         /// Machine-readable detail.
         causes: Vec<FieldCause>,
     },
-    /// 404 `NotFound`.
+    /// There is no such object, or nobody knows its kind.
     #[error("{resource} \"{name}\" not found")]
     NotFound {
         /// What was asked for.
@@ -29,7 +29,7 @@ pub enum Rejection {
         /// Its name.
         name: Name,
     },
-    /// 409 `AlreadyExists`.
+    /// The name is taken.
     #[error("{}{resource} \"{name}\" already exists{}",
         if *.terminating { "object is being deleted: " } else { "" },
         if *.generated { ", the server was not able to generate a unique name for the object" } else { "" })]
@@ -43,7 +43,7 @@ pub enum Rejection {
         /// The name came from `generateName`.
         generated: bool,
     },
-    /// 409 `Conflict`.
+    /// The object, or what is known of it, is not as the client thinks.
     #[error("Operation cannot be fulfilled on {resource} \"{name}\": {reason}")]
     Conflict {
         /// What was asked for; upstream names the kind here in one case.
@@ -53,7 +53,7 @@ pub enum Rejection {
         /// What did not agree.
         reason: String,
     },
-    /// 409 `Conflict`: others own fields that a configuration wants to be different.
+    /// Others own fields that a configuration wants to be different.
     #[error("{message}")]
     Contested {
         /// All of them, by who owns them.
@@ -61,13 +61,10 @@ pub enum Rejection {
         /// Each of them.
         causes: Vec<FieldCause>,
     },
-    /// 413 `RequestEntityTooLarge`.
+    /// What was sent, or what would be stored, is too long.
     #[error("{0}")]
     TooLarge(String),
-    /// 415 `UnsupportedMediaType`.
-    #[error("{0}")]
-    UnsupportedMediaType(String),
-    /// 429 `TooManyRequests`: a disruption budget does not allow an eviction.
+    /// A disruption budget does not allow an eviction now.
     #[error("Cannot evict pod as it would violate the pod's disruption budget.")]
     Disruption {
         /// What the budget says.
@@ -75,7 +72,7 @@ pub enum Rejection {
         /// When it may be worth to ask again; zero where nobody knows.
         retry_after_seconds: u32,
     },
-    /// 422 `Invalid`.
+    /// The object can be read, and is not valid.
     #[error("{}", invalid_message(.group, .kind, .name, .causes))]
     Invalid {
         /// Group of the kind.
@@ -87,13 +84,14 @@ pub enum Rejection {
         /// Every field that is wrong.
         causes: Vec<FieldCause>,
     },
-    /// 422 with the router's text: a patch that could not be carried out.
+    /// A patch that could not be carried out; nobody is told where.
     #[error("the server rejected our request due to an error in our request")]
     Unprocessable,
-    /// 500 without a reason: what upstream's storage answers.
+    /// The server's own fault, and what upstream takes for its own.
     #[error("{0}")]
     Internal(String),
-    /// The collector's plan was made on a state that is no longer so. Never reaches a client.
+    /// What the command was decided on is no longer so: the collector's plan, which is then made again,
+    /// or the version that admission saw.
     #[error("the plan for {key} is out of date: {reason}")]
     Stale {
         /// The object.
@@ -104,7 +102,7 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    /// 422: what a patch makes of an object, or the patch itself, cannot be read.
+    /// What a patch makes of an object, or the patch itself, cannot be read.
     pub fn invalid_patch(value: &serde_json::Value, why: &str) -> Self {
         let cause = FieldCause::invalid("patch", value, why);
         Self::Invalid {
@@ -139,7 +137,7 @@ impl FieldCause {
     }
 
     /// `Invalid value`, of a list of texts.
-    pub fn invalid_list(field: impl Into<String>, values: &[&str], why: &str) -> Self {
+    pub(crate) fn invalid_list(field: impl Into<String>, values: &[&str], why: &str) -> Self {
         Self {
             reason: "FieldValueInvalid",
             message: format!("Invalid value: {}: {why}", go_strings(values)),
@@ -148,7 +146,11 @@ impl FieldCause {
     }
 
     /// A value of the wrong type; reads like an invalid one.
-    pub fn type_invalid(field: impl Into<String>, value: &serde_json::Value, why: &str) -> Self {
+    pub(crate) fn type_invalid(
+        field: impl Into<String>,
+        value: &serde_json::Value,
+        why: &str,
+    ) -> Self {
         Self {
             reason: "FieldValueTypeInvalid",
             ..Self::invalid(field, value, why)
@@ -227,7 +229,7 @@ impl FieldCause {
     }
 
     /// `Not found`.
-    pub fn not_found(field: impl Into<String>, value: &serde_json::Value) -> Self {
+    pub(crate) fn not_found(field: impl Into<String>, value: &serde_json::Value) -> Self {
         Self {
             reason: "FieldValueNotFound",
             message: format!("Not found: {value}"),

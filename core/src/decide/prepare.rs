@@ -220,7 +220,7 @@ pub(super) fn dedup_owners(
     }
 }
 
-/// 422 with every cause, or nothing.
+/// A refusal with every cause, or nothing.
 pub(super) fn refuse(kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result<(), Rejection> {
     if causes.is_empty() {
         return Ok(());
