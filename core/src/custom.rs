@@ -22,7 +22,7 @@ pub type Definition = (Kind, BTreeMap<Arc<str>, Arc<Schema>>);
 /// The kind that a definition defines, with the schema of each version; nothing where the
 /// document does not name one. What a definition may say is decided before it is written, not here:
 /// one that was written once stays readable.
-pub fn kind_of_definition(
+pub(crate) fn kind_of_definition(
     document: &Value,
     definition: &Uid,
     terminating: bool,

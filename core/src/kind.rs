@@ -71,7 +71,7 @@ pub struct Version {
 
 impl Version {
     /// Whether its status is written through an endpoint of its own.
-    pub fn has_status(&self) -> bool {
+    pub(crate) fn has_status(&self) -> bool {
         self.serves(Some(Subresource::Status))
     }
 
@@ -81,7 +81,7 @@ impl Version {
     }
 
     /// Where its objects have the count that their `Scale` shows, where they have one.
-    pub fn count_path(&self) -> Option<&str> {
+    pub(crate) fn count_path(&self) -> Option<&str> {
         self.scale.as_ref().map(|paths| &*paths.wanted)
     }
 }

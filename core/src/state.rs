@@ -152,7 +152,7 @@ impl State {
     }
 
     /// Of which resources a namespace holds objects.
-    pub fn resources_in<'a>(
+    pub(crate) fn resources_in<'a>(
         &'a self,
         namespace: &'a str,
     ) -> impl Iterator<Item = &'a GroupResource> {

@@ -40,7 +40,7 @@ impl Time {
 
     /// This time cut to whole seconds, as it reads once it has been through an object.
     #[must_use]
-    pub const fn whole_seconds(self) -> Self {
+    pub(crate) const fn whole_seconds(self) -> Self {
         Self(self.0 - self.0.rem_euclid(1_000_000))
     }
 

@@ -10,8 +10,8 @@ mod owners;
 pub(crate) use builtin::object;
 
 pub use manager::{field_manager, manager_of_agent};
-pub use names::{is_label_value, is_path_segment, is_qualified_name, is_subdomain};
-pub(crate) use names::{label, label_1035, subdomain};
+pub use names::is_subdomain;
+pub(crate) use names::{is_label_value, is_qualified_name, label, label_1035, subdomain};
 
 use crate::kind::{Kind, NameRule};
 use crate::object::{FOREGROUND_FINALIZER, NAMESPACE_TOKEN, ORPHAN_FINALIZER};
@@ -61,7 +61,7 @@ pub(crate) fn mixed_case_name(name: &str) -> Result<(), String> {
 }
 
 /// Finalizers that a deleting object may not gain.
-pub fn no_new_finalizers(
+pub(crate) fn no_new_finalizers(
     old: &[crate::object::Name],
     new: &Map<String, Value>,
 ) -> Option<FieldCause> {
@@ -77,7 +77,7 @@ pub fn no_new_finalizers(
 }
 
 /// Finalizers of a custom kind that somebody else may choose, too. Only new ones are told.
-pub fn finalizer_warnings(
+pub(crate) fn finalizer_warnings(
     kind: &Kind,
     old: &[crate::object::Name],
     new: &Map<String, Value>,
@@ -132,7 +132,7 @@ fn masked(prefix: &str) -> Cow<'_, str> {
 }
 
 /// Whether a type with this rule accepts the name; the message says what it must look like.
-pub fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
+pub(crate) fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
     match rule {
         NameRule::PathSegment => names::path_segment(name),
         NameRule::Address => names::address(name),

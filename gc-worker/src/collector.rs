@@ -137,11 +137,6 @@ impl Collector {
         }
     }
 
-    /// When the clock alone makes something due.
-    pub fn next_deadline(&self) -> Option<Time> {
-        self.deadlines.next()
-    }
-
     /// At most about `limit` steps that this state calls for, deletions first and reports last; none when
     /// it is at rest. Tell [`Self::settle`] and [`Self::unsettle`] what became of them before asking again;
     /// of what nobody told anything the steps come again.

@@ -30,11 +30,6 @@ impl Deadlines {
         }
     }
 
-    /// When the next job is due.
-    pub(crate) fn next(&self) -> Option<Time> {
-        self.by_time.first().map(|(time, _)| *time)
-    }
-
     /// Deletions of the jobs that are due.
     pub(crate) fn due(&self, state: &State, now: Time, limit: usize) -> Vec<Step> {
         let due = self
@@ -128,9 +123,10 @@ mod tests {
             let document = job(json!(ttl), "Complete", "True");
             let object = Object::from_value(key.clone(), document, Revision(revision), None);
             deadlines.note(&key, Some(&object.expect("an object")));
-            assert_eq!(deadlines.next(), Some(end.plus_seconds(ttl)));
+            let next = deadlines.by_time.first().map(|(time, _)| *time);
+            assert_eq!(next, Some(end.plus_seconds(ttl)));
         }
         deadlines.note(&key, None);
-        assert_eq!(deadlines.next(), None);
+        assert!(deadlines.by_time.is_empty());
     }
 }

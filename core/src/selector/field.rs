@@ -48,15 +48,6 @@ impl FieldSelector {
         self.terms.is_empty()
     }
 
-    /// The one name that it allows, if it asks for one.
-    pub fn exact_name(&self) -> Option<&str> {
-        let named = |term: &&Term| term.equal && term.source == Source::Name;
-        self.terms
-            .iter()
-            .find(named)
-            .map(|term| term.value.as_str())
-    }
-
     /// Whether it cannot be answered from name and namespace alone.
     pub fn needs_body(&self) -> bool {
         let in_body = |term: &Term| matches!(term.source, Source::Body { .. });
@@ -303,7 +294,11 @@ mod tests {
             ("metadata.name=a ", "a "),
         ] {
             let parsed = FieldSelector::parse(selector, &pods, "v1").expect(selector);
-            assert_eq!(parsed.exact_name(), Some(name), "{selector}");
+            let [term] = &parsed.terms[..] else {
+                panic!("{selector}");
+            };
+            assert!(term.equal && term.source == Source::Name, "{selector}");
+            assert_eq!(term.value, name, "{selector}");
         }
         let unescaped = "invalid field selector: unescaped character in value: 61";
         for (selector, why) in [

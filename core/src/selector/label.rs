@@ -50,7 +50,7 @@ impl LabelSelector {
     }
 
     /// Reads `metav1.LabelSelector`, as objects hold it; the message says what is wrong with it.
-    pub fn from_document(selector: &Value) -> Result<Self, String> {
+    pub(crate) fn from_document(selector: &Value) -> Result<Self, String> {
         let labels = selector.get("matchLabels").and_then(Value::as_object);
         let labels = labels.into_iter().flatten().map(|(key, value)| {
             let value = value.as_str().unwrap_or_default().to_owned();
