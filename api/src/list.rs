@@ -146,7 +146,7 @@ impl Selection {
 #[derive(Debug)]
 pub(crate) struct Query {
     selection: Selection,
-    limit: Option<usize>,
+    limit: i64,
 }
 
 impl Query {
@@ -154,41 +154,44 @@ impl Query {
     pub(crate) fn of(asked: &Asked) -> Result<Self, Failure> {
         let params = &asked.params;
         let selection = Selection::of(asked)?;
-        let limit = params.integer("limit")?;
-        let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+        let limit = params.integer("limit")?.unwrap_or_default();
         check_options(
             params.text("resourceVersion"),
             params.text("continue"),
             params.text("resourceVersionMatch"),
             params.get("sendInitialEvents").is_some(),
         )?;
-        Ok(Self {
-            selection,
-            limit: limit.filter(|limit| *limit > 0),
+        Ok(Self { selection, limit })
+    }
+
+    /// What a deletion of the collection lists: pages, where it asks for none too, and so as it was at the
+    /// version that is named. Only less than nothing is no page. Source: upstream's `DeleteCollection`.
+    pub(crate) async fn to_delete(&self, api: &Api, asked: &Asked) -> Result<Page, Failure> {
+        self.page(api, asked, self.limit >= 0).await
+    }
+
+    async fn page(&self, api: &Api, asked: &Asked, paged: bool) -> Result<Page, Failure> {
+        let (Past { state, permit }, after) = start(api, asked, paged).await?;
+        let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
+        let limit = limit.unwrap_or(usize::MAX);
+        let found = self.selection.first(&state, after.as_ref(), limit).await;
+        let last = found.items.last().filter(|_| found.more);
+        let token = last.map(|last| encode_token(state.revision, &last.key));
+        let remaining = found.others.map(|others| others + 1);
+        Ok(Page {
+            items: found.items,
+            revision: state.revision,
+            token,
+            remaining,
+            permit,
         })
     }
 }
 
 pub(crate) async fn answer(api: &Api, asked: &Asked) -> Result<Response<ApiBody>, Failure> {
-    let page = select(api, asked, &Query::of(asked)?).await?;
+    let query = Query::of(asked)?;
+    let page = query.page(api, asked, query.limit > 0).await?;
     Ok(render(asked, page))
-}
-
-/// The page that is asked for.
-pub(crate) async fn select(api: &Api, asked: &Asked, query: &Query) -> Result<Page, Failure> {
-    let (Past { state, permit }, after) = start(api, asked, query.limit.is_some()).await?;
-    let limit = query.limit.unwrap_or(usize::MAX);
-    let found = query.selection.first(&state, after.as_ref(), limit).await;
-    let last = found.items.last().filter(|_| found.more);
-    let token = last.map(|last| encode_token(state.revision, &last.key));
-    let remaining = found.others.map(|others| others + 1);
-    Ok(Page {
-        items: found.items,
-        revision: state.revision,
-        token,
-        remaining,
-        permit,
-    })
 }
 
 /// The state to list, and where to go on. Source: the table of list semantics by limit, continue,

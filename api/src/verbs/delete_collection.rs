@@ -36,7 +36,7 @@ async fn delete_listed(
     query: &list::Query,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
-    let page = list::select(api, asked, query).await?;
+    let page = query.to_delete(api, asked).await?;
     let command = |object: &Arc<Object>| {
         let listed = Some(object.meta.uid.clone());
         let rule = Rule::RequestedCollection;
