@@ -124,3 +124,143 @@ fn a_past_that_is_yet_to_be_is_refused_at_once() {
         );
     }
 }
+
+/// Where to go on from, version, match; then what comes of it, without a limit and with one of six where
+/// that differs: how many items, or what is told, in its order.
+const LIST_OPTIONS: &str = "
+-     -   -            10 6
+-     -   NotOlderThan no-version
+-     -   Exact        no-version
+-     -   bad          no-version+unknown
+-     0   -            10 6
+-     0   NotOlderThan 10 6
+-     0   Exact        zero
+-     0   bad          unknown
+-     old -            10 1
+-     old NotOlderThan 10 6
+-     old Exact        1
+-     old bad          unknown
+-     bad -            version
+-     bad NotOlderThan version
+-     bad Exact        version
+-     bad bad          unknown
+valid -   -            4
+valid -   NotOlderThan no-version+continue
+valid -   Exact        no-version+continue
+valid -   bad          no-version+continue+unknown
+valid 0   -            4
+valid 0   NotOlderThan continue
+valid 0   Exact        continue+zero
+valid 0   bad          continue+unknown
+valid old -            both
+valid old NotOlderThan continue
+valid old Exact        continue
+valid old bad          continue+unknown
+valid bad -            both
+valid bad NotOlderThan continue
+valid bad Exact        continue
+valid bad bad          continue+unknown
+bad   -   -            token
+bad   -   NotOlderThan no-version+continue
+bad   -   Exact        no-version+continue
+bad   -   bad          no-version+continue+unknown
+bad   0   -            token
+bad   0   NotOlderThan continue
+bad   0   Exact        continue+zero
+bad   0   bad          continue+unknown
+bad   old -            token
+bad   old NotOlderThan continue
+bad   old Exact        continue
+bad   old bad          continue+unknown
+bad   bad -            token
+bad   bad NotOlderThan continue
+bad   bad Exact        continue
+bad   bad bad          continue+unknown";
+
+/// What a refusal told by a word of the table says.
+fn told(word: &str) -> &'static str {
+    match word {
+        "no-version" => "resourceVersionMatch is forbidden unless resourceVersion is provided",
+        "continue" => "resourceVersionMatch is forbidden when continue is provided",
+        "unknown" => "supported values: \"Exact\", \"NotOlderThan\", \"\"",
+        "zero" => "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"",
+        "token" => "continue key is not valid",
+        "both" => "specifying resource version is not allowed when using continue",
+        "version" => "Invalid value: \"bad\": strconv.ParseUint: parsing \"bad\": invalid syntax",
+        other => panic!("no such word: {other}"),
+    }
+}
+
+/// Upstream: `TestListOptions`, all of its combinations. No version is too old here.
+#[test]
+fn list_options_in_every_combination() {
+    let plane = ControlPlane::open(Config::default()).expect("a control plane");
+    let client = Client::new(&plane);
+    create(&client, "a0");
+    let old = client.revision().to_string();
+    for name in 1..15 {
+        create(&client, &format!("a{name}"));
+    }
+    for name in 0..5 {
+        client.send("DELETE", &format!("{MAPS}/a{name}"), "", "");
+    }
+    let page = client.send("GET", &format!("{MAPS}?limit=6"), "", "");
+    let token = page.json()["metadata"]["continue"]
+        .as_str()
+        .map(str::to_owned);
+    let token = token.expect("a token");
+    let mut seen = 0;
+    for row in LIST_OPTIONS.lines().filter(|row| !row.is_empty()) {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        for limit in [0, 6] {
+            let token = words[0].replace("valid", &token);
+            let version = words[1].replace("old", &old);
+            let query = [
+                ("continue", token.as_str()),
+                ("resourceVersion", &version),
+                ("resourceVersionMatch", words[2]),
+            ];
+            let query = query.iter().filter(|(_, value)| *value != "-");
+            let query: Vec<String> = query
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            let path = format!("{MAPS}?limit={limit}&{}", query.join("&"));
+            let expected = if limit == 0 {
+                words[3]
+            } else {
+                words[words.len() - 1]
+            };
+            assert_outcome(&client.send("GET", &path, "", ""), expected, &path);
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 96);
+}
+
+fn assert_outcome(answer: &Answer, expected: &str, what: &str) {
+    let document = answer.json();
+    let Ok(count) = expected.parse::<usize>() else {
+        let causes = document
+            .pointer("/details/causes")
+            .and_then(Value::as_array);
+        let message = || vec![document["message"].clone()];
+        let found = causes.map_or_else(message, |causes| {
+            causes
+                .iter()
+                .map(|cause| cause["message"].clone())
+                .collect()
+        });
+        let code = if causes.is_some() { 422 } else { 400 };
+        assert_eq!(answer.code, code, "{what}: {}", answer.text);
+        let words: Vec<&str> = expected.split('+').collect();
+        assert_eq!(found.len(), words.len(), "{what}: {}", answer.text);
+        for (found, word) in found.iter().zip(words) {
+            let found = found.as_str().unwrap_or_default();
+            assert!(found.contains(told(word)), "{what}: {found}");
+        }
+        return;
+    };
+    assert_eq!(answer.code, 200, "{what}: {}", answer.text);
+    let items = document["items"].as_array().expect("items");
+    assert_eq!(items.len(), count, "{what}");
+}

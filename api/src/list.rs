@@ -206,11 +206,11 @@ async fn start(
     let token = params.text("continue");
     let matching = params.text("resourceVersionMatch");
     if !token.is_empty() {
+        let (revision, namespace, name) = decode_token(token)?;
         if !matches!(text, "" | "0") {
             let message = "specifying resource version is not allowed when using continue";
             return Err(Failure::bad_request(message));
         }
-        let (revision, namespace, name) = decode_token(token)?;
         if !asked.past {
             position::check(&*api.backend, revision)?;
         }
@@ -249,32 +249,31 @@ async fn at(api: &Api, asked: &Asked, revision: Revision) -> Result<Past, Failur
     Ok(api.backend.as_of(AsOf::Revision(revision)).await?)
 }
 
+/// All that is wrong is told at once. Source: apimachinery's `ValidateListOptions`.
 fn check_options(
     revision: &str,
     token: &str,
     matching: &str,
     sends_events: bool,
 ) -> Result<(), Failure> {
-    let field = "resourceVersionMatch";
-    let forbidden = |why: &str| vec![FieldCause::forbidden(field, why)];
-    let mut causes = match matching {
-        "" => Vec::new(),
-        _ if revision.is_empty() => {
-            forbidden("resourceVersionMatch is forbidden unless resourceVersion is provided")
-        }
-        _ if !token.is_empty() => {
-            forbidden("resourceVersionMatch is forbidden when continue is provided")
-        }
-        "Exact" if revision == "0" => {
-            forbidden("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"")
-        }
-        "Exact" | "NotOlderThan" => Vec::new(),
-        other => vec![FieldCause::not_supported(
-            field,
-            other,
-            &["Exact", "NotOlderThan", ""],
-        )],
-    };
+    let (field, mut causes) = ("resourceVersionMatch", Vec::new());
+    let matches = !matching.is_empty();
+    if matches && revision.is_empty() {
+        let why = "resourceVersionMatch is forbidden unless resourceVersion is provided";
+        causes.push(FieldCause::forbidden(field, why));
+    }
+    if matches && !token.is_empty() {
+        let why = "resourceVersionMatch is forbidden when continue is provided";
+        causes.push(FieldCause::forbidden(field, why));
+    }
+    if !matches!(matching, "" | "Exact" | "NotOlderThan") {
+        let known = &["Exact", "NotOlderThan", ""];
+        causes.push(FieldCause::not_supported(field, matching, known));
+    }
+    if matching == "Exact" && revision == "0" {
+        let why = "resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"";
+        causes.push(FieldCause::forbidden(field, why));
+    }
     if sends_events {
         let why = "sendInitialEvents is forbidden for list";
         causes.push(FieldCause::forbidden("sendInitialEvents", why));

@@ -72,10 +72,7 @@ impl Params {
             return Ok(None);
         };
         let number = value.parse().map_err(|error: ParseIntError| {
-            let why = match error.kind() {
-                IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
-                _ => "invalid syntax",
-            };
+            let why = not_a_number(&error);
             Failure::bad_request(format!("strconv.ParseInt: parsing {value:?}: {why}"))
         })?;
         Ok(Some(number))
@@ -159,10 +156,26 @@ impl Params {
     pub(crate) fn revision(&self) -> Result<Option<Revision>, Failure> {
         match self.text("resourceVersion") {
             "" => Ok(None),
-            text => Revision::parse(text)
-                .map(Some)
-                .ok_or_else(|| Failure::bad_request(format!("invalid resource version: {text:?}"))),
+            text => Revision::parse(text).map(Some).ok_or_else(|| {
+                let why = text
+                    .parse::<u64>()
+                    .map_or_else(|error| not_a_number(&error), |_| SYNTAX);
+                Failure::bad_request(format!(
+                    "invalid resource version: resourceVersion: Invalid value: {text:?}: \
+                     strconv.ParseUint: parsing {text:?}: {why}"
+                ))
+            }),
         }
+    }
+}
+
+const SYNTAX: &str = "invalid syntax";
+
+/// In Go's words.
+const fn not_a_number(error: &ParseIntError) -> &'static str {
+    match error.kind() {
+        IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
+        _ => SYNTAX,
     }
 }
 

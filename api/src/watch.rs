@@ -119,29 +119,32 @@ fn lifetime(api: &Api, asked: &Asked) -> Result<Duration, Failure> {
     Ok(Duration::from_secs(seconds.min(SECONDS_MAX)))
 }
 
-/// A watch from nowhere begins with what is there, unless the client says otherwise.
+/// A watch from nowhere begins with what is there, unless the client says otherwise. Source:
+/// apimachinery's `validateWatchOptions`.
 fn wants_initial(asked: &Asked) -> Result<bool, Failure> {
     let matching = asked.params.text("resourceVersionMatch");
     let sends = asked.params.flag("sendInitialEvents");
-    let field = "resourceVersionMatch";
-    let causes = match (sends, matching) {
-        (Some(_), "") => vec![FieldCause::forbidden(
+    let (field, mut causes) = ("resourceVersionMatch", Vec::new());
+    if sends.is_some() && matching != "NotOlderThan" {
+        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
+        causes.push(FieldCause::forbidden(field, why));
+    }
+    if sends.is_none() && !matching.is_empty() {
+        let why =
+            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
+        causes.push(FieldCause::forbidden(field, why));
+    }
+    if !matches!(matching, "" | "NotOlderThan") {
+        causes.push(FieldCause::not_supported(
             field,
-            "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-        )],
-        (None, matching) if !matching.is_empty() => vec![FieldCause::forbidden(
-            field,
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-        )],
-        (Some(_), matching) if matching != "NotOlderThan" => {
-            vec![FieldCause::not_supported(
-                field,
-                matching,
-                &["NotOlderThan"],
-            )]
-        }
-        _ => Vec::new(),
-    };
+            matching,
+            &["NotOlderThan"],
+        ));
+    }
+    if !matching.is_empty() && !asked.params.text("continue").is_empty() {
+        let why = "resourceVersionMatch is forbidden when continue is provided";
+        causes.push(FieldCause::forbidden(field, why));
+    }
     if !causes.is_empty() {
         return Err(Failure::invalid_options("ListOptions", causes));
     }
