@@ -17,14 +17,19 @@ use crate::classify::classify;
 use crate::command::{Delete, Propagation};
 use crate::event::{Event, OwnerClass, OwnerFinding};
 use crate::kind::Kind;
-use crate::object::{DEFINITION_FINALIZER, Name, Object, spec_finalizers};
+use crate::object::{DEFINITION_FINALIZER, Name, Object, ObjectKey, spec_finalizers};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use grace::Grace;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
+/// What the scheduler cannot do without: nobody asks for the deletion of one by its name. Source: the
+/// `SystemPriorityClasses` that upstream's storage of priority classes looks at before anything else.
+const SYSTEM_CLASSES: [&str; 2] = ["system-node-critical", "system-cluster-critical"];
+
 pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
     let key = &intent.target.key;
+    refuse_system_class(intent)?;
     let missing = || Rejection::NotFound {
         resource: key.resource.clone(),
         name: Arc::clone(&key.name),
@@ -49,6 +54,21 @@ pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, 
         return request.mark_definition();
     }
     request.decide()
+}
+
+fn refuse_system_class(intent: &Delete) -> Result<(), Rejection> {
+    let ObjectKey { resource, name, .. } = &intent.target.key;
+    let is_class =
+        (&*resource.group, &*resource.resource) == ("scheduling.k8s.io", "priorityclasses");
+    if intent.rule != Rule::Requested || !is_class || !SYSTEM_CLASSES.contains(&&**name) {
+        return Ok(());
+    }
+    Err(Rejection::Forbidden {
+        resource: resource.clone(),
+        name: Arc::clone(name),
+        reason: "this is a system priority class and cannot be deleted".into(),
+        causes: Vec::new(),
+    })
 }
 
 /// One deletion request with everything that its decision reads.
