@@ -1,4 +1,5 @@
-//! Kinds that are served in several forms: each reads what another wrote, in its own.
+//! Kinds that are served in several forms, each of which reads what another wrote, in its own; and bodies in
+//! protobuf.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -7,6 +8,7 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
+use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::Server;
 use serde_json::{Value, json};
 
@@ -176,4 +178,111 @@ fn kubectl_reads_every_form() {
         let shown = server.kubectl(&words);
         assert!(shown.contains(expected), "{arguments}: {shown}");
     }
+}
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
+const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+
+/// A field of text or of a message. All that is short is UTF-8, as the client wants its bodies.
+fn field(number: u8, text: &str) -> String {
+    let tag = char::from(number << 3 | 2);
+    let length = char::from(u8::try_from(text.len()).expect("short"));
+    assert!(length.is_ascii());
+    format!("{tag}{length}{text}")
+}
+
+fn protobuf(api_version: &str, kind: &str, message: &str) -> String {
+    let said = field(1, api_version) + &field(2, kind);
+    format!("k8s\0{}{}", field(1, &said), field(2, message))
+}
+
+/// What Go clients send: lenient as upstream is, for the next version has more fields.
+#[test]
+fn bodies_in_protobuf_are_read_as_upstream_reads_them() {
+    let client = client();
+    let foreground = field(4, "Foreground");
+    let later = "\u{78}\u{1}".to_owned() + &field(14, "x");
+    let encoded = format!(
+        "k8s\0{}{}{}",
+        field(2, &foreground),
+        field(3, "gzip"),
+        field(4, "x")
+    );
+    for options in [
+        protobuf("v1", "DeleteOptions", &foreground),
+        protobuf("", "", &foreground),
+        protobuf("", "DeleteOptions", &foreground),
+        protobuf(
+            "example.com/v1",
+            "DeleteOptions",
+            &(later.clone() + &foreground),
+        ),
+        encoded,
+    ] {
+        let held = json!({"metadata": {"name": "a", "finalizers": ["x/y"]}});
+        send(&client, "POST", MAPS, &held);
+        let marked = client.send("DELETE", &format!("{MAPS}/a"), PROTOBUF, &options);
+        assert_eq!(marked.code, 200, "{}", marked.text);
+        let finalizers = &marked.json()["metadata"]["finalizers"];
+        assert_eq!(
+            *finalizers,
+            json!(["x/y", "foregroundDeletion"]),
+            "{options:?}"
+        );
+        let pins = field(2, &(field(1, "another") + &later));
+        let pinned = client.send("DELETE", MAPS, PROTOBUF, &protobuf("", "", &pins));
+        assert_eq!(pinned.code, 409, "{}", pinned.text);
+        let free = json!({"metadata": {"finalizers": null}});
+        send(&client, "PATCH", &format!("{MAPS}/a"), &free);
+    }
+    send(&client, "POST", MAPS, &json!({"metadata": {"name": "a"}}));
+    for kind in ["Status", "ListOptions", "DeleteOption", "ConfigMap"] {
+        let refused = client.send(
+            "DELETE",
+            &format!("{MAPS}/a"),
+            PROTOBUF,
+            &protobuf("v1", kind, ""),
+        );
+        assert_eq!(refused.code, 400, "{kind}: {}", refused.text);
+    }
+    let group = client.send(
+        "DELETE",
+        &format!("{MAPS}/a"),
+        PROTOBUF,
+        &protobuf("", "", "\u{b}\u{c}"),
+    );
+    assert_eq!(group.code, 400, "{}", group.text);
+    read(&client, &format!("{MAPS}/a"));
+}
+
+#[test]
+fn an_object_in_protobuf_is_of_the_kind_of_its_endpoint() {
+    let client = client();
+    let metadata = field(1, "a") + &field(15, "later");
+    let message = field(1, &metadata) + &field(9, "x");
+    let leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+    let made = client.send("POST", leases, PROTOBUF, &protobuf("", "", &message));
+    assert_eq!(made.code, 201, "{}", made.text);
+    assert_eq!(read(&client, &format!("{leases}/a"))["kind"], "Lease");
+    let made = client.send(
+        "POST",
+        MAPS,
+        PROTOBUF,
+        &protobuf("v1", "ConfigMap", &message),
+    );
+    assert_eq!(made.code, 201, "{}", made.text);
+    let wrong = client.send("POST", MAPS, PROTOBUF, &protobuf("v1", "Secret", &message));
+    assert_eq!(wrong.code, 400, "{}", wrong.text);
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let widgets = widgets("{type: object}");
+    let defined = client.send("POST", definitions, "application/yaml", &widgets);
+    assert_eq!(defined.code, 201, "{}", defined.text);
+    let custom = client.send(
+        "POST",
+        WIDGETS,
+        PROTOBUF,
+        &protobuf("example.com/v1", "Widget", &message),
+    );
+    assert_eq!(custom.code, 415, "{}", custom.text);
 }

@@ -115,23 +115,42 @@ pub(crate) enum Syntax {
     Protobuf,
 }
 
+/// How a body is read: its syntax, and the kind that it is of where it does not say so, which only
+/// protobuf cannot be read without.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Reading<'a> {
+    syntax: Syntax,
+    api_version: &'a str,
+    kind: &'a str,
+}
+
+impl Syntax {
+    pub(crate) const fn of<'a>(self, api_version: &'a str, kind: &'a str) -> Reading<'a> {
+        Reading {
+            syntax: self,
+            api_version,
+            kind,
+        }
+    }
+}
+
 /// A body to a document. All decoders bound the depth.
-pub(crate) fn decode(bytes: &[u8], syntax: Syntax) -> Result<Value, Failure> {
-    read_as(bytes, syntax).map(|decoded| decoded.document)
+pub(crate) fn decode(bytes: &[u8], reading: Reading<'_>) -> Result<Value, Failure> {
+    read_as(bytes, reading).map(|decoded| decoded.document)
 }
 
 /// The object of a write: members that it says twice are refused or noted, as the client asked. A
 /// refusal tells of the unknown ones, too.
 pub(crate) fn decode_object(
     bytes: &[u8],
-    syntax: Syntax,
+    reading: Reading<'_>,
     noted: &mut Noted,
     unknown: impl FnOnce(&Value) -> Vec<String>,
 ) -> Result<Value, Failure> {
-    let decoded = read_as(bytes, syntax)?;
+    let decoded = read_as(bytes, reading)?;
     if noted.refuses(&decoded) {
         let unknown = unknown(&decoded.document);
-        let why = noted::complaint(bytes, &decoded, syntax, &unknown);
+        let why = noted::complaint(bytes, &decoded, reading.syntax, &unknown);
         return Err(Failure::bad_request(why));
     }
     Ok(noted.take(decoded))
@@ -145,7 +164,7 @@ pub(crate) fn decode_patch(
     noted: &mut Noted,
     unknown: impl FnOnce(&Value) -> Vec<String>,
 ) -> Result<Value, Failure> {
-    let mut decoded = read_as(bytes, Syntax::Json)?;
+    let mut decoded = read_as(bytes, Syntax::Json.of("", ""))?;
     if of_operations {
         decoded.in_operations();
     }
@@ -186,10 +205,11 @@ pub(crate) fn decode_config(
     )))
 }
 
-fn read_as(bytes: &[u8], syntax: Syntax) -> Result<Decoded, Failure> {
-    let result = match syntax {
+fn read_as(bytes: &[u8], reading: Reading<'_>) -> Result<Decoded, Failure> {
+    let result = match reading.syntax {
         Syntax::Protobuf => {
-            let (document, repeats) = (protobuf::decode(bytes)?, Vec::new());
+            let document = protobuf::decode(bytes, reading.api_version, reading.kind)?;
+            let repeats = Vec::new();
             return Ok(Decoded { document, repeats });
         }
         Syntax::Json => document::json(bytes),

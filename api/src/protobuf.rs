@@ -14,29 +14,52 @@ use wire::Wire;
 /// What stands before every such body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// A protobuf body as the document that it stands for. What is not known is refused, by number.
-pub(crate) fn decode(bytes: &[u8]) -> Result<Value, Failure> {
+/// A protobuf body as the document that it stands for. What it does not say of its kind is that of the
+/// endpoint, as upstream's `copyKindDefaults` has it.
+pub(crate) fn decode(bytes: &[u8], api_version: &str, kind: &str) -> Result<Value, Failure> {
+    if TABLE.kind(api_version, kind).is_none() {
+        return Err(Failure::new(
+            415,
+            "UnsupportedMediaType",
+            format!(
+                "a {kind} of {api_version} is not read as protobuf; accepted media types include: \
+                 application/json, application/yaml"
+            ),
+        ));
+    }
     let unreadable = |error: &str| {
         Failure::bad_request(format!("the body is not readable as protobuf: {error}"))
     };
     let body = bytes.strip_prefix(MAGIC);
     let body = body.ok_or_else(|| unreadable("it does not begin with k8s"))?;
+    if body.is_empty() {
+        return Err(unreadable("nothing follows its beginning"));
+    }
     let envelope = Envelope::read(body).ok_or_else(|| unreadable("its envelope is damaged"))?;
-    let (api_version, kind) = (&envelope.api_version, &envelope.kind);
-    let name = TABLE.kind(api_version, kind).ok_or_else(|| {
-        let message = format!(
-            "a {kind} of {api_version} is not read as protobuf; accepted media types include: \
-             application/json, application/yaml"
-        );
-        Failure::new(415, "UnsupportedMediaType", message)
+    let said = |said: String, default: &str| {
+        if said.is_empty() {
+            default.into()
+        } else {
+            said
+        }
+    };
+    let (sent_version, sent) = (
+        said(envelope.api_version, api_version),
+        said(envelope.kind, kind),
+    );
+    let name = TABLE.kind(&sent_version, &sent).ok_or_else(|| {
+        let version = sent_version.rsplit('/').next().unwrap_or_default();
+        Failure::bad_request(format!(
+            "{sent} in version {version:?} cannot be handled as a {kind}"
+        ))
     })?;
     let mut members = message::read(name, envelope.raw).map_err(|error| unreadable(&error))?;
-    members.insert("apiVersion".into(), envelope.api_version.into());
-    members.insert("kind".into(), envelope.kind.into());
+    members.insert("apiVersion".into(), sent_version.into());
+    members.insert("kind".into(), sent.into());
     Ok(Value::Object(members))
 }
 
-/// `runtime.Unknown`: a message, and what it is.
+/// `runtime.Unknown`: a message, and what it is. How it is encoded is said there too, and nobody looks.
 #[derive(Debug, Default)]
 struct Envelope<'a> {
     api_version: String,
@@ -47,24 +70,24 @@ struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     fn read(bytes: &'a [u8]) -> Option<Self> {
         let mut envelope = Self::default();
-        for field in wire::fields(bytes)? {
-            match field {
+        for field in wire::fields(bytes) {
+            match field? {
                 (1, Wire::Bytes(bytes)) => envelope.type_meta(bytes)?,
                 (2, Wire::Bytes(bytes)) => envelope.raw = bytes,
-                // Content encoding and type, which nobody fills in.
-                (3 | 4, Wire::Bytes(b"")) => {}
-                _ => return None,
+                (1..=4, Wire::Number(_) | Wire::Fixed) => return None,
+                _ => {}
             }
         }
         Some(envelope)
     }
 
     fn type_meta(&mut self, bytes: &[u8]) -> Option<()> {
-        for field in wire::fields(bytes)? {
-            match field {
+        for field in wire::fields(bytes) {
+            match field? {
                 (1, Wire::Bytes(bytes)) => self.api_version = message::text(bytes).ok()?,
                 (2, Wire::Bytes(bytes)) => self.kind = message::text(bytes).ok()?,
-                _ => return None,
+                (1 | 2, _) => return None,
+                _ => {}
             }
         }
         Some(())

@@ -24,7 +24,9 @@ pub(crate) fn answer(
         return Err(Failure::method_not_allowed());
     }
     let accept = accept_object(&asked.parts.headers)?;
-    let mut review = decode(body, respond::syntax(&asked.parts.headers)?)?;
+    let version = asked.kind.api_version(&asked.version.name);
+    let syntax = respond::syntax(&asked.parts.headers)?;
+    let mut review = decode(body, syntax.of(&version, &asked.kind.kind))?;
     let resource = &*asked.kind.resource.resource;
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let status = match resource {
@@ -42,10 +44,7 @@ pub(crate) fn answer(
         .ok_or_else(|| Failure::bad_request("the review is not an object"))?;
     root.insert("status".into(), status);
     root.insert("kind".into(), Value::from(&*asked.kind.kind));
-    root.insert(
-        "apiVersion".into(),
-        asked.kind.api_version(&asked.version.name).into(),
-    );
+    root.insert("apiVersion".into(), version.into());
     root.entry("metadata").or_insert_with(|| json!({}));
     Ok(respond::json(201, &review, accept.syntax))
 }

@@ -7,15 +7,17 @@ use super::wire::{self, Wire};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value, json};
 
-/// Why bytes are not the message. No message of the table contains itself, so nothing is nested
-/// deeper than the table is.
+/// The members, or why the bytes are not the message. Fields that are not known, those of a later
+/// Kubernetes, are skipped as upstream does. No message of the table contains itself, so nothing is
+/// nested deeper than the table is.
 pub(super) fn read(name: Name, bytes: &[u8]) -> Result<Map<String, Value>, String> {
     let broken = || format!("{}.{} is cut short or damaged", name.0, name.1);
     let mut members = Map::new();
-    for (number, wire) in wire::fields(bytes).ok_or_else(broken)? {
-        let field = TABLE
-            .field(name, number)
-            .ok_or_else(|| format!("field {number} of {}.{} is unknown", name.0, name.1))?;
+    for field in wire::fields(bytes) {
+        let (number, wire) = field.ok_or_else(broken)?;
+        let Some(field) = TABLE.field(name, number) else {
+            continue;
+        };
         add(&mut members, field, wire)
             .map_err(|error| format!("{error} (field {number} of {}.{})", name.0, name.1))?;
     }
@@ -91,11 +93,12 @@ fn entry(field: &Field, wire: Wire<'_>) -> Result<(String, Value), String> {
         return Err(damaged());
     };
     let (mut key, mut value) = (String::new(), Wire::Bytes(&[]));
-    for (number, wire) in wire::fields(bytes).ok_or_else(damaged)? {
-        match (number, wire) {
+    for field in wire::fields(bytes) {
+        match field.ok_or_else(damaged)? {
             (1, Wire::Bytes(bytes)) => key = text(bytes)?,
+            (1, _) => return Err(damaged()),
             (2, wire) => value = wire,
-            _ => return Err(damaged()),
+            _ => {}
         }
     }
     Ok((key, element(field, value)?))

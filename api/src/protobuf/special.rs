@@ -12,11 +12,12 @@ const SECONDS: RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 /// `Time` and `MicroTime`.
 pub(super) fn time(bytes: &[u8]) -> Result<Time, String> {
     let (mut seconds, mut nanos) = (0, 0);
-    for field in fields("Time", bytes)? {
-        match field {
+    for field in wire::fields(bytes) {
+        match field.ok_or_else(|| damaged("Time"))? {
             (1, Wire::Number(number)) => seconds = number.cast_signed(),
             (2, Wire::Number(number)) => nanos = number.cast_signed(),
-            (number, _) => return Err(unknown("Time", number)),
+            (1 | 2, _) => return Err(damaged("Time")),
+            _ => {}
         }
     }
     if SECONDS.contains(&seconds) && (0..1_000_000_000).contains(&nanos) {
@@ -29,11 +30,12 @@ pub(super) fn time(bytes: &[u8]) -> Result<Time, String> {
 /// The canonical text that Kubernetes sends; nothing is zero.
 pub(super) fn quantity(bytes: &[u8]) -> Result<Value, String> {
     let mut quantity = "0".to_owned();
-    for field in fields("Quantity", bytes)? {
-        match field {
+    for field in wire::fields(bytes) {
+        match field.ok_or_else(|| damaged("Quantity"))? {
             (1, Wire::Bytes(b"")) => {}
             (1, Wire::Bytes(bytes)) => quantity = text(bytes)?,
-            (number, _) => return Err(unknown("Quantity", number)),
+            (1, _) => return Err(damaged("Quantity")),
+            _ => {}
         }
     }
     Ok(quantity.into())
@@ -42,12 +44,13 @@ pub(super) fn quantity(bytes: &[u8]) -> Result<Value, String> {
 /// A discriminator, and both values beside it.
 pub(super) fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
     let (mut is_text, mut number_value, mut text_value) = (false, 0, String::new());
-    for field in fields("IntOrString", bytes)? {
-        match field {
+    for field in wire::fields(bytes) {
+        match field.ok_or_else(|| damaged("IntOrString"))? {
             (1, Wire::Number(number)) => is_text = number == 1,
             (2, Wire::Number(number)) => number_value = number.cast_signed(),
             (3, Wire::Bytes(bytes)) => text_value = text(bytes)?,
-            (number, _) => return Err(unknown("IntOrString", number)),
+            (1..=3, _) => return Err(damaged("IntOrString")),
+            _ => {}
         }
     }
     Ok(if is_text {
@@ -60,14 +63,15 @@ pub(super) fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
 /// `RawExtension` and `FieldsV1`: JSON in a field of bytes.
 pub(super) fn document(bytes: &[u8]) -> Result<Value, String> {
     let mut document = Value::Null;
-    for field in fields("RawExtension", bytes)? {
-        match field {
+    for field in wire::fields(bytes) {
+        match field.ok_or_else(|| damaged("RawExtension"))? {
             (1, Wire::Bytes(b"")) => {}
             (1, Wire::Bytes(bytes)) => {
                 document = serde_json::from_slice(bytes)
                     .map_err(|error| format!("a document within it is not JSON: {error}"))?;
             }
-            (number, _) => return Err(unknown("RawExtension", number)),
+            (1, _) => return Err(damaged("RawExtension")),
+            _ => {}
         }
     }
     Ok(document)
@@ -76,21 +80,18 @@ pub(super) fn document(bytes: &[u8]) -> Result<Value, String> {
 /// `ExtraValue`: a list in a message of its own, for maps cannot hold lists.
 pub(super) fn texts(bytes: &[u8]) -> Result<Value, String> {
     let mut texts = Vec::new();
-    for field in fields("ExtraValue", bytes)? {
-        match field {
+    for field in wire::fields(bytes) {
+        match field.ok_or_else(|| damaged("ExtraValue"))? {
             (1, Wire::Bytes(bytes)) => texts.push(text(bytes)?),
-            (number, _) => return Err(unknown("ExtraValue", number)),
+            (1, _) => return Err(damaged("ExtraValue")),
+            _ => {}
         }
     }
     Ok(json!(texts))
 }
 
-fn fields<'a>(name: &str, bytes: &'a [u8]) -> Result<Vec<(u64, Wire<'a>)>, String> {
-    wire::fields(bytes).ok_or_else(|| format!("{name} is cut short or damaged"))
-}
-
-fn unknown(name: &str, number: u64) -> String {
-    format!("field {number} of {name} is unknown")
+fn damaged(name: &str) -> String {
+    format!("{name} is cut short or damaged")
 }
 
 #[cfg(test)]
@@ -113,14 +114,23 @@ mod tests {
     }
 
     #[test]
-    fn what_they_do_not_know_they_refuse() {
+    fn what_they_do_not_know_they_skip_and_what_is_damaged_they_refuse() {
+        let unknown = b"\x78\x01";
+        let with = |bytes: &[u8]| [bytes, unknown].concat();
+        assert_eq!(time(&with(b"\x08\x01")).map(|time| time.0), Ok(1_000_000));
+        assert_eq!(quantity(&with(b"\x0a\x011")), Ok(json!("1")));
+        assert_eq!(int_or_string(&with(b"\x10\x50")), Ok(json!(80)));
+        assert_eq!(document(&with(b"\x0a\x011")), Ok(json!(1)));
+        assert_eq!(texts(&with(b"\x0a\x01a")), Ok(json!(["a"])));
         for refused in [
-            time(b"\x18\x01").map(|_| ()),
+            time(b"\x0a\x01x").map(|_| ()),
             time(b"\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f").map(|_| ()),
-            quantity(b"\x12\x00").map(|_| ()),
-            int_or_string(b"\x20\x01").map(|_| ()),
+            quantity(b"\x08\x01").map(|_| ()),
+            int_or_string(b"\x1d1234").map(|_| ()),
             document(b"\x0a\x01{").map(|_| ()),
+            document(b"\x08\x01").map(|_| ()),
             texts(b"\x0a\x02a").map(|_| ()),
+            texts(b"\x08\x01").map(|_| ()),
         ] {
             assert!(refused.is_err());
         }

@@ -25,6 +25,11 @@ fn config_map() -> Vec<u8> {
     body("v1", "ConfigMap", &raw)
 }
 
+/// As the endpoint of config maps reads it.
+fn decode(bytes: &[u8]) -> Result<Value, Failure> {
+    super::decode(bytes, "v1", "ConfigMap")
+}
+
 fn refusal(bytes: &[u8]) -> (u16, String) {
     let failure = decode(bytes).expect_err("refused");
     let message = failure.to_json()["message"].as_str().map(str::to_owned);
@@ -43,7 +48,8 @@ fn zeros_stay_where_they_mean_something() {
     // replicas is a pointer, minReadySeconds is not, the selector's labels are a map.
     let labels = field(1, &[field(1, b"app"), field(2, b"")].concat());
     let spec = [number(1, 0), field(2, &labels), number(5, 0)].concat();
-    let document = decode(&body("apps/v1", "Deployment", &field(2, &spec))).expect("readable");
+    let bytes = body("apps/v1", "Deployment", &field(2, &spec));
+    let document = decode(&bytes).expect("readable");
     let expected = json!({"replicas": 0, "selector": {"matchLabels": {"app": ""}}});
     assert_eq!(document["spec"], expected);
 }
@@ -63,39 +69,106 @@ fn members_of_an_inlined_message_belong_to_the_one_around_it() {
 }
 
 #[test]
-fn what_is_not_known_is_refused_and_named() {
-    for (bytes, code, message) in [
-        (
-            body("v1", "ConfigMap", &field(9, b"x")),
-            400,
-            "field 9 of core.ConfigMap is unknown",
-        ),
-        (
-            body("v1", "ConfigMap", &field(1, &number(15, 1))),
-            400,
-            "field 15 of meta.ObjectMeta is unknown (field 1 of core.ConfigMap)",
-        ),
+fn what_is_no_message_of_the_kind_is_refused_and_named() {
+    for (bytes, message) in [
         (
             body("example.com/v1", "Deployment", b""),
-            415,
-            "a Deployment of example.com/v1 is not read as protobuf",
+            "Deployment in version \"v1\" cannot be handled as a ConfigMap",
         ),
-        (b"{}".to_vec(), 400, "does not begin with k8s"),
+        (
+            body("v1", "ConfigMaps", b""),
+            "ConfigMaps in version \"v1\" cannot be handled as a ConfigMap",
+        ),
+        (b"{}".to_vec(), "does not begin with k8s"),
+        (MAGIC.to_vec(), "nothing follows its beginning"),
         (
             body("v1", "ConfigMap", &[0x0a, 9]),
-            400,
             "core.ConfigMap is cut short or damaged",
         ),
         (
             body("v1", "ConfigMap", &number(1, 1)),
-            400,
             "metadata is not of its type",
         ),
+        // A group, which would be skipped by its end, and eight bytes where a text belongs.
+        (body("v1", "ConfigMap", &[0x4b, 0x4c]), "damaged"),
+        (
+            body(
+                "v1",
+                "ConfigMap",
+                &field(1, &[0x09, 0, 0, 0, 0, 0, 0, 0, 0]),
+            ),
+            "name is not of its type",
+        ),
+        ([MAGIC, &[0x0b, 0x0c]].concat(), "its envelope is damaged"),
+        ([MAGIC, &number(2, 1)].concat(), "its envelope is damaged"),
     ] {
-        let (found, text) = refusal(&bytes);
-        assert_eq!(found, code, "{text}");
+        let (code, text) = refusal(&bytes);
+        assert_eq!(code, 400, "{text}");
         assert!(text.contains(message), "{text}");
     }
+}
+
+#[test]
+fn a_kind_without_messages_takes_none() {
+    let bytes = body("v1", "ConfigMap", b"");
+    let refused = super::decode(&bytes, "example.com/v1", "Widget").expect_err("refused");
+    assert_eq!(refused.code, 415);
+    let told = refused.to_json()["message"].to_string();
+    assert!(
+        told.contains("a Widget of example.com/v1 is not read as protobuf"),
+        "{told}"
+    );
+}
+
+#[test]
+fn what_it_does_not_say_of_its_kind_is_the_endpoints() {
+    let raw = field(1, &field(1, b"a"));
+    let lease =
+        json!({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "a"}});
+    for bytes in [
+        [MAGIC.to_vec(), field(2, &raw)].concat(),
+        body("", "", &raw),
+        body("", "Lease", &raw),
+        body("coordination.k8s.io/v1", "", &raw),
+    ] {
+        let read = super::decode(&bytes, "coordination.k8s.io/v1", "Lease").expect("readable");
+        assert_eq!(read, lease);
+    }
+    // The kind that it does say is one of the endpoint's group.
+    let other = super::decode(
+        &body("", "ConfigMap", &raw),
+        "coordination.k8s.io/v1",
+        "Lease",
+    );
+    assert_eq!(other.expect_err("refused").code, 400);
+}
+
+#[test]
+fn fields_of_a_later_version_are_skipped_whatever_they_are() {
+    let later = [
+        number(15, 1),
+        field(14, b"x"),
+        vec![0x6d, 1, 2, 3, 4],
+        vec![0x69, 1, 2, 3, 4, 5, 6, 7, 8],
+    ]
+    .concat();
+    let entry = [field(1, b"k"), field(2, b"v"), later.clone()].concat();
+    // Field 18 and above need two bytes of tag.
+    let meta = [field(1, b"a"), vec![0x90, 0x01, 1]].concat();
+    let raw = [later.clone(), field(1, &meta), field(2, &entry)].concat();
+    let type_meta = [field(1, b"v1"), field(2, b"ConfigMap"), later.clone()].concat();
+    let said = [field(3, b"gzip"), field(4, b"application/json")].concat();
+    let bytes = [
+        MAGIC.to_vec(),
+        field(1, &type_meta),
+        field(2, &raw),
+        said,
+        later,
+    ]
+    .concat();
+    let expected = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "a"}, "data": {"k": "v"}});
+    assert_eq!(decode(&bytes).expect("readable"), expected);
 }
 
 #[test]

@@ -5,30 +5,46 @@
 pub(super) enum Wire<'a> {
     Number(u64),
     Bytes(&'a [u8]),
+    /// Four or eight bytes, which no field of Kubernetes is.
+    Fixed,
 }
 
-/// The next field's number and value; `None` where the bytes are not an encoding.
-pub(super) fn next<'a>(rest: &mut &'a [u8]) -> Option<(u64, Wire<'a>)> {
+/// The next field's number and value; `None` where the bytes are not an encoding. Groups are none that
+/// Kubernetes writes.
+fn next<'a>(rest: &mut &'a [u8]) -> Option<(u64, Wire<'a>)> {
     let tag = varint(rest)?;
-    let length = match tag & 7 {
-        0 => return Some((tag >> 3, Wire::Number(varint(rest)?))),
-        1 => 8,
-        2 => usize::try_from(varint(rest)?).ok()?,
-        5 => 4,
+    let number = Some(tag >> 3).filter(|number| *number > 0)?;
+    let wire = match tag & 7 {
+        0 => Wire::Number(varint(rest)?),
+        1 => take(rest, 8).map(|_| Wire::Fixed)?,
+        2 => {
+            let length = usize::try_from(varint(rest)?).ok()?;
+            Wire::Bytes(take(rest, length)?)
+        }
+        5 => take(rest, 4).map(|_| Wire::Fixed)?,
         _ => return None,
     };
-    let (head, tail) = rest.split_at_checked(length)?;
-    *rest = tail;
-    Some((tag >> 3, Wire::Bytes(head)))
+    Some((number, wire))
 }
 
-/// All fields in their order.
-pub(super) fn fields(mut rest: &[u8]) -> Option<Vec<(u64, Wire<'_>)>> {
-    let mut found = Vec::new();
-    while !rest.is_empty() {
-        found.push(next(&mut rest)?);
-    }
-    Some(found)
+fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
+    let (head, tail) = rest.split_at_checked(length)?;
+    *rest = tail;
+    Some(head)
+}
+
+/// All fields in their order, one at a time; `None`, and then no more, where the rest is no encoding.
+pub(super) fn fields(mut rest: &[u8]) -> impl Iterator<Item = Option<(u64, Wire<'_>)>> {
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let field = next(&mut rest);
+        if field.is_none() {
+            rest = &[];
+        }
+        Some(field)
+    })
 }
 
 fn varint(rest: &mut &[u8]) -> Option<u64> {
@@ -48,22 +64,43 @@ fn varint(rest: &mut &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
+    fn all(bytes: &[u8]) -> Option<Vec<(u64, Wire<'_>)>> {
+        fields(bytes).collect()
+    }
+
     #[test]
     fn numbers_and_bytes_are_read_and_every_cut_is_refused() {
-        let encoded = [0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i', 0x1d, 1, 2, 3, 4];
+        let encoded = [
+            0x08, 0x96, 0x01, 0x12, 0x02, b'h', b'i', 0x1d, 1, 2, 3, 4, 0x21, 1, 2, 3, 4, 5, 6, 7,
+            8,
+        ];
         let expected = [
             (1, Wire::Number(150)),
             (2, Wire::Bytes(b"hi")),
-            (3, Wire::Bytes(&[1, 2, 3, 4])),
+            (3, Wire::Fixed),
+            (4, Wire::Fixed),
         ];
-        assert_eq!(fields(&encoded).as_deref(), Some(&expected[..]));
-        for length in [1, 2, 4, 5, 6, 8, 11] {
-            assert_eq!(fields(&encoded[..length]), None, "{length} bytes");
+        assert_eq!(all(&encoded).as_deref(), Some(&expected[..]));
+        let whole = [0, 3, 7, 12, encoded.len()];
+        for length in (0..encoded.len()).filter(|length| !whole.contains(length)) {
+            assert_eq!(all(&encoded[..length]), None, "{length} bytes");
         }
     }
 
     #[test]
-    fn a_number_that_never_ends_is_refused() {
-        assert_eq!(fields(&[0xff; 20]), None);
+    fn what_is_no_field_is_refused() {
+        let endless: &[u8] = &[0xff; 20];
+        // A group and its end, the two types that there are not, field 0, a length beyond the end.
+        let others: [&[u8]; 6] = [
+            b"\x0b\x0c",
+            b"\x0c",
+            b"\x0e",
+            b"\x0f",
+            b"\0\0",
+            b"\x0a\xff\xff\xff\xff\x0f",
+        ];
+        for bytes in others.into_iter().chain([endless]) {
+            assert_eq!(all(bytes), None, "{bytes:?}");
+        }
     }
 }

@@ -137,7 +137,8 @@ fn document(
     versions: &[&str],
 ) -> Result<Value, Failure> {
     let syntax = respond::syntax(&asked.parts.headers)?;
-    let document = body::decode_object(body, syntax, noted, |_| Vec::new())?;
+    let reading = syntax.of(versions.first().copied().unwrap_or_default(), kind);
+    let document = body::decode_object(body, reading, noted, |_| Vec::new())?;
     let text = |member: &str| document.get(member).map(Value::as_str);
     let fits = |member: &str, known: &[&str]| {
         text(member).is_none_or(|text| text.is_some_and(|text| known.contains(&text)))

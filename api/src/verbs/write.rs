@@ -153,16 +153,16 @@ pub(super) fn as_stored(asked: &Asked, object: &Object) -> Object {
 fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
     let syntax = respond::syntax(&asked.parts.headers)?;
     let unknown = |document: &Value| unknown::of(asked, document);
-    let mut document = body::decode_object(body, syntax, noted, unknown)?;
     let is_custom = asked.kind.is_custom() && !asked.is_scale();
+    let spoken = asked.spoken();
+    let (version, kind) = (spoken.api_version(), &*spoken.kind);
+    let mut document = body::decode_object(body, syntax.of(&version, kind), noted, unknown)?;
     if document.is_null() && !is_custom {
         document = Value::Object(Map::new());
     }
     let root = document
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the body is not an object"))?;
-    let spoken = asked.spoken();
-    let (version, kind) = (spoken.api_version(), &*spoken.kind);
     let text = |member: &str| {
         root.get(member)
             .and_then(Value::as_str)

@@ -36,7 +36,8 @@ impl Options {
         if body.is_empty() {
             Self::from_query(&asked.params)
         } else {
-            Self::from_body(&decode(body, respond::syntax(&asked.parts.headers)?)?)
+            let syntax = respond::syntax(&asked.parts.headers)?;
+            Self::from_body(&decode(body, syntax.of("v1", "DeleteOptions"))?)
         }
     }
 
