@@ -6,6 +6,7 @@ mod tests;
 
 use crate::body::Syntax;
 use crate::status::Failure;
+use hindsight_core::kind::Kind;
 use http::{HeaderMap, header};
 
 /// What a client wants to see.
@@ -23,10 +24,30 @@ pub(crate) struct Accept {
     pub(crate) syntax: Syntax,
 }
 
-pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, Failure> {
-    let known = alternatives(headers).into_iter();
-    let mut known = known.filter_map(|one| one.accept());
-    known.next().ok_or_else(Failure::not_acceptable)
+/// Nothing of what a client accepts is there.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NotAcceptable {
+    /// Whether one of the media types is, though not in this form.
+    is_known: bool,
+}
+
+impl NotAcceptable {
+    /// The router of built-in kinds looks at media types, and whoever answers at the form.
+    pub(crate) fn of(self, kind: &Kind) -> Failure {
+        if self.is_known || kind.is_custom() {
+            Failure::not_acceptable()
+        } else {
+            Failure::no_representation()
+        }
+    }
+}
+
+pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, NotAcceptable> {
+    let all = alternatives(headers);
+    let first = all.iter().find_map(Alternative::accept);
+    first.ok_or_else(|| NotAcceptable {
+        is_known: all.iter().any(|one| one.syntax().is_some()),
+    })
 }
 
 /// For what has no metadata, and so neither a table nor metadata alone.

@@ -1,6 +1,6 @@
 //! One request to one answer: who may ask, what they ask for, and which verb that is.
 
-use crate::accept::{Accept, accept};
+use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, Wish};
 use crate::backend::{self, AsOfError, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
@@ -108,7 +108,7 @@ impl Api {
         parts: Parts,
         body: B,
         actor: Option<Arc<Actor>>,
-        wanted: Result<Accept, Failure>,
+        wanted: Result<Accept, NotAcceptable>,
     ) -> Result<Response<ApiBody>, Failure>
     where
         B: Body<Data = Bytes>,
@@ -147,6 +147,7 @@ impl Api {
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return across_namespaces(&kind);
         }
+        let accept = wanted.map_err(|refused| refused.of(&kind))?;
         let asked = Asked {
             parts,
             params,
@@ -156,7 +157,7 @@ impl Api {
             subresource,
             state,
             actor,
-            accept: wanted?,
+            accept,
             past: point.is_some(),
             permit,
             now: self.backend.now(),

@@ -87,6 +87,13 @@ impl Failure {
         Self::new(404, "NotFound", message).with(json!({}))
     }
 
+    /// The same where no media type is known, in the words of upstream's router.
+    pub(crate) fn no_representation() -> Self {
+        let message = "406: Not Acceptable\n\nAvailable representations: application/json, \
+                       application/yaml";
+        Self::new(406, "NotAcceptable", message).with(json!({}))
+    }
+
     pub(crate) fn not_acceptable() -> Self {
         let message = "only the following media types are accepted: application/json, \
                        application/yaml";
