@@ -37,6 +37,19 @@ fn read(client: &Client, path: &str) -> Value {
     answer.json()
 }
 
+/// The first of a list, with the version and the kind that the list says for it.
+fn listed(client: &Client, path: &str) -> Value {
+    let list = read(client, path);
+    let mut first = list["items"][0].clone();
+    assert_eq!((first.get("kind"), first.get("apiVersion")), (None, None));
+    first["apiVersion"] = list["apiVersion"].clone();
+    let kind = list["kind"]
+        .as_str()
+        .and_then(|kind| kind.strip_suffix("List"));
+    first["kind"] = kind.expect("a list").into();
+    first
+}
+
 /// The objects that a watch begins with.
 fn watched(client: &Client, path: &str) -> Value {
     let path = format!("{path}?watch=true&timeoutSeconds=1");
@@ -69,7 +82,7 @@ fn an_autoscaler_of_v1_is_one_of_v2_with_a_metric_of_the_cpu() {
         "target": {"type": "Utilization", "averageUtilization": 60}}}]);
     for read in [
         read(&client, &format!("{V2}/a")),
-        read(&client, V2)["items"][0].clone(),
+        listed(&client, V2),
         watched(&client, V2),
     ] {
         assert_eq!(read["apiVersion"], "autoscaling/v2");
@@ -88,7 +101,7 @@ fn an_autoscaler_of_v2_is_read_and_written_through_v1_without_loss() {
     let notes = &old["metadata"]["annotations"];
     let note = &notes["autoscaling.alpha.kubernetes.io/metrics"];
     assert!(note.as_str().expect("a text").contains("metricName"));
-    assert_eq!(read(&client, V1)["items"][0], old);
+    assert_eq!(listed(&client, V1), old);
     assert_eq!(watched(&client, V1), old);
     old["spec"]["maxReplicas"] = json!(5);
     let updated = send(&client, "PUT", &format!("{V1}/a"), &old);

@@ -2,6 +2,7 @@
 
 mod items;
 mod pieces;
+mod untyped;
 
 use crate::backend::{AsOf, Past, Permit};
 use crate::body::ApiBody;

@@ -1,11 +1,11 @@
 //! How the items of a list are written, one by one, and what stands around them.
 
+use super::untyped;
 use crate::accept::View;
 use crate::body::Syntax;
 use crate::handler::Asked;
 use crate::table::{self, Rows};
 use crate::verbs::Form;
-use bytes::Bytes;
 use hindsight_core::Object;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -20,6 +20,8 @@ pub(super) struct Items {
 
 enum Shown {
     Objects(Form),
+    /// Of a built-in kind: only the list says which.
+    Untyped(Form),
     Metadata(Form),
     Table(Rows),
 }
@@ -31,7 +33,12 @@ impl Items {
                 let version = asked.kind.api_version(&asked.version.name);
                 let around = json!({"kind": asked.kind.list_kind, "apiVersion": version,
                     "metadata": metadata});
-                (Shown::Objects(Form::of(asked)), around)
+                let form = Form::of(asked);
+                if asked.kind.is_custom() {
+                    (Shown::Objects(form), around)
+                } else {
+                    (Shown::Untyped(form), around)
+                }
             }
             View::Metadata => {
                 let around = json!({"kind": "PartialObjectMetadataList",
@@ -62,7 +69,7 @@ impl Items {
     /// Everything before the first item.
     pub(super) fn head(&self, is_empty: bool) -> Vec<u8> {
         let list = match self.shown {
-            Shown::Objects(_) | Shown::Metadata(_) => "items",
+            Shown::Objects(_) | Shown::Untyped(_) | Shown::Metadata(_) => "items",
             Shown::Table(_) => "rows",
         };
         if self.syntax == Syntax::Yaml {
@@ -74,17 +81,23 @@ impl Items {
         format!("{open},\"{list}\":[").into_bytes()
     }
 
-    pub(super) fn item(&self, object: &Object) -> Bytes {
+    /// Appends one of them.
+    pub(super) fn write(&self, object: &Object, to: &mut Vec<u8>) {
+        let is_yaml = self.syntax == Syntax::Yaml;
         let document = match &self.shown {
-            Shown::Objects(form) if self.syntax != Syntax::Yaml => return form.body(object),
+            Shown::Objects(form) if !is_yaml => return to.extend_from_slice(&form.body(object)),
+            Shown::Untyped(form) if !is_yaml => return untyped::append(&form.body(object), to),
             Shown::Objects(form) => form.document(object),
+            Shown::Untyped(form) => without_type(form.document(object)),
             Shown::Metadata(form) => table::metadata_of(form, object),
             Shown::Table(rows) => rows.row(object),
         };
-        if self.syntax == Syntax::Yaml {
-            return yaml(&[document]).into();
-        }
-        document.to_string().into()
+        let text = if is_yaml {
+            yaml(&[document])
+        } else {
+            document.to_string()
+        };
+        to.extend_from_slice(text.as_bytes());
     }
 
     pub(super) const fn between(&self) -> &'static [u8] {
@@ -100,6 +113,14 @@ impl Items {
             Syntax::Json | Syntax::Protobuf => b"]}",
         }
     }
+}
+
+fn without_type(mut document: Value) -> Value {
+    if let Some(members) = document.as_object_mut() {
+        members.remove("apiVersion");
+        members.remove("kind");
+    }
+    document
 }
 
 /// Whole lines.

@@ -90,7 +90,7 @@ impl Pieces {
             }
             read += object.body.len();
             self.rest.taken(object.body.len());
-            piece.extend_from_slice(&self.items.item(&object));
+            self.items.write(&object, &mut piece);
         }
         piece.into()
     }

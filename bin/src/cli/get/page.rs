@@ -20,6 +20,8 @@ pub(super) fn read(text: &[u8], take: &mut dyn FnMut(Value) -> Result<()>) -> Re
     let list = List {
         take,
         refused: &mut refused,
+        api_version: String::new(),
+        kind: String::new(),
     };
     let read = Deserializer::from_slice(text).deserialize_map(list);
     match refused {
@@ -31,6 +33,22 @@ pub(super) fn read(text: &[u8], take: &mut dyn FnMut(Value) -> Result<()>) -> Re
 struct List<'a> {
     take: &'a mut dyn FnMut(Value) -> Result<()>,
     refused: &'a mut Option<anyhow::Error>,
+    /// What the list is, which stands before its items.
+    api_version: String,
+    kind: String,
+}
+
+impl List<'_> {
+    /// Items of built-in kinds leave what they are to the list.
+    fn typed(&self, mut item: Value) -> Value {
+        let kind = self.kind.strip_suffix("List").unwrap_or_default();
+        if let Some(members) = item.as_object_mut().filter(|_| !kind.is_empty()) {
+            let version = || self.api_version.as_str().into();
+            members.entry("apiVersion").or_insert_with(version);
+            members.entry("kind").or_insert_with(|| kind.into());
+        }
+        item
+    }
 }
 
 impl<'de> Visitor<'de> for List<'_> {
@@ -44,6 +62,8 @@ impl<'de> Visitor<'de> for List<'_> {
         let mut metadata = Value::Null;
         while let Some(member) = members.next_key::<String>()? {
             match member.as_str() {
+                "apiVersion" => self.api_version = members.next_value()?,
+                "kind" => self.kind = members.next_value()?,
                 "metadata" => metadata = members.next_value()?,
                 "items" => members.next_value_seed(Items(&mut self))?,
                 _ => drop(members.next_value::<IgnoredAny>()?),
@@ -78,6 +98,7 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         while let Some(item) = items.next_element::<Value>()? {
+            let item = self.0.typed(item);
             if let Err(error) = (self.0.take)(item) {
                 *self.0.refused = Some(error);
                 return Err(A::Error::custom("no more is taken"));
@@ -113,6 +134,20 @@ mod tests {
             Ok(())
         });
         assert_eq!(last.expect("a list").next, None);
+    }
+
+    #[test]
+    fn items_that_do_not_say_what_they_are_are_what_the_list_says() {
+        let list = br#"{"apiVersion":"apps/v1","kind":"DeploymentList","metadata":{},
+            "items":[{"a":1},{"apiVersion":"v2","kind":"Other"}]}"#;
+        let mut taken = Vec::new();
+        let read = read(list, &mut |item| {
+            taken.push(item);
+            Ok(())
+        });
+        read.expect("a list");
+        let first = json!({"a": 1, "apiVersion": "apps/v1", "kind": "Deployment"});
+        assert_eq!(taken, [first, json!({"apiVersion": "v2", "kind": "Other"})]);
     }
 
     #[test]

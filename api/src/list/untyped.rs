@@ -1,0 +1,113 @@
+//! Items of built-in lists say nothing of their kind, which the list says for all of them: so Go's typed
+//! lists are written, and clients read them.
+
+/// Appends a stored object without its `apiVersion` and `kind`; as it is, where it is not written as
+/// objects are: without spaces, and with more behind both.
+pub(super) fn append(body: &[u8], to: &mut Vec<u8>) {
+    let before = to.len();
+    if try_append(body, to).is_none() {
+        to.truncate(before);
+        to.extend_from_slice(body);
+    }
+}
+
+/// Looks no further than the second of the two.
+fn try_append(body: &[u8], to: &mut Vec<u8>) -> Option<()> {
+    let (mut kept, mut found) = (0, 0);
+    let mut at = usize::from(*body.first()? == b'{');
+    while found < 2 {
+        let key_end = string_end(body, at)?;
+        let key = body.get(at..key_end)?;
+        let value = key_end + usize::from(*body.get(key_end)? == b':');
+        let end = value_end(body, value)?;
+        if *body.get(end)? != b',' {
+            return None;
+        }
+        if matches!(key, b"\"apiVersion\"" | b"\"kind\"") {
+            to.extend_from_slice(body.get(kept..at)?);
+            (kept, found) = (end + 1, found + 1);
+        }
+        at = end + 1;
+    }
+    to.extend_from_slice(body.get(kept..)?);
+    Some(())
+}
+
+/// Behind the text that begins here.
+fn string_end(body: &[u8], start: usize) -> Option<usize> {
+    let mut at = start + usize::from(*body.get(start)? == b'"');
+    loop {
+        while body.get(at..at + 32).is_some_and(is_plain) {
+            at += 32;
+        }
+        let rest = body.get(at..)?;
+        let step = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
+        if *rest.get(step)? == b'"' {
+            return Some(at + step + 1);
+        }
+        at += step + 2;
+    }
+}
+
+/// Whether no byte of these ends a text or escapes; all of them are looked at, many at a time.
+fn is_plain(bytes: &[u8]) -> bool {
+    let ends = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\');
+    bytes.iter().fold(0, |any, byte| any | ends(*byte)) == 0
+}
+
+/// Behind the value that begins here.
+fn value_end(body: &[u8], start: usize) -> Option<usize> {
+    let (mut at, mut depth) = (start, 0_usize);
+    loop {
+        match body.get(at)? {
+            b'"' => at = string_end(body, at)?,
+            b'{' | b'[' => (at, depth) = (at + 1, depth + 1),
+            b'}' | b']' if depth > 0 => (at, depth) = (at + 1, depth - 1),
+            b',' | b'}' if depth == 0 => return Some(at),
+            _ => at += 1,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::append;
+    use serde_json::{Value, json};
+
+    fn without(body: &[u8]) -> String {
+        let mut out = b"[".to_vec();
+        append(body, &mut out);
+        String::from_utf8_lossy(&out).into_owned()
+    }
+
+    #[test]
+    fn both_go_wherever_they_stand_and_nothing_else() {
+        for document in [
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": {"kind": "x"}}),
+            json!({"apiVersion": "v1", "data": {"kind": "a", "\"kind\":": "}\\\""}, "kind": "ConfigMap",
+                "metadata": {"apiVersion": "x"}}),
+            json!({"aa": [{"kind": ["b", 1.5]}, "]"], "ab": -1, "ac": null, "apiVersion": "v1", "b": true,
+                "kind": "Event", "metadata": {}}),
+        ] {
+            let body = document.to_string();
+            let read: Value = serde_json::from_str(&without(body.as_bytes())[1..]).expect("JSON");
+            let mut expected = document;
+            let members = expected.as_object_mut().expect("an object");
+            members.remove("apiVersion");
+            members.remove("kind");
+            assert_eq!(read, expected);
+        }
+    }
+
+    #[test]
+    fn what_is_written_otherwise_stays_as_it_is() {
+        let whole = r#"{"apiVersion":"v1","data":{"a":"\\"},"kind":"ConfigMap","metadata":{}}"#;
+        let ends = r#"{"apiVersion":"v1","kind":"Pod"}"#;
+        let spaced = r#"{ "apiVersion": "v1", "kind": "Pod", "metadata": {}}"#;
+        let untyped = r#"{"metadata":{"name":"a"},"spec":{}}"#;
+        let cuts = (0..40).map(|length| &whole[..length]);
+        for body in cuts.chain([ends, spaced, untyped]) {
+            assert_eq!(without(body.as_bytes()), format!("[{body}"));
+        }
+    }
+}
