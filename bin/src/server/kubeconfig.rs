@@ -127,4 +127,20 @@ mod tests {
             assert!(error.to_string().contains("no regular file"), "{error:#}");
         }
     }
+
+    #[test]
+    fn what_is_beside_it_is_somebody_elses() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [config, new, bait] =
+            ["config", "config.new", "bait"].map(|name| temporary.path().join(name));
+        std::fs::write(&new, "theirs").expect("written");
+        std::fs::write(&bait, "theirs").expect("written");
+        symlink(&bait, temporary.path().join("config.hindsight-unfinished")).expect("linked");
+        write_private(&config, "key").expect("written");
+        for theirs in [new, bait] {
+            assert_eq!(std::fs::read_to_string(theirs).expect("there"), "theirs");
+        }
+        let found = config.symlink_metadata().expect("there");
+        assert!(found.is_file() && found.mode() & OTHERS == 0);
+    }
 }

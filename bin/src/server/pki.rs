@@ -25,7 +25,7 @@ use std::sync::Arc;
 const YEARS: Range<i32> = 1975..4096;
 
 /// Added to the name of what is being written.
-const UNFINISHED: &str = "new";
+const UNFINISHED: &str = "hindsight-unfinished";
 
 /// Everything that a server and its administrator need, in PEM.
 #[derive(Debug)]
