@@ -78,3 +78,37 @@ impl Publish for Publisher {
         self.collectors.try_send(()).ok();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::builtin;
+    use hindsight_core::kind::BuiltinKinds;
+
+    const REVISIONS: u64 = 20_000;
+
+    /// Who is told of a revision and finds an older one would wait for the next change.
+    #[test]
+    fn whoever_is_told_of_a_revision_finds_it() {
+        let kinds = BuiltinKinds::new(builtin::kinds(), None);
+        let empty = State::new(Arc::new(kinds));
+        let window = Window::new(Revision::ZERO, 1, 1);
+        let (mut publisher, news) = channel(empty.clone(), window);
+        let mut changed = publisher.changed();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut told = Revision::ZERO;
+                while told < Revision(REVISIONS) {
+                    told = *changed.borrow_and_update();
+                    let found = news.published.load().state.revision;
+                    assert!(found >= told, "told of {told}, found {found}");
+                }
+            });
+            for revision in (1..=REVISIONS).map(Revision) {
+                let mut state = empty.clone();
+                state.revision = revision;
+                publisher.publish(state, Vec::new());
+            }
+        });
+    }
+}

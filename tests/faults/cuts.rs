@@ -93,6 +93,16 @@ fn stored(directory: &Path) -> Result<Known, String> {
         ..Config::default()
     };
     let plane = ControlPlane::open(config).map_err(|error| error.to_string())?;
+    // A snapshot is there in whole, or has no name.
+    let aside = std::fs::read_dir(directory.join("snapshots"));
+    let mut aside = aside
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.expect("readable").path());
+    if let Some(path) = aside.find(|path| path.extension().is_some_and(|found| found == "damaged"))
+    {
+        return Err(format!("{} was set aside", path.display()));
+    }
     let state = plane.state();
     let maps = GroupResource::new("", "configmaps");
     let objects = state.list(&maps, Some("default"));

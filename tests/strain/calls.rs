@@ -140,3 +140,23 @@ fn every_answer_follows_a_sync_of_the_database() {
         );
     }
 }
+
+/// By itself, a moment after a write: whoever loses power then knows how far the log went.
+#[test]
+fn the_witness_is_synced_soon_after_a_write() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let record = temporary.path().join("record");
+    let server = Server::start();
+    let mut wire = Caller::of(&server).connect().expect("connected");
+    create(&mut wire, "before", 1);
+    let Some(tracer) = Strace::record(server.pid(), SYNC, &record) else {
+        return;
+    };
+    create(&mut wire, "after", 1);
+    let witness = server.directory().join("events.tail");
+    comes("the witness is synced", || {
+        let told = std::fs::read_to_string(&record).unwrap_or_default();
+        synced(&told, &witness) > 0
+    });
+    drop(tracer);
+}

@@ -217,8 +217,31 @@ fn other_key(first: Revision, number: u32) -> [u8; 12] {
 
 #[cfg(test)]
 mod tests {
+    use super::{TIMES_WRITTEN, UNSYNCED_BYTES};
     use crate::{SledStorage, Storage};
     use hindsight_core::Revision;
+    use std::cell::Cell;
+
+    #[test]
+    fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
+        const FRAME_BYTES: usize = 60 << 10;
+        let temporary = tempfile::tempdir().expect("a directory");
+        let storage = SledStorage::open(temporary.path()).expect("opened");
+        let (unsynced, most) = (Cell::new(0), Cell::new(0));
+        let sync = || {
+            storage.frames.syncing();
+            unsynced.set(0);
+            Ok(())
+        };
+        for number in 1..=200 {
+            unsynced.set(unsynced.get() + FRAME_BYTES * TIMES_WRITTEN);
+            let frame = vec![7; FRAME_BYTES];
+            let appended = storage.frames.append(Revision(number), &frame, &sync);
+            appended.expect("appended");
+            most.set(most.get().max(unsynced.get()));
+        }
+        assert!((1..=UNSYNCED_BYTES).contains(&most.get()), "{most:?}");
+    }
 
     #[test]
     fn the_room_of_what_was_replaced_is_used_again() {
