@@ -1,6 +1,8 @@
 //! Items of built-in lists say nothing of their kind, which the list says for all of them: so Go's typed
 //! lists are written, and clients read them.
 
+use memchr::memchr2;
+
 /// Appends a stored object without its `apiVersion` and `kind`; as it is, where it is not written as
 /// objects are: without spaces, and with more behind both.
 pub(super) fn append(body: &[u8], to: &mut Vec<u8>) {
@@ -37,22 +39,12 @@ fn try_append(body: &[u8], to: &mut Vec<u8>) -> Option<()> {
 fn string_end(body: &[u8], start: usize) -> Option<usize> {
     let mut at = start + usize::from(*body.get(start)? == b'"');
     loop {
-        while body.get(at..at + 32).is_some_and(is_plain) {
-            at += 32;
+        at += memchr2(b'"', b'\\', body.get(at..)?)?;
+        if *body.get(at)? == b'"' {
+            return Some(at + 1);
         }
-        let rest = body.get(at..)?;
-        let step = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'))?;
-        if *rest.get(step)? == b'"' {
-            return Some(at + step + 1);
-        }
-        at += step + 2;
+        at += 2;
     }
-}
-
-/// Whether no byte of these ends a text or escapes; all of them are looked at, many at a time.
-fn is_plain(bytes: &[u8]) -> bool {
-    let ends = |byte: u8| u8::from(byte == b'"') | u8::from(byte == b'\\');
-    bytes.iter().fold(0, |any, byte| any | ends(*byte)) == 0
 }
 
 /// Behind the value that begins here.
