@@ -97,10 +97,10 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
-/// A log in a directory, with a snapshot after every revision.
-fn started(at: &Path, storage: Arc<dyn Storage>) -> Writer {
+/// A log in a directory, with a snapshot after so many revisions.
+fn started(at: &Path, storage: Arc<dyn Storage>, every: u64) -> Writer {
     let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
-    log.keep_snapshots(kept_beside(at), 1).expect("started");
+    log.keep_snapshots(kept_beside(at), every).expect("started");
     log.start(state, Box::new(Silent)).expect("started")
 }
 
@@ -111,8 +111,9 @@ fn whatever_comes_to_the_place_of_a_directory_is_left_as_it_is() {
     fs::create_dir_all(at.join("snapshots")).expect("made");
     let disk = Arc::new(Disk::default());
     let mut commands = Commands::default();
-    let writer = started(&at, Arc::<Disk>::clone(&disk));
-    for _ in 0..10 {
+    // None is due before it is moved.
+    let writer = started(&at, Arc::<Disk>::clone(&disk), 100);
+    for _ in 0..5 {
         script::submit(&writer, &disk, commands.submission()).expect("written");
     }
     fs::rename(&at, temporary.path().join("moved")).expect("moved");
@@ -128,7 +129,7 @@ fn whatever_comes_to_the_place_of_a_directory_is_left_as_it_is() {
         fs::write(theirs.join(name), "theirs").expect("written");
     }
     let before = files(&theirs);
-    for _ in 0..10 {
+    for _ in 0..60 {
         script::submit(&writer, &disk, commands.submission()).expect("written");
     }
     drop(writer);
@@ -147,7 +148,7 @@ fn what_cannot_be_listed_is_not_known_and_nothing_of_it_is_removed() {
     let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(snapshots);
     let state = reader.state_at(script::empty(), Revision(4));
     assert_eq!(state.expect("from the log").len(), 4);
-    drop(started(temporary.path(), disk));
+    drop(started(temporary.path(), disk, 1));
 }
 
 #[test]
@@ -156,34 +157,39 @@ fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_d
     let snapshots = kept_beside(temporary.path());
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
-    let (mut log, state) = Log::open(Arc::clone(&storage), script::empty()).expect("opened");
-    let policy = Retention {
+    let policy = || Retention {
         age_micros: None,
         bytes: Some(1_000),
         kinds: Vec::new(),
         clock: || Time(0),
     };
-    log.keep_history(snapshots.clone(), 40, policy, script::empty())
-        .expect("started");
-    let writer = log.start(state, Box::new(Silent)).expect("started");
     let mut commands = Commands::default();
-    let mut end = Revision::ZERO;
-    while end < Revision(400) {
-        let told = script::submit(&writer, &disk, commands.submission()).expect("written");
-        end = end.max(told);
+    let mut newest = Revision::ZERO;
+    // Each life leaves one at its end.
+    for end in [200, 400] {
+        let base = snapshots.newest(&script::empty());
+        let base = base.unwrap_or_else(|| Base::empty(script::empty()));
+        let (mut log, state) = Log::open_from(Arc::clone(&storage), base).expect("opened");
+        log.keep_history(snapshots.clone(), 40, policy(), script::empty())
+            .expect("started");
+        let writer = log.start(state, Box::new(Silent)).expect("started");
+        while newest < Revision(end) {
+            let told = script::submit(&writer, &disk, commands.submission()).expect("written");
+            newest = newest.max(told);
+        }
     }
-    drop(writer);
     let found = snapshots.revisions().expect("listed");
     assert_eq!(found.len(), 2, "{found:?}");
     let floor = Reader::new(Arc::clone(&storage)).floor().expect("read");
     assert!(Revision::ZERO < floor && floor <= found[1], "{floor}");
-    let expected = snapshots.newest(&script::empty()).expect("there");
+    let whole = snapshots.newest(&script::empty()).expect("there");
+    let (_, expected) = Log::open_from(Arc::clone(&storage), whole).expect("opened");
     fs::write(snapshots.path(found[0]), "rot").expect("written");
     let older = snapshots.newest(&script::empty()).expect("the older");
     assert_eq!(older.state.revision, found[1]);
     base::holds(&*storage, older.tail()).expect("the log was that once");
     let (_, state) = Log::open_from(storage, older).expect("opened");
-    assert_eq!(state.hash(), expected.state.hash());
+    assert_eq!((state.revision, state.hash()), (newest, expected.hash()));
     verify(&Reader::new(disk), |_| {}).expect("intact");
 }
 
@@ -240,7 +246,7 @@ fn nobody_waits_for_a_snapshot_that_takes_its_time() {
         disk: Arc::clone(&disk),
         let_go,
     };
-    let writer = started(temporary.path(), Arc::new(slow));
+    let writer = started(temporary.path(), Arc::new(slow), 1);
     let mut commands = Commands::default();
     for _ in 0..20 {
         script::submit(&writer, &disk, commands.submission()).expect("answered");
