@@ -263,9 +263,7 @@ fn a_sync_that_fails_after_everybody_has_left_is_in_the_exit_code() {
     }
     let silent = TcpStream::connect(caller.address()).expect("connected");
     is_ready();
-    let stop = ["-TERM", &server.pid().to_string()];
-    let stopped = Command::new("kill").args(stop).status();
-    assert!(stopped.expect("kill runs").success());
+    server.send("TERM");
     let (code, said) = server.ended();
     drop((tracer, silent));
     assert_eq!(code, Some(1), "{said}");

@@ -172,9 +172,7 @@ fn a_log_whose_end_nothing_witnesses_is_told_of_by_verify_and_by_the_next_start(
         let mut command = serve(&directory);
         command.stderr(Stdio::piped());
         let server = Server::start_with(command, &directory).expect("it starts");
-        let stop = ["-TERM", &server.pid().to_string()];
-        let stopped = Command::new("kill").args(stop).status();
-        assert!(stopped.expect("kill runs").success());
+        server.send("TERM");
         let (_, said) = server.ended();
         let is_warned = said.contains("nothing witnesses the end") && said.contains(&revision);
         assert_eq!(is_warned, !is_witnessed, "{said}");

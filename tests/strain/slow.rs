@@ -4,7 +4,7 @@ use super::{MAPS, comes, create, map};
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::Strace;
 use hindsight_tests::wire::{Caller, request};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Each sync waits so many microseconds.
@@ -65,14 +65,9 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     };
     let write = request("POST", MAPS, &map("late", 1));
     writer.send(write.as_bytes()).expect("sent");
-    let interrupt = || {
-        let stop = ["-TERM", &server.pid().to_string()];
-        let stopped = Command::new("kill").args(stop).status();
-        assert!(stopped.expect("kill runs").success());
-    };
-    interrupt();
+    server.send("TERM");
     comes("nobody listens any more", || caller.connect().is_err());
-    interrupt();
+    server.send("TERM");
     let (code, said) = server.ended();
     drop(tracer);
     assert_eq!(code, Some(1), "{said}");

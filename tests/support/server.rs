@@ -87,12 +87,17 @@ impl Server {
         self.process.id()
     }
 
-    /// Sends a signal by name and waits for the end; the exit code, if there was one.
-    pub fn signal(mut self, name: &str) -> Option<i32> {
+    /// Sends a signal by name.
+    pub fn send(&self, name: &str) {
         let sent = Command::new("kill")
             .args([&format!("-{name}"), &self.pid().to_string()])
             .status();
         assert!(sent.expect("kill runs").success());
+    }
+
+    /// Sends a signal by name and waits for the end; the exit code, if there was one.
+    pub fn signal(mut self, name: &str) -> Option<i32> {
+        self.send(name);
         self.process.wait().expect("the server ends").code()
     }
 
