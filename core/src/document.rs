@@ -2,6 +2,24 @@
 
 use serde_json::Value;
 
+/// Lists and objects that may lie in each other: what lies deeper no decoder reads back, and whoever walks
+/// over it needs a stack without end. As many as `serde_json` reads.
+pub(crate) const LEVELS_MAX: usize = 127;
+
+/// Whether no more than so many lists and objects lie in each other.
+pub(crate) fn fits(value: &Value, levels: usize) -> bool {
+    let below = levels.checked_sub(1);
+    match value {
+        Value::Array(items) => {
+            below.is_some_and(|below| items.iter().all(|item| fits(item, below)))
+        }
+        Value::Object(members) => {
+            below.is_some_and(|below| members.values().all(|member| fits(member, below)))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
 /// Whether both are objects that agree in every member but these.
 pub(crate) fn agree_but_in(apart: &[&str], one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
@@ -16,6 +34,24 @@ pub(crate) fn agree_but_in(apart: &[&str], one: &Value, other: &Value) -> bool {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn what_fits_is_what_is_read_back() {
+        let nested = |levels: usize| (0..levels).fold(json!(1), |below, _| json!([{"a": below}]));
+        for (value, levels) in [
+            (json!(1), 0),
+            (json!([]), 1),
+            (json!({"a": [1], "b": 1}), 2),
+        ] {
+            assert!(fits(&value, levels));
+            assert!(levels == 0 || !fits(&value, levels - 1));
+        }
+        for half in [63, 64] {
+            let value = nested(half);
+            let read: Result<Value, _> = serde_json::from_str(&value.to_string());
+            assert_eq!(fits(&value, LEVELS_MAX), read.is_ok(), "{half}");
+        }
+    }
 
     #[test]
     fn a_member_that_only_one_of_them_has_counts_unless_it_is_left_out() {

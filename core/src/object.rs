@@ -15,6 +15,7 @@ pub use meta::{
 pub use uid::Uid;
 
 use crate::command::Propagation;
+use crate::document::{LEVELS_MAX, fits};
 use crate::{GroupResource, Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
@@ -90,6 +91,11 @@ impl Object {
         metadata.insert("resourceVersion".into(), revision.to_string().into());
         let meta = Meta::read(metadata).map_err(|reason| unreadable(&reason))?;
         let type_meta = TypeMeta::read(&document).ok_or_else(|| unreadable("kind is missing"))?;
+        if !fits(&document, LEVELS_MAX) {
+            return Err(unreadable(
+                "its lists and objects lie too deep in each other",
+            ));
+        }
         // Written with room, then cut to size: versions are kept, and most are small.
         let mut body = Vec::with_capacity(BODY_BYTES);
         serde_json::to_writer(&mut body, &document)

@@ -2,6 +2,7 @@
 //! missing member adds it. The document itself may be tested and replaced, but not added or moved.
 
 use crate::Rejection;
+use crate::document::{LEVELS_MAX, fits};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -115,7 +116,14 @@ fn parent<'a>(document: &'a mut Value, path: &'a [String]) -> Option<(&'a mut Va
     Some((parent, last))
 }
 
+/// Whether the document stays one that can be read back: copies may double its depth each time.
+fn fits_at(path: &[String], value: &Value) -> bool {
+    let below = LEVELS_MAX.checked_sub(path.len());
+    below.is_some_and(|below| fits(value, below))
+}
+
 fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
+    fits_at(path, &value).then_some(())?;
     match parent(document, path)? {
         (Value::Object(members), token) => {
             members.insert(token.clone(), value);
@@ -135,6 +143,7 @@ fn add(document: &mut Value, path: &[String], value: Value) -> Option<()> {
 }
 
 fn replace(document: &mut Value, path: &[String], value: Value) -> Option<()> {
+    fits_at(path, &value).then_some(())?;
     if path.is_empty() {
         (value.is_object() || value.is_array()).then_some(())?;
         *document = value;

@@ -111,6 +111,48 @@ fn json_patches_cannot_make_a_document_grow_without_end() {
 }
 
 #[test]
+fn json_patches_cannot_make_a_document_deeper_than_it_is_read() {
+    // Each copy doubles the depth, so that some thirty would take a stack of gigabytes.
+    let deeper = |times: u32| {
+        let mut operations = Vec::new();
+        for time in 0..times {
+            let path = "/a".repeat(1 << time);
+            operations.push(json!({"op": "copy", "from": "/a", "path": format!("{path}/a")}));
+        }
+        Patch::Json(operations.into())
+    };
+    let live = json!({"a": {}});
+    let deep = apply(&live, &deeper(6)).expect("it is read back");
+    let read: Value = serde_json::from_str(&deep.to_string()).expect("read");
+    assert_eq!(read, deep);
+    assert_eq!(apply(&live, &deeper(7)), Err(Rejection::Unprocessable));
+    // A little at a time, and by every operation that puts something anywhere.
+    for operation in [
+        |path: &str| json!({"op": "add", "path": path, "value": {"a": {}}}),
+        |path: &str| json!({"op": "replace", "path": path, "value": {"a": {}}}),
+    ] {
+        let mut path = String::new();
+        let steps = (0..200).map(|_| {
+            path.push_str("/a");
+            operation(&path)
+        });
+        let operations = Patch::Json(steps.collect());
+        assert_eq!(apply(&live, &operations), Err(Rejection::Unprocessable));
+    }
+    let inner = serde_json::from_str::<Value>(&format!("{}1{}", "[".repeat(100), "]".repeat(100)));
+    let live = json!({"a": {"b": {}}, "from": inner.expect("read")});
+    let under = format!("/a/b{}", "/c".repeat(30));
+    let mut moves: Vec<Value> = (1..=30)
+        .map(|deep| json!({"op": "add", "path": format!("/a/b{}", "/c".repeat(deep)), "value": {}}))
+        .collect();
+    moves.push(json!({"op": "move", "from": "/from", "path": format!("{under}/d")}));
+    assert_eq!(
+        apply(&live, &Patch::Json(moves.into())),
+        Err(Rejection::Unprocessable)
+    );
+}
+
+#[test]
 fn json_patches_that_cannot_be_carried_out_are_refused() {
     let refuse = |operations: Value| apply(&json!({"a": [1]}), &Patch::Json(operations)).err();
     for operations in [
