@@ -74,9 +74,17 @@ const UNASKED: &str = r#"
 /none     | {"clientConfig": {"service": {"namespace": "default", "name": "none"}}} | Post "https://none.default.svc:443/": service "none" not found
 /port     | {"clientConfig": {"service": {"namespace": "default", "name": "hook", "port": 444}}} | no service port 444 found for service "hook"
 /away     | {"clientConfig": {"service": {"namespace": "default", "name": "hook"}}} | no endpoints available for service "hook"
+/text     | {} | received invalid webhook response:
+/object   | {} | received undecodable patch in webhook response: it is not a list
+/text     | {} | received invalid webhook response:
+/numbers  | {} | received undecodable patch in webhook response: an operation is not an object
 "#;
 
 fn odd(path: &str) -> Answer {
+    let patch = |encoded: &str| {
+        let response = json!({"allowed": true, "patchType": "JSONPatch", "patch": encoded});
+        Answer::Response(response)
+    };
     let review = r#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}"#;
     match path {
         "/silence" => Answer::Silence,
@@ -85,6 +93,8 @@ fn odd(path: &str) -> Answer {
         "/text" => Answer::Raw(200, "hello".into()),
         "/missing" => Answer::Raw(404, String::new()),
         "/broken" => Answer::Raw(500, "oh".into()),
+        "/object" => patch("e30="),
+        "/numbers" => patch("WzFd"),
         _ => Answer::Response(json!({"allowed": true, "patch": "W10="})),
     }
 }

@@ -29,7 +29,9 @@ use crate::backend::Backend;
 use crate::params::WriteOptions;
 use crate::status::Failure;
 use hindsight_core::command::{Admitted, Ground, Intent};
-use hindsight_core::{Command, Decision, Rejection, State, Unavailable, decide, draft, preview};
+use hindsight_core::{
+    Command, Decision, Rejection, State, Unavailable, decide, draft, namespace_of_new, preview,
+};
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -170,6 +172,9 @@ impl Write<'_> {
     /// What becomes of the command on this state.
     async fn admit(&self, state: &State) -> Result<Verdict, Failure> {
         let subject = Subject::of(state, self.wish)?;
+        if subject.posted.is_some() {
+            namespace_of_new(state, &subject.key, &subject.key.name)?;
+        }
         let wanting = Wanting {
             mutating: hooks::wanting(state.webhooks.mutating(), &subject, true),
             validating: hooks::wanting(state.webhooks.validating(), &subject, false),

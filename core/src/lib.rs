@@ -34,6 +34,7 @@ pub mod validate;
 pub mod webhook;
 
 pub use command::{Actor, Command, Intent, Request};
+pub use decide::{grace_told, namespace_of_new, prune_posted};
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
 pub use kind::{GroupResource, GroupVersionKind, Kind};
 pub use machine::{apply, decide, draft, preview};

@@ -197,6 +197,11 @@ impl Schema {
         fill::defaults(self, value);
     }
 
+    /// Reads the nulls of a document of a built-in kind as Go's decoder does.
+    pub(crate) fn decode_nulls(&self, document: &mut Value) {
+        fill::decode_nulls(self, document);
+    }
+
     /// Removes members that the schema does not know; their paths, in order.
     pub fn prune(&self, document: &mut Value) -> Vec<String> {
         let mut removed = Vec::new();

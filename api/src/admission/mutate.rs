@@ -36,9 +36,9 @@ pub(super) async fn mutate(
     for (index, hook) in hooks.iter().enumerate() {
         run.ask(index, hook).await?;
     }
-    let again = std::mem::take(&mut run.again);
+    // What this round changes asks those behind it again too; there is no third.
     for (index, hook) in hooks.iter().enumerate() {
-        if again.contains(&index) {
+        if run.again.contains(&index) {
             run.ask(index, hook).await?;
         }
     }

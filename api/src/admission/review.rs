@@ -156,7 +156,15 @@ fn patch(response: &Map<String, Value>, mutating: bool) -> Result<Option<Value>,
     let bytes = bytes.map_err(|error| undecodable(error.to_string()))?;
     let operations: Value =
         serde_json::from_slice(&bytes).map_err(|error| undecodable(error.to_string()))?;
-    let is_empty = operations.as_array().is_some_and(Vec::is_empty);
+    let list = match &operations {
+        Value::Null => &[],
+        Value::Array(list) => list.as_slice(),
+        _ => return Err(undecodable("it is not a list".into())),
+    };
+    if !list.iter().all(|one| one.is_object() || one.is_null()) {
+        return Err(undecodable("an operation is not an object".into()));
+    }
+    let is_empty = list.is_empty();
     Ok(Some(operations).filter(|_| !is_empty))
 }
 

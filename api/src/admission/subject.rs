@@ -6,7 +6,7 @@ use crate::params::WriteOptions;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
 use hindsight_core::object::Name;
-use hindsight_core::{Actor, Object, ObjectKey, Rejection, State};
+use hindsight_core::{Actor, Object, ObjectKey, Rejection, State, grace_told};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -74,6 +74,13 @@ impl<'a> Subject<'a> {
             _ => state.get(key).cloned(),
         };
         let posted = posted(wish, subresource);
+        let seconds = match (&command.intent, &old) {
+            (Intent::Delete(delete), Some(old)) if !wish.of_collection => {
+                grace_told(kind, old, delete.grace_period_seconds)
+            }
+            (Intent::Delete(delete), _) => delete.grace_period_seconds,
+            _ => None,
+        };
         let operation = match (&command.intent, &old, &posted) {
             (_, _, Some(_)) => Operation::Create,
             (Intent::Delete(_), _, _) => Operation::Delete,
@@ -89,7 +96,7 @@ impl<'a> Subject<'a> {
             subresource,
             old,
             posted,
-            options: options(wish, operation),
+            options: options(wish, operation, seconds),
             dry_run: wish.options.dry_run,
         })
     }
@@ -146,9 +153,12 @@ fn posted(wish: &Wish, subresource: Option<Subresource>) -> Option<Value> {
     }
 }
 
-fn options(wish: &Wish, operation: Operation) -> Value {
+/// `seconds` to stop are those that a deletion will give.
+fn options(wish: &Wish, operation: Operation, seconds: Option<i64>) -> Value {
     let (kind, mut members) = match (&wish.command.intent, operation) {
-        (Intent::Delete(delete), Operation::Delete) => ("DeleteOptions", delete_options(delete)),
+        (Intent::Delete(delete), Operation::Delete) => {
+            ("DeleteOptions", delete_options(delete, seconds))
+        }
         (_, Operation::Create) => ("CreateOptions", write_options(&wish.options)),
         // Also of a patch: how it was made is not what is admitted.
         _ => ("UpdateOptions", write_options(&wish.options)),
@@ -181,7 +191,7 @@ fn write_options(sent: &WriteOptions) -> Map<String, Value> {
         .collect()
 }
 
-fn delete_options(delete: &Delete) -> Map<String, Value> {
+fn delete_options(delete: &Delete, seconds: Option<i64>) -> Map<String, Value> {
     let asked = &delete.preconditions;
     let preconditions = json!({
         "uid": asked.uid.as_ref().map(|uid| uid.as_str().to_owned()),
@@ -189,7 +199,7 @@ fn delete_options(delete: &Delete) -> Map<String, Value> {
     });
     let propagation = delete.propagation.map(Propagation::name);
     let mut options = json!({
-        "gracePeriodSeconds": delete.grace_period_seconds,
+        "gracePeriodSeconds": seconds,
         "orphanDependents": delete.orphan_dependents,
         "propagationPolicy": propagation,
     });

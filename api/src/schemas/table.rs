@@ -15,6 +15,13 @@ type Row = (
 );
 
 pub(super) const KINDS: &[Row] = &[
+    // Not stored, and no kind of its own: what is posted to a pod.
+    (
+        "policy",
+        "v1",
+        "Eviction",
+        generate::<api::policy::v1::Eviction>,
+    ),
     ("", "v1", "Binding", generate::<api::core::v1::Binding>),
     ("", "v1", "ConfigMap", generate::<api::core::v1::ConfigMap>),
     ("", "v1", "Endpoints", generate::<api::core::v1::Endpoints>),

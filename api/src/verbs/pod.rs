@@ -13,7 +13,7 @@ use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Update};
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Decision, GroupResource, ObjectKey, Rejection, Rule, State};
+use hindsight_core::{Decision, GroupResource, ObjectKey, Rejection, Rule, State, prune_posted};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -25,12 +25,13 @@ pub(crate) async fn evict(
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = asked.params.write_options("CreateOptions")?;
     let mut noted = Noted::new(asks.validation());
-    let eviction = document(
-        asked,
-        &body,
-        &mut noted,
-        "Eviction",
-        &["policy/v1", "policy/v1beta1"],
+    let mut eviction = document(asked, &body, &mut noted, Subresource::Eviction)?;
+    let kinds = &asked.state.kinds;
+    let unknown = prune_posted(
+        kinds,
+        Subresource::Eviction,
+        asks.validation(),
+        &mut eviction,
     )?;
     let key = asked.key();
     let namespace = text(&eviction, "/metadata/namespace");
@@ -48,7 +49,8 @@ pub(crate) async fn evict(
         eviction: Some(eviction),
         ..Wish::new(command, asks)
     };
-    let decision = api.decide(asked, wish).await?;
+    let mut decision = api.decide(asked, wish).await?;
+    decision.warnings.splice(0..0, unknown);
     Ok(done(asked, &noted, &decision))
 }
 
@@ -104,7 +106,7 @@ pub(crate) async fn bind(
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = asked.params.write_options("CreateOptions")?;
     let mut noted = Noted::new(asks.validation());
-    let binding = document(asked, &body, &mut noted, "Binding", &["v1"])?;
+    let binding = document(asked, &body, &mut noted, Subresource::Binding)?;
     let namespace = asked.route.namespace.as_deref().unwrap_or_default();
     let pod = asked
         .route
@@ -128,17 +130,25 @@ fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
     found.unwrap_or_default()
 }
 
-/// A body of the kind that the subresource speaks in; unnamed, it is that kind.
+/// A body of the kind that is posted to the subresource; unnamed, it is that kind. Of evictions the
+/// older version is the same.
 fn document(
     asked: &Asked,
     body: &[u8],
     noted: &mut Noted,
-    kind: &str,
-    versions: &[&str],
+    to: Subresource,
 ) -> Result<Value, Failure> {
+    let (versions, kind): (&[&str], _) = match to {
+        Subresource::Eviction => (&["policy/v1", "policy/v1beta1"], "Eviction"),
+        _ => (&["v1"], "Binding"),
+    };
     let syntax = respond::syntax(&asked.parts.headers)?;
     let reading = syntax.of(versions.first().copied().unwrap_or_default(), kind);
-    let document = body::decode_object(body, reading, noted, |_| Vec::new())?;
+    let schema = asked.state.kinds.posted_schema(to);
+    let unknown = |document: &Value| {
+        schema.map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
+    };
+    let document = body::decode_object(body, reading, noted, unknown)?;
     let text = |member: &str| document.get(member).map(Value::as_str);
     let fits = |member: &str, known: &[&str]| {
         text(member).is_none_or(|text| text.is_some_and(|text| known.contains(&text)))

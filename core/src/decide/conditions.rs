@@ -64,6 +64,9 @@ pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) 
         return;
     };
     let conditions = status.entry("conditions").or_insert_with(|| json!([]));
+    if conditions.is_null() {
+        *conditions = json!([]);
+    }
     let Some(conditions) = conditions.as_array_mut() else {
         return;
     };
@@ -74,6 +77,25 @@ pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) 
     let said = conditions.find(|one| is_of(one, condition.kind));
     if let Some(said) = said.and_then(Value::as_object_mut) {
         condition.write(said, now);
+    }
+}
+
+/// As [`set`], in the form of a pod, whose conditions have a time of the last look, and the generation
+/// that they speak of where the pod has one.
+pub(crate) fn set_of_pod(pod: &mut Value, condition: Condition<'_>, generation: i64, now: &str) {
+    let condition = Condition {
+        observed: (generation > 0).then_some(generation),
+        ..condition
+    };
+    set(pod, &condition, now);
+    let conditions = pod.pointer_mut("/status/conditions");
+    let mut conditions = conditions
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten();
+    let said = conditions.find(|one| is_of(one, condition.kind));
+    if let Some(said) = said.and_then(Value::as_object_mut) {
+        said.entry("lastProbeTime").or_insert(Value::Null);
     }
 }
 
@@ -116,6 +138,10 @@ mod tests {
         for (definition, wanted) in [
             (json!({}), list(vec![&is(now)])),
             (json!({"status": {}}), list(vec![&is(now)])),
+            (
+                json!({"status": {"conditions": null}}),
+                list(vec![&is(now)]),
+            ),
             (list(vec![&other]), list(vec![&other, &is(now)])),
             (
                 list(vec![&said("False"), &other]),

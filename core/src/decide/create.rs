@@ -9,9 +9,9 @@ use super::account::{Account, Target};
 use super::commit::Written;
 use super::delete::{decision, is};
 use super::update::{namespace, same_namespace};
-use super::{Context, Strictness, prepare};
+use super::{Context, Strictness, namespace_of_new, prepare};
 use crate::command::Create;
-use crate::kind::{GroupResource, Kind, Origin, Version};
+use crate::kind::{Kind, Origin, Version};
 use crate::object::{NAMESPACE_TOKEN, Name, ObjectKey, Uid};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
@@ -145,19 +145,13 @@ fn wanted_name(metadata: &Map<String, Value>) -> &str {
 }
 
 /// The collection to create in, its parts shared with the objects that are there already.
-/// Source: the `NamespaceLifecycle` admission plugin, and the finalizer of definitions.
+/// Source of the first refusal: the finalizer of definitions.
 fn admit(
     context: &Context<'_>,
     kind: &Kind,
     key: &ObjectKey,
     name: &str,
 ) -> Result<ObjectKey, Rejection> {
-    let forbidden = |reason: String, causes| Rejection::Forbidden {
-        resource: key.resource.clone(),
-        name: name.into(),
-        reason,
-        causes,
-    };
     if matches!(
         kind.origin,
         Origin::Custom {
@@ -166,7 +160,12 @@ fn admit(
         }
     ) {
         let reason = "create not allowed while custom resource definition is terminating";
-        return Err(forbidden(reason.into(), Vec::new()));
+        return Err(Rejection::Forbidden {
+            resource: key.resource.clone(),
+            name: name.into(),
+            reason: reason.into(),
+            causes: Vec::new(),
+        });
     }
     let collection = |namespace: &Name| ObjectKey {
         resource: kind.stored_under(),
@@ -176,24 +175,8 @@ fn admit(
     if !kind.is_namespaced() {
         return Ok(collection(&key.namespace));
     }
-    let namespace = &key.namespace;
-    let found = context.state.namespace(namespace);
-    let found = found.ok_or_else(|| Rejection::NotFound {
-        resource: GroupResource::new("", "namespaces"),
-        name: Arc::clone(namespace),
-    })?;
-    if !found.is_deleting() {
-        return Ok(collection(&found.key.name));
-    }
-    let cause = FieldCause {
-        reason: "NamespaceTerminating",
-        message: format!("namespace {namespace} is being terminated"),
-        field: "metadata.namespace".into(),
-    };
-    let reason = format!(
-        "unable to create new content in namespace {namespace} because it is being terminated"
-    );
-    Err(forbidden(reason, vec![cause]))
+    let namespace = namespace_of_new(context.state, key, name)?;
+    Ok(collection(&namespace.key.name))
 }
 
 /// Fields that only the server writes.

@@ -4,7 +4,7 @@
 mod grace;
 mod namespace;
 mod policy;
-mod precondition;
+pub(super) mod precondition;
 pub(crate) mod removal;
 pub(crate) use policy::write_finalizers;
 #[cfg(test)]
@@ -20,6 +20,7 @@ use crate::kind::Kind;
 use crate::object::{DEFINITION_FINALIZER, Name, Object, ObjectKey, spec_finalizers};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use grace::Grace;
+pub use grace::grace_told;
 use serde_json::{Value, json};
 use std::sync::Arc;
 

@@ -5,12 +5,14 @@
 mod tests;
 
 use super::commit::Written;
-use super::{Asked, Context, account, conditions, delete::delete};
+use super::conditions::{self, Condition};
+use super::delete::{delete, precondition};
+use super::{Asked, Context, account, namespace_of_new};
 use crate::command::Delete;
 use crate::kind::Subresource;
 use crate::object::{Object, ObjectKey};
 use crate::selector::LabelSelector;
-use crate::{Commit, Decision, GroupResource, Rejection, apply};
+use crate::{Commit, Decision, GroupResource, Rejection, State, apply};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -21,22 +23,67 @@ const DISRUPTED_PODS_MAX: usize = 2000;
 /// The condition that says whether there is anything to spend.
 const ALLOWED: &str = "DisruptionAllowed";
 
-/// The budget is spent and the pod deleted, or neither.
+/// What a pod says of itself that goes because somebody wants it elsewhere.
+const TARGET: Condition<'_> = Condition::good(
+    "DisruptionTarget",
+    "EvictionByEvictionAPI",
+    "Eviction API: evicting",
+);
+
+/// The budget is spent, and the pod told why it goes and deleted; or none of it.
 pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
-    let pod = context.state.get(&intent.target.key);
-    let spent = pod.map(|pod| spend(context, pod)).transpose()?.flatten();
-    let Some(spent) = spent else {
+    let key = &intent.target.key;
+    namespace_of_new(context.state, key, &key.name)?;
+    let kind = context.state.kinds.by_resource(&key.resource);
+    let Some((pod, kind)) = context.state.get(key).zip(kind) else {
         return delete(context, intent);
     };
+    let spent = spend(context, pod)?;
+    precondition::check(intent, pod, kind)?;
     let mut state = context.state.clone();
-    drop(apply(&mut state, &spent));
-    let context = Context {
-        state: &state,
-        ..context
-    };
-    let mut decision = delete(context, intent)?;
-    decision.commits.insert(0, spent);
+    let mut commits = Vec::new();
+    if let Some(spent) = spent {
+        drop(apply(&mut state, &spent));
+        commits.push(spent);
+    }
+    if let Some(told) = tell(after(context, &state), pod)? {
+        drop(apply(&mut state, &told));
+        commits.push(told);
+    }
+    let mut decision = delete(after(context, &state), &compared_already(intent))?;
+    decision.commits.splice(0..0, commits);
     Ok(decision)
+}
+
+const fn after<'a>(context: Context<'a>, state: &'a State) -> Context<'a> {
+    Context { state, ..context }
+}
+
+/// The version that was meant is not the one that the condition left.
+fn compared_already(intent: &Delete) -> Delete {
+    let mut intent = intent.clone();
+    intent.preconditions.resource_version = None;
+    intent.target.revision = None;
+    intent
+}
+
+/// The pod with the condition, where it has not got it yet. Nobody answers for it in `managedFields`,
+/// as upstream, which writes it past all that accounts for fields.
+fn tell(context: Context<'_>, pod: &Arc<Object>) -> Result<Option<Arc<Commit>>, Rejection> {
+    let before = pod.document();
+    let mut document = before.clone();
+    let now = context.command.time.to_rfc3339();
+    conditions::set_of_pod(&mut document, TARGET, pod.meta.generation, &now);
+    if document == before {
+        return Ok(None);
+    }
+    let written = Written {
+        key: pod.key.clone(),
+        document,
+        revision: context.state.revision.next(),
+    };
+    let (_, commit) = context.write(Some(pod), written, Vec::new())?;
+    Ok(Some(commit))
 }
 
 /// What the eviction costs its budget; nothing where none counts the pod.
@@ -185,7 +232,7 @@ fn disrupt(budget: &mut Value, pod: &Object, now: &str) {
         pods.insert(pod.key.name.to_string(), json!(now));
     }
     if left == 0 {
-        let none = conditions::Condition::bad(ALLOWED, "InsufficientPods", "");
+        let none = Condition::bad(ALLOWED, "InsufficientPods", "");
         conditions::set(budget, &none.of_generation(observed), now);
     }
 }

@@ -4,7 +4,7 @@ use super::Context;
 use super::delete::is;
 use crate::command::FieldValidation;
 use crate::custom;
-use crate::kind::{Kind, Version};
+use crate::kind::{Kind, Kinds, Subresource, Version};
 use crate::object::Name;
 use crate::rejection::FieldCause;
 use crate::{Rejection, defaults, scale, schema, validate};
@@ -65,6 +65,9 @@ pub(super) fn prune(
             return Err(unreadable(&wrong.message));
         }
         unknown.extend(schema.prune(document));
+        if !kind.is_custom() {
+            schema.decode_nulls(document);
+        }
     }
     warnings.extend(judge(&unknown, validation)?);
     Ok(warnings)
@@ -78,6 +81,26 @@ pub(super) fn prune_scale(
     let schema = scale::schema();
     if let Some(wrong) = schema.validate(document).first() {
         return Err(unreadable(scale::KIND, "v1", &wrong.message));
+    }
+    judge(&schema.prune(document), validation)
+}
+
+/// The same of what is posted to an object: an eviction, or a binding.
+///
+/// # Errors
+///
+/// What cannot be read as its kind, and what a strict client wants refused.
+pub fn prune_posted(
+    kinds: &Kinds,
+    to: Subresource,
+    validation: FieldValidation,
+    document: &mut Value,
+) -> Result<Vec<String>, Rejection> {
+    let Some((schema, posted)) = kinds.posted_schema(to).zip(to.posted()) else {
+        return Ok(Vec::new());
+    };
+    if let Some(wrong) = schema.validate(document).first() {
+        return Err(unreadable(&posted.kind, &posted.version, &wrong.message));
     }
     judge(&schema.prune(document), validation)
 }

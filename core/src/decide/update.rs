@@ -11,7 +11,7 @@ use super::account::{Account, Target, put};
 use super::commit::Written;
 use super::create::refresh_definition;
 use super::delete::{decision, is, removal};
-use super::{Context, create, prepare};
+use super::{Context, create, namespace_of_new, prepare};
 use crate::command::{Create, FieldValidation, Update};
 use crate::document::agree_but_in;
 use crate::kind::{Kind, Subresource, Version};
@@ -26,8 +26,22 @@ const CERTIFICATES: &str = "certificates.k8s.io";
 pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
     let mut sent = intent.object;
+    let binds = intent.subresource == Some(Subresource::Binding);
+    let warnings = if binds {
+        prepare::prune_posted(
+            &context.state.kinds,
+            Subresource::Binding,
+            intent.validation,
+            &mut sent,
+        )?
+    } else {
+        Vec::new()
+    };
     let metadata = prepare::metadata(&mut sent)?;
     same_coordinates(metadata, &intent.key)?;
+    if binds {
+        namespace_of_new(context.state, &intent.key, &intent.key.name)?;
+    }
     let Some(stored) = context.state.get(&intent.key) else {
         let object = sent;
         return missing(context, kind, Update { object, ..intent });
@@ -44,8 +58,9 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
         stored,
         subresource: intent.subresource,
     };
-    if change.subresource == Some(Subresource::Binding) {
-        return change.bind(&sent);
+    if binds {
+        let bound = change.bind(&sent)?;
+        return Ok(Decision { warnings, ..bound });
     }
     let warnings = change.prune(&mut sent, intent.validation)?;
     change.write(sent, Precondition::Put, warnings, Account::Kept)

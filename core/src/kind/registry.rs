@@ -1,6 +1,6 @@
 //! Lookup of kinds by resource and by name.
 
-use super::{GroupResource, GroupVersionKind, Kind, KindRef, Version};
+use super::{GroupResource, GroupVersionKind, Kind, KindRef, Subresource, Version};
 use crate::object::Name;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
@@ -21,6 +21,8 @@ pub struct BuiltinKinds {
     by_resource: BTreeMap<GroupResource, Builtin>,
     by_name: BTreeMap<KindName, GroupResource>,
     schemas: Option<Box<dyn BuiltinSchemas>>,
+    /// Of what is posted to a pod, made as those of kinds are.
+    posted: [(Subresource, OnceLock<Option<Arc<Schema>>>); 2],
 }
 
 #[derive(Debug)]
@@ -55,7 +57,14 @@ impl BuiltinKinds {
             by_resource,
             by_name,
             schemas,
+            posted: [Subresource::Binding, Subresource::Eviction].map(|one| (one, OnceLock::new())),
         }
+    }
+
+    fn posted(&self, to: Subresource) -> Option<&Arc<Schema>> {
+        let (_, made) = self.posted.iter().find(|(one, _)| *one == to)?;
+        let spoken = || self.schemas.as_ref()?.schema(&to.posted()?);
+        made.get_or_init(spoken).as_ref()
     }
 
     fn schema(&self, kind: &Kind, version: &str) -> Option<&Arc<Schema>> {
@@ -148,6 +157,11 @@ impl Kinds {
             return self.custom.get(&kind.resource)?.schemas.get(version);
         }
         self.builtin.schema(kind, version)
+    }
+
+    /// The schema of what is posted to this subresource, where that is a document of its own.
+    pub fn posted_schema(&self, to: Subresource) -> Option<&Arc<Schema>> {
+        self.builtin.posted(to)
     }
 
     /// Adds or replaces a custom kind.

@@ -50,6 +50,20 @@ impl Subresource {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
+    /// The kind of what is posted to it, where that is no version of the object.
+    pub fn posted(self) -> Option<GroupVersionKind> {
+        let (group, kind) = match self {
+            Self::Binding => ("", "Binding"),
+            Self::Eviction => ("policy", "Eviction"),
+            Self::Status | Self::Scale | Self::Finalize | Self::Approval => return None,
+        };
+        Some(GroupVersionKind {
+            group: group.into(),
+            version: "v1".into(),
+            kind: kind.into(),
+        })
+    }
+
     /// What can be done with it, as discovery says it.
     pub const fn verbs(self) -> &'static [&'static str] {
         match self {
@@ -63,22 +77,21 @@ impl Subresource {
 impl Kind {
     /// What is spoken of an object in this version: of some subresources a kind of their own.
     pub fn spoken_at(&self, version: &str, subresource: Option<Subresource>) -> GroupVersionKind {
+        if let Some(posted) = subresource.and_then(Subresource::posted) {
+            return posted;
+        }
         let (group, version, kind) = match subresource {
-            Some(Subresource::Scale) => ("autoscaling", "v1", scale::KIND),
-            Some(Subresource::Eviction) => ("policy", "v1", "Eviction"),
-            Some(Subresource::Binding) => ("", "v1", "Binding"),
-            None | Some(Subresource::Status | Subresource::Finalize | Subresource::Approval) => {
-                return GroupVersionKind {
-                    group: Arc::clone(&self.resource.group),
-                    version: version.into(),
-                    kind: Arc::clone(&self.kind),
-                };
-            }
+            Some(Subresource::Scale) => ("autoscaling".into(), "v1", scale::KIND.into()),
+            _ => (
+                Arc::clone(&self.resource.group),
+                version,
+                Arc::clone(&self.kind),
+            ),
         };
         GroupVersionKind {
-            group: group.into(),
+            group,
             version: version.into(),
-            kind: kind.into(),
+            kind,
         }
     }
 }

@@ -25,6 +25,34 @@ pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
     }
 }
 
+/// An empty text for every null in a list or a map of texts, as Go's decoder reads it.
+pub(super) fn decode_nulls(schema: &Schema, value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members.iter_mut() {
+                if let Some(known) = schema.properties.get(name.as_str()) {
+                    decode_nulls(known, member);
+                } else if let Some(each) = &schema.additional {
+                    decode_null(each, member);
+                }
+            }
+        }
+        Value::Array(items) => {
+            let Some(each) = &schema.items else { return };
+            items.iter_mut().for_each(|item| decode_null(each, item));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn decode_null(each: &Schema, value: &mut Value) {
+    if value.is_null() && &*each.type_name == "string" {
+        *value = "".into();
+    } else {
+        decode_nulls(each, value);
+    }
+}
+
 /// A default for every member that is absent, or null where null is no value.
 pub(super) fn defaults(schema: &Schema, value: &mut Value) {
     match value {

@@ -75,6 +75,16 @@ impl Grace {
     }
 }
 
+/// The seconds to stop as they stand in the options of a deletion once the object has been looked at,
+/// which is how whoever admits it sees them. Source: upstream's `BeforeDelete`, which writes them there.
+pub fn grace_told(kind: &Kind, object: &Object, asked: Option<i64>) -> Option<i64> {
+    let asked = asked.map(at_least_one);
+    if !kind.strategy.graceful || object.is_deleting() {
+        return asked;
+    }
+    Some(first(object, asked))
+}
+
 /// Upstream reads a negative period as one second.
 const fn at_least_one(seconds: i64) -> i64 {
     if seconds < 0 { 1 } else { seconds }

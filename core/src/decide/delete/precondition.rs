@@ -33,7 +33,11 @@ fn of_its_own_storage(asked: &Preconditions, object: &Object) -> Result<(), Reje
 }
 
 /// Refuses an object that is not the one meant. Upstream's early check names the kind.
-pub(super) fn check(intent: &Delete, object: &Object, kind: &Kind) -> Result<(), Rejection> {
+pub(in crate::decide) fn check(
+    intent: &Delete,
+    object: &Object,
+    kind: &Kind,
+) -> Result<(), Rejection> {
     let conflict = |(what, change, sent, found): (&str, &str, &str, &str)| Rejection::Conflict {
         resource: GroupResource {
             group: Arc::clone(&kind.resource.group),

@@ -85,7 +85,7 @@ fn a_budget_that_is_spent_refuses_and_any_other_pays() {
     let other = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "y"}}});
     let open = json!({"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}},
         "unhealthyPodEvictionPolicy": "AlwaysAllow"});
-    let (refused, paid, free) = (None, Some(2), Some(1));
+    let (refused, paid, free) = (None, Some(3), Some(2));
     for (phase, ready, budgets, expected) in [
         (
             "Running",
@@ -123,12 +123,7 @@ fn a_budget_that_is_spent_refuses_and_any_other_pays() {
         ),
         ("Running", "False", vec![(open, keeps(1, 0, 0, 1))], free),
         ("Pending", "False", vec![(spec(), keeps(1, 0, 0, 1))], free),
-        (
-            "Failed",
-            "False",
-            vec![(spec(), keeps(1, 0, 0, 1))],
-            Some(2),
-        ),
+        ("Failed", "False", vec![(spec(), keeps(1, 0, 0, 1))], paid),
     ] {
         let mut world = world(phase, ready, &budgets);
         let commits = evict(&mut world)
@@ -138,6 +133,65 @@ fn a_budget_that_is_spent_refuses_and_any_other_pays() {
         let pod = world.get("pods", "a");
         let goes = pod.is_none_or(|pod| pod.is_deleting());
         assert_eq!(goes, expected.is_some());
+    }
+}
+
+#[test]
+fn a_pod_that_is_evicted_says_so_before_it_goes() {
+    let said = |pod: &Value| {
+        let conditions = pod["status"]["conditions"].as_array().expect("conditions");
+        let mut conditions = conditions.iter();
+        let target = conditions.find(|one| one["type"] == "DisruptionTarget");
+        target.cloned().unwrap_or_default()
+    };
+    let mut world = world("Running", "True", &[]);
+    let before = world.get("pods", "a").expect("a pod");
+    let decision = evict(&mut world).expect("evicted");
+    let [told, marked] = &*decision.commits else {
+        panic!("{decision:?}")
+    };
+    let versions = [told, marked].map(|commit| commit.object().expect("it is there").clone());
+    let now = versions[0].document()["status"]["conditions"][1]["lastTransitionTime"].clone();
+    let wanted = json!({"type": "DisruptionTarget", "status": "True", "lastProbeTime": null,
+        "lastTransitionTime": now, "reason": "EvictionByEvictionAPI", "message": "Eviction API: evicting",
+        "observedGeneration": before.meta.generation});
+    assert!(now.is_string());
+    assert_eq!(
+        versions.each_ref().map(|one| said(&one.document())),
+        [wanted.clone(), wanted]
+    );
+    assert_eq!(
+        versions.each_ref().map(|one| one.is_deleting()),
+        [false, true]
+    );
+    assert_eq!(
+        versions[0].document()["metadata"]["managedFields"],
+        before.document()["metadata"]["managedFields"]
+    );
+    // What it says is of its newest generation, and since when stands.
+    let again = evict(&mut world).expect("it stops already");
+    let [retold] = &*again.commits else {
+        panic!("{again:?}")
+    };
+    let retold = said(&retold.object().expect("it is there").document());
+    assert_eq!(retold["observedGeneration"], before.meta.generation + 1);
+    assert_eq!(retold["lastTransitionTime"], now);
+    let third = evict(&mut world).expect("it stops already");
+    assert!(third.commits.is_empty(), "{third:?}");
+}
+
+#[test]
+fn the_version_that_is_meant_is_the_one_before_it_says_so() {
+    for (sent, goes) in [(0, true), (1, false)] {
+        let mut world = world("Running", "True", &[]);
+        let revision = world.get("pods", "a").expect("a pod").revision;
+        let mut delete = deletion(&world);
+        let meant = (revision.0 + sent).to_string();
+        delete.preconditions.resource_version = Some(meant.into());
+        let evicted = carry_out(&mut world, "create", Intent::Evict(delete));
+        assert_eq!(evicted.is_ok(), goes, "{evicted:?}");
+        let pod = world.get("pods", "a").expect("a pod");
+        assert_eq!((pod.revision == revision, pod.is_deleting()), (!goes, goes));
     }
 }
 
@@ -230,6 +284,8 @@ fn what_is_paid_is_noted_for_whoever_keeps_the_budget_and_a_second_eviction_cost
         server["fieldsV1"]["f:status"]["f:disruptedPods"].is_object(),
         "{server}"
     );
-    let again = evict(&mut world).expect("it stops already");
-    assert!(again.commits.is_empty());
+    let revision = world.get(BUDGETS, "b0").expect("a budget").revision;
+    evict(&mut world).expect("it stops already");
+    let budget = world.get(BUDGETS, "b0").expect("a budget");
+    assert_eq!(budget.revision, revision);
 }

@@ -23,8 +23,9 @@ pub(in crate::decide) fn new_causes(namespace: &Value) -> Vec<FieldCause> {
 fn tokens(namespace: &Value, field: impl Fn(usize) -> String) -> Vec<FieldCause> {
     let list = namespace.pointer("/spec/finalizers");
     let list = list.and_then(Value::as_array).into_iter().flatten();
-    let named = list.filter_map(Value::as_str).enumerate();
-    named
+    let tokens = list.map(|token| token.as_str().unwrap_or_default());
+    tokens
+        .enumerate()
         .flat_map(|(index, token)| validate::namespace_finalizer(&field(index), token))
         .collect()
 }
