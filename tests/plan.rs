@@ -100,7 +100,8 @@ fn who_would_wait_is_named_with_what_for() {
     family(&server);
     let plan = document(&server, &["configmap", "owner", "-n", "team"]);
     assert_eq!(plan["deleted"], 2, "{plan}");
-    let waiting = json!([{"object": "configmaps team/held", "finalizers": ["x.io/hold"]}]);
+    let waiting = json!([{"object": "configmaps team/held", "finalizers": ["x.io/hold"],
+        "heldBy": ["x.io/hold"]}]);
     assert_eq!(plan["waiting"], waiting);
     let said = stdout(&server.hindsight(&["plan", "namespace/team"]));
     assert!(
@@ -115,6 +116,46 @@ fn who_would_wait_is_named_with_what_for() {
         said.contains("namespaces team waits for what is in it"),
         "{said}"
     );
+}
+
+#[test]
+fn what_goes_says_what_it_waits_for_and_what_stays_who_owns_it() {
+    let server = Server::start();
+    family(&server);
+    let ghost = json!({"apiVersion": "x.io/v1", "kind": "Ghost", "name": "g", "uid": "u"});
+    for object in [
+        json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "run", "namespace": "team"},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}}),
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "haunted",
+            "namespace": "team", "ownerReferences": [ghost]}}),
+    ] {
+        server.kubectl_with(&["create", "-f", "-"], &object.to_string());
+    }
+    let why = |subject: &str| stdout(&server.hindsight(&["why", subject, "-n", "team"]));
+    let plan = stdout(&server.hindsight(&["plan", "pod/run", "-n", "team"]));
+    let node = "waits for its node, which has 30 s to stop it";
+    assert!(plan.contains(&format!("pods team/run {node}")), "{plan}");
+    let owned = why("configmap/free");
+    assert!(
+        owned.contains("its owner ConfigMap owner is there"),
+        "{owned}"
+    );
+    let haunted = why("configmap/haunted");
+    let unknown = "whether its owner Ghost g is there cannot be known: x.io/v1 is not served";
+    assert!(haunted.contains(unknown), "{haunted}");
+
+    server.kubectl(&["delete", "namespace", "team", "--wait=false"]);
+    let said = (0..200).find_map(|_| {
+        let said = why("namespace/team");
+        let is_told = said.contains("pods. has 1 resource instances");
+        std::thread::sleep(Duration::from_millis(50));
+        is_told.then_some(said)
+    });
+    let said = said.unwrap_or_else(|| panic!("{}", why("namespace/team")));
+    assert!(said.starts_with("Namespace team is deleting"), "{said}");
+    assert!(said.contains("waits for what is in it: "), "{said}");
+    let run = why("pod/run");
+    assert!(run.contains(node), "{run}");
 }
 
 #[test]

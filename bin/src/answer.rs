@@ -3,6 +3,7 @@
 
 use hindsight_core::object::Name;
 use hindsight_core::{Revision, State};
+use hindsight_projector::Explanation;
 use serde::{Deserialize, Serialize};
 
 /// One commit, or one restore.
@@ -30,6 +31,16 @@ pub(crate) struct LogPage {
     pub(crate) end: Revision,
     /// From here on nothing is missing.
     pub(crate) floor: Revision,
+}
+
+/// Why an object was deleted, or is there.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct WhyAnswer {
+    #[serde(flatten)]
+    pub(crate) explanation: Explanation,
+    /// Of what is there: what it waits for, or what its owners are.
+    #[serde(default)]
+    pub(crate) reasons: Vec<String>,
 }
 
 /// What a deletion would do.
@@ -72,9 +83,13 @@ pub(crate) struct PlannedCommit {
 
 /// Who would be left, being deleted.
 #[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Waiting {
     pub(crate) object: String,
     pub(crate) finalizers: Vec<Name>,
+    /// All that it would wait for, in words.
+    #[serde(default)]
+    pub(crate) held_by: Vec<String>,
 }
 
 /// What the log comes to.
@@ -111,7 +126,7 @@ mod tests {
         assert!(matches!(read, PlanAnswer::Missing(_)));
         assert_eq!(json!(read), missing);
         let found = json!({"revision": 7, "found": true, "entries": [], "deleted": 1,
-            "waiting": [{"object": "a", "finalizers": ["b"]}], "complete": true});
+            "waiting": [{"object": "a", "finalizers": ["b"], "heldBy": ["b"]}], "complete": true});
         let read = from_value(found.clone()).expect("an answer");
         assert!(matches!(read, PlanAnswer::Found(_)));
         assert_eq!(json!(read), found);

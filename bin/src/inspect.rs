@@ -5,17 +5,21 @@ mod changed;
 mod log;
 mod place;
 mod plan;
+mod reasons;
 
+use crate::answer::WhyAnswer;
 use crate::history::LogHistory;
 use hindsight_api::AsOf;
 use hindsight_core::kind::KindRef;
-use hindsight_core::{GroupResource, ObjectKey, State, Time, Uid};
+use hindsight_core::{GroupResource, Object, ObjectKey, State, Time, Uid};
 use hindsight_log::{Error, Reader};
-use hindsight_projector::{Explanation, Fate, Subject, explain};
+use hindsight_projector::{Fate, Subject, explain};
+use std::sync::Arc;
 
 pub(crate) use log::{Selection, page, tell};
 pub(crate) use place::{Owner, Served, is_there, served};
 pub(crate) use plan::plan;
+use reasons::{held, reasons};
 
 /// Which objects a question is about.
 #[derive(Debug, Clone, Default)]
@@ -94,7 +98,7 @@ pub(crate) fn why(
     history: &LogHistory<'_>,
     state: &State,
     filter: &Filter,
-) -> Result<Explanation, Unanswered> {
+) -> Result<WhyAnswer, Unanswered> {
     let (resource, kind) = named(state, filter.kind.as_deref().unwrap_or_default())?;
     let wanted = filter.namespace.as_deref().unwrap_or("default");
     let namespaces: &[&str] = match &kind {
@@ -109,17 +113,23 @@ pub(crate) fn why(
         let key = ObjectKey::new(resource.clone(), namespace, &subject.name);
         let explanation = explain(history, &key, uid.as_ref(), subject)?;
         let known = explanation.state != Fate::Unknown;
+        let is_there = |object: &&Arc<Object>| object.meta.uid.as_str() == explanation.object.uid;
+        let object = state.get(&key).filter(is_there);
         if known || answer.is_none() {
-            answer = Some(explanation);
+            answer = Some(WhyAnswer {
+                reasons: object.map_or_else(Vec::new, |object| reasons(state, object)),
+                explanation,
+            });
         }
         if known {
             break;
         }
     }
     let mut answer = answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))?;
-    if answer.object.kind.is_empty() {
-        answer.object.kind = resource.resource.to_string();
-        answer.object.api_version = resource.group.to_string();
+    let object = &mut answer.explanation.object;
+    if object.kind.is_empty() {
+        object.kind = resource.resource.to_string();
+        object.api_version = resource.group.to_string();
     }
     Ok(answer)
 }

@@ -127,11 +127,7 @@ fn render(plan: &Planned) -> String {
     )
     .ok();
     for one in &plan.waiting {
-        let held = if one.finalizers.is_empty() {
-            "what is in it".into()
-        } else {
-            one.finalizers.join(", ")
-        };
+        let held = one.held_by.join(", ");
         write!(out, "\n  {} waits for {held}", one.object).ok();
     }
     if !plan.complete {

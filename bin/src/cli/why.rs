@@ -2,11 +2,12 @@
 
 use super::ask::{Named, Source, in_words, named, path, state_with};
 use super::{Directory, NOT_FOUND, Output, show};
+use crate::answer::WhyAnswer;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
 use anyhow::Result;
 use clap::Args;
-use hindsight_projector::{Earlier, Explanation, Fate, Link};
+use hindsight_projector::{Earlier, Fate, Link};
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -20,7 +21,8 @@ Examples:
   hindsight why pod/web-0 -o json           the chain of causes as JSON
 
 The first line says what is known of the object, and the rule it was deleted
-by. The lines below go back in time, each caused by the one under it; the last
+by; of one that is there follows what it waits for, or what its owners are. The
+lines below go back in time, each caused by the one under it; the last
 is somebody's request, or a policy.
 Exit code 3: no such object was ever there.";
 
@@ -55,7 +57,7 @@ impl Why {
             uid: self.uid,
             ..Filter::default()
         };
-        let explanation = match self.directory.source()? {
+        let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let state = state_with(&reader, filter.kind.as_deref())?;
                 let index = HistoryIndex::default();
@@ -65,11 +67,11 @@ impl Why {
             Source::Server(server) => server.ask(&path("why", &filter))?,
         };
         if self.output == Output::Json {
-            show::json(&explanation)?;
+            show::json(&answer)?;
         } else {
-            show::line(&render(&explanation, &filter))?;
+            show::line(&render(&answer, &filter))?;
         }
-        if explanation.state != Fate::Unknown {
+        if answer.explanation.state != Fate::Unknown {
             return Ok(ExitCode::SUCCESS);
         }
         show::hint(&unknown(&filter));
@@ -99,8 +101,9 @@ fn asked(filter: &Filter) -> String {
     }
 }
 
-/// The object and its state first, then a line for each link of the chain.
-fn render(why: &Explanation, filter: &Filter) -> String {
+/// The object and its state first, then why it is still there, then a line for each link of the chain.
+fn render(answer: &WhyAnswer, filter: &Filter) -> String {
+    let why = &answer.explanation;
     let object = &why.object;
     let mut out = format!("{} {}", object.kind, object.name);
     if !object.namespace.is_empty() {
@@ -109,6 +112,9 @@ fn render(why: &Explanation, filter: &Filter) -> String {
     write!(out, " is {}", why.state.name()).ok();
     if let Some(rule) = why.rule {
         write!(out, ": {}", in_words(rule)).ok();
+    }
+    for reason in &answer.reasons {
+        write!(out, "\n  {reason}").ok();
     }
     for link in &why.chain {
         write!(out, "\n{}", of_link(link)).ok();

@@ -1,6 +1,6 @@
 //! What a deletion would do: decided and collected on a copy of a state.
 
-use super::{Filter, Unanswered, kind, log};
+use super::{Filter, Unanswered, held, kind, log};
 use crate::answer::{PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::{collectors, effects};
 use hindsight_core::command::{Delete, Intent, Propagation, Target};
@@ -69,6 +69,7 @@ fn told(before: &State, subject: &ObjectKey, foretold: &Forecast) -> Planned {
     let waiting = left.map(|object| Waiting {
         object: object.key.to_string(),
         finalizers: object.meta.finalizers.to_vec(),
+        held_by: held(object),
     });
     Planned {
         revision: before.revision,

@@ -1,0 +1,82 @@
+//! Why an object is there, as its state says it: what holds one that goes, and who owns one that does not.
+
+use hindsight_core::classify::classify;
+use hindsight_core::event::OwnerClass;
+use hindsight_core::object::{NAMESPACE_TOKEN, spec_finalizers};
+use hindsight_core::{Object, State};
+use serde_json::Value;
+
+/// What a namespace says of its contents where they hold it.
+const OF_CONTENTS: [&str; 5] = [
+    "NamespaceDeletionDiscoveryFailure",
+    "NamespaceDeletionGroupVersionParsingFailure",
+    "NamespaceDeletionContentFailure",
+    "NamespaceContentRemaining",
+    "NamespaceFinalizersRemaining",
+];
+
+/// Of an object that is being deleted, what it waits for; of another, what its owners are.
+pub(crate) fn reasons(state: &State, object: &Object) -> Vec<String> {
+    if object.is_deleting() {
+        return held(object)
+            .into_iter()
+            .map(|by| format!("waits for {by}"))
+            .collect();
+    }
+    owners(state, object)
+}
+
+/// What an object that is being deleted waits for.
+pub(crate) fn held(object: &Object) -> Vec<String> {
+    let mut held: Vec<String> = object
+        .meta
+        .finalizers
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let resource = &object.key.resource;
+    if (&*resource.group, &*resource.resource) == ("", "namespaces") {
+        held.extend(contents(&object.document()));
+    }
+    let seconds = object.meta.deletion_grace_period_seconds.unwrap_or(0);
+    if seconds > 0 {
+        held.push(format!("its node, which has {seconds} s to stop it"));
+    }
+    held
+}
+
+fn contents(namespace: &Value) -> Vec<String> {
+    let tokens = spec_finalizers(namespace).iter().filter_map(Value::as_str);
+    let conditions = namespace.pointer("/status/conditions");
+    let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
+    let text = |one: &Value, member: &str| {
+        let text = one.get(member).and_then(Value::as_str);
+        text.unwrap_or_default().to_owned()
+    };
+    let told = conditions
+        .filter(|one| text(one, "status") == "True" && OF_CONTENTS.contains(&&*text(one, "type")));
+    let told: Vec<String> = told.map(|one| text(one, "message")).collect();
+    let of_token = |token: &str| match (token, told.is_empty()) {
+        (NAMESPACE_TOKEN, true) => "what is in it".to_owned(),
+        (NAMESPACE_TOKEN, false) => format!("what is in it: {}", told.join("; ")),
+        (other, _) => other.to_owned(),
+    };
+    tokens.map(of_token).collect()
+}
+
+fn owners(state: &State, object: &Object) -> Vec<String> {
+    let owners = object.owners().iter().map(|owner| {
+        let (kind, name) = (&owner.kind, &owner.name);
+        match classify(state, object, owner) {
+            OwnerClass::Solid => format!("its owner {kind} {name} is there"),
+            OwnerClass::Dangling => format!("its owner {kind} {name} is gone"),
+            OwnerClass::Waiting => format!("its owner {kind} {name} waits for its dependents"),
+            OwnerClass::Unresolvable => format!(
+                "whether its owner {kind} {name} is there cannot be known: {} is not served here, \
+                 or not where the reference looks",
+                owner.api_version
+            ),
+        }
+    });
+    owners.collect()
+}
