@@ -2,6 +2,7 @@
 //! jumps, nothing left of descriptors, memory or room, and what it asks the system for.
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     clippy::panic,
     reason = "a test stops where its ground is not what it expects"
 )]
@@ -16,6 +17,10 @@ mod clients;
 mod clock;
 #[path = "strain/crowd.rs"]
 mod crowd;
+#[path = "strain/guarantees.rs"]
+mod guarantees;
+#[path = "strain/informer.rs"]
+mod informer;
 #[path = "strain/limits.rs"]
 mod limits;
 #[path = "strain/slow.rs"]
@@ -27,6 +32,7 @@ use hindsight_tests::wait::comes;
 use hindsight_tests::wire::Wire;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
+const MAPS_OF_ALL: &str = "/api/v1/configmaps";
 
 /// A manifest with so many bytes of data.
 fn map(name: &str, bytes: usize) -> String {

@@ -14,9 +14,10 @@ const TURN_CHANGES_MAX: usize = 5;
 /// What a watch selects.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    namespace: Option<&'static str>,
+    /// All of them, or one.
+    pub namespace: Option<&'static str>,
     /// By the label `shown`.
-    shown: bool,
+    pub shown: bool,
 }
 
 /// Kinds of events.
@@ -41,7 +42,7 @@ pub struct Event {
     pub key: ObjectKey,
     /// Its identity.
     pub uid: Uid,
-    /// The version before.
+    /// The version before, as far as whoever watches knows it.
     pub previous: Option<Revision>,
 }
 
@@ -63,6 +64,9 @@ pub enum Received {
 pub struct Watcher {
     /// What it selects.
     pub selection: Selection,
+    /// Whether it is told of versions that it does not select. Over HTTP none is: what comes into a selection
+    /// has no version before it.
+    pub knows_unselected: bool,
     /// Everything it received.
     pub received: Vec<Received>,
     /// Up to where it has seen everything; nothing before its first list.
@@ -115,6 +119,7 @@ impl Watcher {
     pub const fn new(selection: Selection) -> Self {
         Self {
             selection,
+            knows_unselected: true,
             received: Vec::new(),
             position: None,
             cache: BTreeMap::new(),

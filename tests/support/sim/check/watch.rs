@@ -4,7 +4,7 @@
 use super::{Checked, ensure};
 use crate::sim::history::History;
 use crate::sim::trace::Trace;
-use crate::sim::watchers::{Event, Kind, Received, Selection, Watcher};
+use crate::sim::watchers::{Event, Kind, Received, Watcher};
 use hindsight_core::{Object, Revision};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ struct Stretch<'a> {
 
 /// Judges everything that a watch received.
 pub fn check(history: &History, watcher: &Watcher, trace: &mut Trace) -> Checked {
-    let due = due(history, &watcher.selection);
+    let due = due(history, watcher);
     for stretch in stretches(watcher) {
         let events = stretch.events();
         trace.count("events received", events.len() as u64);
@@ -81,8 +81,9 @@ impl Stretch<'_> {
     }
 }
 
-/// Every event that a selection is owed, by revision.
-fn due(history: &History, selection: &Selection) -> BTreeMap<Revision, Event> {
+/// Every event that a watch is owed, by revision.
+fn due(history: &History, watcher: &Watcher) -> BTreeMap<Revision, Event> {
+    let selection = &watcher.selection;
     let mut due = BTreeMap::new();
     for (commit, state) in history.with_states() {
         let before = state.get(&commit.key).cloned();
@@ -97,12 +98,13 @@ fn due(history: &History, selection: &Selection) -> BTreeMap<Revision, Event> {
             (false, false) => None,
         };
         if let Some(kind) = kind {
+            let is_known = watcher.knows_unselected || kind != Kind::Added;
             let event = Event {
                 kind,
                 revision: commit.revision,
                 key: commit.key.clone(),
                 uid: commit.uid.clone(),
-                previous: before.map(|object| object.revision),
+                previous: before.filter(|_| is_known).map(|object| object.revision),
             };
             due.insert(commit.revision, event);
         }

@@ -1,0 +1,324 @@
+//! A watch as an informer keeps it over HTTP: it lists, follows, loses its connection, goes on from the last
+//! revision that it was told, and lists again where that has expired.
+
+use super::MAPS_OF_ALL;
+use hindsight_core::{GroupResource, Object, ObjectKey, Revision, Uid};
+use hindsight_tests::dice::Dice;
+use hindsight_tests::sim::history::History;
+use hindsight_tests::sim::watchers::{Event, Kind, Received, Selection, Watcher};
+use hindsight_tests::wire::{Caller, Wire, request};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ops::AddAssign;
+
+/// Streams that end without an event while one must come: a bound for a run that fails.
+const SILENT_MAX: u64 = 4;
+/// Some streams end by themselves in the middle.
+const STREAM_SECONDS: [u64; 2] = [1, 30];
+const PAGE: usize = 10;
+/// A connection is broken after fewer events than this.
+const EVENTS_MAX: u64 = 80;
+
+/// What became of it, counted.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Counts {
+    pub(super) lists: u64,
+    pub(super) expired: u64,
+    pub(super) resumed: u64,
+    /// Events of revisions that the server had behind it when it started.
+    pub(super) from_the_log: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Informer {
+    pub(super) watcher: Watcher,
+    pub(super) counts: Counts,
+    /// The versions that it knows.
+    versions: BTreeMap<ObjectKey, Revision>,
+    /// What the events showed.
+    shown: Vec<(Kind, Revision, Value)>,
+    dice: Dice,
+    stream: Option<Wire>,
+    /// Where the log ended when the server started.
+    pub(super) start: Revision,
+}
+
+/// What a line of a stream was.
+enum Line {
+    Event,
+    Bookmark(Value),
+    Expired,
+    End,
+}
+
+fn key(object: &Value) -> ObjectKey {
+    let of = |name: &str| object["metadata"][name].as_str().expect("a text");
+    let maps = GroupResource::new("", "configmaps");
+    ObjectKey::new(maps, of("namespace"), of("name"))
+}
+
+fn revision(object: &Value) -> Revision {
+    let text = object["metadata"]["resourceVersion"].as_str();
+    let revision = text.and_then(Revision::parse);
+    revision.unwrap_or_else(|| panic!("no revision in {object}"))
+}
+
+fn uid(object: &Value) -> Uid {
+    object["metadata"]["uid"].as_str().expect("a uid").into()
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.lists += other.lists;
+        self.expired += other.expired;
+        self.resumed += other.resumed;
+        self.from_the_log += other.from_the_log;
+    }
+}
+
+impl Informer {
+    pub(super) fn new(selection: Selection, seed: u64) -> Self {
+        let mut watcher = Watcher::new(selection);
+        watcher.knows_unselected = false;
+        Self {
+            watcher,
+            counts: Counts::default(),
+            versions: BTreeMap::new(),
+            shown: Vec::new(),
+            dice: Dice(seed),
+            stream: None,
+            start: Revision::ZERO,
+        }
+    }
+
+    /// Reads on until this object is there, over as many connections as it takes.
+    pub(super) fn follow(&mut self, caller: &Caller, last: &ObjectKey) {
+        let mut silent = 0;
+        while !self.watcher.cache.contains_key(last) {
+            let before = self.watcher.received.len();
+            self.open(caller);
+            let most = 1 + self.dice.roll(EVENTS_MAX);
+            for _ in 0..most {
+                if self.watcher.cache.contains_key(last) || !self.read() {
+                    break;
+                }
+            }
+            self.leave();
+            let is_silent = self.watcher.received.len() <= before + 1;
+            silent = if is_silent { silent + 1 } else { 0 };
+            let position = self.watcher.position;
+            assert!(silent < SILENT_MAX, "nothing comes after {position:?}");
+        }
+    }
+
+    /// Reads so many events or bookmarks, and leaves.
+    pub(super) fn follow_some(&mut self, caller: &Caller, count: usize) {
+        let mut left = 0..count;
+        while !left.is_empty() {
+            self.open(caller);
+            while !left.is_empty() && self.read() {
+                left.next();
+            }
+            self.leave();
+        }
+    }
+
+    /// Opens a stream where it has none: where it was, or with a list.
+    pub(super) fn open(&mut self, caller: &Caller) {
+        if self.stream.is_some() {
+            return;
+        }
+        let mut wire = caller.connect().expect("connected");
+        let how = match self.watcher.position {
+            None if self.dice.roll(2) == 0 => {
+                "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&".into()
+            }
+            None => format!("resourceVersion={}&", self.list(&mut wire)),
+            Some(at) => {
+                self.counts.resumed += 1;
+                self.watcher.disconnect();
+                format!("resourceVersion={at}&")
+            }
+        };
+        let seconds = self.dice.pick(&STREAM_SECONDS);
+        let path = self.path(&format!(
+            "watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&{how}"
+        ));
+        wire.send(request("GET", &path, "").as_bytes())
+            .expect("sent");
+        assert_eq!(wire.head().expect("an answer").0, 200, "{path}");
+        self.stream = Some(wire);
+        if how.starts_with("send") {
+            self.begin();
+        }
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.stream = None;
+    }
+
+    /// Takes what comes next; false where the stream is over.
+    pub(super) fn read(&mut self) -> bool {
+        match self.line() {
+            Line::Event => true,
+            Line::Bookmark(mark) => {
+                let at = revision(&mark);
+                self.watcher.received.push(Received::Bookmark(at));
+                self.watcher.position = Some(at);
+                true
+            }
+            Line::Expired => {
+                self.counts.expired += 1;
+                self.watcher.position = None;
+                false
+            }
+            Line::End => false,
+        }
+    }
+
+    fn path(&self, rest: &str) -> String {
+        let place = match self.watcher.selection.namespace {
+            Some(namespace) => format!("/api/v1/namespaces/{namespace}/configmaps"),
+            None => MAPS_OF_ALL.to_owned(),
+        };
+        let labels = if self.watcher.selection.shown {
+            "labelSelector=shown%3Dyes"
+        } else {
+            ""
+        };
+        format!("{place}?{rest}{labels}")
+    }
+
+    /// A list in pages, all of which are of one revision.
+    fn list(&mut self, wire: &mut Wire) -> Revision {
+        let (mut items, mut rest) = (Vec::new(), String::new());
+        loop {
+            let path = self.path(&format!("limit={PAGE}&continue={rest}&"));
+            let reply = wire.ask("GET", &path, "").expect("answered");
+            if reply.code != 200 {
+                // Too many ask for the past at once, or what it began with is not kept any more.
+                assert!([410, 429].contains(&reply.code), "{}", reply.body);
+                (items, rest) = (Vec::new(), String::new());
+                continue;
+            }
+            let mut list: Value = serde_json::from_str(&reply.body).expect("JSON");
+            items.append(list["items"].as_array_mut().expect("items"));
+            let token = list["metadata"]["continue"].as_str();
+            token.unwrap_or_default().clone_into(&mut rest);
+            if rest.is_empty() {
+                let at = revision(&list);
+                self.listed(at, &items);
+                return at;
+            }
+        }
+    }
+
+    /// What is there as the first events of a stream, up to the mark behind them.
+    fn begin(&mut self) {
+        let (events, shown) = (self.watcher.received.len(), self.shown.len());
+        let mark = loop {
+            match self.line() {
+                Line::Event => {}
+                Line::Bookmark(mark) => break mark,
+                // Nothing was begun.
+                Line::Expired | Line::End => panic!("no beginning"),
+            }
+        };
+        let annotation = &mark["metadata"]["annotations"]["k8s.io/initial-events-end"];
+        assert_eq!(annotation, "true", "{mark}");
+        let items: Vec<Value> = self.shown.drain(shown..).map(|(.., one)| one).collect();
+        let mut begun = self.watcher.received.drain(events..);
+        let is_added = |one| {
+            matches!(
+                one,
+                Received::Event(Event {
+                    kind: Kind::Added,
+                    ..
+                })
+            )
+        };
+        assert!(
+            begun.all(is_added),
+            "nothing else is there at the beginning"
+        );
+        drop(begun);
+        let at = revision(&mark);
+        self.listed(at, &items);
+        self.watcher.received.push(Received::Bookmark(at));
+    }
+
+    fn listed(&mut self, at: Revision, items: &[Value]) {
+        self.counts.lists += 1;
+        let versions = items.iter().map(|one| (key(one), revision(one)));
+        self.versions = versions.collect();
+        let cache = items.iter().map(|one| (key(one), uid(one)));
+        let cache: BTreeMap<ObjectKey, Uid> = cache.collect();
+        assert_eq!(cache.len(), items.len(), "an object comes twice");
+        let watcher = &mut self.watcher;
+        watcher.received.push(Received::List(at, cache.clone()));
+        (watcher.cache, watcher.position) = (cache, Some(at));
+    }
+
+    fn line(&mut self) -> Line {
+        let stream = self.stream.as_mut().expect("a stream");
+        let Some(line) = stream.event().expect("readable") else {
+            return Line::End;
+        };
+        let mut line: Value = serde_json::from_str(&line).expect("JSON");
+        let object = line["object"].take();
+        let kind = match line["type"].as_str() {
+            Some("ADDED") => Kind::Added,
+            Some("MODIFIED") => Kind::Modified,
+            Some("DELETED") => Kind::Deleted,
+            Some("BOOKMARK") => return Line::Bookmark(object),
+            _ => {
+                assert_eq!(object["code"], 410, "{line} {object}");
+                return Line::Expired;
+            }
+        };
+        self.take(kind, object);
+        Line::Event
+    }
+
+    /// The version before is the one that it knows.
+    fn take(&mut self, kind: Kind, object: Value) {
+        let (key, uid, revision) = (key(&object), uid(&object), revision(&object));
+        let previous = match kind {
+            Kind::Deleted => self.versions.remove(&key),
+            Kind::Added | Kind::Modified => self.versions.insert(key.clone(), revision),
+        };
+        match kind {
+            Kind::Deleted => self.watcher.cache.remove(&key),
+            Kind::Added | Kind::Modified => self.watcher.cache.insert(key.clone(), uid.clone()),
+        };
+        self.watcher.received.push(Received::Event(Event {
+            kind,
+            revision,
+            key,
+            uid,
+            previous,
+        }));
+        self.watcher.position = Some(revision);
+        self.counts.from_the_log += u64::from(revision <= self.start);
+        self.shown.push((kind, revision, object));
+    }
+
+    /// Each event shows the version that was written then; one that says that it is gone, the version
+    /// before, at the revision of its end.
+    pub(super) fn shows_what_was_written(&self, history: &History) {
+        for (kind, at, shown) in &self.shown {
+            let commit = history.commit(*at).expect("it is checked already");
+            let mut expected = match kind {
+                Kind::Added | Kind::Modified => commit.object().map(|one| one.document()),
+                Kind::Deleted => history
+                    .state(at.previous())
+                    .and_then(|state| state.get(&commit.key))
+                    .map(|one: &std::sync::Arc<Object>| one.document()),
+            };
+            if let Some(expected) = &mut expected {
+                expected["metadata"]["resourceVersion"] = at.to_string().into();
+            }
+            assert_eq!(Some(shown), expected.as_ref(), "{kind:?} at {at}");
+        }
+    }
+}
