@@ -6,6 +6,8 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+#[path = "faults/backups.rs"]
+mod backups;
 #[path = "faults/calls.rs"]
 mod calls;
 #[path = "faults/cuts.rs"]

@@ -73,10 +73,15 @@ fn start(directory: &Path) -> Server {
 /// be thinned.
 fn prepare(directory: &Path) {
     for prefix in ["a", "b"] {
-        let server = start(directory);
-        assert!(script(&server, prefix).1);
-        assert_eq!(server.signal("TERM"), Some(0));
+        life(directory, prefix);
     }
+}
+
+/// A life in which the whole script is played.
+pub(super) fn life(directory: &Path, prefix: &str) {
+    let server = start(directory);
+    assert!(script(&server, prefix).1);
+    assert_eq!(server.signal("TERM"), Some(0));
 }
 
 fn copy(from: &Path, to: &Path) {
@@ -100,13 +105,18 @@ fn counted(prepared: &Path) -> Option<BTreeMap<String, u64>> {
     drop(tracer);
     assert!(verify(&directory).contains("on is kept"), "it was thinned");
     let record = std::fs::read_to_string(&record).expect("the record");
+    Some(most_of_a_thread(&record, CALLS))
+}
+
+/// How often a thread made each of these calls, at most.
+pub(super) fn most_of_a_thread(record: &str, calls: &[&str]) -> BTreeMap<String, u64> {
     let mut of_threads: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for line in record.lines() {
         let mut words = line.split_whitespace();
         let thread = words.next().unwrap_or_default();
         let call = words.next().and_then(|call| call.split_once('('));
         let call = call.map(|(call, _)| call);
-        if let Some(call) = call.filter(|call| CALLS.contains(call)) {
+        if let Some(call) = call.filter(|call| calls.contains(call)) {
             *of_threads.entry((thread, call)).or_default() += 1;
         }
     }
@@ -115,7 +125,7 @@ fn counted(prepared: &Path) -> Option<BTreeMap<String, u64>> {
         let most = counts.entry(call.to_owned()).or_default();
         *most = count.max(*most);
     }
-    Some(counts)
+    counts
 }
 
 /// Calls are counted in each thread: the one that comes first to its n-th is killed in it, and with it

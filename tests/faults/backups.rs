@@ -1,0 +1,332 @@
+//! Backups and restores that are killed at any call, and what of them is durable in which order: a file or a
+//! directory that has its name is whole.
+
+use super::calls::{life, most_of_a_thread};
+use super::verify;
+use hindsight_tests::cuts::{Call, read};
+use hindsight_tests::dice::number;
+use hindsight_tests::server::{binary, hindsight, stdout, text};
+use hindsight_tests::strace::{recorded, recorded_whole, with_fault};
+use hindsight_tests::wait::comes;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Whatever changes files, and what only opens them.
+const CALLS: &[&str] = &[
+    "openat",
+    "write",
+    "pwrite64",
+    "sync_file_range",
+    "fdatasync",
+    "fsync",
+    "fallocate",
+    "ftruncate",
+    "mkdir",
+    "rename",
+    "unlink",
+    "unlinkat",
+    "rmdir",
+];
+/// As many of these are killed as there are.
+const FEW: &str = "rename";
+/// What is derived, or says who is there, and needs no sync.
+const OF_NO_MATTER: &[&str] = &["lock", "events.place", "events.reserve"];
+/// Of a backup: after it, two of the same log are the same.
+const HEAD_BYTES: usize = 30;
+
+/// A log that was thinned, a backup of it, and one of what it became.
+struct Ground {
+    _temporary: tempfile::TempDir,
+    place: PathBuf,
+    source: PathBuf,
+    file: PathBuf,
+    older: Vec<u8>,
+    newer: Vec<u8>,
+}
+
+impl Ground {
+    fn new() -> Self {
+        let temporary = tempfile::tempdir().expect("a temporary directory");
+        let place = temporary.path().canonicalize().expect("a path");
+        let (source, file) = (place.join("data"), place.join("backups/log.backup"));
+        fs::create_dir(place.join("backups")).expect("made");
+        life(&source, "a");
+        let backed_up = || {
+            stdout(&backup(&source, &file).output().expect("it runs"));
+            fs::read(&file).expect("a backup")
+        };
+        let older = backed_up();
+        life(&source, "b");
+        let newer = backed_up();
+        assert!(verify(&source).contains("on is kept"), "it was thinned");
+        Self {
+            _temporary: temporary,
+            place,
+            source,
+            file,
+            older,
+            newer,
+        }
+    }
+
+    /// Everything in the place of backups.
+    fn names(&self) -> Vec<PathBuf> {
+        let found = fs::read_dir(self.place.join("backups")).expect("there");
+        found.map(|one| one.expect("readable").path()).collect()
+    }
+
+    fn file_is_whole(&self, place: &str) -> bool {
+        let found = fs::read(&self.file).expect("it keeps its name");
+        let is_new = found.get(HEAD_BYTES..) == self.newer.get(HEAD_BYTES..);
+        assert!(is_new || found == self.older, "{place}: neither is whole");
+        is_new
+    }
+}
+
+fn backup(source: &Path, file: &Path) -> Command {
+    let mut command = Command::new(binary("hindsight"));
+    command.args(["backup", "--force"]).arg(file);
+    command.arg("--data-dir").arg(source);
+    command
+}
+
+fn restore(file: &Path, target: &Path) -> Command {
+    let mut command = Command::new(binary("hindsight"));
+    command.arg("restore").arg(file);
+    command.arg("--data-dir").arg(target);
+    command
+}
+
+/// The record of a run, whose end the tracer sees a moment later.
+fn whole(run: &mut Command, record: &Path) -> String {
+    stdout(&run.output().expect("it runs"));
+    let mut text = String::new();
+    comes("the end of the record", || {
+        text = fs::read_to_string(record).expect("a record");
+        let thread = |line: &str| line.split(' ').next().map(str::to_owned);
+        let last = text
+            .lines()
+            .last()
+            .filter(|line| line.contains("+++ exited"));
+        last.is_some_and(|last| thread(last) == text.lines().next().and_then(thread))
+    });
+    text
+}
+
+/// Runs a command again and again, each time killed at another call of it; what was done.
+fn killed_at_each(command: &Command, place: &Path, mut check: impl FnMut(&str)) -> String {
+    let apart = number("HINDSIGHT_CALLS_APART", 12);
+    let record = place.join("record");
+    let Some(mut run) = recorded(command, &CALLS.join(","), &record) else {
+        return "nothing".into();
+    };
+    let record = whole(&mut run, &record);
+    check("not killed");
+    let counts = most_of_a_thread(&record, CALLS);
+    assert!(counts.contains_key(FEW), "{counts:?}");
+    let mut kills = 0;
+    for (call, count) in &counts {
+        let apart = if call == FEW { 1 } else { apart };
+        let step = usize::try_from(apart).expect("small");
+        for at in (1..=*count).step_by(step) {
+            let run = with_fault(command, call, "signal=KILL", at);
+            let ended = run.expect("as before").output().expect("it runs");
+            kills += usize::from(!ended.status.success());
+            check(&format!("{call} {at}"));
+        }
+    }
+    assert!(kills >= counts.len(), "{kills} kills: {counts:?}");
+    format!("{kills} kills, one at every {apart} of each of {counts:?}")
+}
+
+#[test]
+fn a_kill_at_any_call_of_a_backup_leaves_the_one_before_it_or_the_whole() {
+    let ground = Ground::new();
+    let command = backup(&ground.source, &ground.file);
+    let (mut old, mut new) = (0, 0);
+    let kills = killed_at_each(&command, &ground.place, |place| {
+        if ground.file_is_whole(place) {
+            new += 1;
+        } else {
+            old += 1;
+        }
+        // What is left in its place is not in the way of the next, and the log is as it was.
+        stdout(
+            &backup(&ground.source, &ground.file)
+                .output()
+                .expect("it runs"),
+        );
+        assert!(ground.file_is_whole(place), "{place}");
+        assert_eq!(ground.names(), [&*ground.file], "{place}");
+        fs::write(&ground.file, &ground.older).expect("written");
+    });
+    println!("{kills}: {old} left the older, {new} the newer");
+}
+
+/// What is in a log up to where its backup ends.
+fn replayed(directory: &Path, until: &str) -> String {
+    stdout(&hindsight(directory, &["replay", "--until", until]))
+}
+
+#[test]
+fn a_kill_at_any_call_of_a_restore_leaves_nothing_the_whole_or_what_is_refused() {
+    let ground = Ground::new();
+    let target = ground.place.join("restored");
+    let command = restore(&ground.file, &target);
+    let expected = stdout(&hindsight(&ground.source, &["replay"]));
+    let until = expected.split([' ', ',']).nth(1).expect("a revision");
+    let mut found: BTreeMap<&str, usize> = BTreeMap::new();
+    let kills = killed_at_each(&command, &ground.place, |place| {
+        let again = || restore(&ground.file, &target).output().expect("it runs");
+        let left = left_by(&hindsight(&target, &["verify", "--deep"]));
+        *found.entry(left).or_default() += 1;
+        match left {
+            WHOLE => refused(&again(), "holds a log already"),
+            _ => drop(stdout(&again())),
+        }
+        verify(&target);
+        assert_eq!(replayed(&target, until), expected, "{place}, {left}");
+        assert!(!target.join("restoring").exists(), "{place}");
+        fs::remove_dir_all(&target).expect("removed");
+    });
+    println!("{kills}: {found:?}");
+}
+
+const WHOLE: &str = "the whole";
+
+/// What a restore has left, as whoever asks is told.
+fn left_by(verified: &Output) -> &'static str {
+    let said = text(&verified.stderr);
+    if verified.status.success() {
+        WHOLE
+    } else if said.contains("was not finished") {
+        assert!(said.contains("hindsight restore"), "{said}");
+        "what is refused"
+    } else {
+        assert!(said.contains("holds no event log; name"), "{said}");
+        "nothing"
+    }
+}
+
+fn refused(output: &Output, why: &str) {
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains(why), "{message}");
+}
+
+/// The files below a directory of which something is not durable, as a process has left them so far.
+#[derive(Debug, Default)]
+struct Undurable {
+    made: BTreeSet<PathBuf>,
+    /// Names that came since their directory was synced.
+    names: BTreeSet<PathBuf>,
+    /// Files that were changed since they were synced.
+    changed: BTreeSet<PathBuf>,
+    syncing: BTreeMap<u32, PathBuf>,
+}
+
+impl Undurable {
+    fn name(&mut self, path: &Path) {
+        if self.made.insert(path.to_owned()) {
+            self.names.insert(path.to_owned());
+        }
+    }
+
+    fn take(&mut self, call: &Call) {
+        match call {
+            Call::Opened { path, is_new, .. } if *is_new => self.name(path),
+            Call::MadeDirectory(path) => self.name(path),
+            Call::Wrote { path, .. } | Call::Cut { path, .. } | Call::Lengthened { path, .. } => {
+                self.changed.insert(path.clone());
+            }
+            Call::Removed(path) | Call::Other(path) => {
+                self.made.remove(path);
+                self.names.remove(path);
+                self.changed.remove(path);
+            }
+            Call::Renamed(from, to) => {
+                self.take(&Call::Removed(from.clone()));
+                self.made.remove(to);
+                self.name(to);
+            }
+            Call::Syncs { thread, path } => {
+                self.changed.remove(path);
+                self.syncing.insert(*thread, path.clone());
+            }
+            Call::Synced { thread } => {
+                let directory = self.syncing.remove(thread);
+                let is_in = |name: &PathBuf| name.parent() == directory.as_deref();
+                self.names.retain(|name| !is_in(name));
+            }
+            Call::Opened { .. } | Call::Sought { .. } => {}
+        }
+    }
+
+    /// Of what matters below this directory.
+    fn below(&self, root: &Path) -> Vec<&PathBuf> {
+        let matters = |path: &&PathBuf| {
+            let of_no_matter = |name: &&str| path.ends_with(name);
+            path.starts_with(root) && !OF_NO_MATTER.iter().any(of_no_matter)
+        };
+        let all = self.names.iter().chain(&self.changed);
+        all.chain(self.syncing.values()).filter(matters).collect()
+    }
+}
+
+/// The name that makes it whole comes when all that belongs to it is durable, and is durable at the end.
+fn is_named_last(command: &Command, place: &Path, root: &Path, last: &Path) {
+    let record = place.join("record");
+    let calls = CALLS.join(",");
+    let Some(mut run) = recorded_whole(command, &calls, &record) else {
+        return;
+    };
+    let record = whole(&mut run, &record);
+    let (mut files, mut is_named) = (Undurable::default(), false);
+    for call in read(&record).into_iter().flat_map(|(_, calls)| calls) {
+        if let Call::Renamed(from, to) = &call
+            && to == last
+        {
+            files.names.remove(from);
+            assert_eq!(
+                files.below(root),
+                Vec::<&PathBuf>::new(),
+                "not durable before"
+            );
+            is_named = true;
+            files.take(&call);
+            continue;
+        }
+        files.take(&call);
+        let others = files
+            .below(root)
+            .into_iter()
+            .find(|one| *one != last && !one.is_dir());
+        assert!(
+            !is_named || others.is_none(),
+            "{others:?} after the end: {call:?}"
+        );
+    }
+    assert!(is_named, "{} got no name", last.display());
+    assert_eq!(
+        files.below(root),
+        Vec::<&PathBuf>::new(),
+        "not durable at the end"
+    );
+}
+
+#[test]
+fn backups_and_restores_are_durable_before_they_have_their_names() {
+    let ground = Ground::new();
+    let (place, backups) = (&ground.place, ground.place.join("backups"));
+    is_named_last(
+        &backup(&ground.source, &ground.file),
+        place,
+        &backups,
+        &ground.file,
+    );
+    let target = place.join("restored");
+    let command = restore(&ground.file, &target);
+    is_named_last(&command, place, &target, &target.join("events"));
+}
