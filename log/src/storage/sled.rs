@@ -289,6 +289,10 @@ fn device(_: &Path) -> Option<u64> {
 mod tests {
     use super::*;
     use rustix::io::Errno;
+    use std::sync::Barrier;
+
+    /// Flushes, each with something to write, while others wait.
+    const SYNCS: u64 = 20;
 
     /// Whoever restores one loses what came after it, and gains nothing.
     #[test]
@@ -311,5 +315,42 @@ mod tests {
         assert!(message(Errno::MFILE).contains("ulimit -n"));
         assert!(message(Errno::FBIG).contains("ulimit -f"));
         assert!(message(Errno::IO).contains("restore a backup"));
+    }
+
+    type Write = fn(&SledStorage) -> Result<(), Error>;
+
+    #[test]
+    fn nobody_writes_between_a_flush_and_its_sync() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
+        let writes: [(&str, Write); 3] = [
+            ("append", |one| one.append(Revision(1000), &[7; 100])),
+            ("replace", |one| one.replace(Revision(1), Revision(1), &[7])),
+            ("sync", Storage::sync),
+        ];
+        let (order, begun) = (Mutex::new(Vec::new()), Barrier::new(writes.len() + 1));
+        let did = |what| order.lock().expect("unpoisoned").push(what);
+        std::thread::scope(|scope| {
+            let alone = storage.alone();
+            for (name, write) in writes {
+                let (storage, begun, did) = (&storage, &begun, &did);
+                scope.spawn(move || {
+                    begun.wait();
+                    write(storage).expect(name);
+                    did(name);
+                });
+            }
+            begun.wait();
+            for revision in (1..=SYNCS).map(Revision) {
+                let appended = storage.frames.append(revision, &[7; 100], &|| Ok(()));
+                appended
+                    .and_then(|()| storage.make_durable())
+                    .expect("durable");
+            }
+            did("all are durable");
+            drop(alone);
+        });
+        let order = order.into_inner().expect("unpoisoned");
+        assert_eq!(order.first(), Some(&"all are durable"), "{order:?}");
     }
 }
