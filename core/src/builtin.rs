@@ -5,8 +5,9 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+use crate::command::Propagation;
 use crate::kind::{
-    DefaultPropagation, GroupResource, Kind, NameRule, Origin, ScalePaths, Scope, Strategy,
+    Generation, GroupResource, Kind, NameRule, Origin, ScalePaths, Scope, Shape, Strategy,
     Subresource, Version,
 };
 use crate::object::Name;
@@ -16,11 +17,13 @@ use table::GROUPS;
 /// `plural Kind short,names categories subresources flags`, `-` for none; then, of kinds that keep a
 /// pod, where they keep it.
 ///
-/// Flags: `c` cluster-scoped, `g` generation, `o` a finished deletion answers with the object,
-/// `p` PUT creates, `r` needs a revision to update, `l` label names, `5` DNS-1035 names, `s` any
-/// path segment as name, `i` addresses as names, `f` any finalizer, `O` orphans by default, `G`
-/// graceful, `U` takes no part in collection, `R` a review that is never stored, `n` not deleted by
-/// the collection, `v` its pods also mount volumes that are claimed for them.
+/// Flags: `c` cluster-scoped, `g` a generation that the spec moves, `e` one that labels move too, `1`
+/// one that stays, `o` a finished deletion answers with the object, `p` PUT creates, `r` needs a
+/// revision to update, `l` label names, `5` DNS-1035 names, `s` any path segment as name, `i`
+/// addresses as names, `f` any finalizer, `O` orphans by default, `G` graceful, `U` takes no part in
+/// collection, `R` a review that is never stored, `n` not deleted by the collection, `v` its pods
+/// also mount volumes that are claimed for them. Shapes: `N` a namespace, `D` a definition, `P` a
+/// pod, `C` a request for a certificate.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -98,19 +101,34 @@ fn strategy(flags: &str, status_apart: bool) -> Strategy {
         () if has('i') => NameRule::Address,
         () => NameRule::Subdomain,
     };
-    let default_propagation = match () {
-        () if has('O') => DefaultPropagation::Orphan,
-        () if has('U') => DefaultPropagation::Unsupported,
-        () => DefaultPropagation::Background,
+    let shape = match () {
+        () if has('N') => Shape::Namespace,
+        () if has('D') => Shape::Definition,
+        () if has('P') => Shape::Pod,
+        () if has('C') => Shape::CertificateRequest,
+        () => Shape::Plain,
+    };
+    let generation = match () {
+        () if has('g') => Generation::Spec,
+        () if has('e') => Generation::SpecAndLabels,
+        () if has('1') => Generation::Still,
+        () => Generation::Uncounted,
+    };
+    let default_propagation = if has('O') {
+        Propagation::Orphan
+    } else {
+        Propagation::Background
     };
     Strategy {
+        shape,
+        collected: !has('U'),
         default_propagation,
         graceful: has('G'),
         returns_object: has('o'),
         unconditional_update: !has('r'),
         create_on_update: has('p'),
         names,
-        generation: has('g'),
+        generation,
         status_apart,
         strict_finalizers: !has('f'),
         collection_deletes: !has('n'),

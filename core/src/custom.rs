@@ -6,8 +6,9 @@ mod decode;
 pub(crate) use check::{check, warnings};
 pub(crate) use decode::decode_schemas;
 
+use crate::command::Propagation;
 use crate::kind::{
-    DefaultPropagation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths, Scope,
+    Generation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths, Scope, Shape,
     Strategy, Subresource, Version,
 };
 use crate::object::{Name, Uid};
@@ -126,13 +127,15 @@ impl Reader<'_> {
 
 const fn strategy(status_apart: bool) -> Strategy {
     Strategy {
-        default_propagation: DefaultPropagation::Background,
+        shape: Shape::Plain,
+        collected: true,
+        default_propagation: Propagation::Background,
         graceful: false,
         returns_object: false,
         unconditional_update: false,
         create_on_update: false,
         names: NameRule::Subdomain,
-        generation: true,
+        generation: Generation::Spec,
         status_apart,
         strict_finalizers: false,
         collection_deletes: true,

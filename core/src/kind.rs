@@ -8,6 +8,7 @@ pub use names::{GroupResource, GroupVersionKind};
 pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds};
 pub use subresource::{ScalePaths, Subresource};
 
+use crate::command::Propagation;
 use crate::convert;
 use crate::object::{Name, Uid};
 use std::sync::Arc;
@@ -106,8 +107,13 @@ pub struct PrinterColumn {
 /// Type-specific behaviour. Source: the strategies of upstream's `pkg/registry`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
+    /// Whether it has rules that no other kind has.
+    pub shape: Shape,
+    /// Takes part in garbage collection; what does not (events) is deleted without a policy, and loses
+    /// the finalizers of one.
+    pub collected: bool,
     /// What a delete without a policy does to dependents.
-    pub default_propagation: DefaultPropagation,
+    pub default_propagation: Propagation,
     /// Deletion waits for a grace period (Pod alone).
     pub graceful: bool,
     /// A finished deletion answers with the object rather than a `Status`.
@@ -118,8 +124,8 @@ pub struct Strategy {
     pub create_on_update: bool,
     /// Which names are legal.
     pub names: NameRule,
-    /// Generation starts at 1 and grows when `spec` changes.
-    pub generation: bool,
+    /// What moves `metadata.generation`.
+    pub generation: Generation,
     /// The main endpoint ignores `status`, because a status endpoint owns it.
     pub status_apart: bool,
     /// Finalizers without a `/` must be standard ones.
@@ -133,15 +139,32 @@ pub struct Strategy {
     pub claims_volumes: bool,
 }
 
-/// What a delete without options means for dependents.
+/// What objects are beside documents: each shape but the plain one is a kind with rules of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DefaultPropagation {
-    /// Dependents go later.
-    Background,
-    /// Dependents stay and lose the reference.
-    Orphan,
-    /// The type takes no part in garbage collection; its GC finalizers are stripped.
-    Unsupported,
+pub enum Shape {
+    /// Nothing: the other columns say all of it.
+    Plain,
+    /// Holds other objects; goes when it is empty, and its list of finalizers is.
+    Namespace,
+    /// Makes a kind, which goes with its objects.
+    Definition,
+    /// Runs: new ones are pending.
+    Pod,
+    /// Names who asks, and is judged through `/approval`.
+    CertificateRequest,
+}
+
+/// What moves `metadata.generation`. A deletion moves it too, wherever there is one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Generation {
+    /// Nothing: a new object keeps what it is sent with.
+    Uncounted,
+    /// From 1 on, whatever changes but metadata and status.
+    Spec,
+    /// The same, and the labels.
+    SpecAndLabels,
+    /// It is 1, and no update moves it.
+    Still,
 }
 
 /// Which names a type accepts.

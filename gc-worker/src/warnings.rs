@@ -6,7 +6,7 @@ mod tests;
 
 use crate::plan::Step;
 use hindsight_core::command::{Create, FieldValidation, Intent};
-use hindsight_core::kind::{DefaultPropagation, Kinds};
+use hindsight_core::kind::Kinds;
 use hindsight_core::validate::is_subdomain;
 use hindsight_core::{
     Cause, Change, GroupResource, Object, ObjectKey, OwnerReference, State, Time, Uid,
@@ -124,7 +124,7 @@ fn api_version(kinds: &Kinds, object: &Object) -> String {
 /// Whether the graph of upstream's collector has it.
 fn is_collected(kinds: &Kinds, object: &Object) -> bool {
     let kind = kinds.by_resource(&object.key.resource);
-    kind.is_none_or(|kind| kind.strategy.default_propagation != DefaultPropagation::Unsupported)
+    kind.is_none_or(|kind| kind.strategy.collected)
 }
 
 impl Warning {

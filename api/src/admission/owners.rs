@@ -4,7 +4,7 @@
 
 use super::subject::{Operation, Subject};
 use crate::authorizer::{Access, Authorizer, Verdict};
-use hindsight_core::kind::{GroupVersionKind, Subresource};
+use hindsight_core::kind::{GroupVersionKind, Shape, Subresource};
 use hindsight_core::{Decision, GroupResource, Object, OwnerReference, Rejection, State};
 
 /// Refuses references that the actor may not set.
@@ -33,9 +33,8 @@ struct Check<'a> {
 impl Check<'_> {
     /// What a pod's status says cannot change its owners.
     fn applies(&self) -> bool {
-        let resource = &self.subject.key.resource;
-        let of_pod = resource.group.is_empty() && &*resource.resource == "pods";
-        let exempt = of_pod && self.subject.subresource == Some(Subresource::Status);
+        let is_pod = self.subject.kind.strategy.shape == Shape::Pod;
+        let exempt = is_pod && self.subject.subresource == Some(Subresource::Status);
         let written = self.subject.operation != Operation::Delete;
         written && !exempt && self.old() != &*self.new.meta.owner_references
     }

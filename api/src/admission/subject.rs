@@ -4,7 +4,7 @@
 use super::Wish;
 use crate::params::WriteOptions;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
-use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
+use hindsight_core::kind::{GroupVersionKind, KindRef, Shape, Subresource};
 use hindsight_core::object::Name;
 use hindsight_core::{Actor, Object, ObjectKey, Rejection, State, grace_told};
 use serde_json::{Map, Value, json};
@@ -110,8 +110,7 @@ impl<'a> Subject<'a> {
     }
 
     pub(crate) fn is_namespace(&self) -> bool {
-        let resource = &self.key.resource;
-        resource.group.is_empty() && &*resource.resource == "namespaces"
+        self.kind.strategy.shape == Shape::Namespace
     }
 
     /// Group, version and kind of what is looked at.

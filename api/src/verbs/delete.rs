@@ -13,8 +13,7 @@ use crate::params::WriteOptions;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
-use hindsight_core::command::{Delete, Intent, Target};
-use hindsight_core::kind::DefaultPropagation;
+use hindsight_core::command::{Delete, Intent, Propagation, Target};
 use hindsight_core::object::{ObjectKey, Uid};
 use hindsight_core::{Object, Outcome, Rule};
 use http::Response;
@@ -123,7 +122,7 @@ impl Options {
     }
 
     fn leaves_pods(&self, asked: &Asked) -> bool {
-        let orphans = asked.kind.strategy.default_propagation == DefaultPropagation::Orphan;
+        let orphans = asked.kind.strategy.default_propagation == Propagation::Orphan;
         let is_job = &*asked.kind.resource.resource == "jobs";
         orphans && is_job && self.orphan_dependents.is_none() && self.propagation.is_none()
     }

@@ -12,11 +12,11 @@ configmaps             ConfigMap             cm     -   -                       
 endpoints              Endpoints             ep     -   -                         p
 events                 Event                 ev     -   -                         pfUs
 limitranges            LimitRange            limits -   -                         p
-namespaces             Namespace             ns     -   status,finalize           clon
+namespaces             Namespace             ns     -   status,finalize           clonN
 nodes                  Node                  no     -   status                    c
 persistentvolumeclaims PersistentVolumeClaim pvc    -   status                    o
 persistentvolumes      PersistentVolume      pv     -   status                    co
-pods                   Pod                   po     all status,eviction,binding   goG spec
+pods                   Pod                   po     all status,eviction,binding   goGP spec
 podtemplates           PodTemplate           -      -   -                         go  template.spec
 replicationcontrollers ReplicationController rc     all status,scale              gO  spec.template.spec
 resourcequotas         ResourceQuota         quota  -   status                    o
@@ -75,7 +75,7 @@ jobs     Job     -  all status gO  spec.template.spec
     Group {
         group: "certificates.k8s.io",
         version: "v1",
-        kinds: "certificatesigningrequests CertificateSigningRequest csr - status,approval cs\n",
+        kinds: "certificatesigningrequests CertificateSigningRequest csr - status,approval csC\n",
     },
     Group {
         group: "networking.k8s.io",
@@ -128,7 +128,7 @@ validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensi
     Group {
         group: "apiextensions.k8s.io",
         version: "v1",
-        kinds: "customresourcedefinitions CustomResourceDefinition crd,crds api-extensions status cgrf\n",
+        kinds: "customresourcedefinitions CustomResourceDefinition crd,crds api-extensions status cgrfD\n",
     },
     Group {
         group: "apiregistration.k8s.io",
@@ -138,7 +138,7 @@ validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensi
     Group {
         group: "scheduling.k8s.io",
         version: "v1",
-        kinds: "priorityclasses PriorityClass pc - - cg\n",
+        kinds: "priorityclasses PriorityClass pc - - c1\n",
     },
     Group {
         group: "coordination.k8s.io",
@@ -153,7 +153,7 @@ validatingwebhookconfigurations   ValidatingWebhookConfiguration   - api-extensi
     Group {
         group: "discovery.k8s.io",
         version: "v1",
-        kinds: "endpointslices EndpointSlice - - - g\n",
+        kinds: "endpointslices EndpointSlice - - - e\n",
     },
     Group {
         group: "flowcontrol.apiserver.k8s.io",

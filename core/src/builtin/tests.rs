@@ -64,11 +64,8 @@ fn the_flags_that_matter_to_deletion_are_where_upstream_has_them() {
     };
     assert!(find("pods").graceful && find("pods").returns_object);
     assert!(!find("configmaps").graceful && !find("configmaps").returns_object);
-    assert_eq!(find("jobs").default_propagation, DefaultPropagation::Orphan);
-    assert_eq!(
-        find("events").default_propagation,
-        DefaultPropagation::Unsupported
-    );
+    assert_eq!(find("jobs").default_propagation, Propagation::Orphan);
+    assert!(find("jobs").collected && !find("events").collected);
     let answers = kinds.iter().filter(|kind| kind.strategy.returns_object);
     let mut answers: Vec<&str> = answers.map(|kind| &*kind.kind).collect();
     answers.sort_unstable();
@@ -82,7 +79,8 @@ fn the_flags_that_matter_to_deletion_are_where_upstream_has_them() {
 /// Each kind that is stored; where its strategy is (below `pkg/registry`, or the server whose it is);
 /// which names it takes; whether a finalizer without `/` must be a standard one; whether an update
 /// needs a revision (`AllowUnconditionalUpdate`); whether a `PUT` may create
-/// (`AllowCreateOnUpdate`); whether it counts generations (`PrepareForCreate`); what its status
+/// (`AllowCreateOnUpdate`); whether it counts generations (`PrepareForCreate`), with the labels or
+/// once and for all; what its status
 /// endpoint keeps of the metadata, `-` where there is none. Names and finalizers are those of
 /// `ValidateObjectMeta` in the kind's validation: apimachinery's asks for no standard finalizer,
 /// `pkg/apis/core`'s does, and where there is neither any path segment is a name.
@@ -134,10 +132,10 @@ validatingadmissionpolicybindings.admissionregistration.k8s.io admissionregistra
 validatingwebhookconfigurations.admissionregistration.k8s.io   admissionregistration/validatingwebhookconfiguration   subdomain any      needs -    counts -
 customresourcedefinitions.apiextensions.k8s.io                 apiextensions-apiserver                                subdomain any      needs -    counts nothing
 apiservices.apiregistration.k8s.io                             kube-aggregator                                        segment   any      needs -    -      labels,annotations,finalizers,ownerReferences
-priorityclasses.scheduling.k8s.io                              scheduling/priorityclass                               subdomain standard free  -    counts -
+priorityclasses.scheduling.k8s.io                              scheduling/priorityclass                               subdomain standard free  -    stays  -
 leases.coordination.k8s.io                                     coordination/lease                                     subdomain any      needs puts -      -
 runtimeclasses.node.k8s.io                                     node/runtimeclass                                      subdomain any      needs puts -      -
-endpointslices.discovery.k8s.io                                discovery/endpointslice                                subdomain standard free  -    counts -
+endpointslices.discovery.k8s.io                                discovery/endpointslice                                subdomain standard free  -    labels -
 flowschemas.flowcontrol.apiserver.k8s.io                       flowcontrol/flowschema                                 subdomain standard free  -    counts labels,annotations,finalizers,ownerReferences
 prioritylevelconfigurations.flowcontrol.apiserver.k8s.io       flowcontrol/prioritylevelconfiguration                 subdomain standard free  -    counts labels,annotations,finalizers,ownerReferences
 deviceclasses.resource.k8s.io                                  resource/deviceclass                                   subdomain standard free  -    counts -
@@ -154,6 +152,12 @@ fn every_kind_that_is_stored_behaves_as_upstreams() {
         NameRule::Label1035 => "1035",
         NameRule::PathSegment => "segment",
         NameRule::Address => "address",
+    };
+    let generation = |moved_by| match moved_by {
+        Generation::Uncounted => "-",
+        Generation::Spec => "counts",
+        Generation::SpecAndLabels => "labels",
+        Generation::Still => "stays",
     };
     let word = |flag: bool, one: &'static str, other: &'static str| if flag { one } else { other };
     let mut upstream = UPSTREAM.lines();
@@ -173,7 +177,7 @@ fn every_kind_that_is_stored_behaves_as_upstreams() {
             word(flags.strict_finalizers, "standard", "any"),
             word(flags.unconditional_update, "free", "needs"),
             word(flags.create_on_update, "puts", "-"),
-            word(flags.generation, "counts", "-"),
+            generation(flags.generation),
             &*status,
         ];
         assert_eq!(ours, words[..]);

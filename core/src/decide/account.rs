@@ -1,9 +1,8 @@
 //! Who holds which field once a decision is made.
 
 use super::Context;
-use super::delete::is;
 use crate::fields::{self, Versions};
-use crate::kind::{Kind, Subresource, Version};
+use crate::kind::{Kind, Shape, Subresource, Version};
 use crate::managed::{self, Managed, Scaled, Writer};
 use crate::{GroupResource, Object, convert};
 use serde_json::Value;
@@ -50,7 +49,7 @@ impl Target<'_> {
     /// What the server itself says of a new namespace is nobody's.
     fn take_own(&self, document: &mut Value) -> Option<(String, Value)> {
         let root = document.as_object_mut()?;
-        let is_namespace = is(self.kind, "", "namespaces");
+        let is_namespace = self.kind.strategy.shape == Shape::Namespace;
         is_namespace.then(|| root.remove_entry("spec")).flatten()
     }
 

@@ -7,11 +7,11 @@ mod tests;
 
 use super::account::{Account, Target};
 use super::commit::Written;
-use super::delete::{decision, is};
+use super::delete::decision;
 use super::update::{namespace, same_namespace};
 use super::{Context, Strictness, namespace_of_new, prepare};
 use crate::command::Create;
-use crate::kind::{Kind, Origin, Version};
+use crate::kind::{Generation, Kind, Origin, Shape, Version};
 use crate::object::{NAMESPACE_TOKEN, Name, ObjectKey, Uid};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
@@ -61,7 +61,7 @@ pub(super) fn create_with(
         &mut document,
         None,
     ));
-    if is(kind, "", "namespaces") {
+    if kind.strategy.shape == Shape::Namespace {
         causes.extend(namespace::new_causes(&document));
     }
     context.refuse(kind, &key.name, causes)?;
@@ -92,7 +92,8 @@ pub(super) fn create_with(
 
 /// A namespace whose name is yet to be made has none to be labelled with when its account is taken.
 fn labels_of_nameless(kind: &Kind, metadata: &Map<String, Value>) -> Option<Value> {
-    let is_nameless = prepare::text(metadata, "name").is_empty() && is(kind, "", "namespaces");
+    let is_namespace = kind.strategy.shape == Shape::Namespace;
+    let is_nameless = is_namespace && prepare::text(metadata, "name").is_empty();
     is_nameless.then(|| metadata.get("labels").cloned().unwrap_or_default())
 }
 
@@ -129,7 +130,8 @@ fn refuse_storage(numbered: bool, taken: Option<Rejection>) -> Result<(), Reject
 /// Kinds that count no generations of their own keep what they are sent.
 fn negative_generation(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldCause> {
     let sent = metadata.get("generation").filter(|sent| {
-        !kind.strategy.generation && sent.as_i64().is_some_and(|generation| generation < 0)
+        kind.strategy.generation == Generation::Uncounted
+            && sent.as_i64().is_some_and(|generation| generation < 0)
     });
     let why = "must be greater than or equal to 0";
     let cause = |sent| FieldCause::invalid("metadata.generation", sent, why);
@@ -190,7 +192,7 @@ fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<S
         "creationTimestamp".into(),
         context.command.time.to_rfc3339().into(),
     );
-    if kind.strategy.generation {
+    if kind.strategy.generation != Generation::Uncounted {
         metadata.insert("generation".into(), json!(1));
     }
     if kind.is_namespaced() {
@@ -208,20 +210,15 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     if kind.strategy.status_apart && version.has_status() {
         root.remove("status");
     }
-    if is(kind, "", "namespaces") {
-        shape_namespace(root);
-    }
-    if is(kind, "", "pods") {
-        root.insert(
-            "status".into(),
-            json!({"phase": "Pending", "qosClass": "BestEffort"}),
-        );
-    }
-    if is(kind, "certificates.k8s.io", "certificatesigningrequests") {
-        name_requester(context, root);
-    }
-    if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
-        definition::complete(context, document);
+    match kind.strategy.shape {
+        Shape::Plain => {}
+        Shape::Namespace => shape_namespace(root),
+        Shape::Definition => definition::complete(context, document),
+        Shape::Pod => {
+            let status = json!({"phase": "Pending", "qosClass": "BestEffort"});
+            root.insert("status".into(), status);
+        }
+        Shape::CertificateRequest => name_requester(context, root),
     }
 }
 

@@ -16,7 +16,7 @@ use super::conditions::{self, Condition};
 use crate::classify::classify;
 use crate::command::{Delete, Propagation};
 use crate::event::{Event, OwnerClass, OwnerFinding};
-use crate::kind::Kind;
+use crate::kind::{Kind, Shape};
 use crate::object::{DEFINITION_FINALIZER, Name, Object, ObjectKey, spec_finalizers};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use grace::Grace;
@@ -48,10 +48,11 @@ pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, 
         kind,
         object,
     };
-    if is(kind, "", "namespaces") && !request.is_past_namespace_content() {
+    let shape = kind.strategy.shape;
+    if shape == Shape::Namespace && !request.is_past_namespace_content() {
         return namespace::mark(&request);
     }
-    if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") && !object.is_deleting() {
+    if shape == Shape::Definition && !object.is_deleting() {
         return request.mark_definition();
     }
     request.decide()
@@ -282,8 +283,4 @@ pub(crate) fn decision(commits: Vec<Arc<crate::Commit>>, outcome: Outcome) -> De
         outcome,
         warnings: Vec::new(),
     }
-}
-
-pub(crate) fn is(kind: &Kind, group: &str, resource: &str) -> bool {
-    (&*kind.resource.group, &*kind.resource.resource) == (group, resource)
 }

@@ -1,10 +1,9 @@
 //! What creates and updates share: defaults, pruning, validation, and the first warnings.
 
 use super::Context;
-use super::delete::is;
 use crate::command::FieldValidation;
 use crate::custom;
-use crate::kind::{Kind, Kinds, Subresource, Version};
+use crate::kind::{Kind, Kinds, Shape, Subresource, Version};
 use crate::object::Name;
 use crate::rejection::FieldCause;
 use crate::{Rejection, defaults, scale, schema, validate};
@@ -51,7 +50,7 @@ pub(super) fn prune(
 ) -> Result<Vec<String>, Rejection> {
     let unreadable = |why: &str| unreadable(&kind.kind, &version.name, why);
     let (mut unknown, mut warnings) = (Vec::new(), Vec::new());
-    if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
+    if kind.strategy.shape == Shape::Definition {
         unknown = custom::decode_schemas(document).map_err(|why| unreadable(&why))?;
         warnings = custom::warnings(document);
     }
@@ -152,7 +151,7 @@ pub(super) fn complete(
             validate::metadata(kind, metadata, old.is_none())
         });
     causes.extend(validate::object(kind, document, old));
-    if is(kind, "apiextensions.k8s.io", "customresourcedefinitions") {
+    if kind.strategy.shape == Shape::Definition {
         causes.extend(custom::check(document, old));
     }
     if let Some(schema) = schema {

@@ -10,18 +10,16 @@ mod tests;
 use super::account::{Account, Target, put};
 use super::commit::Written;
 use super::create::refresh_definition;
-use super::delete::{decision, is, removal};
+use super::delete::{decision, removal};
 use super::{Context, create, namespace_of_new, prepare};
 use crate::command::{Create, FieldValidation, Update};
 use crate::document::agree_but_in;
-use crate::kind::{Kind, Subresource, Version};
+use crate::kind::{Generation, Kind, Shape, Subresource, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, Revision, convert, managed, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
-
-const CERTIFICATES: &str = "certificates.k8s.io";
 
 pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
@@ -125,12 +123,7 @@ impl Change<'_> {
             &mut next,
             Some(&old),
         ));
-        if is(self.kind, CERTIFICATES, "certificatesigningrequests") {
-            causes.extend(approval::causes(self.subresource, &old, &next));
-        }
-        if is(self.kind, "", "namespaces") {
-            causes.extend(namespace::causes(self.subresource, &next));
-        }
+        causes.extend(self.causes_of_shape(&old, &next));
         self.context
             .refuse(self.kind, &self.stored.key.name, causes)?;
         self.generation(&old, &mut next);
@@ -246,54 +239,58 @@ impl Change<'_> {
     }
 
     fn shape(&self, old: &Value, next: &mut Value) {
-        if is(self.kind, "", "namespaces")
-            && let Some(root) = next.as_object_mut()
-        {
-            create::label_namespace(root);
-            let shown = if self.subresource == Some(Subresource::Finalize) {
-                "status"
-            } else {
-                "spec"
-            };
-            restore(root, old, shown);
-            namespace::drop_empty(next);
-        }
-        if is(self.kind, CERTIFICATES, "certificatesigningrequests")
-            && let Some(root) = next.as_object_mut()
-        {
-            restore(root, old, "spec");
-        }
-        if is(
-            self.kind,
-            "apiextensions.k8s.io",
-            "customresourcedefinitions",
-        ) && self.subresource.is_none()
-        {
-            refresh_definition(&self.context, next);
+        let Some(root) = next.as_object_mut() else {
+            return;
+        };
+        match self.kind.strategy.shape {
+            Shape::Plain | Shape::Pod => {}
+            Shape::Namespace => {
+                create::label_namespace(root);
+                let shown = if self.subresource == Some(Subresource::Finalize) {
+                    "status"
+                } else {
+                    "spec"
+                };
+                restore(root, old, shown);
+                namespace::drop_empty(next);
+            }
+            Shape::Definition if self.subresource.is_some() => {}
+            Shape::Definition => refresh_definition(&self.context, next),
+            Shape::CertificateRequest => restore(root, old, "spec"),
         }
     }
 
-    /// Grows when anything but metadata and status changes; of an `EndpointSlice` with the labels,
-    /// too, of a `PriorityClass` never.
-    fn generation(&self, old: &Value, next: &mut Value) {
-        let stays = is(self.kind, "scheduling.k8s.io", "priorityclasses");
-        if !self.kind.strategy.generation || stays {
-            return;
+    fn causes_of_shape(&self, old: &Value, next: &Value) -> Vec<FieldCause> {
+        match self.kind.strategy.shape {
+            Shape::Namespace => namespace::causes(self.subresource, next),
+            Shape::CertificateRequest => approval::causes(self.subresource, old, next),
+            Shape::Plain | Shape::Definition | Shape::Pod => Vec::new(),
         }
-        let labelled = is(self.kind, "discovery.k8s.io", "endpointslices");
+    }
+
+    fn generation(&self, old: &Value, next: &mut Value) {
+        let moves = match self.kind.strategy.generation {
+            Generation::Uncounted | Generation::Still => false,
+            Generation::Spec => self.is_respecified(old, next),
+            Generation::SpecAndLabels => {
+                let labels = |document: &Value| document.pointer("/metadata/labels").cloned();
+                self.is_respecified(old, next) || labels(old) != labels(next)
+            }
+        };
+        let metadata = next.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata.filter(|_| moves) {
+            metadata.insert("generation".into(), json!(self.stored.meta.generation + 1));
+        }
+    }
+
+    /// Whether anything but the metadata changes, and but the status where others write that.
+    fn is_respecified(&self, old: &Value, next: &Value) -> bool {
         let apart: &[&str] = if self.kind.strategy.status_apart {
             &["metadata", "status"]
         } else {
             &["metadata"]
         };
-        let labels = |document: &Value| document.pointer("/metadata/labels").cloned();
-        let relabelled = labelled && labels(old) != labels(next);
-        if agree_but_in(apart, old, next) && !relabelled {
-            return;
-        }
-        if let Some(metadata) = next.get_mut("metadata").and_then(Value::as_object_mut) {
-            metadata.insert("generation".into(), json!(self.stored.meta.generation + 1));
-        }
+        !agree_but_in(apart, old, next)
     }
 }
 

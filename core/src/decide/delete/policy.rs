@@ -1,14 +1,14 @@
 //! Which propagation policy a deletion has, and which finalizers it leaves.
 
 use crate::command::{Delete, Propagation};
-use crate::kind::{DefaultPropagation, Kind};
+use crate::kind::Kind;
 use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
 /// The first row that matches: options, then what the object already holds, then the type.
 pub(super) fn effective(intent: &Delete, kind: &Kind, object: &Object) -> Propagation {
-    if kind.strategy.default_propagation == DefaultPropagation::Unsupported {
+    if !kind.strategy.collected {
         return Propagation::Background;
     }
     let asked = match intent.orphan_dependents {
@@ -16,12 +16,7 @@ pub(super) fn effective(intent: &Delete, kind: &Kind, object: &Object) -> Propag
         Some(false) => Some(Propagation::Background),
         None => intent.propagation,
     };
-    let orphans = kind.strategy.default_propagation == DefaultPropagation::Orphan;
-    let default = if orphans {
-        Propagation::Orphan
-    } else {
-        Propagation::Background
-    };
+    let default = kind.strategy.default_propagation;
     asked.or_else(|| object.own_policy()).unwrap_or(default)
 }
 

@@ -1,8 +1,7 @@
 //! Preconditions: identity first, then version; the client's before what the server itself has seen.
 
-use super::is;
 use crate::command::{Delete, Preconditions};
-use crate::kind::{GroupResource, Kind};
+use crate::kind::{GroupResource, Kind, Shape};
 use crate::object::{Object, Uid};
 use crate::{Rejection, Rule};
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use std::sync::Arc;
 /// Namespaces and definitions are looked at before the generic storage is asked, in its words.
 /// Source: `pkg/registry/core/namespace/storage`, and the same of `customresourcedefinition`.
 fn has_storage_of_its_own(kind: &Kind) -> bool {
-    is(kind, "", "namespaces") || is(kind, "apiextensions.k8s.io", "customresourcedefinitions")
+    matches!(kind.strategy.shape, Shape::Namespace | Shape::Definition)
 }
 
 fn of_its_own_storage(asked: &Preconditions, object: &Object) -> Result<(), Rejection> {
