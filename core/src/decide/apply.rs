@@ -2,7 +2,7 @@
 
 use super::account::{Account, Target};
 use super::create::create_with;
-use super::update::{Change, Precondition, blame_patch, made_anew, same_coordinates, same_version};
+use super::update::{Change, Sent, blame_patch, made_anew, same_coordinates, same_version};
 use super::{Context, prepare};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
@@ -138,7 +138,7 @@ impl Apply<'_> {
         let account = Account::Applied(managed);
         let pruned = change.prune(&mut next, FieldValidation::Ignore);
         let warnings = pruned.map_err(|refusal| blame_patch(refusal, || next.clone()))?;
-        change.write(next, Precondition::Patch, warnings, account)
+        change.write(next, Sent::Patch, warnings, account)
     }
 
     fn merge(&self, live: &Value, managed: Managed) -> Result<(Value, Managed), Rejection> {

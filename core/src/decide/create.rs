@@ -1,20 +1,18 @@
 //! `create`: server-owned fields, a name, the namespace's consent, the type's rules.
 
 mod definition;
+mod draft;
 mod name;
 #[cfg(test)]
 mod tests;
 
-use super::account::{Account, Target};
-use super::commit::Written;
-use super::delete::decision;
-use super::update::{namespace, same_namespace};
-use super::{Context, Strictness, namespace_of_new, prepare};
+use super::account::Account;
+use super::{Context, namespace_of_new};
 use crate::command::Create;
 use crate::kind::{Generation, Kind, Origin, Shape, Version};
 use crate::object::{NAMESPACE_TOKEN, Name, ObjectKey, Uid};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
+use crate::{Decision, Rejection};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -26,124 +24,10 @@ const SERVER_OWNED: [&str; 4] = [
 ];
 
 pub(crate) use definition::{reconsider, refresh as refresh_definition};
+pub(super) use draft::create_with;
 
 pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {
     create_with(context, intent, Account::Kept)
-}
-
-pub(super) fn create_with(
-    context: Context<'_>,
-    intent: Create,
-    account: Account,
-) -> Result<Decision, Rejection> {
-    let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
-    let mut document = intent.object;
-    // What does not decode is refused before anything is looked up.
-    let mut warnings = prepare::prune(&context, kind, version, intent.validation, &mut document)?;
-    let metadata = prepare::metadata(&mut document)?;
-    same_namespace(metadata, &intent.key)?;
-    let numbered = has_revision(metadata);
-    let sent = metadata.remove("managedFields");
-    let mut causes = negative_generation(kind, metadata);
-    let collection = admit(&context, kind, &intent.key, wanted_name(metadata))?;
-    own(&context, kind, &collection, metadata);
-    prepare::decode_nulls(metadata);
-    prepare::dedup_owners(metadata, context.is_settled, &mut warnings);
-    warnings.extend(validate::finalizer_warnings(kind, &[], metadata));
-    let labels = labels_of_nameless(kind, metadata);
-    let name::Chosen { key, taken } = name::choose(&context, &collection, metadata);
-    shape(&context, kind, version, &mut document);
-    convert::to_storage(kind, version, &mut document);
-    causes.extend(prepare::complete(
-        &context,
-        kind,
-        version,
-        &mut document,
-        None,
-    ));
-    if kind.strategy.shape == Shape::Namespace {
-        causes.extend(namespace::new_causes(&document));
-    }
-    context.refuse(kind, &key.name, causes)?;
-    if context.strictness == Strictness::Storage {
-        refuse_storage(numbered, taken)?;
-    }
-    let target = Target {
-        context,
-        kind,
-        version,
-        subresource: None,
-    };
-    match labels {
-        Some(labels) => note_unlabelled(&target, &mut document, sent, labels),
-        None => target.note_created(&mut document, sent, account),
-    }
-    let written = Written {
-        key,
-        document,
-        revision: context.state.revision.next(),
-    };
-    let (object, commit) = context.write(None, written, Vec::new())?;
-    Ok(Decision {
-        warnings,
-        ..decision(vec![commit], Outcome::Created(object))
-    })
-}
-
-/// A namespace whose name is yet to be made has none to be labelled with when its account is taken.
-fn labels_of_nameless(kind: &Kind, metadata: &Map<String, Value>) -> Option<Value> {
-    let is_namespace = kind.strategy.shape == Shape::Namespace;
-    let is_nameless = is_namespace && prepare::text(metadata, "name").is_empty();
-    is_nameless.then(|| metadata.get("labels").cloned().unwrap_or_default())
-}
-
-fn note_unlabelled(target: &Target<'_>, document: &mut Value, sent: Option<Value>, labels: Value) {
-    let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else {
-        return;
-    };
-    let shaped = metadata.remove("labels");
-    if !labels.is_null() {
-        metadata.insert("labels".into(), labels);
-    }
-    target.note_created(document, sent, Account::Kept);
-    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
-    if let (Some(metadata), Some(shaped)) = (metadata, shaped) {
-        metadata.insert("labels".into(), shaped);
-    }
-}
-
-/// Upstream's storage refuses a number here, and takes any other text for nothing.
-fn has_revision(metadata: &Map<String, Value>) -> bool {
-    let revision = Revision::parse(prepare::text(metadata, "resourceVersion"));
-    revision.is_some_and(|revision| revision != Revision::ZERO)
-}
-
-/// What only storage finds out: after everybody else has said what they have to say.
-fn refuse_storage(numbered: bool, taken: Option<Rejection>) -> Result<(), Rejection> {
-    if numbered {
-        let why = "resourceVersion should not be set on objects to be created";
-        return Err(Rejection::Internal(why.into()));
-    }
-    taken.map_or(Ok(()), Err)
-}
-
-/// Kinds that count no generations of their own keep what they are sent.
-fn negative_generation(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldCause> {
-    let sent = metadata.get("generation").filter(|sent| {
-        kind.strategy.generation == Generation::Uncounted
-            && sent.as_i64().is_some_and(|generation| generation < 0)
-    });
-    let why = "must be greater than or equal to 0";
-    let cause = |sent| FieldCause::invalid("metadata.generation", sent, why);
-    sent.map(cause).into_iter().collect()
-}
-
-/// The name as a refusal tells it: of a name to be made, what it begins with.
-fn wanted_name(metadata: &Map<String, Value>) -> &str {
-    match prepare::text(metadata, "name") {
-        "" => prepare::text(metadata, "generateName"),
-        name => name,
-    }
 }
 
 /// The collection to create in, its parts shared with the objects that are there already.

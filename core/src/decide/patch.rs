@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::apply::{Wanted, apply};
-use super::update::{Change, Precondition, blame_patch, same_coordinates, same_version};
+use super::update::{Change, Sent, blame_patch, same_coordinates, same_version};
 use super::{Context, prepare};
 use crate::command::{Patch, PatchObject};
 use crate::kind::{Kind, Subresource};
@@ -72,7 +72,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     // Who is refused is shown what was there before anything was dropped; it is made again for that.
     let warnings =
         pruned.map_err(|refusal| blame_patch(refusal, || patched().unwrap_or_default()))?;
-    change.write(next, Precondition::Patch, warnings, Account::Kept)
+    change.write(next, Sent::Patch, warnings, Account::Kept)
 }
 
 /// What a patch may say of the kind and the version. A strategic one may say anything, and is not

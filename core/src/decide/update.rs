@@ -2,22 +2,19 @@
 
 mod approval;
 mod binding;
+mod draft;
 mod merge;
 pub(super) mod namespace;
 #[cfg(test)]
 mod tests;
 
 use super::account::{Account, Target, put};
-use super::commit::Written;
-use super::create::refresh_definition;
-use super::delete::{decision, removal};
 use super::{Context, create, namespace_of_new, prepare};
 use crate::command::{Create, FieldValidation, Update};
-use crate::document::agree_but_in;
-use crate::kind::{Generation, Kind, Shape, Subresource, Version};
+use crate::kind::{Kind, Subresource, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, Revision, convert, managed, validate};
+use crate::{Decision, Rejection, Revision};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -61,13 +58,15 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
         return Ok(Decision { warnings, ..bound });
     }
     let warnings = change.prune(&mut sent, intent.validation)?;
-    change.write(sent, Precondition::Put, warnings, Account::Kept)
+    change.write(sent, Sent::Whole, warnings, Account::Kept)
 }
 
-/// Where a document comes from.
+/// What a document was sent as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Precondition {
-    Put,
+pub(super) enum Sent {
+    /// Itself.
+    Whole,
+    /// A patch of what is stored, or a configuration.
     Patch,
 }
 
@@ -90,56 +89,6 @@ pub(super) struct Change<'a> {
 }
 
 impl Change<'_> {
-    /// From the document that the client wants, pruned, to the commit that makes it so.
-    pub(super) fn write(
-        &self,
-        mut sent: Value,
-        from: Precondition,
-        mut warnings: Vec<String>,
-        account: Account,
-    ) -> Result<Decision, Rejection> {
-        let mut old = self.stored.document();
-        let live = managed::take(&mut old);
-        if self.subresource != Some(Subresource::Scale) {
-            convert::to_storage(self.kind, self.version, &mut sent);
-        }
-        let mut next = merge::into_stored(self, &old, sent)?;
-        let metadata = prepare::metadata(&mut next)?;
-        let sent = metadata.remove("managedFields");
-        prepare::decode_nulls(metadata);
-        let is_admitted = self.context.is_settled || from == Precondition::Patch;
-        prepare::dedup_owners(metadata, is_admitted, &mut warnings);
-        let held = &self.stored.meta.finalizers;
-        warnings.extend(validate::finalizer_warnings(self.kind, held, metadata));
-        let mut causes = self.repair(&old, metadata);
-        if sent != live && self.subresource.is_none() {
-            causes.extend(managed::causes(sent.as_ref()));
-        }
-        self.shape(&old, &mut next);
-        causes.extend(prepare::complete(
-            &self.context,
-            self.kind,
-            self.version,
-            &mut next,
-            Some(&old),
-        ));
-        causes.extend(self.causes_of_shape(&old, &next));
-        self.context
-            .refuse(self.kind, &self.stored.key.name, causes)?;
-        self.generation(&old, &mut next);
-        let documents = (&old, &next);
-        let list = self
-            .target()
-            .list_of_changed(documents, live.as_ref(), sent, account);
-        put(&mut old, live);
-        put(&mut next, list);
-        let decided = self.settle(&old, next)?;
-        Ok(Decision {
-            warnings,
-            ..decided
-        })
-    }
-
     fn target(&self) -> Target<'_> {
         Target {
             context: self.context,
@@ -160,137 +109,6 @@ impl Change<'_> {
         } else {
             prepare::prune(&self.context, self.kind, self.version, validation, sent)
         }
-    }
-
-    fn settle(&self, old: &Value, next: Value) -> Result<Decision, Rejection> {
-        let state = self.context.state;
-        removal::refuse_to_abandon(state, self.stored, &next, self.subresource)?;
-        if removal::follows(state, self.stored, &next) {
-            return removal::remove(self.context, self.stored, next);
-        }
-        if next == *old {
-            return Ok(decision(
-                Vec::new(),
-                Outcome::Updated(Arc::clone(self.stored)),
-            ));
-        }
-        let revision = self.context.state.revision.next();
-        let written = Written {
-            key: self.stored.key.clone(),
-            document: next,
-            revision,
-        };
-        let (object, commit) = self.context.write(Some(self.stored), written, Vec::new())?;
-        Ok(decision(vec![commit], Outcome::Updated(object)))
-    }
-
-    /// Puts back what a client cannot change, and names what it may not try to.
-    fn repair(&self, old: &Value, metadata: &mut Map<String, Value>) -> Vec<FieldCause> {
-        let none = Map::new();
-        let old = old.get("metadata").and_then(Value::as_object);
-        let old = old.unwrap_or(&none);
-        let mut causes = Vec::new();
-        let sent_uid = prepare::text(metadata, "uid").to_owned();
-        if !sent_uid.is_empty() && sent_uid != prepare::text(old, "uid") {
-            causes.push(FieldCause::invalid(
-                "metadata.uid",
-                &json!(sent_uid),
-                "field is immutable",
-            ));
-        }
-        let deleting = self.stored.is_deleting();
-        let sent_deletion = metadata
-            .get("deletionTimestamp")
-            .filter(|value| !value.is_null());
-        if let Some(sent) = sent_deletion.filter(|_| !deleting) {
-            let why = "field is immutable";
-            causes.push(FieldCause::invalid("metadata.deletionTimestamp", sent, why));
-        }
-        let sent_grace = metadata
-            .get("deletionGracePeriodSeconds")
-            .filter(|sent| !sent.is_null() && Some(*sent) != old.get("deletionGracePeriodSeconds"));
-        if let Some(sent) = sent_grace {
-            let field = "metadata.deletionGracePeriodSeconds";
-            causes.push(FieldCause::invalid(field, sent, "field is immutable"));
-        }
-        for field in [
-            "uid",
-            "name",
-            "namespace",
-            "creationTimestamp",
-            "deletionTimestamp",
-            "deletionGracePeriodSeconds",
-            "generation",
-            "resourceVersion",
-            "selfLink",
-        ] {
-            match old.get(field) {
-                Some(value) => metadata.insert(field.into(), value.clone()),
-                None => metadata.remove(field),
-            };
-        }
-        if deleting {
-            causes.extend(validate::no_new_finalizers(
-                &self.stored.meta.finalizers,
-                metadata,
-            ));
-        }
-        causes
-    }
-
-    fn shape(&self, old: &Value, next: &mut Value) {
-        let Some(root) = next.as_object_mut() else {
-            return;
-        };
-        match self.kind.strategy.shape {
-            Shape::Plain | Shape::Pod => {}
-            Shape::Namespace => {
-                create::label_namespace(root);
-                let shown = if self.subresource == Some(Subresource::Finalize) {
-                    "status"
-                } else {
-                    "spec"
-                };
-                restore(root, old, shown);
-                namespace::drop_empty(next);
-            }
-            Shape::Definition if self.subresource.is_some() => {}
-            Shape::Definition => refresh_definition(&self.context, next),
-            Shape::CertificateRequest => restore(root, old, "spec"),
-        }
-    }
-
-    fn causes_of_shape(&self, old: &Value, next: &Value) -> Vec<FieldCause> {
-        match self.kind.strategy.shape {
-            Shape::Namespace => namespace::causes(self.subresource, next),
-            Shape::CertificateRequest => approval::causes(self.subresource, old, next),
-            Shape::Plain | Shape::Definition | Shape::Pod => Vec::new(),
-        }
-    }
-
-    fn generation(&self, old: &Value, next: &mut Value) {
-        let moves = match self.kind.strategy.generation {
-            Generation::Uncounted | Generation::Still => false,
-            Generation::Spec => self.is_respecified(old, next),
-            Generation::SpecAndLabels => {
-                let labels = |document: &Value| document.pointer("/metadata/labels").cloned();
-                self.is_respecified(old, next) || labels(old) != labels(next)
-            }
-        };
-        let metadata = next.get_mut("metadata").and_then(Value::as_object_mut);
-        if let Some(metadata) = metadata.filter(|_| moves) {
-            metadata.insert("generation".into(), json!(self.stored.meta.generation + 1));
-        }
-    }
-
-    /// Whether anything but the metadata changes, and but the status where others write that.
-    fn is_respecified(&self, old: &Value, next: &Value) -> bool {
-        let apart: &[&str] = if self.kind.strategy.status_apart {
-            &["metadata", "status"]
-        } else {
-            &["metadata"]
-        };
-        !agree_but_in(apart, old, next)
     }
 }
 

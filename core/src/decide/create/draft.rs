@@ -1,0 +1,208 @@
+//! An object on its way into storage, step by step: every creation, however it was asked for.
+
+use super::{admit, name, own, shape};
+use crate::command::{Create, FieldValidation};
+use crate::decide::account::{Account, Target};
+use crate::decide::commit::Written;
+use crate::decide::delete::decision;
+use crate::decide::update::{namespace, same_namespace};
+use crate::decide::{Context, Strictness, prepare};
+use crate::kind::{Generation, Kind, Shape};
+use crate::object::ObjectKey;
+use crate::rejection::FieldCause;
+use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
+use serde_json::{Map, Value};
+
+/// From the document that is sent to the commit that makes it an object.
+pub(in crate::decide) fn create_with(
+    context: Context<'_>,
+    intent: Create,
+    account: Account,
+) -> Result<Decision, Rejection> {
+    let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
+    let target = Target {
+        context,
+        kind,
+        version,
+        subresource: None,
+    };
+    // What does not decode is refused before anything is looked up.
+    let mut draft = Draft::new(target, intent.object, intent.validation)?;
+    let named = draft.name(&intent.key)?;
+    draft.complete();
+    draft.refuse(&named.key.name)?;
+    if context.strictness == Strictness::Storage {
+        refuse_storage(named.is_numbered, named.taken)?;
+    }
+    draft.account(account, named.labels);
+    draft.write(named.key)
+}
+
+/// An object that is about to be, the account that it came with apart.
+struct Draft<'a> {
+    target: Target<'a>,
+    document: Value,
+    sent_account: Option<Value>,
+    warnings: Vec<String>,
+    causes: Vec<FieldCause>,
+}
+
+/// Where it will be, and what its metadata said before that was known.
+struct Named {
+    key: ObjectKey,
+    /// Why nothing can be stored there.
+    taken: Option<Rejection>,
+    /// Whether it came with a revision.
+    is_numbered: bool,
+    /// The labels of a namespace that had no name yet.
+    labels: Option<Value>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(
+        target: Target<'a>,
+        mut document: Value,
+        validation: FieldValidation,
+    ) -> Result<Self, Rejection> {
+        let Target {
+            context,
+            kind,
+            version,
+            ..
+        } = target;
+        let warnings = prepare::prune(&context, kind, version, validation, &mut document)?;
+        Ok(Self {
+            target,
+            document,
+            sent_account: None,
+            warnings,
+            causes: Vec::new(),
+        })
+    }
+
+    /// Reads its metadata, adds what the server owns of that, and finds it a name.
+    fn name(&mut self, key: &ObjectKey) -> Result<Named, Rejection> {
+        let Target { context, kind, .. } = self.target;
+        let metadata = prepare::metadata(&mut self.document)?;
+        same_namespace(metadata, key)?;
+        let is_numbered = has_revision(metadata);
+        self.sent_account = metadata.remove("managedFields");
+        self.causes = negative_generation(kind, metadata);
+        let collection = admit(&context, kind, key, wanted_name(metadata))?;
+        own(&context, kind, &collection, metadata);
+        prepare::decode_nulls(metadata);
+        prepare::dedup_owners(metadata, context.is_settled, &mut self.warnings);
+        let of_finalizers = validate::finalizer_warnings(kind, &[], metadata);
+        self.warnings.extend(of_finalizers);
+        let labels = labels_of_nameless(kind, metadata);
+        let name::Chosen { key, taken } = name::choose(&context, &collection, metadata);
+        Ok(Named {
+            key,
+            taken,
+            is_numbered,
+            labels,
+        })
+    }
+
+    /// What the kind adds, in the form that is stored; and everything that is wrong.
+    fn complete(&mut self) {
+        let Target {
+            context,
+            kind,
+            version,
+            ..
+        } = self.target;
+        let document = &mut self.document;
+        shape(&context, kind, version, document);
+        convert::to_storage(kind, version, document);
+        let wrong = prepare::complete(&context, kind, version, document, None);
+        self.causes.extend(wrong);
+        if kind.strategy.shape == Shape::Namespace {
+            self.causes.extend(namespace::new_causes(document));
+        }
+    }
+
+    fn refuse(&mut self, name: &str) -> Result<(), Rejection> {
+        let Target { context, kind, .. } = self.target;
+        context.refuse(kind, name, std::mem::take(&mut self.causes))
+    }
+
+    fn account(&mut self, account: Account, labels: Option<Value>) {
+        let (target, document) = (&self.target, &mut self.document);
+        let sent = self.sent_account.take();
+        match labels {
+            Some(labels) => note_unlabelled(target, document, sent, labels),
+            None => target.note_created(document, sent, account),
+        }
+    }
+
+    fn write(self, key: ObjectKey) -> Result<Decision, Rejection> {
+        let context = self.target.context;
+        let written = Written {
+            key,
+            document: self.document,
+            revision: context.state.revision.next(),
+        };
+        let (object, commit) = context.write(None, written, Vec::new())?;
+        Ok(Decision {
+            warnings: self.warnings,
+            ..decision(vec![commit], Outcome::Created(object))
+        })
+    }
+}
+
+/// A namespace whose name is yet to be made has none to be labelled with when its account is taken.
+fn labels_of_nameless(kind: &Kind, metadata: &Map<String, Value>) -> Option<Value> {
+    let is_namespace = kind.strategy.shape == Shape::Namespace;
+    let is_nameless = is_namespace && prepare::text(metadata, "name").is_empty();
+    is_nameless.then(|| metadata.get("labels").cloned().unwrap_or_default())
+}
+
+fn note_unlabelled(target: &Target<'_>, document: &mut Value, sent: Option<Value>, labels: Value) {
+    let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let shaped = metadata.remove("labels");
+    if !labels.is_null() {
+        metadata.insert("labels".into(), labels);
+    }
+    target.note_created(document, sent, Account::Kept);
+    let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
+    if let (Some(metadata), Some(shaped)) = (metadata, shaped) {
+        metadata.insert("labels".into(), shaped);
+    }
+}
+
+/// Upstream's storage refuses a number here, and takes any other text for nothing.
+fn has_revision(metadata: &Map<String, Value>) -> bool {
+    let revision = Revision::parse(prepare::text(metadata, "resourceVersion"));
+    revision.is_some_and(|revision| revision != Revision::ZERO)
+}
+
+/// What only storage finds out: after everybody else has said what they have to say.
+fn refuse_storage(numbered: bool, taken: Option<Rejection>) -> Result<(), Rejection> {
+    if numbered {
+        let why = "resourceVersion should not be set on objects to be created";
+        return Err(Rejection::Internal(why.into()));
+    }
+    taken.map_or(Ok(()), Err)
+}
+
+/// Kinds that count no generations of their own keep what they are sent.
+fn negative_generation(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldCause> {
+    let sent = metadata.get("generation").filter(|sent| {
+        kind.strategy.generation == Generation::Uncounted
+            && sent.as_i64().is_some_and(|generation| generation < 0)
+    });
+    let why = "must be greater than or equal to 0";
+    let cause = |sent| FieldCause::invalid("metadata.generation", sent, why);
+    sent.map(cause).into_iter().collect()
+}
+
+/// The name as a refusal tells it: of a name to be made, what it begins with.
+fn wanted_name(metadata: &Map<String, Value>) -> &str {
+    match prepare::text(metadata, "name") {
+        "" => prepare::text(metadata, "generateName"),
+        name => name,
+    }
+}

@@ -1,0 +1,266 @@
+//! A change on its way into storage, step by step: every update, patch and applied configuration.
+
+use super::{Change, Sent, approval, merge, namespace, restore};
+use crate::decide::account::{Account, put};
+use crate::decide::commit::Written;
+use crate::decide::create::{label_namespace, refresh_definition};
+use crate::decide::delete::{decision, removal};
+use crate::decide::prepare;
+use crate::document::agree_but_in;
+use crate::kind::{Generation, Shape, Subresource};
+use crate::rejection::FieldCause;
+use crate::{Decision, Outcome, Rejection, convert, managed, validate};
+use serde_json::{Map, Value, json};
+use std::sync::Arc;
+
+/// What of the metadata stays as it is, whatever is sent.
+const KEPT: [&str; 9] = [
+    "uid",
+    "name",
+    "namespace",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "resourceVersion",
+    "selfLink",
+];
+
+impl Change<'_> {
+    /// From the document that the client wants, pruned, to the commit that makes it so.
+    pub(in crate::decide) fn write(
+        &self,
+        document: Value,
+        sent: Sent,
+        warnings: Vec<String>,
+        account: Account,
+    ) -> Result<Decision, Rejection> {
+        let mut draft = Draft::new(self, document, warnings)?;
+        draft.mend_metadata(sent)?;
+        draft.shape();
+        draft.complete();
+        draft.refuse()?;
+        draft.count_generation();
+        draft.account(account);
+        draft.settle()
+    }
+}
+
+/// What is stored and what is to take its place, their accounts apart.
+struct Draft<'a> {
+    change: &'a Change<'a>,
+    old: Value,
+    old_account: Option<Value>,
+    next: Value,
+    sent_account: Option<Value>,
+    warnings: Vec<String>,
+    causes: Vec<FieldCause>,
+}
+
+impl<'a> Draft<'a> {
+    /// The stored document with what is sent in the parts that this request may write.
+    fn new(
+        change: &'a Change<'a>,
+        mut sent: Value,
+        warnings: Vec<String>,
+    ) -> Result<Self, Rejection> {
+        let mut old = change.stored.document();
+        let old_account = managed::take(&mut old);
+        if change.subresource != Some(Subresource::Scale) {
+            convert::to_storage(change.kind, change.version, &mut sent);
+        }
+        let next = merge::into_stored(change, &old, sent)?;
+        Ok(Self {
+            change,
+            old,
+            old_account,
+            next,
+            sent_account: None,
+            warnings,
+            causes: Vec::new(),
+        })
+    }
+
+    fn mend_metadata(&mut self, sent: Sent) -> Result<(), Rejection> {
+        let change = self.change;
+        let metadata = prepare::metadata(&mut self.next)?;
+        self.sent_account = metadata.remove("managedFields");
+        prepare::decode_nulls(metadata);
+        let is_admitted = change.context.is_settled || sent == Sent::Patch;
+        prepare::dedup_owners(metadata, is_admitted, &mut self.warnings);
+        let held = &change.stored.meta.finalizers;
+        let of_finalizers = validate::finalizer_warnings(change.kind, held, metadata);
+        self.warnings.extend(of_finalizers);
+        self.causes = repair(change, &self.old, metadata);
+        if self.sent_account != self.old_account && change.subresource.is_none() {
+            let of_account = managed::causes(self.sent_account.as_ref());
+            self.causes.extend(of_account);
+        }
+        Ok(())
+    }
+
+    /// What the kind's strategy does to an object that changes.
+    fn shape(&mut self) {
+        let Some(root) = self.next.as_object_mut() else {
+            return;
+        };
+        let subresource = self.change.subresource;
+        match self.change.kind.strategy.shape {
+            Shape::Plain | Shape::Pod => {}
+            Shape::Namespace => {
+                label_namespace(root);
+                let shown = if subresource == Some(Subresource::Finalize) {
+                    "status"
+                } else {
+                    "spec"
+                };
+                restore(root, &self.old, shown);
+                namespace::drop_empty(&mut self.next);
+            }
+            Shape::Definition if subresource.is_some() => {}
+            Shape::Definition => refresh_definition(&self.change.context, &mut self.next),
+            Shape::CertificateRequest => restore(root, &self.old, "spec"),
+        }
+    }
+
+    /// Defaults, and everything that is wrong.
+    fn complete(&mut self) {
+        let Change {
+            context,
+            kind,
+            version,
+            subresource,
+            ..
+        } = self.change;
+        let (old, next) = (&self.old, &mut self.next);
+        let wrong = prepare::complete(context, kind, version, next, Some(old));
+        self.causes.extend(wrong);
+        self.causes.extend(match kind.strategy.shape {
+            Shape::Namespace => namespace::causes(*subresource, next),
+            Shape::CertificateRequest => approval::causes(*subresource, old, next),
+            Shape::Plain | Shape::Definition | Shape::Pod => Vec::new(),
+        });
+    }
+
+    fn refuse(&mut self) -> Result<(), Rejection> {
+        let Change {
+            context,
+            kind,
+            stored,
+            ..
+        } = self.change;
+        context.refuse(kind, &stored.key.name, std::mem::take(&mut self.causes))
+    }
+
+    fn count_generation(&mut self) {
+        let moves = match self.change.kind.strategy.generation {
+            Generation::Uncounted | Generation::Still => false,
+            Generation::Spec => self.is_respecified(),
+            Generation::SpecAndLabels => self.is_respecified() || self.is_relabelled(),
+        };
+        let metadata = self.next.get_mut("metadata").and_then(Value::as_object_mut);
+        if let Some(metadata) = metadata.filter(|_| moves) {
+            let grown = self.change.stored.meta.generation + 1;
+            metadata.insert("generation".into(), json!(grown));
+        }
+    }
+
+    /// Whether anything but the metadata changes, and but the status where that is written apart.
+    fn is_respecified(&self) -> bool {
+        let apart: &[&str] = if self.change.kind.strategy.status_apart {
+            &["metadata", "status"]
+        } else {
+            &["metadata"]
+        };
+        !agree_but_in(apart, &self.old, &self.next)
+    }
+
+    fn is_relabelled(&self) -> bool {
+        let labels = "/metadata/labels";
+        self.old.pointer(labels) != self.next.pointer(labels)
+    }
+
+    /// Says in both documents again who holds what.
+    fn account(&mut self, account: Account) {
+        let target = self.change.target();
+        let (documents, live) = ((&self.old, &self.next), self.old_account.as_ref());
+        let list = target.list_of_changed(documents, live, self.sent_account.take(), account);
+        put(&mut self.old, self.old_account.take());
+        put(&mut self.next, list);
+    }
+
+    /// What nothing holds any longer goes; what did not change is not written.
+    fn settle(self) -> Result<Decision, Rejection> {
+        let Self { next, warnings, .. } = self;
+        let Change {
+            context,
+            stored,
+            subresource,
+            ..
+        } = *self.change;
+        removal::refuse_to_abandon(context.state, stored, &next, subresource)?;
+        let decided = if removal::follows(context.state, stored, &next) {
+            removal::remove(context, stored, next)?
+        } else if next == self.old {
+            decision(Vec::new(), Outcome::Updated(Arc::clone(stored)))
+        } else {
+            let written = Written {
+                key: stored.key.clone(),
+                document: next,
+                revision: context.state.revision.next(),
+            };
+            let (object, commit) = context.write(Some(stored), written, Vec::new())?;
+            decision(vec![commit], Outcome::Updated(object))
+        };
+        Ok(Decision {
+            warnings,
+            ..decided
+        })
+    }
+}
+
+/// Puts back what a client cannot change, and names what it may not try to.
+fn repair(change: &Change<'_>, old: &Value, metadata: &mut Map<String, Value>) -> Vec<FieldCause> {
+    let none = Map::new();
+    let old = old.get("metadata").and_then(Value::as_object);
+    let old = old.unwrap_or(&none);
+    let is_deleting = change.stored.is_deleting();
+    let mut causes = immutable(old, metadata, is_deleting);
+    for field in KEPT {
+        match old.get(field) {
+            Some(value) => metadata.insert(field.into(), value.clone()),
+            None => metadata.remove(field),
+        };
+    }
+    if is_deleting {
+        let held = &change.stored.meta.finalizers;
+        causes.extend(validate::no_new_finalizers(held, metadata));
+    }
+    causes
+}
+
+/// What the sent metadata tries to change, and nobody can.
+fn immutable(
+    old: &Map<String, Value>,
+    sent: &Map<String, Value>,
+    is_deleting: bool,
+) -> Vec<FieldCause> {
+    let said = |field: &'static str| {
+        let value = sent.get(field).filter(|value| !value.is_null());
+        value.map(|value| (field, value))
+    };
+    let wanted = prepare::text(sent, "uid");
+    let is_other = !wanted.is_empty() && wanted != prepare::text(old, "uid");
+    let uid = said("uid").filter(|_| is_other);
+    let deletion = said("deletionTimestamp").filter(|_| !is_deleting);
+    let grace = said("deletionGracePeriodSeconds");
+    let grace = grace.filter(|(field, value)| Some(*value) != old.get(*field));
+    let cause = |(field, value)| {
+        FieldCause::invalid(format!("metadata.{field}"), value, "field is immutable")
+    };
+    [uid, deletion, grace]
+        .into_iter()
+        .flatten()
+        .map(cause)
+        .collect()
+}
