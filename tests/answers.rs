@@ -44,7 +44,7 @@ const ROWS: &str = r#"
 #[test]
 fn some_kinds_answer_with_the_object_that_is_gone_and_all_others_with_a_status() {
     let plane = ControlPlane::open(Config {
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     });
     let plane = plane.expect("opened");

@@ -119,7 +119,7 @@ fn timeless(document: &mut Value) {
 fn open(directory: &Path) -> ControlPlane {
     let config = Config {
         data_dir: Some(directory.to_owned()),
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     };
     ControlPlane::open(config).expect("it opens")
@@ -146,7 +146,7 @@ fn bytes(directory: &Path) -> BTreeMap<String, Vec<u8>> {
 #[test]
 fn a_dry_run_answers_what_the_request_then_answers() {
     let plane = ControlPlane::open(Config {
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     });
     let plane = plane.expect("it opens");

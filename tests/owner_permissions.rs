@@ -59,7 +59,7 @@ fn owner(version: &str, kind: &str, blocks: Value) -> Value {
 
 fn plane(config: Config) -> ControlPlane {
     let plane = ControlPlane::open(Config {
-        without_collectors: true,
+        collectors: false,
         ..config
     });
     let plane = plane.expect("it opens");
@@ -273,7 +273,7 @@ fn the_checks_can_be_turned_off_and_ask_nothing_where_everybody_may_do_everythin
     let body = json!({"metadata": {"ownerReferences": owners}}).to_string();
     let off = Config {
         authorizer: Some(Arc::new(GRANTS)),
-        without_owner_reference_permissions: true,
+        owner_reference_permissions: false,
         ..Config::default()
     };
     for config in [off, Config::default()] {

@@ -21,7 +21,7 @@ pub use caller::{Call, WebhookCaller};
 
 use caller::NoCaller;
 
-use hooks::{Asking, Hook};
+use hooks::{Asking, Hook, Stage};
 use subject::{Operation, Subject};
 
 use crate::authorizer::{AllowAll, Authorizer};
@@ -176,8 +176,8 @@ impl Write<'_> {
             namespace_of_new(state, &subject.key, &subject.key.name)?;
         }
         let wanting = Wanting {
-            mutating: hooks::wanting(state.webhooks.mutating(), &subject, true),
-            validating: hooks::wanting(state.webhooks.validating(), &subject, false),
+            mutating: hooks::wanting(state.webhooks.mutating(), &subject, Stage::Mutating),
+            validating: hooks::wanting(state.webhooks.validating(), &subject, Stage::Validating),
         };
         let asks_webhooks = !wanting.mutating.is_empty() || !wanting.validating.is_empty();
         if !asks_webhooks && !self.admission.checks_owners() {

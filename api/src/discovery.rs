@@ -30,8 +30,8 @@ pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<
         .collect();
     let aggregated = wants_aggregate(headers);
     let document = match segments.as_slice() {
-        ["api"] if aggregated => return Some(aggregate(state, true)),
-        ["apis"] if aggregated => return Some(aggregate(state, false)),
+        ["api"] if aggregated => return Some(aggregate(state, &[String::new()])),
+        ["apis"] if aggregated => return Some(aggregate(state, &groups(state))),
         ["api"] => json!({"kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": []}),
         ["apis"] => {
@@ -155,13 +155,8 @@ fn resources(state: &State, group: &str, version: &str) -> Option<Value> {
     )
 }
 
-fn aggregate(state: &State, core: bool) -> Response<ApiBody> {
-    let names = if core {
-        vec![String::new()]
-    } else {
-        groups(state)
-    };
-    let items: Vec<Value> = names
+fn aggregate(state: &State, groups: &[String]) -> Response<ApiBody> {
+    let items: Vec<Value> = groups
         .iter()
         .map(|group| {
             let versions: Vec<Value> = versions(state, group)

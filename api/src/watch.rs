@@ -174,6 +174,15 @@ struct Watch {
     over: bool,
 }
 
+/// What a bookmark marks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// How far the watch is.
+    Position,
+    /// The same, and that all that was there has been sent.
+    EndOfInitial,
+}
+
 impl Watch {
     /// The next of what was there, in list order, and after the last the mark that ends it.
     async fn begin(&mut self, mut objects: std::vec::IntoIter<Arc<Object>>) {
@@ -186,7 +195,7 @@ impl Watch {
             }
         }
         if self.bookmarks && self.asked.params.flag("sendInitialEvents") == Some(true) {
-            self.bookmark(true);
+            self.bookmark(Mark::EndOfInitial);
         }
     }
 
@@ -224,7 +233,7 @@ impl Watch {
     fn mark_time(&mut self) {
         if self.bookmarks && Instant::now() >= self.next_bookmark {
             self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
-            self.bookmark(false);
+            self.bookmark(Mark::Position);
         }
         self.set_alarm();
     }
@@ -343,12 +352,13 @@ impl Watch {
     }
 
     /// An empty object that carries nothing but the position. One that lies ahead was never reached.
-    fn bookmark(&mut self, ends_initial: bool) {
+    fn bookmark(&mut self, mark: Mark) {
         if self.position > self.api.backend.state().revision {
             return;
         }
         let mut metadata = json!({"resourceVersion": self.position.to_string(),
             "creationTimestamp": Value::Null});
+        let ends_initial = mark == Mark::EndOfInitial;
         if let Some(metadata) = metadata.as_object_mut().filter(|_| ends_initial) {
             let annotations = json!({"k8s.io/initial-events-end": "true"});
             metadata.insert("annotations".into(), annotations);

@@ -19,16 +19,16 @@ pub struct Config {
     pub snapshot_every: u64,
     /// How much of the history is kept; all of it without a policy.
     pub retention: Option<Retention>,
-    /// Leave garbage, namespaces and finished jobs alone.
-    pub without_collectors: bool,
+    /// Whether garbage, deleted namespaces and finished jobs are collected.
+    pub collectors: bool,
     /// Who may do what: asked before owner references change. Without it, everybody may do
     /// everything.
     #[cfg(feature = "http")]
     pub authorizer: Option<Arc<dyn hindsight_api::Authorizer>>,
-    /// Take owner references from everybody who may write the object. Otherwise changing them
-    /// needs `delete` on it, and blocking an owner needs `update` on the owner's `finalizers`.
+    /// Whether changing owner references needs `delete` on the object, and blocking an owner `update`
+    /// on the owner's `finalizers`. Else they are taken from everybody who may write the object.
     #[cfg(feature = "http")]
-    pub without_owner_reference_permissions: bool,
+    pub owner_reference_permissions: bool,
 }
 
 impl Default for Config {
@@ -38,11 +38,11 @@ impl Default for Config {
             data_dir: None,
             snapshot_every: SNAPSHOT_EVERY,
             retention: None,
-            without_collectors: false,
+            collectors: true,
             #[cfg(feature = "http")]
             authorizer: None,
             #[cfg(feature = "http")]
-            without_owner_reference_permissions: false,
+            owner_reference_permissions: true,
         }
     }
 }

@@ -89,9 +89,7 @@ impl ControlPlane {
             None => log.reader.clone(),
         };
         let writer = Arc::new(log.start(state.clone(), Box::new(publisher))?);
-        let collectors = if config.without_collectors {
-            None
-        } else {
+        let collectors = if config.collectors {
             let writer = Arc::downgrade(&writer);
             Some(Collectors::start(
                 state,
@@ -100,6 +98,8 @@ impl ControlPlane {
                 writer,
                 turn,
             )?)
+        } else {
+            None
         };
         let shared = Shared {
             collectors: Mutex::new(collectors),
@@ -267,7 +267,7 @@ impl Drop for Shared {
 #[cfg(feature = "http")]
 fn admission(config: &Config) -> Arc<hindsight_api::Admission> {
     let mut admission = hindsight_api::Admission {
-        owner_reference_permissions: !config.without_owner_reference_permissions,
+        owner_reference_permissions: config.owner_reference_permissions,
         webhooks: Arc::new(crate::webhooks::Network),
         ..hindsight_api::Admission::default()
     };

@@ -31,7 +31,7 @@ pub(crate) struct Options {
     pub(crate) listen: SocketAddr,
     pub(crate) kubeconfig: Option<PathBuf>,
     pub(crate) token_auth_file: Option<PathBuf>,
-    pub(crate) without_owner_reference_permissions: bool,
+    pub(crate) owner_reference_permissions: bool,
     pub(crate) snapshot_every: u64,
     pub(crate) retention: Option<Retention>,
 }
@@ -50,7 +50,7 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let asked_for = asked_for.transpose()?;
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
-        without_owner_reference_permissions: options.without_owner_reference_permissions,
+        owner_reference_permissions: options.owner_reference_permissions,
         snapshot_every: options.snapshot_every,
         retention: options.retention.clone(),
         ..Config::default()

@@ -47,7 +47,7 @@ impl Chain {
     /// Of the frame that holds this revision, and those after it.
     pub(crate) fn new(storage: Arc<dyn Storage>, from: Revision) -> Self {
         Self {
-            decoded: Decoded::Here(Decoder::new(Arc::clone(&storage), from, true)),
+            decoded: Decoded::Here(Decoder::within(Arc::clone(&storage), from)),
             storage,
             ready: VecDeque::new(),
             links: Links::default(),
@@ -66,7 +66,7 @@ impl Chain {
     pub(crate) fn after(storage: Arc<dyn Storage>, tail: Tail) -> Self {
         let next = tail.revision.next();
         Self {
-            decoded: Decoded::Here(Decoder::new(Arc::clone(&storage), next, false)),
+            decoded: Decoded::Here(Decoder::new(Arc::clone(&storage), next)),
             storage,
             ready: VecDeque::new(),
             links: Links::after(tail),
@@ -217,14 +217,22 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn new(storage: Arc<dyn Storage>, from: Revision, within: bool) -> Self {
+    fn new(storage: Arc<dyn Storage>, from: Revision) -> Self {
         Self {
             storage,
             next: Some(from),
             last: Revision(u64::MAX),
-            within,
+            within: false,
             size: 1,
             batches: 0,
+        }
+    }
+
+    /// The same, from the frame that holds the revision.
+    fn within(storage: Arc<dyn Storage>, from: Revision) -> Self {
+        Self {
+            within: true,
+            ..Self::new(storage, from)
         }
     }
 

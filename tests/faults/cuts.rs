@@ -89,7 +89,7 @@ fn whole(record: &Path, process: &str) -> String {
 fn stored(directory: &Path) -> Result<Known, String> {
     let config = Config {
         data_dir: Some(directory.to_owned()),
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     };
     let plane = ControlPlane::open(config).map_err(|error| error.to_string())?;

@@ -34,7 +34,7 @@ impl Scene {
         handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static,
     ) -> Self {
         let config = Config {
-            without_collectors: true,
+            collectors: false,
             ..Config::default()
         };
         Self::with(config, handler)

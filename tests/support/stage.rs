@@ -164,7 +164,7 @@ fn open(data_dir: Option<std::path::PathBuf>) -> ControlPlane {
 fn config(data_dir: Option<std::path::PathBuf>) -> Config {
     Config {
         data_dir,
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     }
 }

@@ -32,7 +32,16 @@ pub(super) struct Asking<'a> {
 pub(super) struct Hook<'a> {
     pub(super) webhook: &'a Webhook,
     pub(super) version: Name,
-    pub(super) mutating: bool,
+    pub(super) stage: Stage,
+}
+
+/// When a webhook is asked, and so what it may answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It may change the object.
+    Mutating,
+    /// It may only refuse.
+    Validating,
 }
 
 /// Why a webhook did not let a write through.
@@ -47,7 +56,7 @@ pub(super) enum Trouble {
 pub(super) fn wanting<'a>(
     webhooks: impl Iterator<Item = &'a Webhook>,
     subject: &Subject<'_>,
-    mutating: bool,
+    stage: Stage,
 ) -> Vec<Hook<'a>> {
     let write = Wanted {
         operation: subject.operation.name(),
@@ -60,7 +69,7 @@ pub(super) fn wanting<'a>(
         Some(Hook {
             webhook,
             version,
-            mutating,
+            stage,
         })
     };
     webhooks.filter_map(hook).collect()
@@ -146,7 +155,7 @@ impl Asking<'_> {
         let answer = self.post(webhook, body).await;
         let answer =
             answer.map_err(|why| Trouble::Unasked(format!("failed to call webhook: {why}")))?;
-        let reply = review::read(&answer, uid.as_str(), hook.mutating)
+        let reply = review::read(&answer, uid.as_str(), hook.stage)
             .map_err(|why| Trouble::Unasked(format!("received invalid webhook response: {why}")))?;
         if reply.allowed {
             return Ok(reply);

@@ -1,6 +1,7 @@
 //! `AdmissionReview`: the question as JSON, and what may be read out of the answer. Source:
 //! `admission.k8s.io/v1` and upstream's `VerifyAdmissionResponse`.
 
+use super::hooks::Stage;
 use super::subject::Subject;
 use crate::respond;
 use crate::status::Failure;
@@ -95,7 +96,7 @@ fn put(document: &mut Value, member: &str, text: &str) {
 }
 
 /// Reads the answer to the question with this uid; the text says why it is none.
-pub(super) fn read(body: &[u8], uid: &str, mutating: bool) -> Result<Reply, String> {
+pub(super) fn read(body: &[u8], uid: &str, stage: Stage) -> Result<Reply, String> {
     let review: Value = serde_json::from_slice(body)
         .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
     let text = |member: &str| review.get(member).and_then(Value::as_str).unwrap_or("");
@@ -116,13 +117,13 @@ pub(super) fn read(body: &[u8], uid: &str, mutating: bool) -> Result<Reply, Stri
     }
     Ok(Reply {
         allowed: response.get("allowed") == Some(&Value::Bool(true)),
-        patch: patch(response, mutating)?,
+        patch: patch(response, stage)?,
         warnings: warnings(response),
         status: response.get("status").cloned().unwrap_or_default(),
     })
 }
 
-fn patch(response: &Map<String, Value>, mutating: bool) -> Result<Option<Value>, String> {
+fn patch(response: &Map<String, Value>, stage: Stage) -> Result<Option<Value>, String> {
     let text = |member: &str| {
         let text = response.get(member).and_then(Value::as_str);
         text.filter(|text| !text.is_empty())
@@ -131,10 +132,10 @@ fn patch(response: &Map<String, Value>, mutating: bool) -> Result<Option<Value>,
         text("patch"),
         response.get("patchType").filter(|one| !one.is_null()),
     );
-    if !mutating && patch.is_some() {
+    if stage == Stage::Validating && patch.is_some() {
         return Err("validating webhook may not return response.patch".into());
     }
-    if !mutating && patch_type.is_some() {
+    if stage == Stage::Validating && patch_type.is_some() {
         return Err("validating webhook may not return response.patchType".into());
     }
     match (patch, patch_type) {

@@ -96,7 +96,7 @@ impl Serve {
             listen: self.listen,
             kubeconfig: self.kubeconfig,
             token_auth_file: self.token_auth_file,
-            without_owner_reference_permissions: self.owner_reference_permissions == Switch::Off,
+            owner_reference_permissions: self.owner_reference_permissions == Switch::On,
         };
         let runtime = start_runtime()?;
         let poison = runtime.block_on(server::run(options, |address, kubeconfig| {

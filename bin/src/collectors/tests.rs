@@ -54,7 +54,7 @@ fn alone(plane: &ControlPlane, news: News) -> Driver {
 /// With room for that many changes: it has to take in a dependent of nobody and what came after it.
 fn driver(changes_max: usize) -> Driver {
     let config = Config {
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     };
     let plane = ControlPlane::open(config).expect("it opens");
@@ -151,7 +151,7 @@ fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
     let open = || {
         ControlPlane::open(Config {
             data_dir: Some(directory.path().join("data")),
-            without_collectors: true,
+            collectors: false,
             ..Config::default()
         })
         .expect("it opens")

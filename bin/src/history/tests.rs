@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 fn plane() -> ControlPlane {
     let config = Config {
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     };
     ControlPlane::open(config).expect("it opens")

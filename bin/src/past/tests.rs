@@ -17,7 +17,7 @@ const BODY_BYTES: usize = 300 << 10;
 
 fn plane() -> ControlPlane {
     let config = Config {
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     };
     ControlPlane::open(config).expect("it opens")

@@ -2,7 +2,7 @@
 
 use crate::Rejection;
 use crate::decide::{Context, prepare};
-use crate::object::ObjectKey;
+use crate::object::{Object, ObjectKey};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -31,32 +31,26 @@ pub(super) fn choose(
         namespace: Arc::clone(&wanted.namespace),
         name: name.into(),
     };
-    if !name.is_empty() || prefix.is_empty() {
-        let key = at(&name);
-        let holder = context.state.get(&key);
-        let taken =
-            holder.map(|holder| taken(key.clone(), holder.is_deleting(), !prefix.is_empty()));
-        return Chosen { key, taken };
-    }
-    let mut keys =
-        (1..=ATTEMPTS_MAX).map(|attempt| at(&generate(&prefix, context.command.seed, attempt)));
-    let is_free = |key: &ObjectKey| context.state.get(key).is_none();
-    // Where all are taken, the last one is told.
-    let key = keys.clone().find(is_free).or_else(|| keys.next_back());
-    let key = key.unwrap_or_else(|| at(&prefix));
-    metadata.insert("name".into(), Value::from(&*key.name));
-    let holder = context.state.get(&key);
-    let taken = holder.map(|holder| taken(key.clone(), holder.is_deleting(), true));
+    let key = if name.is_empty() && !prefix.is_empty() {
+        let mut keys =
+            (1..=ATTEMPTS_MAX).map(|attempt| at(&generate(&prefix, context.command.seed, attempt)));
+        let is_free = |key: &ObjectKey| context.state.get(key).is_none();
+        // Where all are taken, the last one is told.
+        let key = keys.clone().find(is_free).or_else(|| keys.next_back());
+        let key = key.unwrap_or_else(|| at(&prefix));
+        metadata.insert("name".into(), Value::from(&*key.name));
+        key
+    } else {
+        at(&name)
+    };
+    let refusal = |holder: &Arc<Object>| Rejection::AlreadyExists {
+        resource: key.resource.clone(),
+        name: Arc::clone(&key.name),
+        terminating: holder.is_deleting(),
+        generated: !prefix.is_empty(),
+    };
+    let taken = context.state.get(&key).map(refusal);
     Chosen { key, taken }
-}
-
-fn taken(key: ObjectKey, terminating: bool, generated: bool) -> Rejection {
-    Rejection::AlreadyExists {
-        resource: key.resource,
-        name: key.name,
-        terminating,
-        generated,
-    }
 }
 
 fn generate(prefix: &str, seed: [u8; 16], attempt: u32) -> String {
