@@ -31,4 +31,5 @@ pub use authorizer::{Access, Authorizer, Verdict};
 pub use backend::{AsOf, AsOfError, Backend, Past, Permit};
 pub use body::{ApiBody, Bodies};
 pub use handler::Api;
+pub use path::percent_decode;
 pub use schemas::builtin_kinds;

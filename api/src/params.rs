@@ -1,6 +1,6 @@
 //! Query parameters, checked.
 
-use crate::path::percent_decode;
+use crate::path::unescaped;
 use crate::status::Failure;
 use hindsight_core::Revision;
 use hindsight_core::command::FieldValidation;
@@ -36,7 +36,7 @@ impl Params {
             .unwrap_or_default()
             .split('&')
             .filter(|pair| !pair.is_empty());
-        let decode = |text: &str| percent_decode(&text.replace('+', " "));
+        let decode = |text: &str| unescaped(&text.replace('+', " "));
         let read = |pair: &str| {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
             Ok((decode(name)?, decode(value)?))

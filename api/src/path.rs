@@ -58,7 +58,7 @@ pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
         return Ok((None, path));
     };
     let (point, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let point = percent_decode(point)?;
+    let point = unescaped(point)?;
     let parsed = point
         .parse()
         .map(|revision| AsOf::Revision(Revision(revision)))
@@ -75,9 +75,7 @@ pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
 /// Reads the path of a resource; `None` where it is not one.
 pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     let segments = path.split('/').filter(|segment| !segment.is_empty());
-    let segments = segments
-        .map(percent_decode)
-        .collect::<Result<Vec<_>, _>>()?;
+    let segments = segments.map(unescaped).collect::<Result<Vec<_>, _>>()?;
     let mut rest = segments.iter().map(String::as_str);
     let (group, version) = match (rest.next(), rest.next()) {
         (Some("api"), Some(version)) => ("", version),
@@ -119,8 +117,13 @@ pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     Ok(Some(route))
 }
 
-/// `%xx` to bytes; what is not UTF-8 is refused.
-pub(crate) fn percent_decode(text: &str) -> Result<String, Failure> {
+/// A part of a URL as it was meant.
+pub(crate) fn unescaped(text: &str) -> Result<String, Failure> {
+    percent_decode(text).map_err(Failure::bad_request)
+}
+
+/// `%xx` to bytes; what is no such escape, or not UTF-8 in the end, is refused in these words.
+pub fn percent_decode(text: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -130,13 +133,11 @@ pub(crate) fn percent_decode(text: &str) -> Result<String, Failure> {
         }
         let mut digit = || rest.next().and_then(|digit| char::from(digit).to_digit(16));
         let (Some(high), Some(low)) = (digit(), digit()) else {
-            return Err(Failure::bad_request(format!(
-                "invalid URL escape in {text:?}"
-            )));
+            return Err(format!("invalid URL escape in {text:?}"));
         };
         bytes.push(u8::try_from(high * 16 + low).unwrap_or_default());
     }
-    String::from_utf8(bytes).map_err(|_| Failure::bad_request("the URL is not UTF-8"))
+    String::from_utf8(bytes).map_err(|_| "the URL is not UTF-8".into())
 }
 
 #[cfg(test)]

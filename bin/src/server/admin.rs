@@ -4,7 +4,7 @@
 use crate::ControlPlane;
 use crate::answer::{OwnerAnswer, StateAnswer};
 use crate::inspect::{self, Filter, Owner, Selection, Unanswered};
-use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past};
+use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past, percent_decode};
 use hindsight_core::command::Propagation;
 use hindsight_core::{Revision, Time};
 use hindsight_log::Error;
@@ -23,25 +23,13 @@ static WALKS: Semaphore = Semaphore::const_new(4);
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
 pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody> {
-    let query = parse(uri.query().unwrap_or_default());
-    let question = uri.path().trim_start_matches(PATHS).to_owned();
-    let plane = plane.clone();
-    let places = value(&query, "asOf", point).and_then(|point| {
-        let from = value(&query, "from", |text| text.parse().map(Revision).ok())?;
-        for name in ["since", "until"] {
-            value(&query, name, self::point)?;
-        }
-        let given = Given {
-            from: from.unwrap_or(Revision(1)),
-            propagation: propagation(&query)?,
-        };
-        Ok((point, given))
-    });
-    let (point, given) = match places {
-        Ok(places) => places,
+    let given = match Given::read(uri.query().unwrap_or_default()) {
+        Ok(given) => given,
         Err(message) => return failure(StatusCode::BAD_REQUEST, &message),
     };
-    let past = match point {
+    let question = uri.path().trim_start_matches(PATHS).to_owned();
+    let plane = plane.clone();
+    let past = match given.point {
         Some(point) => match Backend::as_of(&plane, point).await {
             Ok(past) => past,
             Err(error) => return failure(code_of(&error), &error.to_string()),
@@ -53,7 +41,7 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
         return failure(StatusCode::TOO_MANY_REQUESTS, message);
     };
     let work = move || {
-        let answer = ask(&plane, &question, &past.state, &query, given);
+        let answer = ask(&plane, &question, &past.state, &given);
         // Whoever has gone is not waited for, but the work goes on.
         drop((walk, past));
         answer
@@ -83,20 +71,45 @@ const fn code_of_unanswered(error: &Unanswered) -> StatusCode {
     }
 }
 
-/// Parameters that not every text is one of.
+/// The parameters of a question, and those of them that not every text is one of.
 struct Given {
+    texts: BTreeMap<String, String>,
+    point: Option<AsOf>,
     from: Revision,
     propagation: Propagation,
+}
+
+impl Given {
+    /// A plus is one, for times have it; of a name that is repeated the last value stands.
+    fn read(query: &str) -> Result<Self, String> {
+        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let read = |(name, value): (&str, &str)| Ok((name.to_owned(), percent_decode(value)?));
+        let texts = pairs
+            .map(read)
+            .collect::<Result<BTreeMap<_, _>, String>>()?;
+        let point = value(&texts, "asOf", point)?;
+        let from = value(&texts, "from", |text| text.parse().map(Revision).ok())?;
+        for name in ["since", "until"] {
+            value(&texts, name, self::point)?;
+        }
+        let propagation = propagation(&texts)?;
+        Ok(Self {
+            texts,
+            point,
+            from: from.unwrap_or(Revision(1)),
+            propagation,
+        })
+    }
 }
 
 fn ask(
     plane: &ControlPlane,
     question: &str,
     state: &hindsight_core::State,
-    query: &BTreeMap<String, String>,
-    given: Given,
+    given: &Given,
 ) -> Result<Option<Value>, Unanswered> {
-    let get = |name: &str| query.get(name).filter(|value| !value.is_empty()).cloned();
+    let text = |name: &str| given.texts.get(name).filter(|text| !text.is_empty());
+    let get = |name| text(name).cloned();
     let filter = Filter {
         kind: get("kind"),
         namespace: get("namespace"),
@@ -115,7 +128,7 @@ fn ask(
         }
         "why" => Some(json!(inspect::why(&plane.history(), state, &filter)?)),
         "plan" => {
-            let now = if get("asOf").is_some() {
+            let now = if given.point.is_some() {
                 inspect::time_of(plane.reader(), state)?
             } else {
                 plane.now()
@@ -180,31 +193,6 @@ pub(crate) fn point(text: &str) -> Option<AsOf> {
     revision.or_else(|| Time::parse(text).map(AsOf::Time))
 }
 
-fn parse(query: &str) -> BTreeMap<String, String> {
-    let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-    pairs
-        .map(|(name, value)| (name.to_owned(), decode(value)))
-        .collect()
-}
-
-/// `%xx` to bytes; what is malformed stays as it is.
-fn decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, tail)) = rest.split_first() {
-        let digits = tail.get(..2).filter(|_| *first == b'%');
-        let value =
-            digits.and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok());
-        bytes.push(value.unwrap_or(*first));
-        rest = if value.is_some() {
-            tail.get(2..).unwrap_or_default()
-        } else {
-            tail
-        };
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 /// A `Status`, so that kubectl shows the message too.
 pub(super) fn failure(code: StatusCode, message: &str) -> Response<ApiBody> {
     let reason = code.canonical_reason().unwrap_or_default().replace(' ', "");
@@ -225,6 +213,19 @@ fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
 mod tests {
     use super::*;
     use std::sync::Arc;
+
+    #[test]
+    fn a_parameter_is_read_as_it_was_escaped_and_what_is_no_escape_is_refused() {
+        let given = Given::read("name=a%2Bb&since=2026-01-31T12:00:00+01:00&kind").expect("read");
+        assert_eq!(given.texts["name"], "a+b");
+        assert_eq!(given.texts["since"], "2026-01-31T12:00:00+01:00");
+        assert_eq!(given.texts.get("kind"), None);
+        for query in [
+            "name=%", "name=%4", "name=%zz", "name=%ff", "asOf=x", "from=1h",
+        ] {
+            assert!(Given::read(query).is_err(), "{query}");
+        }
+    }
 
     #[test]
     fn what_is_gone_and_what_is_damaged_are_no_fault_of_the_question() {
