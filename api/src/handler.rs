@@ -45,7 +45,7 @@ impl std::fmt::Debug for Api {
 }
 
 /// A request that names a resource which exists.
-pub(crate) struct Asked {
+pub(crate) struct Routed {
     pub(crate) parts: Parts,
     pub(crate) params: Params,
     pub(crate) route: Route,
@@ -148,7 +148,7 @@ impl Api {
             return across_namespaces(&kind);
         }
         let accept = wanted.map_err(|refused| refused.of(&kind))?;
-        let asked = Asked {
+        let asked = Routed {
             parts,
             params,
             route,
@@ -166,7 +166,7 @@ impl Api {
         self.dispatch(asked, body).await
     }
 
-    async fn dispatch<B>(&self, asked: Asked, body: B) -> Result<Response<ApiBody>, Failure>
+    async fn dispatch<B>(&self, asked: Routed, body: B) -> Result<Response<ApiBody>, Failure>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -202,7 +202,7 @@ impl Api {
     async fn with_body(
         &self,
         method: &Method,
-        asked: &Asked,
+        asked: &Routed,
         body: Bytes,
     ) -> Result<Response<ApiBody>, Failure> {
         let named = asked.route.name.is_some();
@@ -227,7 +227,7 @@ impl Api {
     /// One wish, admitted, and then made durable or only decided.
     pub(crate) async fn decide(
         &self,
-        asked: &Asked,
+        asked: &Routed,
         wish: Wish,
     ) -> Result<hindsight_core::Decision, Failure> {
         let backend = &*self.backend;
@@ -240,7 +240,7 @@ impl Api {
         admission::write(backend, &self.admission, &wish, asked.deadline).await
     }
 
-    pub(crate) fn command(&self, asked: &Asked, verb: &str, intent: Intent) -> Command {
+    pub(crate) fn command(&self, asked: &Routed, verb: &str, intent: Intent) -> Command {
         let agent = asked.parts.headers.get(header::USER_AGENT);
         let agent = agent.and_then(|value| value.to_str().ok());
         let agent = agent.unwrap_or_default();
@@ -260,7 +260,7 @@ impl Api {
     }
 }
 
-impl Asked {
+impl Routed {
     /// When the request came.
     pub(crate) const fn now(&self) -> Time {
         self.now

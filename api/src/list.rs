@@ -6,7 +6,7 @@ mod untyped;
 
 use crate::backend::{AsOf, Past, Permit};
 use crate::body::ApiBody;
-use crate::handler::{Api, Asked};
+use crate::handler::{Api, Routed};
 use crate::pace::Pace;
 use crate::status::Failure;
 use crate::{position, wait};
@@ -47,7 +47,7 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    pub(crate) fn of(asked: &Asked) -> Result<Self, Failure> {
+    pub(crate) fn of(asked: &Routed) -> Result<Self, Failure> {
         let labels = LabelSelector::parse(asked.params.text("labelSelector"))
             .map_err(Failure::bad_request)?;
         let text = asked.params.text("fieldSelector");
@@ -152,7 +152,7 @@ pub(crate) struct Query {
 
 impl Query {
     /// Refuses what is wrong whatever is stored: versions and places to go on from are storage's.
-    pub(crate) fn of(asked: &Asked) -> Result<Self, Failure> {
+    pub(crate) fn of(asked: &Routed) -> Result<Self, Failure> {
         let params = &asked.params;
         let selection = Selection::of(asked)?;
         let limit = params.integer("limit")?.unwrap_or_default();
@@ -167,11 +167,11 @@ impl Query {
 
     /// What a deletion of the collection lists: pages, where it asks for none too, and so as it was at the
     /// version that is named. Only less than nothing is no page. Source: upstream's `DeleteCollection`.
-    pub(crate) async fn to_delete(&self, api: &Api, asked: &Asked) -> Result<Page, Failure> {
+    pub(crate) async fn to_delete(&self, api: &Api, asked: &Routed) -> Result<Page, Failure> {
         self.page(api, asked, self.limit >= 0).await
     }
 
-    async fn page(&self, api: &Api, asked: &Asked, paged: bool) -> Result<Page, Failure> {
+    async fn page(&self, api: &Api, asked: &Routed, paged: bool) -> Result<Page, Failure> {
         let (Past { state, permit }, after) = start(api, asked, paged).await?;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
@@ -189,7 +189,7 @@ impl Query {
     }
 }
 
-pub(crate) async fn answer(api: &Api, asked: &Asked) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn answer(api: &Api, asked: &Routed) -> Result<Response<ApiBody>, Failure> {
     let query = Query::of(asked)?;
     let page = query.page(api, asked, query.limit > 0).await?;
     Ok(render(asked, page))
@@ -199,7 +199,7 @@ pub(crate) async fn answer(api: &Api, asked: &Asked) -> Result<Response<ApiBody>
 /// resourceVersion and resourceVersionMatch.
 async fn start(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     paged: bool,
 ) -> Result<(Past, Option<(String, String)>), Failure> {
     let params = &asked.params;
@@ -243,7 +243,7 @@ async fn start(
 }
 
 /// The state at a revision, which may be the one that was asked about already.
-async fn at(api: &Api, asked: &Asked, revision: Revision) -> Result<Past, Failure> {
+async fn at(api: &Api, asked: &Routed, revision: Revision) -> Result<Past, Failure> {
     if asked.state.revision == revision {
         return Ok(asked.shown());
     }
@@ -287,7 +287,7 @@ fn check_options(
 }
 
 /// Each item is spliced from the stored bytes where nothing else was asked for.
-pub(crate) fn render(asked: &Asked, page: Page) -> Response<ApiBody> {
+pub(crate) fn render(asked: &Routed, page: Page) -> Response<ApiBody> {
     let mut metadata = json!({"resourceVersion": page.revision.to_string()});
     if let Some(members) = metadata.as_object_mut() {
         match &page.token {

@@ -7,7 +7,7 @@ mod tests;
 use crate::accept::accept_object;
 use crate::authorizer::{Access, Authorizer, Verdict};
 use crate::body::{ApiBody, decode};
-use crate::handler::Asked;
+use crate::handler::Routed;
 use crate::respond;
 use crate::status::Failure;
 use hindsight_core::rejection::FieldCause;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 pub(crate) fn answer(
     authorizer: &dyn Authorizer,
-    asked: &Asked,
+    asked: &Routed,
     body: &[u8],
 ) -> Result<Response<ApiBody>, Failure> {
     if asked.parts.method != Method::POST {
@@ -49,7 +49,7 @@ pub(crate) fn answer(
     Ok(respond::json(201, &review, accept.syntax))
 }
 
-fn user(asked: &Asked) -> Value {
+fn user(asked: &Routed) -> Value {
     let groups: Vec<&str> = asked.actor.groups.iter().map(|group| &**group).collect();
     json!({"username": &*asked.actor.user, "uid": &*asked.actor.uid, "groups": groups})
 }
@@ -81,7 +81,7 @@ fn rules(authorizer: &dyn Authorizer, spec: &Value) -> Result<Value, Failure> {
     )
 }
 
-fn access(authorizer: &dyn Authorizer, asked: &Asked, spec: &Value) -> Value {
+fn access(authorizer: &dyn Authorizer, asked: &Routed, spec: &Value) -> Value {
     if authorizer.allows_everything() {
         return json!({"allowed": true, "reason": "every authenticated user may do everything"});
     }
@@ -120,7 +120,7 @@ fn subject(spec: &Value) -> Actor {
 }
 
 /// Source: upstream's `pkg/apis/authorization/validation`.
-fn check(asked: &Asked, spec: &Value) -> Result<(), Failure> {
+fn check(asked: &Routed, spec: &Value) -> Result<(), Failure> {
     let resource = &*asked.kind.resource.resource;
     let has = |member: &str| spec.get(member).is_some_and(Value::is_object);
     let (of_resource, of_path) = (has("resourceAttributes"), has("nonResourceAttributes"));

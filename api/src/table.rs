@@ -7,7 +7,7 @@ mod computed;
 mod jsonpath;
 
 use crate::accept::View;
-use crate::handler::Asked;
+use crate::handler::Routed;
 use crate::status::Failure;
 use crate::verbs::Form;
 use cells::cells;
@@ -33,7 +33,7 @@ impl Default for Envelope {
 }
 
 /// A table can only show the objects that it knows how to.
-pub(crate) fn check_include(asked: &Asked) -> Result<(), Failure> {
+pub(crate) fn check_include(asked: &Routed) -> Result<(), Failure> {
     let include = asked.params.text("includeObject");
     let known = matches!(include, "" | "None" | "Metadata" | "Object");
     if known || asked.accept.view != View::Table {
@@ -44,7 +44,7 @@ pub(crate) fn check_include(asked: &Asked) -> Result<(), Failure> {
 }
 
 /// A `meta.k8s.io/v1` Table of these objects.
-pub(crate) fn of(asked: &Asked, objects: &[&Object], envelope: Envelope) -> Value {
+pub(crate) fn of(asked: &Routed, objects: &[&Object], envelope: Envelope) -> Value {
     let rows = Rows::of(asked);
     let mut table = rows.without_rows(envelope);
     let shown: Vec<Value> = objects.iter().map(|object| rows.row(object)).collect();
@@ -55,7 +55,7 @@ pub(crate) fn of(asked: &Asked, objects: &[&Object], envelope: Envelope) -> Valu
 }
 
 /// The same of a `Scale`.
-pub(crate) fn of_scale(asked: &Asked, scale: &Value) -> Value {
+pub(crate) fn of_scale(asked: &Routed, scale: &Value) -> Value {
     let columns = columns::of_scale();
     let cells = cells(&columns, scale, asked.now());
     let shown = match asked.params.text("includeObject") {
@@ -79,7 +79,7 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn of(asked: &Asked) -> Self {
+    pub(crate) fn of(asked: &Routed) -> Self {
         Self {
             columns: columns(&asked.kind, &asked.version),
             include: asked.params.text("includeObject").to_owned(),
@@ -116,7 +116,7 @@ fn without_rows(columns: &[Column], envelope: Envelope) -> Value {
 }
 
 /// `PartialObjectMetadata` of an object.
-pub(crate) fn metadata_only(asked: &Asked, object: &Object) -> Value {
+pub(crate) fn metadata_only(asked: &Routed, object: &Object) -> Value {
     metadata_of(&Form::of(asked), object)
 }
 

@@ -14,7 +14,7 @@ pub(crate) use write::{create, patch, update};
 
 use crate::accept::View;
 use crate::body::ApiBody;
-use crate::handler::{Api, Asked};
+use crate::handler::{Api, Routed};
 use crate::respond;
 use crate::status::Failure;
 use crate::{table, wait};
@@ -42,7 +42,7 @@ pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool 
 }
 
 /// `get`: the stored bytes, unless another form was asked for.
-pub(crate) async fn get(api: &Api, asked: &Asked) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn get(api: &Api, asked: &Routed) -> Result<Response<ApiBody>, Failure> {
     let key = asked.key();
     let state = match asked.params.revision()? {
         Some(wanted) if wanted > asked.state.revision && !asked.past => {
@@ -64,7 +64,7 @@ pub(crate) async fn get(api: &Api, asked: &Asked) -> Result<Response<ApiBody>, F
 
 /// An object in the form and version that the client asked for.
 pub(crate) fn show(
-    asked: &Asked,
+    asked: &Routed,
     code: u16,
     object: &Object,
 ) -> Result<Response<ApiBody>, Failure> {
@@ -88,7 +88,7 @@ pub(crate) fn show(
 }
 
 /// The body in the requested version.
-fn in_version(asked: &Asked, object: &Object) -> Bytes {
+fn in_version(asked: &Routed, object: &Object) -> Bytes {
     Form::of(asked).body(object)
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Form {
 }
 
 impl Form {
-    pub(crate) fn of(asked: &Asked) -> Self {
+    pub(crate) fn of(asked: &Routed) -> Self {
         Self {
             kind: Arc::clone(&asked.kind),
             version: asked.version.name.clone(),

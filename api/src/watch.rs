@@ -9,7 +9,7 @@ pub(crate) use replay::REPLAYS_MAX;
 
 use crate::accept::{Accept, View};
 use crate::body::ApiBody;
-use crate::handler::{Api, Asked};
+use crate::handler::{Api, Routed};
 use crate::list::Selection;
 use crate::pace::Pace;
 use crate::respond;
@@ -43,7 +43,7 @@ static NOTHING: LazyLock<Arc<State>> =
     LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
 
 /// Opens a stream of events.
-pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBody>, Failure> {
     if asked.past {
         let message = "the past does not change: it cannot be watched";
         return Err(Failure::new(405, "MethodNotAllowed", message));
@@ -111,7 +111,7 @@ pub(crate) async fn open(api: &Api, mut asked: Asked) -> Result<Response<ApiBody
 }
 
 /// How long it lasts at most. Those that do not say end at different times.
-fn lifetime(api: &Api, asked: &Asked) -> Result<Duration, Failure> {
+fn lifetime(api: &Api, asked: &Routed) -> Result<Duration, Failure> {
     let seconds = asked.params.integer("timeoutSeconds")?.unwrap_or(0);
     let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
     let jitter = u64::from(api.backend.seed().first().copied().unwrap_or(0)) * 7;
@@ -121,7 +121,7 @@ fn lifetime(api: &Api, asked: &Asked) -> Result<Duration, Failure> {
 
 /// A watch from nowhere begins with what is there, unless the client says otherwise. Source:
 /// apimachinery's `validateWatchOptions`.
-fn wants_initial(asked: &Asked) -> Result<bool, Failure> {
+fn wants_initial(asked: &Routed) -> Result<bool, Failure> {
     let matching = asked.params.text("resourceVersionMatch");
     let sends = asked.params.flag("sendInitialEvents");
     let (field, mut causes) = ("resourceVersionMatch", Vec::new());
@@ -154,7 +154,7 @@ fn wants_initial(asked: &Asked) -> Result<bool, Failure> {
 
 struct Watch {
     api: Api,
-    asked: Asked,
+    asked: Routed,
     selection: Selection,
     form: Form,
     moved: Receiver<Revision>,

@@ -3,7 +3,7 @@
 use super::untyped;
 use crate::accept::View;
 use crate::body::Syntax;
-use crate::handler::Asked;
+use crate::handler::Routed;
 use crate::table::{self, Rows};
 use crate::verbs::Form;
 use hindsight_core::Object;
@@ -27,7 +27,7 @@ enum Shown {
 }
 
 impl Items {
-    pub(super) fn of(asked: &Asked, metadata: Value) -> Self {
+    pub(super) fn of(asked: &Routed, metadata: Value) -> Self {
         let (shown, around) = match asked.accept.view {
             View::Object => {
                 let version = asked.kind.api_version(&asked.version.name);

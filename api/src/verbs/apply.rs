@@ -2,7 +2,7 @@
 
 use super::write::write;
 use crate::body::{self, ApiBody, Noted};
-use crate::handler::{Api, Asked};
+use crate::handler::{Api, Routed};
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Patch, PatchObject};
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 pub(super) async fn apply(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let options = asked.params.apply_options()?;
@@ -36,7 +36,7 @@ pub(super) async fn apply(
 }
 
 /// It must say what it is, which nobody else knows, and nothing of who owns what.
-fn check(asked: &Asked, config: &Value) -> Result<(), Failure> {
+fn check(asked: &Routed, config: &Value) -> Result<(), Failure> {
     let text = |member: &str| config.get(member).and_then(Value::as_str);
     let (version, kind) = (text("apiVersion"), text("kind"));
     let (version, kind) = (version.unwrap_or_default(), kind.unwrap_or_default());

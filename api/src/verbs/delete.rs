@@ -8,7 +8,7 @@ use super::show;
 use super::write::as_stored;
 use crate::admission::Wish;
 use crate::body::ApiBody;
-use crate::handler::{Api, Asked};
+use crate::handler::{Api, Routed};
 use crate::params::WriteOptions;
 use crate::respond;
 use crate::status::Failure;
@@ -25,7 +25,7 @@ const JOB_WARNING: &str = "child pods are preserved by default when jobs are del
 
 pub(crate) async fn delete(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let options = Options::read(asked, &body)?;
@@ -35,7 +35,7 @@ pub(crate) async fn delete(
 
 async fn delete_one(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
     let delete = options.deletion(asked, asked.key(), None, Rule::Requested);
@@ -84,7 +84,7 @@ impl Options {
 
     pub(super) fn deletion(
         &self,
-        asked: &Asked,
+        asked: &Routed,
         key: ObjectKey,
         listed: Option<Uid>,
         rule: Rule,
@@ -110,7 +110,7 @@ impl Options {
     /// The warning does not wait for the outcome: it is also there when nothing was found.
     pub(super) fn warned(
         &self,
-        asked: &Asked,
+        asked: &Routed,
         answer: Result<Response<ApiBody>, Failure>,
     ) -> Response<ApiBody> {
         let mut response =
@@ -121,14 +121,14 @@ impl Options {
         response
     }
 
-    fn leaves_pods(&self, asked: &Asked) -> bool {
+    fn leaves_pods(&self, asked: &Routed) -> bool {
         let orphans = asked.kind.strategy.default_propagation == Propagation::Orphan;
         let is_job = &*asked.kind.resource.resource == "jobs";
         orphans && is_job && self.orphan_dependents.is_none() && self.propagation.is_none()
     }
 }
 
-fn success(asked: &Asked, object: &Object) -> Value {
+fn success(asked: &Routed, object: &Object) -> Value {
     let mut details = json!({
         "name": &*object.key.name,
         "kind": &*object.key.resource.resource,

@@ -6,7 +6,7 @@ mod tests;
 use super::delete::Options;
 use crate::admission::Wish;
 use crate::body::ApiBody;
-use crate::handler::{Api, Asked};
+use crate::handler::{Api, Routed};
 use crate::list;
 use crate::respond;
 use crate::status::Failure;
@@ -21,7 +21,7 @@ const BATCH_ITEMS_MAX: usize = 768;
 
 pub(crate) async fn delete_collection(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let query = list::Query::of(asked)?;
@@ -32,7 +32,7 @@ pub(crate) async fn delete_collection(
 
 async fn delete_listed(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     query: &list::Query,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
@@ -79,7 +79,7 @@ async fn in_one_go(
 /// Each item is admitted for itself; gives back what was warned of.
 async fn one_by_one(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     commands: Vec<Command>,
     options: &Options,
 ) -> Result<Vec<String>, Failure> {

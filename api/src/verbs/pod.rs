@@ -5,7 +5,7 @@ use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
 use crate::admission::Wish;
 use crate::body::{self, ApiBody, Noted};
-use crate::handler::{Api, Asked};
+use crate::handler::{Api, Routed};
 use crate::params::{Params, WriteOptions};
 use crate::path::{Below, Route};
 use crate::respond;
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 /// `pods/eviction`: a deletion that a disruption budget may refuse.
 pub(crate) async fn evict(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = asked.params.write_options("CreateOptions")?;
@@ -101,7 +101,7 @@ pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Opti
 /// `pods/binding`, and `bindings` that name their pod.
 pub(crate) async fn bind(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let asks = asked.params.write_options("CreateOptions")?;
@@ -133,7 +133,7 @@ fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
 /// A body of the kind that is posted to the subresource; unnamed, it is that kind. Of evictions the
 /// older version is the same.
 fn document(
-    asked: &Asked,
+    asked: &Routed,
     body: &[u8],
     noted: &mut Noted,
     to: Subresource,
@@ -162,7 +162,7 @@ fn document(
     )))
 }
 
-fn done(asked: &Asked, noted: &Noted, decision: &Decision) -> Response<ApiBody> {
+fn done(asked: &Routed, noted: &Noted, decision: &Decision) -> Response<ApiBody> {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": 201});
     let mut response = respond::json(201, &status, asked.accept.syntax);

@@ -1,19 +1,19 @@
 //! Fields that nobody knows, found before a command is made: a client that has members refused
 //! which come twice hears of both at once.
 
-use crate::handler::Asked;
+use crate::handler::Routed;
 use hindsight_core::command::Patch;
 use hindsight_core::schema::Schema;
 use hindsight_core::{convert, patch, scale};
 use serde_json::Value;
 
 /// The paths of a whole object's.
-pub(super) fn of(asked: &Asked, document: &Value) -> Vec<String> {
+pub(super) fn of(asked: &Routed, document: &Value) -> Vec<String> {
     schema(asked).map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
 }
 
 /// Those of what a patch makes of the object as it is now.
-pub(super) fn after(asked: &Asked, change: &Patch) -> Vec<String> {
+pub(super) fn after(asked: &Routed, change: &Patch) -> Vec<String> {
     let live = asked.state.get(&asked.key()).and_then(|stored| {
         if asked.is_scale() {
             return scale::scale_of(&asked.version, stored);
@@ -26,7 +26,7 @@ pub(super) fn after(asked: &Asked, change: &Patch) -> Vec<String> {
     next.map_or_else(Vec::new, |next| of(asked, &next))
 }
 
-fn schema(asked: &Asked) -> Option<&Schema> {
+fn schema(asked: &Routed) -> Option<&Schema> {
     if asked.is_scale() {
         return Some(scale::schema());
     }

@@ -4,7 +4,7 @@ use super::apply::apply;
 use super::{pod, show, unknown};
 use crate::admission::Wish;
 use crate::body::{self, ApiBody, Noted};
-use crate::handler::{Api, Asked};
+use crate::handler::{Api, Routed};
 use crate::params::WriteOptions;
 use crate::patches::PatchMedia;
 use crate::respond;
@@ -24,7 +24,7 @@ pub(super) const OTHER_NAMESPACE: &str =
 
 pub(crate) async fn create(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     match asked.subresource {
@@ -51,7 +51,7 @@ pub(crate) async fn create(
 
 pub(crate) async fn update(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let options = asked.params.write_options("UpdateOptions")?;
@@ -71,7 +71,7 @@ pub(crate) async fn update(
 
 pub(crate) async fn patch(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let media = media(asked)?;
@@ -99,7 +99,7 @@ pub(crate) async fn patch(
 }
 
 /// How the patch is written. It is looked at before the options are.
-fn media(asked: &Asked) -> Result<PatchMedia, Failure> {
+fn media(asked: &Routed) -> Result<PatchMedia, Failure> {
     let sent = respond::media_type(&asked.parts.headers);
     let known = PatchMedia::of(&asked.kind);
     let found = known.iter().find(|one| one.name() == sent);
@@ -111,7 +111,7 @@ fn media(asked: &Asked) -> Result<PatchMedia, Failure> {
 /// Decides what is wanted by this verb, and answers with the object.
 pub(super) async fn write(
     api: &Api,
-    asked: &Asked,
+    asked: &Routed,
     (verb, intent): (&str, Intent),
     (noted, options): (&Noted, WriteOptions),
 ) -> Result<Response<ApiBody>, Failure> {
@@ -122,7 +122,7 @@ pub(super) async fn write(
 }
 
 fn answer(
-    asked: &Asked,
+    asked: &Routed,
     decision: &Decision,
     noted: &Noted,
     dry_run: bool,
@@ -144,13 +144,13 @@ fn answer(
 }
 
 /// A dry run moves no revision: the answer keeps the stored one, and a new object has none.
-pub(super) fn as_stored(asked: &Asked, object: &Object) -> Object {
+pub(super) fn as_stored(asked: &Routed, object: &Object) -> Object {
     let stored = asked.state.get(&object.key);
     object.shown_at(stored.map(|stored| stored.revision))
 }
 
 /// The body as a document of the endpoint's kind.
-fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
+fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
     let syntax = respond::syntax(&asked.parts.headers)?;
     let unknown = |document: &Value| unknown::of(asked, document);
     let is_custom = asked.kind.is_custom() && !asked.is_scale();
@@ -191,7 +191,7 @@ fn document(asked: &Asked, body: &[u8], noted: &mut Noted) -> Result<Value, Fail
 }
 
 /// Of a custom kind that is a fault of the object, which is named by the kind that it says.
-fn wrong_kind(asked: &Asked, object: &Map<String, Value>, sent: &str) -> Failure {
+fn wrong_kind(asked: &Routed, object: &Map<String, Value>, sent: &str) -> Failure {
     let name = object
         .get("metadata")
         .and_then(|metadata| metadata.get("name"));
@@ -205,7 +205,7 @@ fn wrong_kind(asked: &Asked, object: &Map<String, Value>, sent: &str) -> Failure
 }
 
 /// The namespace of a create, which the body may not contradict.
-fn namespaced(asked: &Asked, object: &Value) -> Result<ObjectKey, Failure> {
+fn namespaced(asked: &Routed, object: &Value) -> Result<ObjectKey, Failure> {
     let key = asked.key();
     let sent = object
         .pointer("/metadata/namespace")

@@ -2,7 +2,7 @@
 //! not of its type is refused at once, what is not allowed all together.
 
 use crate::body::decode;
-use crate::handler::Asked;
+use crate::handler::Routed;
 use crate::params::Params;
 use crate::respond;
 use crate::status::Failure;
@@ -32,7 +32,7 @@ struct Sent {
 }
 
 impl Options {
-    pub(crate) fn read(asked: &Asked, body: &[u8]) -> Result<Self, Failure> {
+    pub(crate) fn read(asked: &Routed, body: &[u8]) -> Result<Self, Failure> {
         if body.is_empty() {
             Self::from_query(&asked.params)
         } else {
