@@ -286,7 +286,7 @@ impl State {
 
     /// A definition that cannot be read, or that was never established, keeps the kind as it was.
     pub(crate) fn note_definition(&mut self, commit: &Commit, previous: Option<&Object>) {
-        if &*commit.key.resource.group != "apiextensions.k8s.io" {
+        if !is_definition(&commit.key) {
             return;
         }
         match (commit.object(), previous) {

@@ -130,7 +130,7 @@ impl Collector {
             self.queue.push(uid);
         }
         self.note_container_of(change);
-        if &*key.resource.group == "apiextensions.k8s.io" {
+        if is_definition(key) {
             for uid in std::mem::take(&mut self.unresolved) {
                 self.queue.push(uid);
             }

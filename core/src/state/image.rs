@@ -1,7 +1,7 @@
 //! A state taken apart and put together again: what must be written down beside its objects so that
 //! nothing of it is lost.
 
-use super::{State, is_held, owner_of_edge};
+use super::{State, is_definition, is_held, owner_of_edge};
 use crate::event::{Commit, Event};
 use crate::object::{Object, Uid};
 use crate::{Revision, apply, webhook};
@@ -39,7 +39,7 @@ impl State {
     /// Takes in what [`Self::image`] tells of: a state that is given every commit in this way comes to the
     /// same image, and holds few objects. False for a commit that says nothing of it.
     pub fn apply_beside(&mut self, commit: &Commit) -> bool {
-        let is_told = |object: &Arc<Object>| is_definition(object) || is_held(object);
+        let is_told = |object: &Arc<Object>| is_definition(&object.key) || is_held(object);
         let object = commit.object();
         let says_something = object.is_some_and(is_told)
             || self.get(&commit.key).is_some()
@@ -69,7 +69,7 @@ impl State {
             if &*object.key.resource.group == webhook::GROUP {
                 self.webhooks.put(&object);
             }
-            if is_definition(&object) {
+            if is_definition(&object.key) {
                 self.define(&object);
             }
         }
@@ -84,10 +84,6 @@ impl State {
         self.revision = image.revision;
         self
     }
-}
-
-fn is_definition(object: &Object) -> bool {
-    &*object.key.resource.group == "apiextensions.k8s.io"
 }
 
 #[cfg(test)]

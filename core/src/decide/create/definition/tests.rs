@@ -354,3 +354,21 @@ fn a_custom_kind_that_is_named_like_a_built_in_one_has_none_of_its_defaults() {
     let stored = decision.outcome.object().document();
     assert_eq!(stored["spec"], json!({"ports": [{"port": 80}]}));
 }
+
+/// Anybody may define kinds in the group of definitions, once they confess that nobody approved.
+#[test]
+fn only_definitions_define_whatever_else_is_in_their_group() {
+    let mut world = widgets(json!({}));
+    let mut other = definition("notes", "Note", json!({}));
+    other["metadata"] = json!({"name": "notes.apiextensions.k8s.io",
+        "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}});
+    other["spec"]["group"] = json!("apiextensions.k8s.io");
+    let created = world.create("customresourcedefinitions", other);
+    created.expect("a definition");
+    let note = json!({"metadata": {"name": "widgets.example.com"}});
+    world.create("notes", note).expect("a note");
+    let gone = world.delete("notes", "widgets.example.com", None);
+    gone.expect("gone");
+    let widgets = GroupResource::new("example.com", "widgets");
+    assert!(world.state.kinds.by_resource(&widgets).is_some());
+}
