@@ -100,13 +100,60 @@ pub(crate) fn failure(failure: &Failure, syntax: Syntax) -> Response<ApiBody> {
     response
 }
 
-/// `Warning: 299 - "..."`, one for each.
-pub(crate) fn warn(response: &mut Response<ApiBody>, warnings: &[String]) {
+/// Characters of all warnings together, and of each where that is too much. Source: upstream's
+/// `endpoints/filters/warning.go`.
+const WARNINGS_MAX: usize = 4096;
+const WARNING_MAX: usize = 256;
+
+/// The warnings that are told: none that says nothing, none twice.
+fn told(warnings: &[String]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
     for warning in warnings {
+        if !warning.is_empty() && !told.contains(warning) {
+            told.push(warning.clone());
+        }
+    }
+    let length = |text: &String| text.chars().count();
+    if told.iter().map(length).sum::<usize>() <= WARNINGS_MAX {
+        return told;
+    }
+    let cut = told
+        .iter()
+        .map(|text| text.chars().take(WARNING_MAX).collect());
+    let mut left = WARNINGS_MAX;
+    let fits = |text: &String| {
+        let rest = left.checked_sub(length(text));
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    cut.take_while(fits).collect()
+}
+
+/// `Warning: 299 - "..."`, one for each, as far as a header should go.
+pub(crate) fn warn(response: &mut Response<ApiBody>, warnings: &[String]) {
+    for warning in told(warnings) {
         let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         let value = format!("299 - \"{text}\"");
         if let Ok(value) = header::HeaderValue::from_str(&value) {
             response.headers_mut().append(header::WARNING, value);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_are_told_once_and_as_far_as_a_header_should_go() {
+        let texts = |texts: &[&str]| texts.iter().map(|one| (*one).to_owned()).collect();
+        let few: Vec<String> = texts(&["a", "", "b", "a"]);
+        assert_eq!(told(&few), ["a", "b"]);
+        let long: Vec<String> = (0..40).map(|one| format!("{one:0>300}")).collect();
+        let cut = told(&long);
+        assert_eq!(cut.len(), WARNINGS_MAX / WARNING_MAX);
+        assert!(cut.iter().all(|one| one.chars().count() == WARNING_MAX));
+        let one: Vec<String> = texts(&[&"\u{e9}".repeat(4000)]);
+        assert_eq!(told(&one), one, "alone it fits");
     }
 }

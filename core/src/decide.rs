@@ -56,13 +56,26 @@ pub(crate) enum Strictness {
 }
 
 impl Context<'_> {
-    /// A refusal with every cause, or nothing. A draft has no causes: admission may still mend it.
-    fn refuse(&self, kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result<(), Rejection> {
-        if self.strictness == Strictness::Draft {
-            return Ok(());
+    /// A refusal with every cause, or nothing. Of a draft admission may still mend what is wrong.
+    fn refuse(&self, kind: &Kind, name: &str, causes: Causes) -> Result<(), Rejection> {
+        let Causes {
+            mut put_right,
+            wrong,
+        } = causes;
+        if self.strictness != Strictness::Draft {
+            put_right.extend(wrong);
         }
-        prepare::refuse(kind, name, causes)
+        prepare::refuse(kind, name, put_right)
     }
+}
+
+/// What is wrong with what was sent.
+#[derive(Debug, Default)]
+struct Causes {
+    /// And is put right in the document, where nobody finds it again: a draft is refused for it too.
+    put_right: Vec<FieldCause>,
+    /// And stays so.
+    wrong: Vec<FieldCause>,
 }
 
 /// A command without its intent.

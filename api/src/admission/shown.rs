@@ -42,9 +42,22 @@ pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decisio
         }
         if !named {
             metadata.remove("name");
+            unlabel(subject, metadata);
         }
     }
     document
+}
+
+/// A namespace has the label of its name once it has a name.
+fn unlabel(subject: &Subject<'_>, metadata: &mut Map<String, Value>) {
+    let labels = metadata.get_mut("labels").and_then(Value::as_object_mut);
+    let Some(labels) = labels.filter(|_| subject.is_namespace()) else {
+        return;
+    };
+    labels.remove("kubernetes.io/metadata.name");
+    if labels.is_empty() {
+        metadata.remove("labels");
+    }
 }
 
 /// The object as it is.

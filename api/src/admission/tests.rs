@@ -1,5 +1,7 @@
 //! Admission over an engine in which others write meanwhile.
 
+mod told;
+
 use super::{Admission, Call, WebhookCaller};
 use crate::backend::Backend;
 use crate::backend::fake::Fake;
@@ -348,52 +350,6 @@ fn a_pod_that_is_marked_and_removed_is_asked_about_twice() {
                 "all or nothing"
             );
         }
-    }
-}
-
-#[test]
-fn a_webhook_is_told_the_preconditions_of_the_client_and_no_others() {
-    let scene = Scene::denying(&["DELETE"]);
-    scene.write(create("", "configmaps", "default", &named("a")));
-    let uid = scene.object("", "configmaps", "a")["metadata"]["uid"].clone();
-    for path in [MAPS.to_owned(), format!("{MAPS}/a")] {
-        for preconditions in [Value::Null, json!({"uid": uid})] {
-            let body = json!({"preconditions": preconditions});
-            scene.send("DELETE", &path, "application/json", &body);
-            let (_, request) = scene.seen().pop().expect("a question");
-            assert_eq!(request["options"]["preconditions"], preconditions, "{path}");
-        }
-    }
-}
-
-/// Policies forbid to delete without time to stop: they must see what will be given, not what was asked.
-#[test]
-fn a_webhook_is_told_the_seconds_to_stop_that_will_be_given() {
-    let scene = Scene::denying(&["DELETE"]);
-    scene.write(pod("run", "n"));
-    scene.write(pod("unseen", ""));
-    scene.write(create("", "configmaps", "default", &named("map")));
-    for (path, asked, told) in [
-        (format!("{PODS}/run"), Value::Null, json!(30)),
-        (format!("{PODS}/run"), json!(7), json!(7)),
-        (format!("{PODS}/run"), json!(-9), json!(1)),
-        (format!("{PODS}/run"), json!(0), json!(0)),
-        (format!("{PODS}/unseen"), Value::Null, json!(0)),
-        (format!("{PODS}/unseen"), json!(7), json!(0)),
-        (format!("{MAPS}/map"), Value::Null, Value::Null),
-        (format!("{MAPS}/map"), json!(7), json!(7)),
-        (format!("{MAPS}/map"), json!(-9), json!(1)),
-        // Of a collection each has a copy of its own, which nobody is shown.
-        (MAPS.to_owned(), json!(-9), json!(-9)),
-        (PODS.to_owned(), Value::Null, Value::Null),
-    ] {
-        let body = json!({"gracePeriodSeconds": asked});
-        scene.send("DELETE", &path, "application/json", &body);
-        let (_, request) = scene.seen().pop().expect("a question");
-        assert_eq!(
-            request["options"]["gracePeriodSeconds"], told,
-            "{path} {asked}"
-        );
     }
 }
 

@@ -7,11 +7,10 @@ mod name;
 mod tests;
 
 use super::account::Account;
-use super::{Context, namespace_of_new};
+use super::{Context, Strictness, namespace_of_new};
 use crate::command::Create;
 use crate::kind::{Generation, Kind, Origin, Shape, Version};
 use crate::object::{NAMESPACE_TOKEN, Name, ObjectKey, Uid};
-use crate::rejection::FieldCause;
 use crate::{Decision, Rejection};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -91,6 +90,9 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     let Some(root) = document.as_object_mut() else {
         return;
     };
+    if context.strictness == Strictness::Draft {
+        return shape_draft(kind, root);
+    }
     if kind.strategy.status_apart && version.has_status() {
         root.remove("status");
     }
@@ -103,6 +105,13 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
             root.insert("status".into(), status);
         }
         Shape::CertificateRequest => name_requester(context, root),
+    }
+}
+
+/// Mutating admission comes before the type's strategy; the label of a namespace is a default.
+fn shape_draft(kind: &Kind, root: &mut Map<String, Value>) {
+    if kind.strategy.shape == Shape::Namespace {
+        label_namespace(root);
     }
 }
 

@@ -72,6 +72,10 @@ impl Options {
         if version.matches('/').count() > 1 {
             return Err(wrong("apiVersion"));
         }
+        body.read(
+            "ignoreStoreReadErrorWithClusterBreakingPotential",
+            Value::as_bool,
+        )?;
         let sent = Sent {
             dry_run: body.texts("dryRun")?,
             orphan_dependents: body.read("orphanDependents", Value::as_bool)?,

@@ -6,7 +6,7 @@ use crate::decide::account::{Account, Target};
 use crate::decide::commit::Written;
 use crate::decide::delete::decision;
 use crate::decide::update::{namespace, same_namespace};
-use crate::decide::{Context, Strictness, prepare};
+use crate::decide::{Causes, Context, Strictness, prepare};
 use crate::kind::{Generation, Kind, Shape};
 use crate::object::ObjectKey;
 use crate::rejection::FieldCause;
@@ -44,7 +44,7 @@ struct Draft<'a> {
     document: Value,
     sent_account: Option<Value>,
     warnings: Vec<String>,
-    causes: Vec<FieldCause>,
+    causes: Causes,
 }
 
 /// Where it will be, and what its metadata said before that was known.
@@ -76,7 +76,7 @@ impl<'a> Draft<'a> {
             document,
             sent_account: None,
             warnings,
-            causes: Vec::new(),
+            causes: Causes::default(),
         })
     }
 
@@ -87,7 +87,7 @@ impl<'a> Draft<'a> {
         same_namespace(metadata, key)?;
         let is_numbered = has_revision(metadata);
         self.sent_account = metadata.remove("managedFields");
-        self.causes = negative_generation(kind, metadata);
+        self.causes.put_right = negative_generation(kind, metadata);
         let collection = admit(&context, kind, key, wanted_name(metadata))?;
         own(&context, kind, &collection, metadata);
         prepare::decode_nulls(metadata);
@@ -116,9 +116,9 @@ impl<'a> Draft<'a> {
         shape(&context, kind, version, document);
         convert::to_storage(kind, version, document);
         let wrong = prepare::complete(&context, kind, version, document, None);
-        self.causes.extend(wrong);
+        self.causes.wrong.extend(wrong);
         if kind.strategy.shape == Shape::Namespace {
-            self.causes.extend(namespace::new_causes(document));
+            self.causes.wrong.extend(namespace::new_causes(document));
         }
     }
 

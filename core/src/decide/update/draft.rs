@@ -5,7 +5,7 @@ use crate::decide::account::{Account, put};
 use crate::decide::commit::Written;
 use crate::decide::create::{label_namespace, refresh_definition};
 use crate::decide::delete::{decision, removal};
-use crate::decide::prepare;
+use crate::decide::{Causes, Strictness, prepare};
 use crate::document::agree_but_in;
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
@@ -54,7 +54,7 @@ struct Draft<'a> {
     next: Value,
     sent_account: Option<Value>,
     warnings: Vec<String>,
-    causes: Vec<FieldCause>,
+    causes: Causes,
 }
 
 impl<'a> Draft<'a> {
@@ -77,7 +77,7 @@ impl<'a> Draft<'a> {
             next,
             sent_account: None,
             warnings,
-            causes: Vec::new(),
+            causes: Causes::default(),
         })
     }
 
@@ -91,10 +91,15 @@ impl<'a> Draft<'a> {
         let held = &change.stored.meta.finalizers;
         let of_finalizers = validate::finalizer_warnings(change.kind, held, metadata);
         self.warnings.extend(of_finalizers);
-        self.causes = repair(change, &self.old, metadata);
+        self.causes.put_right = repair(change, &self.old, metadata);
+        if change.stored.is_deleting() {
+            self.causes
+                .wrong
+                .extend(validate::no_new_finalizers(held, metadata));
+        }
         if self.sent_account != self.old_account && change.subresource.is_none() {
             let of_account = managed::causes(self.sent_account.as_ref());
-            self.causes.extend(of_account);
+            self.causes.put_right.extend(of_account);
         }
         Ok(())
     }
@@ -134,8 +139,8 @@ impl<'a> Draft<'a> {
         } = self.change;
         let (old, next) = (&self.old, &mut self.next);
         let wrong = prepare::complete(context, kind, version, next, Some(old));
-        self.causes.extend(wrong);
-        self.causes.extend(match kind.strategy.shape {
+        self.causes.wrong.extend(wrong);
+        self.causes.wrong.extend(match kind.strategy.shape {
             Shape::Namespace => namespace::causes(*subresource, next),
             Shape::CertificateRequest => approval::causes(*subresource, old, next),
             Shape::Plain | Shape::Definition | Shape::Pod => Vec::new(),
@@ -152,7 +157,11 @@ impl<'a> Draft<'a> {
         context.refuse(kind, &stored.key.name, std::mem::take(&mut self.causes))
     }
 
+    /// Mutating admission comes before it.
     fn count_generation(&mut self) {
+        if self.change.context.strictness == Strictness::Draft {
+            return;
+        }
         let moves = match self.change.kind.strategy.generation {
             Generation::Uncounted | Generation::Still => false,
             Generation::Spec => self.is_respecified(),
@@ -225,16 +234,12 @@ fn repair(change: &Change<'_>, old: &Value, metadata: &mut Map<String, Value>) -
     let old = old.get("metadata").and_then(Value::as_object);
     let old = old.unwrap_or(&none);
     let is_deleting = change.stored.is_deleting();
-    let mut causes = immutable(old, metadata, is_deleting);
+    let causes = immutable(old, metadata, is_deleting);
     for field in KEPT {
         match old.get(field) {
             Some(value) => metadata.insert(field.into(), value.clone()),
             None => metadata.remove(field),
         };
-    }
-    if is_deleting {
-        let held = &change.stored.meta.finalizers;
-        causes.extend(validate::no_new_finalizers(held, metadata));
     }
     causes
 }

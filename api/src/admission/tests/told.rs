@@ -1,0 +1,129 @@
+//! What webhooks are told, and what they are not asked about.
+
+use super::*;
+
+/// Source: mutating admission comes before the strategies of kinds.
+#[test]
+fn who_may_change_an_object_sees_it_before_the_server_has_worked_on_it() {
+    let configurations = "mutatingwebhookconfigurations";
+    let scene = Scene::new(configurations, &["*"], |_| Some(json!({"allowed": true})));
+    let shown = |method: &str, path: &str, media: &str, body: &Value| {
+        let answer = scene.send(method, path, media, body);
+        assert!(answer.code < 300, "{method} {path}: {}", answer.body);
+        scene.seen().pop().expect("a question").1["object"].clone()
+    };
+    let json = "application/json";
+    let container = json!({"name": "c", "image": "i"});
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"containers": [container]}});
+    assert_eq!(shown("POST", PODS, json, &pod)["status"], Value::Null);
+    let namespaces = "/api/v1/namespaces";
+    let nameless = json!({"metadata": {"generateName": "gns-"}});
+    let namespace = shown("POST", namespaces, json, &nameless);
+    assert_eq!(namespace["metadata"]["labels"], Value::Null);
+    assert_eq!(namespace["spec"]["finalizers"], Value::Null);
+    let namespace = shown("POST", namespaces, json, &named("n"));
+    let label = &namespace["metadata"]["labels"]["kubernetes.io/metadata.name"];
+    assert_eq!(label, "n");
+    let labels = json!({"a": "b"});
+    let template = json!({"metadata": {"labels": labels}, "spec": {"containers": [container]}});
+    let deployment = json!({"metadata": {"name": "d"}, "status": {"replicas": 3}, "spec": {
+        "selector": {"matchLabels": labels}, "template": template}});
+    let deployments = "/apis/apps/v1/namespaces/default/deployments";
+    let made = shown("POST", deployments, json, &deployment);
+    assert_eq!(made["status"]["replicas"], 3);
+    let replicas = json!({"spec": {"replicas": 2}});
+    let changed = shown("PATCH", &format!("{deployments}/d"), MERGE, &replicas);
+    assert_eq!(changed["metadata"]["generation"], 1);
+    let stored = scene.object("apps", "deployments", "d");
+    assert_eq!(stored["metadata"]["generation"], 2);
+    assert_eq!(stored["status"], Value::Null);
+}
+
+/// What is put right before webhooks see it would be nobody's fault any more once one changed the object.
+#[test]
+fn what_a_client_may_not_change_is_refused_whatever_webhooks_make_of_the_rest() {
+    let note = json!([{"op": "add", "path": "/metadata/annotations", "value": {"seen": "yes"}}]);
+    let answer = patched(&note);
+    let configurations = "mutatingwebhookconfigurations";
+    let scene = Scene::new(configurations, &["*"], move |_| Some(answer.clone()));
+    let held = json!({"metadata": {"name": "a", "finalizers": ["x.y/z"]}});
+    scene.write(create("", "configmaps", "default", &held));
+    let before = scene.object("", "configmaps", "a");
+    let (item, when) = (format!("{MAPS}/a"), "2024-01-01T00:00:00Z");
+    let account = json!([{"manager": "m".repeat(200), "operation": "Update", "apiVersion": "v1",
+        "fieldsType": "FieldsV1", "fieldsV1": {"f:data": {}}}]);
+    for metadata in [
+        json!({"uid": "of-an-earlier-one", "finalizers": null}),
+        json!({"uid": "of-an-earlier-one", "labels": {"a": "b"}}),
+        json!({"deletionTimestamp": when}),
+        json!({"deletionGracePeriodSeconds": 3}),
+        json!({"managedFields": account}),
+    ] {
+        for media in [MERGE, "application/strategic-merge-patch+json"] {
+            let body = json!({"metadata": metadata});
+            let answer = scene.send("PATCH", &item, media, &body);
+            assert_eq!(answer.code, 422, "{metadata}: {}", answer.body);
+        }
+        let name = json!({"name": "a", "deletionTimestamp": when});
+        let answer = scene.send("PUT", &item, "application/json", &json!({"metadata": name}));
+        assert_eq!(answer.code, 422, "{}", answer.body);
+        assert_eq!(scene.object("", "configmaps", "a"), before, "{metadata}");
+    }
+    let negative = json!({"metadata": {"name": "b", "generation": -3}});
+    let answer = scene.send("POST", MAPS, "application/json", &negative);
+    assert_eq!(answer.code, 422, "{}", answer.body);
+    // What stays as it was sent is still theirs to mend.
+    let mended = scene.send(
+        "PATCH",
+        &item,
+        MERGE,
+        &json!({"metadata": {"annotations": {"a/b/c": "d"}}}),
+    );
+    assert_eq!(mended.code, 200, "{}", mended.body);
+}
+
+/// Policies forbid to delete without time to stop: they must see what will be given, not what was asked.
+#[test]
+fn a_webhook_is_told_the_seconds_to_stop_that_will_be_given() {
+    let scene = Scene::denying(&["DELETE"]);
+    scene.write(pod("run", "n"));
+    scene.write(pod("unseen", ""));
+    scene.write(create("", "configmaps", "default", &named("map")));
+    for (path, asked, told) in [
+        (format!("{PODS}/run"), Value::Null, json!(30)),
+        (format!("{PODS}/run"), json!(7), json!(7)),
+        (format!("{PODS}/run"), json!(-9), json!(1)),
+        (format!("{PODS}/run"), json!(0), json!(0)),
+        (format!("{PODS}/unseen"), Value::Null, json!(0)),
+        (format!("{PODS}/unseen"), json!(7), json!(0)),
+        (format!("{MAPS}/map"), Value::Null, Value::Null),
+        (format!("{MAPS}/map"), json!(7), json!(7)),
+        (format!("{MAPS}/map"), json!(-9), json!(1)),
+        // Of a collection each has a copy of its own, which nobody is shown.
+        (MAPS.to_owned(), json!(-9), json!(-9)),
+        (PODS.to_owned(), Value::Null, Value::Null),
+    ] {
+        let body = json!({"gracePeriodSeconds": asked});
+        scene.send("DELETE", &path, "application/json", &body);
+        let (_, request) = scene.seen().pop().expect("a question");
+        assert_eq!(
+            request["options"]["gracePeriodSeconds"], told,
+            "{path} {asked}"
+        );
+    }
+}
+
+#[test]
+fn a_webhook_is_told_the_preconditions_of_the_client_and_no_others() {
+    let scene = Scene::denying(&["DELETE"]);
+    scene.write(create("", "configmaps", "default", &named("a")));
+    let uid = scene.object("", "configmaps", "a")["metadata"]["uid"].clone();
+    for path in [MAPS.to_owned(), format!("{MAPS}/a")] {
+        for preconditions in [Value::Null, json!({"uid": uid})] {
+            let body = json!({"preconditions": preconditions});
+            scene.send("DELETE", &path, "application/json", &body);
+            let (_, request) = scene.seen().pop().expect("a question");
+            assert_eq!(request["options"]["preconditions"], preconditions, "{path}");
+        }
+    }
+}
