@@ -179,6 +179,71 @@ fn a_log_whose_end_nothing_witnesses_is_told_of_by_verify_and_by_the_next_start(
     }
 }
 
+const QUESTIONS: &[&[&str]] = &[
+    &["log"],
+    &["log", "configmap/b"],
+    &["why", "configmap/a"],
+    &["why", "configmap/b"],
+    &["get", "configmaps"],
+    &["get", "configmap/a", "--as-of", "1"],
+    &["get", "configmaps", "--as-of", "2026-01-31T12:00:00Z"],
+    &["plan", "configmap/a"],
+    &["replay"],
+    &["backup", "-"],
+];
+
+/// The database as it was before `b`, which is in the snapshots and of which the witness knows.
+fn older_database(directory: &Path) {
+    let (events, older) = (directory.join("events"), directory.join("older"));
+    used(directory);
+    fs::create_dir(&older).expect("made");
+    for entry in fs::read_dir(&events).expect("listed") {
+        let entry = entry.expect("listed");
+        if entry.path().is_file() {
+            fs::copy(entry.path(), older.join(entry.file_name())).expect("copied");
+        }
+    }
+    let mut command = serve(directory);
+    command.args(["--snapshot-every", "1"]);
+    let server = Server::start_with(command, directory).expect("it starts");
+    server.kubectl(&["create", "configmap", "b"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    fs::remove_dir_all(&events).expect("removed");
+    fs::rename(older, events).expect("moved");
+}
+
+#[test]
+fn no_question_is_answered_from_a_log_that_a_start_refuses() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    older_database(&directory);
+    let refused = |what: &str| {
+        let mut command = serve(&directory);
+        command.stderr(Stdio::piped());
+        let refused = Server::start_with(command, &directory).expect_err("refused");
+        let told = text(&refused.stderr);
+        let expected = told.lines().last().unwrap_or_default();
+        assert!(expected.contains("are lost"), "{what}: {told}");
+        for question in QUESTIONS {
+            let output = hindsight(&directory, question);
+            let said = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(1), "{what} {question:?}: {said}");
+            assert_eq!(said.trim_end(), expected, "{what} {question:?}");
+            assert!(output.stdout.is_empty(), "{what} {question:?}");
+        }
+    };
+    refused("its witness knows");
+    fs::write(directory.join("events.tail"), "").expect("emptied");
+    refused("its snapshots know");
+    fs::rename(directory.join("snapshots"), temporary.path().join("aside")).expect("moved");
+    for question in QUESTIONS {
+        let output = hindsight(&directory, question);
+        let said = text(&output.stderr);
+        let is_told = said.contains("whether anything after revision");
+        assert!(is_told, "{question:?}: {said}");
+    }
+}
+
 #[test]
 fn both_stop_signals_end_it_cleanly() {
     for signal in ["INT", "TERM"] {

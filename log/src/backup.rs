@@ -68,7 +68,8 @@ impl Reader {
         made
     }
 
-    fn tail(&self) -> Result<Tail, Error> {
+    /// Where the log ends.
+    pub(crate) fn tail(&self) -> Result<Tail, Error> {
         let Some((first, bytes)) = self.storage().at_or_before(Revision(u64::MAX))? else {
             return Ok(Tail::START);
         };

@@ -138,13 +138,16 @@ impl Reader {
     /// it is told of once.
     pub fn scan_back(&self, until: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         let mut next = Some(until);
+        let mut behind = Behind::default();
         let storage = Arc::clone(&self.storage);
         std::iter::from_fn(move || {
             let until = next?;
-            let found = storage.at_or_before(until).transpose()?;
+            let found = storage.at_or_before(until).transpose();
+            let found = found.or_else(|| behind.missing(until).map(Err))?;
             let read = found.and_then(|(first, bytes)| {
-                next = (first.0 > 1).then(|| first.previous());
-                let mut commits = read(&bytes, first)?.commits;
+                let frame = behind.follow(&*storage, read(&bytes, first)?)?;
+                next = (frame.first.0 > 1).then(|| frame.first.previous());
+                let mut commits = frame.commits;
                 commits.retain(|commit| commit.revision <= until);
                 Ok(commits)
             });
@@ -302,6 +305,58 @@ impl Reader {
     pub(crate) fn frames(&self, from: Revision) -> impl Iterator<Item = Result<Read, Error>> {
         walk(Chain::new(Arc::clone(&self.storage), from))
     }
+}
+
+/// The frame behind the one that is read next, on the way back.
+#[derive(Default)]
+struct Behind(Option<(Revision, Hash, Holds)>);
+
+impl Behind {
+    /// Where there is nothing although there should be: before the first there is, and of an empty backup.
+    fn missing(&self, until: Revision) -> Option<Error> {
+        let (_, previous, _) = self.0?;
+        (previous != Hash::default()).then(|| Error::corrupt(until, "it is missing"))
+    }
+
+    /// Gives the frame back where it is the one before, or the one that stands for that since it was thinned.
+    fn follow(&mut self, storage: &dyn Storage, frame: Read) -> Result<Read, Error> {
+        let Some((first, previous, holds)) = self.0 else {
+            return Ok(self.noted(frame));
+        };
+        let skips = matches!(holds, Holds::Restored(_)) && frame.end < first;
+        let frame = if skips || frame.end >= first {
+            frame
+        } else {
+            standing_over(storage, frame, first)?
+        };
+        let is_over = matches!(frame.holds, Holds::Some(..)) && frame.end > first;
+        if !is_over && (frame.hash != previous || frame.end > first) {
+            let reason = "it does not follow the record before it";
+            return Err(Error::corrupt(first, reason));
+        }
+        Ok(self.noted(frame))
+    }
+
+    fn noted(&mut self, frame: Read) -> Read {
+        self.0 = Some((frame.first, frame.previous, frame.holds));
+        frame
+    }
+}
+
+/// What a thinned frame stands for may be there still, in parts.
+fn standing_over(storage: &dyn Storage, frame: Read, first: Revision) -> Result<Read, Error> {
+    let missing = frame.end;
+    let mut before = frame.first;
+    while before.0 > 1
+        && let Some((at, bytes)) = storage.at_or_before(before.previous())?
+    {
+        let frame = read(&bytes, at)?;
+        if matches!(frame.holds, Holds::Some(..)) && frame.end >= first {
+            return Ok(frame);
+        }
+        before = at;
+    }
+    Err(Error::corrupt(missing, "it is missing"))
 }
 
 fn walk(mut chain: Chain) -> impl Iterator<Item = Result<Read, Error>> {

@@ -195,6 +195,21 @@ impl Snapshots {
         self.listed().iter().find_map(usable)
     }
 
+    /// Refuses a log that ends before the newest of them, or is another there. A damaged one says nothing.
+    pub(crate) fn check_newest(&self, log: &dyn Storage) -> Result<(), Error> {
+        for revision in self.listed() {
+            let path = self.path(revision);
+            let Ok(head) = file::head(&path) else {
+                continue;
+            };
+            let passed = base::passes(log, head.tail());
+            if passed.is_ok() || file::checked(&path).is_ok() {
+                return passed;
+            }
+        }
+        Ok(())
+    }
+
     /// Removes all but these, and what is left of those that were damaged before any of these was made.
     pub(crate) fn retain(&self, kept: &[Revision]) -> Result<(), Error> {
         self.check_place()?;

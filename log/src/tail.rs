@@ -2,7 +2,7 @@
 
 use crate::frame::Hash;
 use crate::reader::{Holds, Read};
-use crate::{Error, Storage};
+use crate::{Error, Reader, Storage, base};
 use hindsight_core::Revision;
 
 /// The last frame of which somebody was told.
@@ -91,17 +91,39 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
         }
     }
 
-    /// Says of a damaged record whether somebody counts on it.
     fn judge(&self, error: Error) -> Error {
-        let Error::Corrupt { revision, source } = error else {
-            return error;
-        };
-        let told = match self.witness {
-            Some(witness) if revision <= witness.revision => "it was acknowledged",
-            _ => "whether it was acknowledged is not known",
-        };
-        Error::corrupt(revision, Judged { source, told })
+        judged(error, self.witness)
     }
+}
+
+impl Reader {
+    /// Refuses what [`crate::Log::open`] refuses of the end of a log, without the walk: one that ends before
+    /// what was acknowledged, or before its newest snapshot, or is another there. To be asked before questions
+    /// are answered from files of which nobody has opened the log. How far it is known to have been
+    /// acknowledged; nothing where no witness tells.
+    pub fn check_end(&self) -> Result<Option<Revision>, Error> {
+        let storage = &**self.storage();
+        let witness = storage.witnessed()?;
+        let snapshots = self.snapshots();
+        let checked = snapshots
+            .map_or(Ok(()), |all| all.check_newest(storage))
+            .and_then(|()| self.tail())
+            .and_then(|_| witness.map_or(Ok(()), |tail| base::passes(storage, tail)));
+        checked.map_err(|error| judged(error, witness))?;
+        Ok(witness.map(|tail| tail.revision))
+    }
+}
+
+/// Says of a damaged record whether somebody counts on it.
+fn judged(error: Error, witness: Option<Tail>) -> Error {
+    let Error::Corrupt { revision, source } = error else {
+        return error;
+    };
+    let told = match witness {
+        Some(witness) if revision <= witness.revision => "it was acknowledged",
+        _ => "whether it was acknowledged is not known",
+    };
+    Error::corrupt(revision, Judged { source, told })
 }
 
 /// Damage, and whether somebody counts on what is damaged.

@@ -1,6 +1,6 @@
 //! How a question finds its answer: on the directory itself, or through the server that holds it.
 
-use super::{Directory, wrong};
+use super::{Directory, show, wrong};
 use crate::control_plane::{empty_state, open_directory, snapshots_of};
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
@@ -34,7 +34,24 @@ pub(super) enum Source {
 }
 
 impl Directory {
+    /// To answer from: nothing is told of a log that a start would refuse.
     pub(super) fn source(&self) -> Result<Source> {
+        let source = self.unchecked()?;
+        if let Source::Directory { reader, .. } = &source {
+            let witnessed = reader.check_end()?;
+            let newest = reader.newest()?;
+            if witnessed.is_none() && newest > Revision::ZERO {
+                show::hint(&format!(
+                    "nothing witnesses the end of the log: events.tail is empty or damaged, and whether anything \
+                     after revision {newest} was acknowledged is not known"
+                ));
+            }
+        }
+        Ok(source)
+    }
+
+    /// The same, for who looks at all of it.
+    pub(super) fn unchecked(&self) -> Result<Source> {
         if restoring::is_unfinished(&self.data_dir) {
             return Err(Error::Unfinished(self.data_dir.clone()).into());
         }

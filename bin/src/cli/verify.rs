@@ -101,7 +101,7 @@ impl Verify {
     fn source(&self) -> Result<(Option<Copy>, Source)> {
         let data = &self.directory.data_dir;
         if self.in_place || !data.join("events").exists() || restoring::is_unfinished(data) {
-            return Ok((None, self.directory.source()?));
+            return Ok((None, self.directory.unchecked()?));
         }
         let copied = self.directory.take(Copy::of).map_err(|error| {
             if let Some(Error::Locked { .. }) = error.downcast_ref() {

@@ -2,7 +2,7 @@
 
 use super::rot::{frames, open};
 use crate::frame::{self, FRAME_FORMAT};
-use crate::{SledStorage, Storage, Tail};
+use crate::{Error, Reader, SledStorage, Storage, Tail};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::Path;
@@ -228,6 +228,35 @@ fn what_is_not_the_log_that_was_acknowledged_is_refused_and_told_why() {
                 "{name}, attempt {attempt}: {error}"
             );
         }
+    }
+}
+
+/// What a question finds that opens the files and does not walk through them.
+fn asked(at: &Path) -> Result<Revision, Error> {
+    let storage = Arc::new(SledStorage::open(&at.join("events"))?);
+    let reader = Reader::new(storage);
+    reader.check_end()?;
+    reader.newest()
+}
+
+#[test]
+fn whoever_only_asks_is_refused_what_a_start_is_refused() {
+    for (name, prepare, message) in REFUSED {
+        let temporary = tempfile::tempdir().expect("a directory");
+        prepare(temporary.path());
+        for attempt in 1..3 {
+            let error = asked(temporary.path()).expect_err(name).to_string();
+            assert!(
+                error.contains(message),
+                "{name}, attempt {attempt}: {error}"
+            );
+        }
+    }
+    for (name, prepare, _) in OPENING {
+        let temporary = tempfile::tempdir().expect("a directory");
+        prepare(temporary.path());
+        let found = asked(temporary.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(found, open(temporary.path()).expect("it opens"), "{name}");
     }
 }
 

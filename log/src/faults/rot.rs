@@ -9,6 +9,7 @@ use crate::retention::thin;
 use crate::{Error, Log, Reader, SledStorage, Storage, Tail, frame};
 use hindsight_core::Revision;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -108,6 +109,56 @@ fn a_turned_bit_refuses_the_log_and_the_record_is_named() {
                 other => panic!("{other}"),
             };
             assert_eq!(revision, *first);
+        }
+    }
+}
+
+/// Nobody who goes back through the log passes over what is not there.
+#[test]
+fn a_record_that_is_missing_is_noticed_backwards_too() {
+    let frames = frames();
+    let newest = frames.last().expect("some").0;
+    let back = |frames: Frames| {
+        let reader = Reader::new(Arc::new(Disk::holding(frames, None)));
+        let mut commits = reader.scan_back(Revision(u64::MAX));
+        commits.find_map(Result::err)
+    };
+    assert!(back(frames.clone()).is_none());
+    for place in (0..frames.len() - 1).step_by(20) {
+        let mut holed = frames.clone();
+        let (first, _) = holed.remove(place);
+        match back(holed).expect("noticed") {
+            Error::Corrupt { revision, .. } => assert!(first <= revision && revision < newest),
+            other => panic!("{other}"),
+        }
+    }
+}
+
+/// A crash may leave any of what a thinned frame stands for.
+#[test]
+fn what_is_left_of_what_was_thinned_is_no_hole_backwards() {
+    let whole = frames();
+    let disk = Arc::new(Disk::holding(whole.clone(), None));
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let floor = whole[whole.len() / 2].0.previous();
+    thin(&*disk, &reader, floor, empty(), &[]).expect("thinned");
+    let kept: Vec<_> = reader
+        .scan(Revision(1))
+        .map(|one| one.expect("kept"))
+        .collect();
+    for apart in [1, 2, 3, 7] {
+        let left = whole.iter().step_by(apart).cloned();
+        let mut frames: BTreeMap<_, _> = left.collect();
+        frames.extend(disk.frames());
+        let reader = Reader::new(Arc::new(Disk::holding(frames, None)));
+        let back = reader.scan_back(Revision(u64::MAX));
+        let back: BTreeSet<_> = back.map(|one| one.expect("no hole").revision).collect();
+        for commit in &kept {
+            assert!(
+                back.contains(&commit.revision),
+                "{apart}: {}",
+                commit.revision
+            );
         }
     }
 }

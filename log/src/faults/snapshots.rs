@@ -185,6 +185,44 @@ fn a_log_that_ends_before_a_snapshot_or_has_another_past_is_refused() {
     );
 }
 
+#[test]
+fn a_question_is_refused_where_the_newest_snapshot_is_not_of_the_log() {
+    let disk = logged();
+    let all = disk.frames();
+    let older: Arc<dyn Storage> = Arc::new(Disk::holding(all.into_iter().take(100), None));
+    let (_directory, snapshots) = directory();
+    let checked = |storage: &Arc<dyn Storage>| {
+        let reader = Reader::new(Arc::clone(storage));
+        reader.with_snapshots(snapshots.clone()).check_end()
+    };
+    checked(&older).expect("nothing is known of what came after");
+    let bases = bases(&disk, 60);
+    let (first, last) = (&bases[1], bases.last().expect("some"));
+    snapshots.write(first).expect("written");
+    checked(&older).expect("it goes further than the snapshot");
+    snapshots.write(last).expect("written");
+    let wanted = last.state.revision;
+    let error = checked(&older).expect_err("refused");
+    assert!(
+        matches!(error, Error::Lost { acknowledged, .. } if acknowledged == wanted),
+        "{error}"
+    );
+    let whole: Arc<dyn Storage> = Arc::<Disk>::clone(&disk);
+    checked(&whole).expect("it is all there");
+    let path = snapshots.path(wanted);
+    let bytes = std::fs::read(&path).expect("read");
+    std::fs::write(&path, &bytes[..bytes.len() - 1]).expect("cut");
+    checked(&older).expect("a start would set it aside");
+    let mut other = last.clone();
+    other.hash[0] ^= 1;
+    snapshots.write(&other).expect("written");
+    let error = checked(&whole).expect_err("refused");
+    assert!(
+        matches!(error, Error::Diverged { revision } if revision == wanted),
+        "{error}"
+    );
+}
+
 struct Silent;
 
 impl Publish for Silent {
