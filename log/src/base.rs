@@ -12,7 +12,7 @@ pub struct Base {
     pub state: State,
     /// Of the last frame that is folded into it.
     pub(crate) hash: Hash,
-    /// The latest time of any commit that is folded into it.
+    /// The latest time of any commit or restore that is folded into it.
     pub latest: Time,
     /// The last revision at which a backup was restored; zero where none ever was.
     pub restored: Revision,
@@ -46,7 +46,10 @@ impl Base {
         match frame.holds {
             Holds::All => {}
             Holds::Some(_, latest) => self.latest = self.latest.max(latest),
-            Holds::Restored(_) => self.restored = frame.end.previous(),
+            Holds::Restored(time) => {
+                self.latest = self.latest.max(time);
+                self.restored = frame.end.previous();
+            }
         }
         self.state.revision = frame.end.previous();
         self.hash = frame.hash;

@@ -23,6 +23,7 @@ mod script;
 mod slow;
 mod snapshots;
 mod thinning;
+mod times;
 
 /// Whether to go through everything.
 fn is_long() -> bool {

@@ -237,8 +237,8 @@ impl Reader {
         })
     }
 
-    /// The state after the last commit that was not later than this. Clocks may step back; the
-    /// first later commit ends it.
+    /// The state before the first commit or restore that was later than this. Clocks may step back; what comes
+    /// behind that is not looked at.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|one| one.until_time(&*self.storage, time, &empty));

@@ -174,7 +174,7 @@ impl Snapshots {
         })
     }
 
-    /// The newest of this log of which every commit was made at this time or before.
+    /// The newest of this log of which every commit and restore was made at this time or before.
     pub(crate) fn until_time(&self, log: &dyn Storage, time: Time, empty: &State) -> Option<Base> {
         self.find(empty, |path, head| {
             head.latest <= time && is_of(log, path, head)
