@@ -13,7 +13,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Config, ResourceExt};
 use serde_json::Value;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -305,4 +305,44 @@ async fn a_watcher_goes_on_by_itself_over_a_restore() {
         .await
         .expect("it goes on");
     assert_eq!(seen, "new");
+}
+
+/// As root a device would be gone, and every Secret in a file that has its name.
+#[test]
+fn a_backup_replaces_files_alone_and_follows_links() {
+    let mut place = Place::new();
+    drop(Server::start_on(&place.data));
+    let beside = |name: &str| place.file.with_file_name(name);
+    let [file, link, dangling, pipe, directory] =
+        ["file", "link", "dangling", "pipe", "directory"].map(beside);
+    std::fs::write(&file, "older").expect("written");
+    symlink("file", &link).expect("linked");
+    symlink("missing", &dangling).expect("linked");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    std::fs::create_dir(&directory).expect("made");
+    let kind = |path: &Path| path.symlink_metadata().expect("there").file_type();
+    for (other, why) in [
+        (&pipe, "no regular file"),
+        (&directory, "no regular file"),
+        (&link, "is there already"),
+    ] {
+        let before = kind(other);
+        place.file.clone_from(other);
+        refused(&place.backup(&[]), why);
+        if other != &link {
+            refused(&place.backup(&["--force"]), why);
+        }
+        assert_eq!(kind(other), before, "{}", other.display());
+    }
+    for (named, options, written) in [
+        (&link, &["--force"][..], &file),
+        (&dangling, &[], &dangling.with_file_name("missing")),
+    ] {
+        place.file.clone_from(named);
+        stdout(&place.backup(options));
+        assert!(kind(named).is_symlink() && kind(written).is_file());
+        let begin = std::fs::read(written).expect("readable");
+        assert!(begin.starts_with(b"HSBK"), "{}", named.display());
+    }
 }

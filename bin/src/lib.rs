@@ -14,6 +14,8 @@ mod history;
 #[cfg(feature = "http")]
 mod inspect;
 #[cfg(feature = "http")]
+mod named_file;
+#[cfg(feature = "http")]
 mod past;
 mod pending;
 mod published;

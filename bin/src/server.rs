@@ -13,7 +13,7 @@ mod unread;
 pub(crate) use admin::point;
 
 use crate::cli::show;
-use crate::{Config, ControlPlane};
+use crate::{Config, ControlPlane, named_file};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
 use connection::Acceptor;
@@ -46,8 +46,10 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
         Some(file) => Tokens::read(file)?,
         None => Tokens::default(),
     };
-    let asked_for = options.kubeconfig.as_deref().map(kubeconfig::place);
-    let asked_for = asked_for.transpose()?;
+    let named = options.kubeconfig.as_deref();
+    let asked_for = named
+        .map(|path| named_file::place(path, &format!("--kubeconfig {}", path.display())))
+        .transpose()?;
     let config = Config {
         data_dir: Some(options.data_dir.clone()),
         owner_reference_permissions: options.owner_reference_permissions,

@@ -2,7 +2,7 @@
 
 use crate::private;
 use std::fs::File;
-use std::io::Result;
+use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
 /// A file that has its name once [`Self::finish`] has given it; before that it is gone when it is dropped.
@@ -15,6 +15,7 @@ pub struct WholeFile {
 
 impl WholeFile {
     /// Begins one for its owner alone, with this added to its name. What somebody left under that is removed.
+    /// What is in its place must be a regular file, or not there yet.
     pub fn begin(path: &Path, suffix: &str) -> Result<Self> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".");
@@ -24,6 +25,7 @@ impl WholeFile {
 
     /// The same, under a name of its own in the same directory.
     pub(crate) fn begin_as(path: &Path, beside: PathBuf) -> Result<Self> {
+        check_place(path)?;
         std::fs::remove_file(&beside).ok();
         let mut options = private::options();
         let file = options.write(true).create_new(true).open(&beside)?;
@@ -54,6 +56,18 @@ impl WholeFile {
         let above = self.path.parent();
         let above = above.filter(|above| !above.as_os_str().is_empty());
         File::open(above.unwrap_or(Path::new(".")))?.sync_all()
+    }
+}
+
+/// A device, a pipe or a socket would be gone, and what was meant for it in a file that nobody asked for.
+fn check_place(path: &Path) -> Result<()> {
+    match path.metadata() {
+        Ok(found) if !found.is_file() => Err(Error::new(
+            ErrorKind::InvalidInput,
+            "what is there is no regular file, and would be replaced by one; move it away, or name another",
+        )),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 
@@ -96,6 +110,26 @@ mod tests {
         write("third").finish().expect("finished");
         assert_eq!(names(), ["file"]);
         assert_eq!(std::fs::read_to_string(&path).expect("there"), "third");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_replaced_by_one() {
+        use std::os::unix::fs::{FileTypeExt, symlink};
+        use std::os::unix::net::UnixListener;
+        let temporary = tempfile::tempdir().expect("a directory");
+        let [socket, link, directory] =
+            ["socket", "link", "directory"].map(|name| temporary.path().join(name));
+        let _listener = UnixListener::bind(&socket).expect("bound");
+        symlink("/dev/null", &link).expect("linked");
+        std::fs::create_dir(&directory).expect("made");
+        for path in [&socket, &link, &directory] {
+            let error = WholeFile::begin(path, "new").expect_err("refused");
+            assert!(error.to_string().contains("no regular file"), "{error}");
+            assert!(!path.with_extension("new").exists());
+        }
+        let found = |path: &Path| path.symlink_metadata().expect("there").file_type();
+        assert!(found(&socket).is_socket() && found(&link).is_symlink());
     }
 
     #[cfg(unix)]

@@ -2,7 +2,7 @@
 
 use super::ask::Source;
 use super::{Directory, Output, show};
-use crate::effects;
+use crate::{effects, named_file};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use hindsight_log::{Backup as Made, Error, WholeFile, copy_backup};
@@ -35,7 +35,7 @@ pub(super) struct Backup {
     directory: Directory,
     /// Where to write it; - is standard output
     file: PathBuf,
-    /// Replace the file if it is there
+    /// Replace the file if it is there; nothing but a file is replaced
     #[arg(long)]
     force: bool,
     /// How to print what was written
@@ -54,21 +54,22 @@ impl Backup {
             show::hint(&self.told(&made));
             return Ok(ExitCode::SUCCESS);
         }
-        if self.file.exists() && !self.force {
-            let file = self.file.display();
-            bail!("{file} is there already; name another file, or replace it with --force");
+        let name = self.file.display().to_string();
+        let place = named_file::place(&self.file, &name)
+            .context("a backup is a file of its own; - writes to standard output")?;
+        if place.exists() && !self.force {
+            bail!("{name} is there already; name another file, or replace it with --force");
         }
-        let made = unless_overtaken(|| self.write_file())?;
+        let made = unless_overtaken(|| self.write_file(&place, &name))?;
         show::line(&self.told(&made))?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Under another name, until it is whole and synced.
-    fn write_file(&self) -> Result<Made> {
-        let name = self.file.display().to_string();
+    fn write_file(&self, place: &Path, name: &str) -> Result<Made> {
         let what = || format!("{name} cannot be written");
-        let file = WholeFile::begin(&self.file, UNFINISHED).with_context(what)?;
-        let made = self.write(file.file(), &name)?;
+        let file = WholeFile::begin(place, UNFINISHED).with_context(what)?;
+        let made = self.write(file.file(), name)?;
         file.finish().with_context(what)?;
         Ok(made)
     }

@@ -1,0 +1,64 @@
+//! Where a file is written that somebody named.
+
+use anyhow::{Context, Result, bail};
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+/// As the system has it.
+const LINKS_MAX: usize = 40;
+
+/// Links stay and what they lead to is replaced, which must be a file or not there yet. `told` names it.
+pub(crate) fn place(path: &Path, told: &str) -> Result<PathBuf> {
+    let unusable = || format!("{told} cannot be written");
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_file() => path.canonicalize().with_context(unusable),
+        Ok(_) => bail!(
+            "{told} is no regular file, and would be replaced by one; name a file, or one that is not there yet"
+        ),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(end_of_links(path)),
+        Err(error) => Err(error).with_context(unusable),
+    }
+}
+
+/// What links lead to that is not there yet.
+fn end_of_links(path: &Path) -> PathBuf {
+    let mut end = path.to_owned();
+    for _ in 0..LINKS_MAX {
+        let Ok(target) = end.read_link() else { break };
+        end.pop();
+        end.push(target);
+    }
+    end
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn a_link_stays_and_what_is_no_file_is_not_replaced() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let directory = temporary.path().canonicalize().expect("there");
+        let [file, link, dangling, missing] =
+            ["file", "link", "dangling", "missing"].map(|name| directory.join(name));
+        std::fs::write(&file, "").expect("written");
+        symlink("file", &link).expect("linked");
+        symlink("other", directory.join("between")).expect("linked");
+        symlink("between", &dangling).expect("linked");
+        for (named, written) in [
+            (&file, &file),
+            (&link, &file),
+            (&dangling, &directory.join("other")),
+            (&missing, &missing),
+        ] {
+            assert_eq!(place(named, "it").expect("usable"), *written);
+        }
+        let device = directory.join("device");
+        symlink("/dev/null", &device).expect("linked");
+        for other in [&directory, Path::new("/dev/null"), &device] {
+            let error = place(other, "it").expect_err("refused");
+            assert!(error.to_string().contains("no regular file"), "{error:#}");
+        }
+    }
+}
