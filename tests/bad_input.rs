@@ -62,6 +62,7 @@ DELETE MAPS/none                                   -     404 NotFound
 PATCH  MAPS/none                                   merge 404 NotFound {}
 GET    /as-of/soon/api/v1/namespaces               -     400 BadRequest
 GET    /as-of/999999/api/v1/namespaces             -     400 BadRequest
+GET    /as-of/9126-01-31T12:00:00Z/api/v1/namespaces -    400 BadRequest
 DELETE /as-of/3/api/v1/namespaces/default          -     405 MethodNotAllowed
 "#;
 

@@ -48,6 +48,17 @@ const CODES: &str = "
 2 why configmap                                | write KIND/NAME, such as configmap/settings
 2 log configmap/a/b                            | write KIND or KIND/NAME
 2 get configmap/a --as-of yesterday            | RFC 3339
+2 log --uid=                                   | it is empty; name one, or leave it out
+2 log --user=                                  | it is empty; name one, or leave it out
+2 log --verb=                                  | it is empty; name one, or leave it out
+2 log --namespace=                             | it is empty; name one, or leave it out
+2 why configmap/b --uid=                       | it is empty; name one, or leave it out
+2 why configmap/b -n=                          | it is empty; name one, or leave it out
+2 get configmaps --namespace=                  | it is empty; name one, or leave it out
+2 plan configmap/b --namespace=                | it is empty; name one, or leave it out
+1 plan configmap/b --as-of 999999              | has not happened yet; the newest is
+1 plan configmap/b --as-of 9126-01-31T12:00:00Z | has not come yet; it is
+1 replay --until 999999                        | has not happened yet; the newest is
 2 log --output tree                            | possible values
 2 log --follow --until 9                       | cannot be used with
 ";
@@ -67,6 +78,10 @@ fn words(line: &str) -> Vec<&str> {
 }
 
 fn check_codes(directory: &Path) {
+    for question in ["log", "why", "get", "plan"] {
+        let output = hindsight(directory, &[question, "configmap", ""]);
+        assert_eq!(output.status.code(), Some(2), "{question}");
+    }
     for line in CODES.trim().lines() {
         let (head, expected) = line.split_once('|').expect("a bar");
         let head = words(head);
@@ -383,6 +398,18 @@ fn a_parameter_that_cannot_be_read_is_not_taken_for_none() {
         let refused =
             server.kubectl_fails(&["get", "--raw", &format!("/hindsight/v1/{query}")], "");
         assert!(refused.contains("cannot be read"), "{query}: {refused}");
+    }
+    for (query, why) in [
+        ("log?uid=", "uid is empty"),
+        ("log?user", "user is empty"),
+        ("log?verb=&from=1", "verb is empty"),
+        ("why?kind=configmap&name=a&namespace=", "namespace is empty"),
+        ("plan?kind=namespace&name=", "name is empty"),
+        ("state?asOf=9126-01-31T12:00:00Z", "has not come yet; it is"),
+    ] {
+        let refused =
+            server.kubectl_fails(&["get", "--raw", &format!("/hindsight/v1/{query}")], "");
+        assert!(refused.contains(why), "{query}: {refused}");
     }
     server.kubectl(&["get", "--raw", "/hindsight/v1/state?asOf="]);
     for question in ["state", "backup"] {

@@ -96,6 +96,18 @@ pub enum AsOfError {
         /// The newest one.
         newest: Revision,
     },
+    /// Nor has the time come.
+    #[error(
+        "{} has not come yet; it is {}; name an earlier time, or none for what there is now",
+        .asked.to_rfc3339(),
+        .now.to_rfc3339()
+    )]
+    NotCome {
+        /// What was asked for.
+        asked: Time,
+        /// The time by the clock.
+        now: Time,
+    },
     /// It was pruned.
     #[error("history before revision {oldest} was pruned")]
     Pruned {

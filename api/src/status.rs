@@ -274,6 +274,7 @@ impl From<AsOfError> for Failure {
     fn from(error: AsOfError) -> Self {
         match error {
             AsOfError::Future { asked, newest } => Self::too_large_version(asked.0, newest.0),
+            AsOfError::NotCome { .. } => Self::bad_request(error.to_string()),
             AsOfError::Pruned { .. } => Self::expired(error.to_string()),
             AsOfError::Busy => Self::new(429, "TooManyRequests", error.to_string())
                 .with(json!({"retryAfterSeconds": 1})),

@@ -71,6 +71,12 @@ impl Backend for ControlPlane {
                     });
                 }
             }
+            let now = Self::now(self);
+            if let AsOf::Time(asked) = point
+                && asked > now
+            {
+                return Err(AsOfError::NotCome { asked, now });
+            }
             let plane = self.clone();
             let fold = move || plane.fold(point).map_err(unanswered);
             self.pasts().at(point, newest.revision, fold).await

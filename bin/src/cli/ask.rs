@@ -4,7 +4,7 @@ use super::{Directory, show, wrong};
 use crate::control_plane::{empty_state, open_directory, snapshots_of};
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
-use crate::restoring;
+use crate::{effects, restoring};
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
 use hindsight_api::AsOf;
@@ -104,6 +104,26 @@ pub(super) fn state_with(reader: &Reader, kind: Option<&str>) -> Result<State> {
     newest_state(reader)
 }
 
+/// The state at a point, which must have come; the newest without one.
+pub(super) fn state_of(reader: &Reader, point: Option<&Point>) -> Result<State> {
+    let Some(point) = point else {
+        return newest_state(reader);
+    };
+    if let AsOf::Revision(asked) = point.at {
+        happened(reader, asked)?;
+    }
+    Ok(inspect::state_at(reader, empty_state(), point.at)?)
+}
+
+/// Refuses a revision that there is not yet: what is there now would be told for what was then.
+pub(super) fn happened(reader: &Reader, asked: Revision) -> Result<()> {
+    let newest = reader.newest()?;
+    if asked > newest {
+        bail!("revision {asked} has not happened yet; the newest is {newest}");
+    }
+    Ok(())
+}
+
 /// Everything that the log says.
 pub(super) fn newest_state(reader: &Reader) -> Result<State> {
     Ok(reader.state_at(empty_state(), Revision(u64::MAX))?)
@@ -188,11 +208,34 @@ pub(super) fn encode(text: &str) -> String {
     encoded
 }
 
+/// Reads a value that narrows a question: what is empty narrows nothing, or lets nothing through.
+pub(super) fn given(text: &str) -> Result<String, String> {
+    if text.is_empty() {
+        return Err("it is empty; name one, or leave it out".into());
+    }
+    Ok(text.to_owned())
+}
+
 /// A point in the past, and how it was written.
 #[derive(Debug, Clone)]
 pub(super) struct Point {
     pub(super) text: String,
     pub(super) at: AsOf,
+}
+
+impl Point {
+    /// What has not come yet is not taken for now.
+    pub(super) fn check(&self) -> Result<()> {
+        let now = effects::now();
+        match self.at {
+            AsOf::Time(time) if time > now => bail!(
+                "{} has not come yet; it is {}; leave --as-of out for what there is now",
+                self.text,
+                now.to_rfc3339()
+            ),
+            AsOf::Time(_) | AsOf::Revision(_) => Ok(()),
+        }
+    }
 }
 
 /// Reads one.

@@ -5,14 +5,12 @@ mod manifest;
 mod objects;
 mod page;
 
-use super::ask::{Named, Point, named, point};
+use super::ask::{Named, Point, given, named, point};
 use super::{Directory, NOT_FOUND, show, wrong};
-use crate::effects;
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use clap::error::ErrorKind;
 use form::{Form, Printer};
-use hindsight_api::AsOf;
 use manifest::LeftOut;
 use objects::{Objects, Wanted};
 use serde_json::Value;
@@ -40,9 +38,10 @@ pub(super) struct Get {
     #[arg(value_parser = named)]
     kind: Named,
     /// NAME
+    #[arg(value_parser = given)]
     name: Option<String>,
     /// The namespace
-    #[arg(long, short, default_value = "default")]
+    #[arg(long, short, default_value = "default", value_parser = given)]
     namespace: String,
     /// All namespaces
     #[arg(long, short = 'A')]
@@ -65,7 +64,7 @@ impl Get {
             let why = "one kind at a time, such as configmaps";
             return Err(wrong("get", ErrorKind::ValueValidation, why));
         }
-        self.check_point()?;
+        self.as_of.as_ref().map_or(Ok(()), Point::check)?;
         let wanted = Wanted {
             kind: named.kind,
             name: named.name,
@@ -106,21 +105,6 @@ impl Get {
             show::hint(&told);
         }
         Ok(found)
-    }
-
-    /// What has not come yet is not taken for now.
-    fn check_point(&self) -> Result<()> {
-        let now = effects::now();
-        match &self.as_of {
-            Some(Point {
-                text,
-                at: AsOf::Time(time),
-            }) if *time > now => bail!(
-                "{text} has not come yet; it is {}; leave --as-of out for what there is now",
-                now.to_rfc3339()
-            ),
-            _ => Ok(()),
-        }
     }
 
     fn missing(&self, wanted: &Wanted) -> String {

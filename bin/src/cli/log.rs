@@ -1,6 +1,6 @@
 //! `hindsight log`: what happened, told as it is read.
 
-use super::ask::{Named, Point, Source, encode, named, path, point, state_with};
+use super::ask::{Named, Point, Source, encode, given, named, path, point, state_with};
 use super::show::Form;
 use super::{Directory, Output, show};
 use crate::answer::{LogEntry, LogPage};
@@ -41,18 +41,19 @@ pub(super) struct Log {
     #[arg(value_parser = named)]
     subject: Option<Named>,
     /// NAME
+    #[arg(value_parser = given)]
     name: Option<String>,
     /// Only this namespace, and what is in it
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = given)]
     namespace: Option<String>,
     /// Only the object with this uid
-    #[arg(long)]
+    #[arg(long, value_parser = given)]
     uid: Option<String>,
     /// Only what this user did
-    #[arg(long)]
+    #[arg(long, value_parser = given)]
     user: Option<String>,
     /// Only what was asked for with this verb, such as delete
-    #[arg(long)]
+    #[arg(long, value_parser = given)]
     verb: Option<String>,
     /// Only from this revision or RFC 3339 time on
     #[arg(long, value_name = "POINT", value_parser = point)]

@@ -1,9 +1,8 @@
 //! `hindsight plan`: what a deletion would do.
 
-use super::ask::{Named, Point, Source, encode, named, newest_state, path, point};
+use super::ask::{Named, Point, Source, encode, given, named, path, point, state_of};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{PlanAnswer, Planned};
-use crate::control_plane::empty_state;
 use crate::effects;
 use crate::inspect::{self, Filter};
 use anyhow::Result;
@@ -37,9 +36,10 @@ pub(super) struct Plan {
     #[arg(value_parser = named)]
     subject: Named,
     /// NAME
+    #[arg(value_parser = given)]
     name: Option<String>,
     /// The object's namespace
-    #[arg(long, short, default_value = "default")]
+    #[arg(long, short, default_value = "default", value_parser = given)]
     namespace: String,
     /// What becomes of dependents
     #[arg(long, default_value = "background")]
@@ -69,9 +69,10 @@ impl Plan {
             namespace: Some(self.namespace),
             ..Filter::default()
         };
+        self.as_of.as_ref().map_or(Ok(()), Point::check)?;
         let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
-                let (state, now) = state_of(&reader, self.as_of.as_ref())?;
+                let (state, now) = world(&reader, self.as_of.as_ref())?;
                 inspect::plan(&state, &filter, self.cascade.into(), now)?
             }
             Source::Server(server) => {
@@ -105,12 +106,12 @@ impl Plan {
 }
 
 /// The world to look at, and what time it is in it.
-fn state_of(reader: &Reader, as_of: Option<&Point>) -> Result<(State, Time)> {
-    let Some(point) = as_of else {
-        return Ok((newest_state(reader)?, effects::now()));
+fn world(reader: &Reader, as_of: Option<&Point>) -> Result<(State, Time)> {
+    let state = state_of(reader, as_of)?;
+    let now = match as_of {
+        Some(_) => inspect::time_of(reader, &state)?,
+        None => effects::now(),
     };
-    let state = inspect::state_at(reader, empty_state(), point.at)?;
-    let now = inspect::time_of(reader, &state)?;
     Ok((state, now))
 }
 

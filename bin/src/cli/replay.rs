@@ -1,6 +1,6 @@
 //! `hindsight replay`: the state that the log comes to, as a hash.
 
-use super::ask::Source;
+use super::ask::{Source, happened};
 use super::{Directory, Output, show};
 use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;
@@ -24,7 +24,7 @@ log is folded from its first commit and no snapshot is used.";
 pub(super) struct Replay {
     #[command(flatten)]
     directory: Directory,
-    /// Stop after this revision
+    /// Stop after this revision, which must have happened
     #[arg(long)]
     until: Option<u64>,
     /// How to print it
@@ -37,6 +37,9 @@ impl Replay {
         let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let until = Revision(self.until.unwrap_or(u64::MAX));
+                if self.until.is_some() {
+                    happened(&reader, until)?;
+                }
                 let bar = show::counting("commits");
                 let state = reader.fold(
                     Base::empty(empty_state()),

@@ -1,6 +1,6 @@
 //! `hindsight why`: from a deletion back to its cause.
 
-use super::ask::{Named, Source, in_words, named, path, state_with};
+use super::ask::{Named, Source, given, in_words, named, path, state_with};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::WhyAnswer;
 use crate::history::{HistoryIndex, LogHistory};
@@ -35,12 +35,13 @@ pub(super) struct Why {
     #[arg(value_parser = named)]
     subject: Named,
     /// NAME
+    #[arg(value_parser = given)]
     name: Option<String>,
     /// The object's namespace
-    #[arg(long, short, default_value = "default")]
+    #[arg(long, short, default_value = "default", value_parser = given)]
     namespace: String,
     /// Which of several that had the name
-    #[arg(long)]
+    #[arg(long, value_parser = given)]
     uid: Option<String>,
     /// How to print it
     #[arg(long, short, default_value = "text")]

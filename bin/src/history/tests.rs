@@ -3,9 +3,10 @@
 use super::{HistoryIndex, LogHistory};
 use crate::inspect::{Filter, Selection, page, tell};
 use crate::{Config, ControlPlane};
+use hindsight_api::AsOf;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
-    Actor, Command, Commit, GroupResource, Intent, ObjectKey, Revision, Rule, Uid,
+    Actor, Command, Commit, GroupResource, Intent, ObjectKey, Revision, Rule, Time, Uid,
 };
 use hindsight_projector::History;
 use serde_json::json;
@@ -46,8 +47,12 @@ fn delete(name: &str) -> Intent {
 }
 
 fn write(plane: &ControlPlane, intents: impl IntoIterator<Item = Intent>) {
+    write_at(plane, plane.now(), intents);
+}
+
+fn write_at(plane: &ControlPlane, time: Time, intents: impl IntoIterator<Item = Intent>) {
     let actor = Arc::new(Actor::new("t"));
-    let command = |intent| Command::new(Arc::clone(&actor), plane.now(), plane.seed(), intent);
+    let command = |intent| Command::new(Arc::clone(&actor), time, plane.seed(), intent);
     let commands: Vec<Command> = intents.into_iter().map(command).collect();
     for answer in plane.submit_blocking(commands).expect("written") {
         answer.expect("it is taken");
@@ -228,5 +233,47 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         assert_eq!(told, whole, "{filter:?}");
         let expected = if whole.len() > 1_000 { 2 } else { 1 };
         assert_eq!(pages, expected, "{filter:?}");
+    }
+}
+
+#[test]
+fn until_a_time_everything_is_told_that_was_done_by_then_in_pages_and_without() {
+    let plane = plane();
+    let begin = plane.now().0;
+    // The clock was ahead for a while.
+    let done = [
+        (10, create("a")),
+        (900, create("b")),
+        (20, delete("a")),
+        (30, create("a")),
+    ];
+    for (after, intent) in done {
+        write_at(&plane, Time(begin + after), [intent]);
+    }
+    let narrow = Filter {
+        kind: Some("cm".into()),
+        namespace: Some("default".into()),
+        name: Some("a".into()),
+        ..Filter::default()
+    };
+    for (after, of_all, of_one) in [(9, 0, 0), (10, 1, 1), (20, 2, 2), (899, 3, 3), (900, 4, 3)] {
+        for (filter, expected) in [(Filter::default(), of_all), (narrow.clone(), of_one)] {
+            let filter = Filter {
+                user: Some("t".into()),
+                until: Some(AsOf::Time(Time(begin + after))),
+                ..filter
+            };
+            let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
+            let page = page(&plane.history(), &selection, Revision(1)).expect("a page");
+            assert_eq!(page.next, None);
+            let mut whole = Vec::new();
+            let read = tell(&plane.history(), &selection, Revision(1), |entry| {
+                whole.push(entry.clone());
+                Ok::<_, hindsight_log::Error>(())
+            });
+            read.expect("the log");
+            assert_eq!(page.entries, whole, "{after}");
+            assert_eq!(whole.len(), expected, "{after}");
+        }
     }
 }

@@ -108,12 +108,11 @@ impl Selection {
         }
     }
 
+    /// Behind a time there may be what was done before it, where the clock was ahead.
     fn is_last(&self, entry: &Entry) -> bool {
-        let time = match entry {
-            Entry::Commit(commit) => commit.time,
-            Entry::Restored { time, .. } => *time,
-        };
-        self.is_over(entry.revision(), time)
+        let until = self.filter.until;
+        until
+            .is_some_and(|until| matches!(until, AsOf::Revision(until) if entry.revision() > until))
     }
 }
 

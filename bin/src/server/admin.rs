@@ -22,12 +22,21 @@ static WALKS: Semaphore = Semaphore::const_new(4);
 /// How long the next one waits before it is told to come again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
+/// What a question may be narrowed by.
+const NARROWING: [&str; 6] = ["kind", "namespace", "name", "uid", "user", "verb"];
+
 pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody> {
     let given = match Given::read(uri.query().unwrap_or_default()) {
         Ok(given) => given,
         Err(message) => return failure(StatusCode::BAD_REQUEST, &message),
     };
     let question = uri.path().trim_start_matches(PATHS).to_owned();
+    // An owner's namespace may be none.
+    if question != "owner"
+        && let Err(message) = refuse_empty(&given.texts)
+    {
+        return failure(StatusCode::BAD_REQUEST, &message);
+    }
     let plane = plane.clone();
     let past = match given.point {
         Some(point) => match Backend::as_of(&plane, point).await {
@@ -56,7 +65,7 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
 
 const fn code_of(error: &AsOfError) -> StatusCode {
     match error {
-        AsOfError::Future { .. } => StatusCode::BAD_REQUEST,
+        AsOfError::Future { .. } | AsOfError::NotCome { .. } => StatusCode::BAD_REQUEST,
         AsOfError::Pruned { .. } => StatusCode::GONE,
         AsOfError::Busy => StatusCode::TOO_MANY_REQUESTS,
         AsOfError::Unreadable(_) => StatusCode::INTERNAL_SERVER_ERROR,
@@ -82,7 +91,8 @@ struct Given {
 impl Given {
     /// A plus is one, for times have it; of a name that is repeated the last value stands.
     fn read(query: &str) -> Result<Self, String> {
-        let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+        let pairs = query.split('&').filter(|pair| !pair.is_empty());
+        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
         let read = |(name, value): (&str, &str)| Ok((name.to_owned(), percent_decode(value)?));
         let texts = pairs
             .map(read)
@@ -184,6 +194,15 @@ fn value<T>(
     Ok(Some(value))
 }
 
+/// What narrows a question, and is empty, narrows nothing, or lets nothing through: nobody means that.
+fn refuse_empty(texts: &BTreeMap<String, String>) -> Result<(), String> {
+    let mut given = NARROWING.into_iter();
+    match given.find(|name| texts.get(*name).is_some_and(String::is_empty)) {
+        Some(name) => Err(format!("{name} is empty; name one, or leave it out")),
+        None => Ok(()),
+    }
+}
+
 /// A revision or a time.
 pub(crate) fn point(text: &str) -> Option<AsOf> {
     let revision = text
@@ -219,7 +238,7 @@ mod tests {
         let given = Given::read("name=a%2Bb&since=2026-01-31T12:00:00+01:00&kind").expect("read");
         assert_eq!(given.texts["name"], "a+b");
         assert_eq!(given.texts["since"], "2026-01-31T12:00:00+01:00");
-        assert_eq!(given.texts.get("kind"), None);
+        assert_eq!(given.texts["kind"], "");
         for query in [
             "name=%", "name=%4", "name=%zz", "name=%ff", "asOf=x", "from=1h",
         ] {

@@ -3,12 +3,10 @@
 use super::page;
 use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
-use crate::cli::ask::{Point, Source, encode, newest_state};
-use crate::control_plane::empty_state;
+use crate::cli::ask::{Point, Source, encode, newest_state, state_of};
 use crate::inspect::{self, Owner, Served};
 use crate::remote::Server;
-use anyhow::{Result, bail};
-use hindsight_api::AsOf;
+use anyhow::Result;
 use hindsight_core::State;
 use hindsight_log::{DirectoryLock, Reader};
 use serde_json::Value;
@@ -51,7 +49,7 @@ impl Objects {
                 reader,
                 _lock: lock,
             } => Self::Directory {
-                then: Box::new(state(&reader, as_of.map(|point| point.at))?),
+                then: Box::new(state_of(&reader, as_of)?),
                 now: Box::default(),
                 reader,
                 _lock: lock,
@@ -127,19 +125,6 @@ impl Objects {
             }
         }
     }
-}
-
-fn state(reader: &Reader, point: Option<AsOf>) -> Result<State> {
-    if let Some(AsOf::Revision(asked)) = point {
-        let newest = reader.newest()?;
-        if asked > newest {
-            bail!("revision {asked} has not happened yet; the newest is {newest}");
-        }
-    }
-    Ok(match point {
-        None => newest_state(reader)?,
-        Some(point) => inspect::state_at(reader, empty_state(), point)?,
-    })
 }
 
 /// The path that every client lists them at.
