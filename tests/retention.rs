@@ -43,11 +43,22 @@ const ABSURD: &[(&str, &str)] = &[
     ("--keep-history=5parsecs", "such as 90d"),
     ("--keep-history=99999999999999999999d", "such as 90d"),
     (
+        "--keep-history=500000000000y",
+        "longer than times are counted",
+    ),
+    ("--keep-history=292278y", "longer than times are counted"),
+    (
         "--keep-history-bytes=0",
         "leave the option out to keep everything",
     ),
     ("--keep-history-bytes=-1", "such as 10GiB"),
     ("--keep-history-bytes=1XB", "such as 10GiB"),
+    (
+        "--keep-history-bytes=99999999999999999999EiB",
+        "no log can be so large",
+    ),
+    ("--keep-history-bytes=8EiB", "no log can be so large"),
+    ("--keep-history-bytes=18446744073709551616", "such as 10GiB"),
     ("--keep-kind=pod", "such as pods"),
     ("--keep-kind=deployments", "such as deployments.apps"),
     ("--keep-kind=nonsense", "name it PLURAL or PLURAL.GROUP"),
@@ -70,8 +81,8 @@ const ABSURD: &[(&str, &str)] = &[
 
 /// Much, and of what may be defined some day.
 const AMPLE: &[&str] = &[
-    "--keep-history=500000000000y",
-    "--keep-history-bytes=18446744073709551615",
+    "--keep-history=292000y",
+    "--keep-history-bytes=9223372036854775807",
     "--keep-kind=widgets.example.com,events.events.k8s.io",
     "--snapshot-every=18446744073709551615",
 ];

@@ -10,12 +10,23 @@ const NOTHING: &str = "it would drop all history; leave the option out to keep e
 
 /// Below this it is no age that a clock tells.
 const AGE_MIN: Duration = Duration::from_millis(1);
+/// Times are counted in microseconds, in 63 bits: 292,000 years.
+const AGE_MAX: Duration = Duration::from_micros(i64::MAX.unsigned_abs());
+/// Longer no file can be.
+const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
 
 pub(super) fn age(text: &str) -> Result<Duration, String> {
     let age = humantime::parse_duration(text);
     let age = age.map_err(|error| format!("{error}; name an age such as 90d or 12h"))?;
     if age < AGE_MIN {
         return Err(NOTHING.into());
+    }
+    if age > AGE_MAX {
+        return Err(
+            "it is longer than times are counted, 292,000 years; name an age such as 90d, or leave the option \
+             out to keep everything"
+                .into(),
+        );
     }
     Ok(age)
 }
@@ -26,6 +37,13 @@ pub(super) fn size(text: &str) -> Result<ByteSize, String> {
         size.map_err(|error: String| format!("{error}; name a size such as 10GiB"))?;
     if size.0 == 0 {
         return Err(NOTHING.into());
+    }
+    if size.0 > SIZE_MAX {
+        return Err(
+            "no log can be so large, 8 EiB at most; name a size such as 10GiB, or leave the option out to keep \
+             everything"
+                .into(),
+        );
     }
     Ok(size)
 }
