@@ -137,7 +137,7 @@ fn read_on(history: &mut History, directory: &Path) {
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.to_owned()),
         snapshot_every: 0,
-        without_collectors: true,
+        collectors: false,
         ..Config::default()
     });
     let plane = plane.expect("it opens");
