@@ -9,69 +9,23 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::{Answer, Client};
+use hindsight_tests::requests::{Line, requests, timeless};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// `status method path media body`, in an order in which each finds what it needs. `CM` stands for
-/// the ConfigMaps of the namespace `default`, `NS` for that namespace.
-const REQUESTS: &str = include_str!("dry_run/requests.txt");
-
-const MEDIA: [(&str, &str); 6] = [
-    ("apply", "application/apply-patch+yaml"),
-    ("json", "application/json"),
-    ("merge", "application/merge-patch+json"),
-    ("ops", "application/json-patch+json"),
-    ("strategic", "application/strategic-merge-patch+json"),
-    ("text", "text/plain"),
-];
-
-struct Line<'a> {
-    code: u16,
-    method: &'a str,
-    path: String,
-    media: &'a str,
-    body: &'a str,
-}
-
-fn requests() -> impl Iterator<Item = Line<'static>> {
-    let lines = REQUESTS.lines();
-    let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
-    lines.map(|line| {
-        let words: Vec<&str> = line.splitn(5, ' ').collect();
-        let word = |index: usize| words.get(index).copied().unwrap_or_default();
-        let media = MEDIA.iter().find(|(name, _)| *name == word(3));
-        let namespace = "/api/v1/namespaces/default";
-        Line {
-            code: word(0).parse().expect(line),
-            method: word(1),
-            path: word(2)
-                .replacen("CM", &format!("{namespace}/configmaps"), 1)
-                .replacen("NS", namespace, 1),
-            media: media.map_or("", |(_, media)| media),
-            body: word(4),
-        }
-    })
-}
-
-impl Line<'_> {
-    fn real(&self, client: &Client) -> Answer {
-        client.send(self.method, &self.path, self.media, self.body)
+/// A deletion with a body says it there.
+fn dry(line: &Line<'_>, client: &Client) -> Answer {
+    if line.method == "DELETE"
+        && let Ok(Value::Object(mut options)) = serde_json::from_str(line.body)
+    {
+        options.insert("dryRun".into(), json!(["All"]));
+        let body = Value::Object(options).to_string();
+        return client.send(line.method, &line.path, line.media, &body);
     }
-
-    /// A deletion with a body says it there.
-    fn dry(&self, client: &Client) -> Answer {
-        if self.method == "DELETE"
-            && let Ok(Value::Object(mut options)) = serde_json::from_str(self.body)
-        {
-            options.insert("dryRun".into(), json!(["All"]));
-            let body = Value::Object(options).to_string();
-            return client.send(self.method, &self.path, self.media, &body);
-        }
-        let separator = if self.path.contains('?') { '&' } else { '?' };
-        let path = format!("{}{separator}dryRun=All", self.path);
-        client.send(self.method, &path, self.media, self.body)
-    }
+    let separator = if line.path.contains('?') { '&' } else { '?' };
+    let path = format!("{}{separator}dryRun=All", line.path);
+    client.send(line.method, &path, line.media, line.body)
 }
 
 /// With a word for what is made anew each time: identities, revisions, times, generated names. What is
@@ -95,25 +49,6 @@ fn comparable(document: &Value, is_new: bool) -> Value {
     }
     timeless(&mut document);
     document
-}
-
-fn timeless(document: &mut Value) {
-    match document {
-        Value::Array(items) => items.iter_mut().for_each(timeless),
-        Value::Object(members) => {
-            for (name, value) in members {
-                let is_time = ["Timestamp", "Time", "time"]
-                    .iter()
-                    .any(|end| name.ends_with(end));
-                if is_time && value.is_string() {
-                    *value = json!("a time");
-                } else {
-                    timeless(value);
-                }
-            }
-        }
-        _ => {}
-    }
 }
 
 fn open(directory: &Path) -> ControlPlane {
@@ -154,11 +89,11 @@ fn a_dry_run_answers_what_the_request_then_answers() {
     let mut seen = BTreeMap::new();
     for line in requests() {
         let before = (client.revision(), plane.state().hash());
-        let dry = line.dry(&client);
+        let dry = dry(&line, &client);
         let after = (client.revision(), plane.state().hash());
         let case = format!("{} {} {}: {}", line.method, line.path, line.body, dry.text);
         assert_eq!(before, after, "{case}");
-        let real = line.real(&client);
+        let real = line.send(&client);
         assert_eq!(
             (dry.code, real.code),
             (line.code, line.code),
@@ -185,7 +120,7 @@ fn dry_runs_leave_no_byte_behind() {
     let plane = open(&directory);
     let client = Client::new(&plane);
     for line in requests().filter(|line| line.method == "POST") {
-        line.real(&client);
+        line.send(&client);
     }
     drop((client, plane));
     drop(open(&directory));
@@ -194,7 +129,7 @@ fn dry_runs_leave_no_byte_behind() {
     let client = Client::new(&plane);
     let revision = client.revision();
     for line in requests() {
-        line.dry(&client);
+        dry(&line, &client);
     }
     assert_eq!(client.revision(), revision);
     drop((client, plane));

@@ -8,6 +8,7 @@
 
 use hindsight_tests::admission::{MAPS, MERGE, Scene, label, map};
 use hindsight_tests::http::Client;
+use hindsight_tests::requests::{requests, timeless};
 use hindsight_tests::webhook::Answer;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -407,4 +408,86 @@ fn the_collectors_ask_nobody() {
     let gone = scene.client.next(&mut events).expect("an event");
     assert_eq!(gone["type"], "DELETED");
     assert_eq!(scene.webhook.take(), []);
+}
+
+/// Every uid and every generated name is as good as any other, times pass, and accounts of one second have no order.
+fn neutral(document: &mut Value) {
+    timeless(document);
+    match document {
+        Value::Array(items) => items.iter_mut().for_each(neutral),
+        Value::Object(members) => {
+            members.values_mut().for_each(neutral);
+            if members.contains_key("generateName") && members.contains_key("name") {
+                members.insert("name".into(), json!("generated"));
+            }
+            let accounts = members.get_mut("managedFields");
+            if let Some(Value::Array(entries)) = accounts {
+                entries.sort_by_key(Value::to_string);
+            }
+        }
+        Value::String(text) => {
+            let is_uid = |word: &str| word.len() == 36 && word.matches('-').count() == 4;
+            let words = text.split(|one: char| !one.is_ascii_alphanumeric() && one != '-');
+            let uids: Vec<String> = words
+                .filter(|word| is_uid(word))
+                .map(str::to_owned)
+                .collect();
+            for uid in uids {
+                *text = text.replace(&uid, "a uid");
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Adds an annotation, and takes it out again.
+fn done_and_undone(path: &str, request: &Value) -> Answer {
+    let annotations = request["object"]["metadata"]["annotations"].as_object();
+    let beside = annotations.map_or(0, |all| all.len() - usize::from(all.contains_key("done")));
+    let (op, path) = match (path, beside) {
+        _ if request["object"].is_null() => return Answer::allow(),
+        ("/do", 0) => ("add", "/metadata/annotations"),
+        ("/do", _) => ("add", "/metadata/annotations/done"),
+        (_, 0) => ("remove", "/metadata/annotations"),
+        _ => ("remove", "/metadata/annotations/done"),
+    };
+    let value = match path {
+        "/metadata/annotations" => json!({"done": "yes"}),
+        _ => json!("yes"),
+    };
+    Answer::patch(&json!([{"op": op, "path": path, "value": value}]))
+}
+
+/// Whatever admission does to what it shows must be lost with it: a client is answered, and the log written,
+/// as if nobody had been asked.
+#[test]
+fn what_one_webhook_does_and_the_next_undoes_changes_no_answer() {
+    let everything = json!({"rules": [{"operations": ["*"], "apiGroups": ["*"],
+        "apiVersions": ["*"], "resources": ["*/*"]}]});
+    let nothing = json!({"rules": [{"operations": ["*"], "apiGroups": ["none"],
+        "apiVersions": ["*"], "resources": ["*"]}]});
+    let scenes = [everything, nothing].map(|members| {
+        let scene = Scene::without_collectors(done_and_undone);
+        let hooks = ["/do", "/undo"].map(|path| (path, members.clone()));
+        scene.configure("mutating", &hooks);
+        scene
+    });
+    for line in requests() {
+        let [asked, alone] = scenes.each_ref().map(|scene| line.send(&scene.client));
+        let case = format!("{} {} {}", line.method, line.path, line.body);
+        assert_eq!(
+            (asked.code, alone.code),
+            (line.code, line.code),
+            "{case}\n{}",
+            asked.text
+        );
+        let [asked, alone] = [asked, alone].map(|answer| {
+            let mut document = answer.json();
+            neutral(&mut document);
+            document
+        });
+        assert_eq!(asked, alone, "{case}");
+    }
+    let [asked, alone] = scenes.each_ref().map(|scene| scene.webhook.take().len());
+    assert!(asked > 100 && alone == 0, "{asked} and {alone} calls");
 }

@@ -24,6 +24,7 @@ pub mod manifests;
 pub mod naive;
 pub mod recorder;
 pub mod reference;
+pub mod requests;
 pub mod rules;
 pub mod scenario;
 pub mod schedules;

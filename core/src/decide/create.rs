@@ -91,7 +91,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
         return;
     };
     if context.strictness == Strictness::Draft {
-        return shape_draft(kind, root);
+        return shape_draft(kind, document);
     }
     if kind.strategy.status_apart && version.has_status() {
         root.remove("status");
@@ -108,10 +108,12 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     }
 }
 
-/// Mutating admission comes before the type's strategy; the label of a namespace is a default.
-fn shape_draft(kind: &Kind, root: &mut Map<String, Value>) {
-    if kind.strategy.shape == Shape::Namespace {
-        label_namespace(root);
+/// Mutating admission comes before the type's strategy, and after what is a default.
+fn shape_draft(kind: &Kind, document: &mut Value) {
+    match (kind.strategy.shape, document.as_object_mut()) {
+        (Shape::Namespace, Some(root)) => label_namespace(root),
+        (Shape::Definition, _) => definition::default_names(document),
+        _ => {}
     }
 }
 

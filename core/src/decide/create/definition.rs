@@ -112,7 +112,7 @@ fn next_accepted(
     Ok(None)
 }
 
-fn default_names(document: &mut Value) {
+pub(super) fn default_names(document: &mut Value) {
     let Some(spec) = document.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
     };
