@@ -17,19 +17,38 @@ use hindsight_core::Rejection;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::{BodyExt, Full, Limited, StreamBody};
 use serde_json::{Map, Value};
-use std::convert::Infallible;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 
 /// Largest request body. Source: upstream's `MaxRequestBodyBytes`.
 const REQUEST_BYTES_MAX: usize = 3 * 1024 * 1024;
 
+/// Sent in one go at most: whoever takes even the longest object slowly is seen to take it.
+const FRAME_BYTES: usize = 128 << 10;
+
+/// The next of what is ready to be sent.
+pub(crate) fn frame(ready: &mut Bytes) -> Bytes {
+    ready.split_to(ready.len().min(FRAME_BYTES))
+}
+
+/// An answer that ends before all of it was sent, so that its beginning is not taken for the whole.
+#[derive(Debug)]
+pub struct Unfinished;
+
+impl std::fmt::Display for Unfinished {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the answer was not taken in time, and ends in the middle")
+    }
+}
+
+impl std::error::Error for Unfinished {}
+
 /// An answer's body.
 pub struct ApiBody(Inner);
 
 enum Inner {
     Full(Full<Bytes>),
-    Stream(StreamBody<BoxStream<'static, Result<Frame<Bytes>, Infallible>>>),
+    Stream(StreamBody<BoxStream<'static, Result<Frame<Bytes>, Unfinished>>>),
 }
 
 impl std::fmt::Debug for ApiBody {
@@ -46,21 +65,29 @@ impl ApiBody {
 
     /// A body that comes in parts.
     pub fn stream(chunks: BoxStream<'static, Bytes>) -> Self {
-        let frames = chunks.map(|chunk| Ok(Frame::data(chunk))).boxed();
+        Self::pieces(chunks.map(Ok).boxed())
+    }
+
+    /// One that may have to end in the middle.
+    pub(crate) fn pieces(pieces: BoxStream<'static, Result<Bytes, Unfinished>>) -> Self {
+        let frames = pieces.map(|piece| piece.map(Frame::data)).boxed();
         Self(Inner::Stream(StreamBody::new(frames)))
     }
 }
 
 impl Body for ApiBody {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = Unfinished;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<Bytes>, Unfinished>>> {
         match &mut self.0 {
-            Inner::Full(body) => Pin::new(body).poll_frame(context),
+            Inner::Full(body) => {
+                let polled = Pin::new(body).poll_frame(context);
+                polled.map_err(|never| match never {})
+            }
             Inner::Stream(body) => Pin::new(body).poll_frame(context),
         }
     }

@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
+use tokio::runtime::Handle;
 use tokio::time::{Instant, sleep_until};
 
 /// Who takes nothing for so long gives it up.
@@ -32,14 +33,16 @@ impl<T> Leased<T> {
 }
 
 impl<T: Send + 'static> Lease<T> {
-    /// Must be called inside a runtime.
+    /// Where there is no runtime, nobody looks, and it lasts.
     pub(crate) fn new(value: T) -> Self {
         let lease = Self::lasting(value);
-        tokio::spawn(take_back(Arc::downgrade(&lease.0)));
+        if let Ok(runtime) = Handle::try_current() {
+            runtime.spawn(take_back(Arc::downgrade(&lease.0)));
+        }
         lease
     }
 
-    /// Of what there is enough of.
+    /// Of what is too little to be missed.
     pub(crate) fn lasting(value: T) -> Self {
         let now = Instant::now();
         let held = Leased {
@@ -56,6 +59,11 @@ impl<T: Send + 'static> Lease<T> {
         let mut held = lock(&self.0);
         held.used = Instant::now();
         held.value.as_mut().map(make_use)
+    }
+
+    /// The client takes more of what was made of it before.
+    pub(crate) fn used(&self) {
+        lock(&self.0).used = Instant::now();
     }
 
     /// So much was made of it for the client.

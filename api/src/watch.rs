@@ -8,8 +8,9 @@ mod tests;
 pub(crate) use replay::REPLAYS_MAX;
 
 use crate::accept::{Accept, View};
-use crate::body::ApiBody;
+use crate::body::{ApiBody, frame};
 use crate::handler::{Api, Routed};
+use crate::lease::Lease;
 use crate::list::Selection;
 use crate::pace::Pace;
 use crate::respond;
@@ -75,7 +76,7 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
     };
     let ends = Instant::now() + lifetime;
     let begins_with = if initial && late.is_none() {
-        Some(selection.objects(&asked.state).await.into_iter())
+        Some(beginning(selection.objects(&asked.state).await))
     } else {
         None
     };
@@ -94,6 +95,7 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
         headings: true,
         begins_with,
         ready: Vec::new(),
+        sending: Bytes::new(),
         pace: Pace::default(),
         replay: None,
         over: false,
@@ -152,6 +154,23 @@ fn wants_initial(asked: &Routed) -> Result<bool, Failure> {
     Ok(sends.unwrap_or(from_nowhere))
 }
 
+type Beginning = std::vec::IntoIter<Arc<Object>>;
+
+/// What there is more of than is sent at one time is given up where nobody takes it.
+fn beginning(objects: Vec<Arc<Object>>) -> Lease<Beginning> {
+    let bytes: usize = objects.iter().map(|object| object.body.len()).sum();
+    let objects = objects.into_iter();
+    if bytes > PIECE_BYTES {
+        Lease::new(objects)
+    } else {
+        Lease::lasting(objects)
+    }
+}
+
+fn stalled() -> Failure {
+    Failure::expired("too old resource version: nothing was read for too long")
+}
+
 struct Watch {
     api: Api,
     asked: Routed,
@@ -166,9 +185,11 @@ struct Watch {
     bookmarks: bool,
     headings: bool,
     /// What was there at the beginning and was not sent yet.
-    begins_with: Option<std::vec::IntoIter<Arc<Object>>>,
+    begins_with: Option<Lease<Beginning>>,
     /// Lines that were not sent yet.
     ready: Vec<u8>,
+    /// Of lines that are being sent, the rest.
+    sending: Bytes,
     pace: Pace,
     replay: Option<Replay>,
     over: bool,
@@ -185,9 +206,16 @@ enum Mark {
 
 impl Watch {
     /// The next of what was there, in list order, and after the last the mark that ends it.
-    async fn begin(&mut self, mut objects: std::vec::IntoIter<Arc<Object>>) {
-        while let Some(object) = objects.next() {
+    async fn begin(&mut self, objects: Lease<Beginning>) {
+        loop {
+            let Some(next) = objects.with(Iterator::next) else {
+                return self.fail(&stalled());
+            };
+            let Some(object) = next else {
+                break;
+            };
             self.event("ADDED", &object);
+            objects.taken(object.body.len());
             self.pace.read(object.body.len()).await;
             if self.ready.len() >= PIECE_BYTES {
                 self.begins_with = Some(objects);
@@ -202,8 +230,13 @@ impl Watch {
     /// The next bytes; `None` ends the stream.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if !self.ready.is_empty() {
-                return Some(std::mem::take(&mut self.ready).into());
+            if self.sending.is_empty() {
+                self.sending = std::mem::take(&mut self.ready).into();
+            }
+            if !self.sending.is_empty() {
+                self.begins_with.iter().for_each(Lease::used);
+                self.replay.iter().for_each(Replay::used);
+                return Some(frame(&mut self.sending));
             }
             if self.over || Instant::now() >= self.ends {
                 return None;

@@ -1,9 +1,10 @@
 //! A list: whole where it is small, and otherwise piece by piece, so that a large one neither waits for
-//! its end nor takes its size in memory, and others are answered between two pieces.
+//! its end nor takes its size in memory, and others are answered between two pieces. Objects of one that
+//! nobody takes are given up: they may be there for its sake alone.
 
 use super::items::Items;
 use crate::backend::Permit;
-use crate::body::ApiBody;
+use crate::body::{ApiBody, Unfinished, frame};
 use crate::lease::Lease;
 use crate::respond;
 use bytes::Bytes;
@@ -25,11 +26,19 @@ pub(super) struct Pieces {
     rest: Lease<Rest>,
     size: usize,
     started: Vec<u8>,
+    /// Of a piece, what was not sent yet.
+    ready: Bytes,
     separates: bool,
-    over: bool,
+    end: Option<End>,
 }
 
-/// Objects of the past are given up where nobody takes them: the list ends in the middle, and is none.
+/// After it nothing is made any more.
+enum End {
+    Whole,
+    /// The objects were given up, for nobody took them.
+    Unfinished,
+}
+
 struct Rest {
     objects: std::vec::IntoIter<Arc<Object>>,
     _permit: Option<Permit>,
@@ -38,7 +47,6 @@ struct Rest {
 impl Pieces {
     pub(super) fn new(items: Items, objects: Vec<Arc<Object>>, permit: Option<Permit>) -> Self {
         let size = objects.iter().map(|object| object.body.len() + 1).sum();
-        let is_past = permit.is_some() && size > WHOLE_BYTES_MAX;
         let started = items.head(objects.is_empty());
         let rest = Rest {
             objects: objects.into_iter(),
@@ -46,15 +54,16 @@ impl Pieces {
         };
         Self {
             items,
-            rest: if is_past {
+            rest: if size > WHOLE_BYTES_MAX {
                 Lease::new(rest)
             } else {
                 Lease::lasting(rest)
             },
             size,
             started,
+            ready: Bytes::new(),
             separates: false,
-            over: false,
+            end: None,
         }
     }
 
@@ -69,7 +78,7 @@ impl Pieces {
             let piece = pieces.next()?;
             Some((piece, pieces))
         });
-        respond::written(ApiBody::stream(pieces.boxed()), syntax)
+        respond::written(ApiBody::pieces(pieces.boxed()), syntax)
     }
 
     /// Items until there are so many bytes, or so many were read, or all.
@@ -78,12 +87,17 @@ impl Pieces {
         let mut read = 0;
         while piece.len() < limit && read < read_limit {
             let next = self.rest.with(|rest| rest.objects.next());
-            let Some(Some(object)) = next else {
-                if next.is_some() {
+            let object = match next {
+                Some(Some(object)) => object,
+                Some(None) => {
                     piece.extend_from_slice(self.items.tail());
+                    self.end = Some(End::Whole);
+                    break;
                 }
-                self.over = true;
-                break;
+                None => {
+                    self.end = Some(End::Unfinished);
+                    break;
+                }
             };
             if std::mem::replace(&mut self.separates, true) {
                 piece.extend_from_slice(self.items.between());
@@ -97,14 +111,21 @@ impl Pieces {
 }
 
 impl Iterator for Pieces {
-    type Item = Bytes;
+    type Item = Result<Bytes, Unfinished>;
 
-    fn next(&mut self) -> Option<Bytes> {
-        if self.over {
-            return None;
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.ready.is_empty() && self.end.is_none() {
+            self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
+            self.ready = self.fill(PIECE_BYTES, READ_BYTES);
         }
-        self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
-        Some(self.fill(PIECE_BYTES, READ_BYTES))
+        if !self.ready.is_empty() {
+            self.rest.used();
+            return Some(Ok(frame(&mut self.ready)));
+        }
+        match self.end.replace(End::Whole) {
+            Some(End::Unfinished) => Some(Err(Unfinished)),
+            Some(End::Whole) | None => None,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Changes that have left the window, read back from the log: a watcher that was away, or a server
 //! that was restarted, costs no new list.
 
-use super::PIECE_BYTES;
+use super::{PIECE_BYTES, stalled};
 use crate::backend::{AsOf, Permit};
 use crate::handler::Api;
 use crate::lease::Lease;
@@ -49,10 +49,13 @@ impl Replay {
         })))
     }
 
+    /// The client takes more of what was read.
+    pub(super) fn used(&self) {
+        self.0.used();
+    }
+
     /// The next changes, oldest first, of which there is a piece or one: all are to be looked at.
     pub(super) async fn next(&self, api: &Api) -> Result<Vec<Arc<Change>>, Failure> {
-        let stalled =
-            || Failure::expired("too old resource version: nothing was read for too long");
         let read = |reading: &mut Reading| (reading.state.revision, reading.coming.is_empty());
         let (after, needs_more) = self.0.with(read).ok_or_else(stalled)?;
         if needs_more {

@@ -109,6 +109,65 @@ fn what_is_there_at_the_beginning_comes_in_pieces_and_is_not_kept_afterwards() {
     drop(body);
 }
 
+const FROM_NOWHERE: [&str; 2] = [
+    "/api/v1/configmaps?watch=1",
+    "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
+        &resourceVersionMatch=NotOlderThan",
+];
+
+#[test]
+fn the_beginning_of_a_watch_that_nobody_reads_is_let_go() {
+    const OBJECTS: u64 = 50;
+    for path in FROM_NOWHERE {
+        let fake = Arc::new(Fake::new());
+        let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+        let objects: Vec<_> = (1..=OBJECTS).map(|at| object(at, 20 << 10)).collect();
+        objects.iter().for_each(|object| drop(fake.put(object)));
+        paused().block_on(async {
+            let open = || api.handle(get(path), Some(Arc::new(administrator())));
+            let [mut begun, mut unread] = [open().await, open().await].map(Response::into_body);
+            first_frame(&mut begun).await;
+            fake.change(|state| *state = State::new(crate::builtin_kinds()));
+            let kept = || {
+                objects
+                    .iter()
+                    .filter(|one| Arc::strong_count(one) > 1)
+                    .count()
+            };
+            assert_eq!(kept() as u64, OBJECTS);
+            tokio::time::sleep(STALLED + STALLED / 2).await;
+            assert_eq!(kept(), 0, "{path}");
+            for body in [&mut begun, &mut unread] {
+                let last = first_frame(body).await;
+                assert!(last.contains("ERROR") && last.contains("410"), "{last}");
+                assert!(body.frame().await.is_none());
+            }
+        });
+    }
+}
+
+#[test]
+fn who_reads_the_beginning_of_a_watch_slowly_gets_all_of_it() {
+    const BYTES_PER_SECOND: usize = 20 << 10;
+    let fake = Arc::new(Fake::new());
+    (1..=3).for_each(|at| drop(fake.put(&object(at, 3 << 20))));
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = format!("{}&timeoutSeconds=99999", FROM_NOWHERE[0]);
+    paused().block_on(async {
+        let answer = api
+            .handle(get(&path), Some(Arc::new(administrator())))
+            .await;
+        let (mut body, mut seen) = (answer.into_body(), String::new());
+        while seen.lines().count() < 3 || !seen.ends_with('\n') {
+            let piece = first_frame(&mut body).await;
+            let seconds = piece.len().div_ceil(BYTES_PER_SECOND) as u64;
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            seen.push_str(&piece);
+        }
+        assert!(seen.lines().all(|event| event.contains("ADDED")));
+    });
+}
+
 #[test]
 fn a_watch_of_any_length_begins() {
     let fake = Arc::new(Fake::new());

@@ -3,10 +3,9 @@
 //! for a watch may be silent for long; but only for somebody who is known.
 
 use bytes::Bytes;
-use hindsight_api::ApiBody;
+use hindsight_api::{ApiBody, Unfinished};
 use http_body::{Body, Frame, SizeHint};
 use std::collections::BTreeSet;
-use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -25,7 +24,7 @@ pub(super) struct Patience {
     pub(super) idle: Duration,
     /// The whole body of one. Upstream's `--request-timeout`, a minute, is for the answer as well.
     pub(super) body: Duration,
-    /// Until the client takes an answer that is there in whole.
+    /// Until the client takes an answer that is there in whole; longer where that is long.
     pub(super) taking: Duration,
     /// All of a connection whose client nobody knows.
     pub(super) stranger: Duration,
@@ -147,31 +146,67 @@ impl Drop for Open {
     }
 }
 
+/// How fast a client takes a long answer at least.
+const BYTES_PER_SECOND: u64 = 16 << 10;
+
 /// An answer, open for as long as somebody reads it.
 #[derive(Debug)]
 pub(super) struct Answer {
     body: ApiBody,
-    _open: Open,
+    open: Arc<Open>,
+    /// Whether it was there in whole.
+    is_whole: bool,
+}
+
+/// What was handed on is open until it was sent: over HTTP/2 that waits for the client, and nothing of
+/// the answer but this is left.
+struct OnItsWay {
+    bytes: Bytes,
+    _open: Arc<Open>,
+}
+
+impl AsRef<[u8]> for OnItsWay {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
 }
 
 impl Answer {
     pub(super) fn new(body: ApiBody, mut open: Open, patience: Patience) -> Self {
-        if body.size_hint().exact().is_some() {
-            open.is_due(Instant::now() + patience.taking);
+        let length = body.size_hint().exact();
+        if let Some(length) = length {
+            let longer = Duration::from_secs(length / BYTES_PER_SECOND);
+            open.is_due(Instant::now() + patience.taking + longer);
         }
-        Self { body, _open: open }
+        Self {
+            body,
+            open: Arc::new(open),
+            is_whole: length.is_some(),
+        }
+    }
+
+    fn on_its_way(&self, bytes: Bytes) -> Bytes {
+        if !self.is_whole {
+            return bytes;
+        }
+        Bytes::from_owner(OnItsWay {
+            bytes,
+            _open: Arc::clone(&self.open),
+        })
     }
 }
 
 impl Body for Answer {
     type Data = Bytes;
-    type Error = Infallible;
+    type Error = Unfinished;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Pin::new(&mut self.body).poll_frame(context)
+    ) -> Poll<Option<Result<Frame<Bytes>, Unfinished>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        let held = |frame: Frame<Bytes>| frame.map_data(|bytes| self.on_its_way(bytes));
+        polled.map(|frame| frame.map(|frame| frame.map(held)))
     }
 
     fn is_end_stream(&self) -> bool {

@@ -2,24 +2,30 @@
 
 use super::*;
 use crate::backend::fake::Fake;
+use crate::body::Unfinished;
 use crate::handler::Api;
 use crate::lease::STALLED;
 use bytes::Buf;
-use hindsight_core::{Actor, GroupResource, ObjectKey, Revision};
+use hindsight_core::{Actor, GroupResource, ObjectKey, Revision, State};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
+use std::time::Duration;
 use tokio::sync::Semaphore;
 
 const OBJECTS: u64 = 40;
 const BYTES: usize = 20 << 10;
 
 fn object(revision: u64) -> Arc<Object> {
+    of_length(revision, BYTES)
+}
+
+fn of_length(revision: u64, bytes: usize) -> Arc<Object> {
     let name = format!("c{revision:02}");
     let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", &name);
     let document = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": name, "namespace": "default", "uid": name,
-            "annotations": {"k": "v".repeat(BYTES)}}, "data": {"a": "1", "b": "x: [y\n"}});
+            "annotations": {"k": "v".repeat(bytes)}}, "data": {"a": "1", "b": "x: [y\n"}});
     let object = Object::from_value(key, document, Revision(revision), None);
     Arc::new(object.expect("an object"))
 }
@@ -48,11 +54,21 @@ async fn pieces(api: &Api, accept: &str, path: &str) -> Vec<Bytes> {
 }
 
 async fn rest(body: &mut ApiBody) -> Vec<Bytes> {
+    let (found, ended) = until_the_end(body).await;
+    ended.expect("to its end");
+    found
+}
+
+/// What came, and whether that was all.
+async fn until_the_end(body: &mut ApiBody) -> (Vec<Bytes>, Result<(), Unfinished>) {
     let mut found = Vec::new();
     while let Some(frame) = body.frame().await {
-        found.push(frame.expect("sound").into_data().expect("data"));
+        match frame {
+            Ok(frame) => found.push(frame.into_data().expect("data")),
+            Err(unfinished) => return (found, Err(unfinished)),
+        }
     }
-    found
+    (found, Ok(()))
 }
 
 fn read(accept: &str, pieces: &[Bytes]) -> Value {
@@ -121,11 +137,74 @@ fn a_list_of_the_past_that_nobody_takes_gives_its_place_up() {
             taken.frame().await.expect("one").expect("a piece");
         }
         assert_eq!(places.available_permits(), 1, "one of them is taken from");
-        let cut = rest(&mut stalled).await.concat();
-        assert!(!cut.ends_with(b"]}"), "it is no whole list");
+        let (cut, ended) = until_the_end(&mut stalled).await;
+        assert!(!cut.concat().ends_with(b"]}") && ended.is_err());
         let whole = rest(&mut taken).await.concat();
         assert!(whole.ends_with(b"]}"));
         drop(taken);
         assert_eq!(places.available_permits(), 2);
+    });
+}
+
+#[test]
+fn a_list_that_nobody_takes_lets_go_of_its_objects_and_is_no_list() {
+    for (accept, path) in [
+        ("application/json", "/api/v1/configmaps"),
+        ("application/json", "/api/v1/configmaps?limit=39"),
+        ("application/json", "/api/v1/configmaps?labelSelector=!a"),
+        ("application/yaml", "/api/v1/configmaps"),
+        (
+            "application/json;as=Table;g=meta.k8s.io;v=v1",
+            "/api/v1/configmaps?includeObject=Object",
+        ),
+        (
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+            "/api/v1/configmaps",
+        ),
+    ] {
+        runtime().block_on(async {
+            let (fake, api) = api(0);
+            let objects: Vec<_> = (1..=OBJECTS).map(object).collect();
+            objects.iter().for_each(|object| drop(fake.put(object)));
+            let [mut begun, mut unread] = [
+                list(&api, accept, path).await,
+                list(&api, accept, path).await,
+            ];
+            begun.frame().await.expect("one").expect("a piece");
+            fake.change(|state| *state = State::new(crate::builtin_kinds()));
+            let kept = || {
+                objects
+                    .iter()
+                    .filter(|one| Arc::strong_count(one) > 1)
+                    .count()
+            };
+            assert!(kept() as u64 >= OBJECTS - 1, "{path}");
+            tokio::time::sleep(STALLED + STALLED / 2).await;
+            assert_eq!(kept(), 0, "{accept} {path}");
+            for body in [&mut begun, &mut unread] {
+                let (_, ended) = until_the_end(body).await;
+                assert!(ended.is_err(), "a beginning is not taken for the whole");
+            }
+        });
+    }
+}
+
+#[test]
+fn who_takes_a_list_slowly_gets_all_of_it() {
+    const LARGE: usize = 3 << 20;
+    const BYTES_PER_SECOND: usize = 20 << 10;
+    runtime().block_on(async {
+        let (fake, api) = api(0);
+        (1..=3).for_each(|at| drop(fake.put(&of_length(at, LARGE))));
+        let mut body = list(&api, "application/json", "/api/v1/configmaps").await;
+        let mut whole = Vec::new();
+        while let Some(frame) = body.frame().await {
+            let piece = frame.expect("sound").into_data().expect("data");
+            let seconds = piece.len().div_ceil(BYTES_PER_SECOND) as u64;
+            tokio::time::sleep(Duration::from_secs(seconds)).await;
+            whole.extend_from_slice(&piece);
+        }
+        let list: Value = serde_json::from_slice(&whole).expect("JSON");
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(3));
     });
 }

@@ -2,6 +2,7 @@
 
 use super::*;
 use futures_util::stream::{self, StreamExt};
+use http_body_util::BodyExt;
 use tokio::time::{sleep, timeout};
 
 /// What happens on a connection, and after how many seconds it was of no use for too long.
@@ -95,4 +96,22 @@ fn an_answer_that_is_there_must_be_taken_whatever_else_is_open() {
         day().await;
         drop((watch, first, second));
     });
+}
+
+/// Over HTTP/2 an answer is handed on in whole where the client has room for its first byte.
+#[test]
+fn an_answer_that_was_handed_on_must_be_taken_too_and_a_long_one_has_longer() {
+    for (length, ends) in [(1, 30), (1 << 20, 94)] {
+        ends_after(Some(ends), async |requests| {
+            requests.recognise();
+            let watch = stream(requests.begin());
+            let body = ApiBody::full(vec![b'x'; length]);
+            let mut answer = Answer::new(body, requests.begin(), Patience::default());
+            let sent = answer.frame().await.expect("one").expect("sound");
+            drop(answer);
+            day().await;
+            assert_eq!(sent.into_data().expect("data").len(), length);
+            drop(watch);
+        });
+    }
 }
