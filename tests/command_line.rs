@@ -8,7 +8,7 @@
 
 use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
@@ -98,6 +98,14 @@ fn check_codes(directory: &Path) {
     }
 }
 
+/// Members that are others under another letter.
+fn wide(letter: &str) -> String {
+    let data = (0..200).map(|at| (format!("{letter}{at}"), Value::from("")));
+    let data: serde_json::Map<_, _> = data.collect();
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "wide"}, "data": data})
+        .to_string()
+}
+
 /// What it prints, wherever it is asked; nothing here changes what is in the log.
 fn answers(directory: &Path) -> Vec<String> {
     let asked = [
@@ -112,6 +120,8 @@ fn answers(directory: &Path) -> Vec<String> {
         "log --since 4 --until 6 -o json",
         "log --verb delete",
         "log -n default",
+        "log configmap/wide",
+        "log configmap/wide -o json",
         "why configmap/again",
         "why configmap/again -o json",
         "why configmap/a",
@@ -147,8 +157,11 @@ fn a_server_and_its_directory_give_the_same_answers_and_exit_codes() {
     }
     server.kubectl(&["create", "configmap", "again"]);
     server.kubectl(&["delete", "configmap", "a"]);
+    server.kubectl_with(&["create", "-f", "-"], &wide("a"));
+    server.kubectl_with(&["replace", "-f", "-"], &wide("b"));
     check_codes(&directory);
     let online = answers(&directory);
+    assert!(online.iter().any(|answer| answer.contains("and 300 more")));
     assert_eq!(server.signal("TERM"), Some(0));
     check_codes(&directory);
     assert_eq!(answers(&directory), online);

@@ -6,6 +6,11 @@ use hindsight_core::{Revision, State};
 use hindsight_projector::Explanation;
 use serde::{Deserialize, Serialize};
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
 /// One commit, or one restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LogEntry {
@@ -17,8 +22,14 @@ pub(crate) struct LogEntry {
     pub(crate) object: String,
     pub(crate) uid: String,
     pub(crate) events: Vec<String>,
+    /// How many more there were of its finalizers and owners, where any.
+    #[serde(default, rename = "moreEvents", skip_serializing_if = "is_none")]
+    pub(crate) more_events: usize,
     /// What an update changed, where that was looked for.
     pub(crate) changed: Option<Vec<String>>,
+    /// How many more members that is, where any.
+    #[serde(default, rename = "moreChanged", skip_serializing_if = "is_none")]
+    pub(crate) more_changed: usize,
 }
 
 /// A part of the log.
@@ -79,6 +90,9 @@ pub(crate) struct PlannedCommit {
     pub(crate) object: String,
     pub(crate) uid: String,
     pub(crate) events: Vec<String>,
+    /// How many more there were of its finalizers and owners, where any.
+    #[serde(default, rename = "moreEvents", skip_serializing_if = "is_none")]
+    pub(crate) more_events: usize,
 }
 
 /// Who would be left, being deleted.

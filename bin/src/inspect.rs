@@ -6,6 +6,8 @@ mod log;
 mod place;
 mod plan;
 mod reasons;
+mod told;
+mod versions;
 
 use crate::answer::WhyAnswer;
 use crate::history::LogHistory;

@@ -185,13 +185,14 @@ impl Log {
 
 fn line(entry: &LogEntry) -> String {
     let (revision, time, user) = (entry.revision.0, &entry.time, &entry.user);
-    let (object, events) = (&entry.object, entry.events.join(", "));
+    let (object, events) = (&entry.object, show::texts(&entry.events, entry.more_events));
     if object.is_empty() {
         return format!("{revision:>10}  {time}  {events}");
     }
-    let changed = match entry.changed.as_deref().unwrap_or_default() {
-        [] => String::new(),
-        paths => format!(" {} ({})", paths.join(", "), entry.verb),
+    let changed = entry.changed.as_deref().unwrap_or_default();
+    let changed = match show::texts(changed, entry.more_changed) {
+        none if none.is_empty() => String::new(),
+        paths => format!(" {paths} ({})", entry.verb),
     };
     format!("{revision:>10}  {time}  {user}  {object}: {events}{changed}")
 }

@@ -118,7 +118,8 @@ fn world(reader: &Reader, as_of: Option<&Point>) -> Result<(State, Time)> {
 fn render(plan: &Planned) -> String {
     let mut out = String::new();
     for entry in &plan.entries {
-        writeln!(out, "  {}: {}", entry.object, entry.events.join(", ")).ok();
+        let events = show::texts(&entry.events, entry.more_events);
+        writeln!(out, "  {}: {events}", entry.object).ok();
     }
     let (revision, deleted, left) = (plan.revision, plan.deleted, plan.waiting.len());
     let objects = plural(deleted);

@@ -70,6 +70,15 @@ pub(crate) fn hint(text: &str) {
     writeln!(io::stderr().lock(), "hindsight: {text}").ok();
 }
 
+/// Those that are told, and how many more there are.
+pub(super) fn texts(told: &[String], more: usize) -> String {
+    let told = told.join(", ");
+    if more == 0 {
+        return told;
+    }
+    format!("{told} and {more} more")
+}
+
 /// How documents are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {

@@ -1,5 +1,7 @@
 //! Answers with the index are those of a plain walk over the log.
 
+mod pages;
+
 use super::{HistoryIndex, LogHistory};
 use crate::inspect::{Filter, Selection, page, tell};
 use crate::{Config, ControlPlane};
@@ -192,48 +194,6 @@ fn the_index_is_free_while_the_log_is_read() {
     index.add(commits).expect("it is read");
     assert!(read > 40, "{read}");
     assert_eq!(index.covers(), plane.state().revision);
-}
-
-#[test]
-fn pages_put_together_are_the_whole_log_of_a_selection() {
-    let plane = plane();
-    write(&plane, (0..1_200).map(|name| create(&format!("n{name}"))));
-    some_history(&plane);
-    let one = |kind: &str, namespace: &str, name: &str| Filter {
-        kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
-        namespace: Some(namespace.to_owned()).filter(|one| !one.is_empty()),
-        name: Some(name.to_owned()).filter(|name| !name.is_empty()),
-        ..Filter::default()
-    };
-    for filter in [
-        Filter::default(),
-        one("configmaps", "", ""),
-        one("cm", "default", "c1"),
-        one("cm", "", "c1"),
-        one("cm", "other", "c1"),
-        one("ns", "ignored", "default"),
-    ] {
-        let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
-        let asked = |from| page(&plane.history(), &selection, from).expect("a page");
-        let (mut told, mut next, mut pages, mut end) =
-            (Vec::new(), Some(Revision(1)), 0, Revision(1));
-        while let Some(from) = next {
-            let page = asked(from);
-            told.extend(page.entries);
-            (next, end) = (page.next, page.end);
-            pages += 1;
-        }
-        assert_eq!(asked(end).entries, [], "{filter:?}");
-        let mut whole = Vec::new();
-        let read = tell(&plane.history(), &selection, Revision(1), |entry| {
-            whole.push(entry.clone());
-            Ok::<_, hindsight_log::Error>(())
-        });
-        read.expect("the log");
-        assert_eq!(told, whole, "{filter:?}");
-        let expected = if whole.len() > 1_000 { 2 } else { 1 };
-        assert_eq!(pages, expected, "{filter:?}");
-    }
 }
 
 #[test]

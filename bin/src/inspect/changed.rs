@@ -1,5 +1,6 @@
 //! What an update changed, named by paths of two members at most.
 
+use super::told::Told;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
@@ -15,20 +16,20 @@ const UNTOLD: [&str; 7] = [
 ];
 
 /// The members that differ, `spec.replicas`; where only one side has any, the member above.
-pub(super) fn changed(before: &Value, after: &Value) -> Vec<String> {
+pub(super) fn changed(before: &Value, after: &Value) -> Told {
+    let mut paths = Told::default();
     let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else {
-        return Vec::new();
+        return paths;
     };
-    let mut paths = Vec::new();
     for member in differing(before, after) {
         let sides = [before, after].map(|side| side.get(member).and_then(Value::as_object));
         let [Some(before), Some(after)] = sides else {
-            paths.push(member.clone());
+            paths.add(member.clone());
             continue;
         };
         let below = differing(before, after).into_iter();
         let below = below.filter(|below| member != "metadata" || !UNTOLD.contains(&below.as_str()));
-        paths.extend(below.map(|below| format!("{member}.{below}")));
+        below.for_each(|below| paths.add(format!("{member}.{below}")));
     }
     paths
 }
@@ -55,8 +56,8 @@ mod tests {
         let after = json!({"kind": "K", "metadata": {"name": "a", "resourceVersion": "2", "generation": 2,
             "labels": {}}, "spec": {"replicas": 2, "template": {"a": 1}}, "status": {"x": 1}});
         let expected = ["metadata.labels", "spec.replicas", "status"];
-        assert_eq!(changed(&before, &after), expected);
-        assert_eq!(changed(&after, &before), expected);
-        assert_eq!(changed(&after, &after), [""; 0]);
+        assert_eq!(changed(&before, &after).texts, expected);
+        assert_eq!(changed(&after, &before).texts, expected);
+        assert_eq!(changed(&after, &after), Told::default());
     }
 }

@@ -1,24 +1,25 @@
 //! What happened, commit by commit: selected, and told in pages so that no answer grows with the log.
 
 use super::changed::changed;
+use super::told::Told;
+use super::versions::Versions;
 use super::{Filter, Unanswered, named};
 use crate::answer::{LogEntry, LogPage};
 use crate::history::LogHistory;
 use hindsight_api::AsOf;
 use hindsight_core::state::is_namespace;
-use hindsight_core::{Commit, Event, GroupResource, Object, ObjectKey, Revision, State, Time, Uid};
+use hindsight_core::{Commit, Event, GroupResource, Object, ObjectKey, Revision, State, Time};
 use hindsight_log::{Entry, Error};
 use hindsight_projector::History;
-use std::collections::BTreeMap;
+use serde_json::json;
 use std::sync::Arc;
 
 /// Entries of one page.
 const PAGE_ENTRIES_MAX: usize = 1_000;
+/// A page is complete with the entry that reaches this.
+const PAGE_BYTES_MAX: usize = 1 << 20;
 /// Commits that are looked at for one page.
 const PAGE_COMMITS_MAX: usize = 20_000;
-
-/// Versions that are remembered to tell what the next changed, where several objects have the name.
-const VERSIONS_MAX: usize = 64;
 
 /// Which commits are told.
 #[derive(Debug, Clone, Default)]
@@ -127,7 +128,7 @@ struct Teller<'a> {
     selection: &'a Selection,
     /// Before it versions may be missing.
     floor: Revision,
-    versions: BTreeMap<ObjectKey, (Uid, Arc<Object>)>,
+    versions: Versions,
 }
 
 impl Teller<'_> {
@@ -151,20 +152,13 @@ impl Teller<'_> {
         if !self.selection.is_narrow() {
             return Ok(None);
         }
-        let known = self.versions.remove(&commit.key);
-        if let Some(object) = commit.object() {
-            if self.versions.len() >= VERSIONS_MAX {
-                self.versions.pop_first();
-            }
-            let version = (commit.uid.clone(), Arc::clone(object));
-            self.versions.insert(commit.key.clone(), version);
-        }
+        let known = self.versions.replace(commit);
         let updates = |event| matches!(event, &Event::ObjectUpdated { .. });
         if commit.revision <= self.floor || !commit.events.iter().any(updates) {
             return Ok(None);
         }
-        if let Some((_, object)) = known.filter(|(uid, _)| *uid == commit.uid) {
-            return Ok(Some(object));
+        if known.is_some() {
+            return Ok(known);
         }
         let until = commit.revision.previous();
         let before = self.history.last(&commit.key, Some(&commit.uid), until)?;
@@ -197,7 +191,7 @@ fn teller<'a>(history: &'a LogHistory<'a>, selection: &'a Selection) -> Result<T
         history,
         selection,
         floor: history.floor()?,
-        versions: BTreeMap::new(),
+        versions: Versions::default(),
     })
 }
 
@@ -227,19 +221,24 @@ fn fill(
     from: Revision,
     found: impl Iterator<Item = Result<Entry, Error>>,
 ) -> Result<LogPage, Error> {
-    let mut entries = Vec::new();
+    let (mut entries, mut bytes) = (Vec::new(), 0);
     let (mut next, mut end) = (None, from);
     for (looked_at, entry) in found.enumerate() {
         let entry = entry?;
         if teller.selection.is_last(&entry) {
             break;
         }
-        if looked_at == PAGE_COMMITS_MAX || entries.len() == PAGE_ENTRIES_MAX {
+        let is_full = entries.len() == PAGE_ENTRIES_MAX || bytes >= PAGE_BYTES_MAX;
+        if looked_at == PAGE_COMMITS_MAX || is_full {
             next = Some(entry.revision());
             break;
         }
         end = entry.revision().next();
-        entries.extend(teller.tell(&entry)?);
+        let told = teller.tell(&entry)?;
+        bytes += told
+            .as_ref()
+            .map_or(0, |told| json!(told).to_string().len());
+        entries.extend(told);
     }
     Ok(LogPage {
         entries,
@@ -258,12 +257,16 @@ fn of_restore(revision: Revision, time: Time) -> LogEntry {
         object: String::new(),
         uid: String::new(),
         events: vec!["a backup was restored; revisions before have expired".into()],
+        more_events: 0,
         changed: None,
+        more_changed: 0,
     }
 }
 
 fn of_commit(commit: &Commit, before: Option<&Object>) -> LogEntry {
     let after = commit.object().zip(before);
+    let changed = after.map(|(after, before)| changed(&before.document(), &after.document()));
+    let events = described(commit);
     LogEntry {
         revision: commit.revision,
         time: commit.time.to_rfc3339_micros(),
@@ -271,12 +274,33 @@ fn of_commit(commit: &Commit, before: Option<&Object>) -> LogEntry {
         verb: commit.request.verb.clone(),
         object: commit.key.to_string(),
         uid: commit.uid.to_string(),
-        events: commit.events.iter().map(describe).collect(),
-        changed: after.map(|(after, before)| changed(&before.document(), &after.document())),
+        events: events.texts,
+        more_events: events.more,
+        more_changed: changed.as_ref().map_or(0, |changed| changed.more),
+        changed: changed.map(|changed| changed.texts),
     }
 }
 
-pub(super) fn describe(event: &Event) -> String {
+/// What was done to the object, and so much of what was done to its finalizers and owners.
+pub(super) fn described(commit: &Commit) -> Told {
+    let mut told = Told::default();
+    for event in &commit.events {
+        match event {
+            Event::ObjectCreated { .. }
+            | Event::ObjectUpdated { .. }
+            | Event::DeletionRequested { .. }
+            | Event::ObjectDeleted { .. } => told.always(describe(event)),
+            Event::FinalizerAdded { .. }
+            | Event::FinalizerRemoved { .. }
+            | Event::OwnerAdded { .. }
+            | Event::OwnerRemoved { .. }
+            | Event::OwnerChanged { .. } => told.add(describe(event)),
+        }
+    }
+    told
+}
+
+fn describe(event: &Event) -> String {
     match event {
         Event::ObjectCreated { .. } => "created".into(),
         Event::ObjectUpdated { .. } => "updated".into(),

@@ -82,9 +82,11 @@ fn told(before: &State, subject: &ObjectKey, foretold: &Forecast) -> Planned {
 }
 
 fn entry(commit: &Commit) -> PlannedCommit {
+    let events = log::described(commit);
     PlannedCommit {
         object: commit.key.to_string(),
         uid: commit.uid.to_string(),
-        events: commit.events.iter().map(log::describe).collect(),
+        events: events.texts,
+        more_events: events.more,
     }
 }

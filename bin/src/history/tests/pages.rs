@@ -1,0 +1,127 @@
+//! Pages of the log: as large as an answer may be, and together all of it.
+
+use super::{create, key, plane, some_history, write};
+use crate::ControlPlane;
+use crate::answer::LogEntry;
+use crate::inspect::{Filter, Selection, page, tell};
+use hindsight_core::command::{FieldValidation, Update};
+use hindsight_core::{Intent, Revision};
+use serde_json::{Map, Value, json};
+
+/// What one answer is long, and the last entry beyond.
+const PAGE_BYTES_MAX: usize = (1 << 20) + (64 << 10);
+
+/// What is told of a selection page by page, which is what is told as it is read, and how long each is.
+fn in_pages(plane: &ControlPlane, selection: &Selection) -> (Vec<LogEntry>, Vec<usize>) {
+    let asked = |from| page(&plane.history(), selection, from).expect("a page");
+    let (mut told, mut next, mut pages, mut end) =
+        (Vec::new(), Some(Revision(1)), Vec::new(), Revision(1));
+    while let Some(from) = next {
+        let page = asked(from);
+        pages.push(json!(page).to_string().len());
+        told.extend(page.entries);
+        (next, end) = (page.next, page.end);
+    }
+    assert_eq!(asked(end).entries, []);
+    let mut whole = Vec::new();
+    let read = tell(&plane.history(), selection, Revision(1), |entry| {
+        whole.push(entry.clone());
+        Ok::<_, hindsight_log::Error>(())
+    });
+    read.expect("the log");
+    assert_eq!(told, whole);
+    (told, pages)
+}
+
+/// A config map whose members are others each time.
+fn changing(plane: &ControlPlane, members: usize, length: usize, versions: usize) -> Selection {
+    write(plane, [create("hot")]);
+    for version in 0..versions {
+        let name = |at: usize| format!("{version:03}-{at:0length$}");
+        let data: Map<_, _> = (0..members).map(|at| (name(at), "".into())).collect();
+        write(plane, [update(&json!([]), &json!(data))]);
+    }
+    let filter = Filter {
+        kind: Some("cm".into()),
+        namespace: Some("default".into()),
+        name: Some("hot".into()),
+        ..Filter::default()
+    };
+    Selection::of(&filter, &plane.state()).expect("a known kind")
+}
+
+fn update(finalizers: &Value, data: &Value) -> Intent {
+    Intent::Update(Update {
+        key: key("hot"),
+        version: "v1".into(),
+        subresource: None,
+        object: json!({"metadata": {"name": "hot", "finalizers": finalizers}, "data": data}),
+        validation: FieldValidation::Ignore,
+    })
+}
+
+#[test]
+fn a_page_is_no_longer_than_an_answer_may_be_and_the_next_goes_on() {
+    const VERSIONS: usize = 150;
+    let plane = plane();
+    let selection = changing(&plane, 120, 90, VERSIONS);
+    let (told, pages) = in_pages(&plane, &selection);
+    assert_eq!(told.len(), VERSIONS + 1);
+    assert!(pages.len() > 1, "{pages:?}");
+    assert!(
+        pages.iter().all(|bytes| *bytes < PAGE_BYTES_MAX),
+        "{pages:?}"
+    );
+}
+
+#[test]
+fn of_what_changed_so_much_is_told_and_how_many_more_there_are() {
+    const MEMBERS: usize = 30_000;
+    let plane = plane();
+    let selection = changing(&plane, MEMBERS, 6, 3);
+    let finalizers: Vec<_> = (0..5_000).map(|at| format!("example.com/f{at}")).collect();
+    write(&plane, [update(&json!(finalizers), &json!({}))]);
+    let (told, pages) = in_pages(&plane, &selection);
+    assert!(
+        pages.iter().all(|bytes| *bytes < PAGE_BYTES_MAX / 8),
+        "{pages:?}"
+    );
+    let [_, _, of_members, _, of_finalizers] = &told[..] else {
+        panic!("five commits: {}", told.len());
+    };
+    let of = |entry: &LogEntry| entry.changed.as_ref().map(Vec::len);
+    assert_eq!(
+        (of(of_members), of_members.more_changed),
+        (Some(100), 2 * MEMBERS - 100)
+    );
+    assert_eq!(
+        (of_finalizers.events.len(), of_finalizers.more_events),
+        (101, 4_900)
+    );
+}
+
+#[test]
+fn pages_put_together_are_the_whole_log_of_a_selection() {
+    let plane = plane();
+    write(&plane, (0..1_200).map(|name| create(&format!("n{name}"))));
+    some_history(&plane);
+    let one = |kind: &str, namespace: &str, name: &str| Filter {
+        kind: Some(kind.to_owned()).filter(|kind| !kind.is_empty()),
+        namespace: Some(namespace.to_owned()).filter(|one| !one.is_empty()),
+        name: Some(name.to_owned()).filter(|name| !name.is_empty()),
+        ..Filter::default()
+    };
+    for filter in [
+        Filter::default(),
+        one("configmaps", "", ""),
+        one("cm", "default", "c1"),
+        one("cm", "", "c1"),
+        one("cm", "other", "c1"),
+        one("ns", "ignored", "default"),
+    ] {
+        let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
+        let (told, pages) = in_pages(&plane, &selection);
+        let expected = if told.len() > 1_000 { 2 } else { 1 };
+        assert_eq!(pages.len(), expected, "{filter:?}");
+    }
+}

@@ -1,0 +1,62 @@
+//! What is told of one commit: so much of it, and how much more there is. An object may have a hundred
+//! thousand members, and finalizers and owners as many as fit into it.
+
+/// Texts of one sort that are told of one commit.
+const TEXTS_MAX: usize = 100;
+/// Bytes of them: as many of the longest names that members of maps have.
+const TEXTS_BYTES_MAX: usize = 32 << 10;
+
+/// The first texts, and how many were left out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) texts: Vec<String>,
+    pub(super) more: usize,
+    counted: usize,
+    bytes: usize,
+}
+
+impl Told {
+    /// Is told where there is room.
+    pub(super) fn add(&mut self, text: String) {
+        let bytes = self.bytes + text.len();
+        if self.counted == TEXTS_MAX || bytes > TEXTS_BYTES_MAX {
+            self.more += 1;
+            return;
+        }
+        self.counted += 1;
+        self.bytes = bytes;
+        self.texts.push(text);
+    }
+
+    /// Is told in any case.
+    pub(super) fn always(&mut self, text: String) {
+        self.texts.push(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_are_told_and_the_others_counted() {
+        let mut told = Told::default();
+        (0..250).for_each(|at| told.add(format!("m{at}")));
+        told.always("deleted".into());
+        assert_eq!((told.texts.len(), told.more), (101, 150));
+        assert_eq!(told.texts.first().map(String::as_str), Some("m0"));
+        assert_eq!(told.texts.last().map(String::as_str), Some("deleted"));
+    }
+
+    #[test]
+    fn names_as_long_as_they_may_be_are_told_and_longer_ones_counted() {
+        let mut told = Told::default();
+        (0..100).for_each(|_| told.add(format!("metadata.{}", "x".repeat(253 + 1 + 63))));
+        assert_eq!((told.texts.len(), told.more), (100, 0));
+        let mut told = Told::default();
+        for length in [3 << 20, 1, TEXTS_BYTES_MAX] {
+            told.add("x".repeat(length));
+        }
+        assert_eq!((told.texts, told.more), (vec!["x".to_owned()], 2));
+    }
+}
