@@ -2,12 +2,14 @@
 
 mod items;
 mod pieces;
+#[cfg(test)]
+mod tests;
 mod untyped;
 
 use crate::backend::{AsOf, Past, Permit};
 use crate::body::ApiBody;
 use crate::handler::{Api, Routed};
-use crate::pace::Pace;
+use crate::pace::{LOOK_BYTES, Pace};
 use crate::status::Failure;
 use crate::{position, wait};
 use hindsight_core::rejection::FieldCause;
@@ -68,7 +70,7 @@ impl Selection {
 
     /// Whether nothing but the place selects.
     fn is_plain(&self) -> bool {
-        self.labels.is_empty() && self.fields.is_empty()
+        self.requirements() == 0
     }
 
     pub(crate) fn covers(&self, key: &ObjectKey) -> bool {
@@ -79,13 +81,18 @@ impl Selection {
                 .is_none_or(|wanted| *key.namespace == *wanted)
     }
 
-    /// How much of an object is read to know whether it matches.
+    fn requirements(&self) -> usize {
+        self.labels.requirements() + self.fields.requirements()
+    }
+
+    /// How much of an object is read to know whether it matches, and what it costs to ask.
     pub(crate) fn reads(&self, object: &Object) -> usize {
-        if self.fields.needs_body() {
+        let body = if self.fields.needs_body() {
             object.body.len()
         } else {
             0
-        }
+        };
+        body + LOOK_BYTES * self.requirements()
     }
 
     pub(crate) fn matches(&self, object: &Object) -> bool {

@@ -7,3 +7,15 @@ mod seen;
 pub use field::FieldSelector;
 pub use label::LabelSelector;
 pub use seen::Seen;
+
+/// Requirements of a selector in a query: each is asked of every object that a list or a watch meets.
+const REQUIREMENTS_MAX: usize = 1_000;
+
+fn check_length(requirements: usize) -> Result<(), String> {
+    if requirements <= REQUIREMENTS_MAX {
+        return Ok(());
+    }
+    Err(format!(
+        "a selector may have {REQUIREMENTS_MAX} requirements, and this one has more; ask for less at a time"
+    ))
+}

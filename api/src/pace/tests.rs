@@ -1,6 +1,6 @@
 //! Lists and watches that read every object, and somebody who wants to be answered meanwhile.
 
-use super::READ_BYTES;
+use super::{LOOK_BYTES, READ_BYTES};
 use crate::backend::fake::Fake;
 use crate::handler::Api;
 use bytes::Bytes;
@@ -18,6 +18,10 @@ const EACH_TURN: u32 = 6;
 
 /// The last of them runs.
 fn pod(revision: u32) -> Arc<Object> {
+    of_length(revision, BYTES)
+}
+
+fn of_length(revision: u32, bytes: usize) -> Arc<Object> {
     let phase = if revision == OBJECTS {
         "Running"
     } else {
@@ -26,8 +30,8 @@ fn pod(revision: u32) -> Arc<Object> {
     let name = format!("p{revision:02}");
     let key = ObjectKey::new(GroupResource::new("", "pods"), "default", &name);
     let document = json!({"apiVersion": "v1", "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default", "uid": name,
-            "annotations": {"k": "v".repeat(BYTES)}}, "status": {"phase": phase}});
+        "metadata": {"name": name, "namespace": "default", "uid": name, "labels": {"phase": phase},
+            "annotations": {"k": "v".repeat(bytes)}}, "status": {"phase": phase}});
     let object = Object::from_value(key, document, Revision(revision.into()), None);
     Arc::new(object.expect("an object"))
 }
@@ -84,5 +88,43 @@ fn others_have_their_turn_while_every_object_is_read_and_one_is_selected() {
         let turns = runtime.expect("a runtime").block_on(turns(&api, &path));
         let least = (OBJECTS - 1) / EACH_TURN;
         assert!(turns >= least, "{query}: {turns} of {least}");
+    }
+}
+
+#[test]
+fn others_have_their_turn_while_much_is_asked_of_every_object() {
+    const REQUIREMENTS: usize = 1_000;
+    let many = |one: &str, last: &str| {
+        let others = (1..REQUIREMENTS).map(|at| format!("{one}!=v{at}"));
+        let all: Vec<_> = others.chain([last.to_owned()]).collect();
+        all.join(",")
+    };
+    let labels = format!("labelSelector={}", many("phase", "phase=Running"));
+    let fields = format!(
+        "fieldSelector={}",
+        many("metadata.name", "metadata.name=p60")
+    );
+    let each_turn = READ_BYTES.div_ceil(REQUIREMENTS * LOOK_BYTES);
+    let least = (OBJECTS as usize - 1) / each_turn;
+    for (is_behind, query) in [
+        (false, labels.clone()),
+        (false, fields),
+        (false, format!("watch=1&{labels}")),
+        (true, format!("resourceVersion=1&watch=1&{labels}")),
+    ] {
+        let fake = Arc::new(Fake::new());
+        for revision in 1..=OBJECTS {
+            if is_behind {
+                fake.put_before_the_window(&of_length(revision, 1));
+            } else {
+                drop(fake.put(&of_length(revision, 1)));
+            }
+        }
+        let api = Api::new(Arc::clone(&fake) as _, Arc::default());
+        let mut builder = tokio::runtime::Builder::new_current_thread();
+        let runtime = builder.enable_time().start_paused(true).build();
+        let path = format!("/api/v1/pods?{query}");
+        let turns = runtime.expect("a runtime").block_on(turns(&api, &path));
+        assert!(turns as usize >= least, "{query:.60}: {turns} of {least}");
     }
 }

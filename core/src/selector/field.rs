@@ -3,6 +3,7 @@
 
 mod labels;
 
+use super::check_length;
 use crate::kind::Kind;
 use labels::Source;
 use serde_json::Value;
@@ -25,6 +26,7 @@ impl FieldSelector {
     pub fn parse(text: &str, kind: &Kind, version: &str) -> Result<Self, String> {
         let mut parts = split(text);
         parts.retain(|part| !part.is_empty());
+        check_length(parts.len())?;
         parts.sort_unstable();
         let mut read = Vec::with_capacity(parts.len());
         for part in parts {
@@ -43,9 +45,9 @@ impl FieldSelector {
         Ok(Self { terms })
     }
 
-    /// Whether there is nothing to check.
-    pub fn is_empty(&self) -> bool {
-        self.terms.is_empty()
+    /// How many requirements it has.
+    pub fn requirements(&self) -> usize {
+        self.terms.len()
     }
 
     /// Whether it cannot be answered from name and namespace alone.

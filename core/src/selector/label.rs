@@ -1,9 +1,10 @@
 //! `labelSelector`: equality and sets. Source: apimachinery's `labels/selector.go`.
 
+use super::check_length;
 use crate::object::Name;
 use crate::validate::{is_label_value, is_qualified_name};
 use serde_json::Value;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A parsed label selector; empty matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,14 +22,14 @@ struct Requirement {
 enum Operator {
     Exists,
     Absent,
-    In(Vec<String>),
-    NotIn(Vec<String>),
+    In(BTreeSet<String>),
+    NotIn(BTreeSet<String>),
     Above(i64),
     Below(i64),
 }
 
 impl LabelSelector {
-    /// Reads a selector; the message is the one that Kubernetes gives.
+    /// Reads a selector of a query; the message is the one that Kubernetes gives, which has no bound.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut rest = text.trim();
         let mut requirements = Vec::new();
@@ -36,6 +37,7 @@ impl LabelSelector {
             let (requirement, after) =
                 requirement(rest).map_err(|why| format!("unable to parse requirement: {why}"))?;
             requirements.push(requirement);
+            check_length(requirements.len())?;
             rest = after.trim_start();
             if let Some(after) = rest.strip_prefix(',') {
                 rest = after.trim_start();
@@ -56,7 +58,7 @@ impl LabelSelector {
             let value = value.as_str().unwrap_or_default().to_owned();
             Ok(Requirement {
                 key: key.clone(),
-                operator: Operator::In(vec![value]),
+                operator: Operator::In([value].into()),
             })
         });
         let expressions = selector.get("matchExpressions").and_then(Value::as_array);
@@ -70,12 +72,16 @@ impl LabelSelector {
         self.requirements.is_empty()
     }
 
+    /// How many requirements it has.
+    pub fn requirements(&self) -> usize {
+        self.requirements.len()
+    }
+
     /// Whether these labels satisfy every requirement.
     pub fn matches(&self, labels: &BTreeMap<Name, Name>) -> bool {
         self.requirements.iter().all(|requirement| {
             let value = labels.get(&*requirement.key).map(|value| &**value);
-            let among =
-                |values: &[String]| value.is_some_and(|one| values.iter().any(|v| v == one));
+            let among = |values: &BTreeSet<String>| value.is_some_and(|one| values.contains(one));
             let number = || value.and_then(|value| value.parse::<i64>().ok());
             match &requirement.operator {
                 Operator::Exists => value.is_some(),
@@ -93,7 +99,7 @@ fn expression(document: &Value) -> Result<Requirement, String> {
     let text = |member: &str| document.get(member).and_then(Value::as_str);
     let values = document.get("values").and_then(Value::as_array);
     let values = values.into_iter().flatten().filter_map(Value::as_str);
-    let values: Vec<String> = values.map(str::to_owned).collect();
+    let values: BTreeSet<String> = values.map(str::to_owned).collect();
     let operator = match text("operator").unwrap_or_default() {
         "In" => Operator::In(values),
         "NotIn" => Operator::NotIn(values),
@@ -124,9 +130,9 @@ fn requirement(text: &str) -> Result<(Requirement, &str), String> {
         if let Some(rest) = rest.strip_prefix(sign) {
             let (value, rest) = value(rest)?;
             let operator = if equal {
-                Operator::In(vec![value])
+                Operator::In([value].into())
             } else {
-                Operator::NotIn(vec![value])
+                Operator::NotIn([value].into())
             };
             return Ok((Requirement { key, operator }, rest));
         }
@@ -159,10 +165,11 @@ fn set(key: String, rest: &str) -> Result<(Requirement, &str), String> {
         let (inside, rest) = list
             .split_once(')')
             .ok_or_else(|| format!("found '{list}', expected: ',' or ')'"))?;
-        let values: Vec<String> = inside.split(',').map(|one| one.trim().to_owned()).collect();
-        if let Some(bad) = values.iter().find(|one| !is_label_value(one)) {
+        let values = || inside.split(',').map(str::trim);
+        if let Some(bad) = values().find(|one| !is_label_value(one)) {
             return Err(format!("Invalid value: \"{bad}\""));
         }
+        let values: BTreeSet<String> = values().map(str::to_owned).collect();
         let operator = if within {
             Operator::In(values)
         } else {
@@ -238,6 +245,24 @@ mod tests {
             let parsed = LabelSelector::parse(selector).expect(selector);
             assert_eq!(parsed.matches(&labels), matches, "{selector}");
         }
+    }
+
+    #[test]
+    fn a_thousand_requirements_are_one_selector_and_so_are_more_values() {
+        let required = |count| vec!["a"; count].join(",");
+        assert!(LabelSelector::parse(&required(1_000)).is_ok());
+        let refused = LabelSelector::parse(&required(1_001)).expect_err("too many");
+        assert!(refused.contains("1000 requirements"), "{refused}");
+        let values: Vec<_> = (0..20_000).map(|at| at.to_string()).collect();
+        let parsed = LabelSelector::parse(&format!("a in ({})", values.join(", ")));
+        let labels = [(Name::from("a"), Name::from("19999"))].into();
+        let parsed = parsed.expect("one requirement");
+        assert_eq!((parsed.requirements(), parsed.matches(&labels)), (1, true));
+        // Those of objects are bounded by their length.
+        let labels = (0..1_001).map(|at| (format!("k{at}"), Value::from("v")));
+        let labels: serde_json::Map<_, _> = labels.collect();
+        let document = serde_json::json!({"matchLabels": labels});
+        assert!(LabelSelector::from_document(&document).is_ok());
     }
 
     #[test]
