@@ -26,22 +26,23 @@ pub(super) struct Pieces {
     rest: Lease<Rest>,
     size: usize,
     started: Vec<u8>,
-    /// Of a piece, what was not sent yet.
-    ready: Bytes,
     separates: bool,
-    end: Option<End>,
-}
-
-/// After it nothing is made any more.
-enum End {
-    Whole,
-    /// The objects were given up, for nobody took them.
-    Unfinished,
+    /// Whether the last piece was made.
+    is_written: bool,
+    over: bool,
 }
 
 struct Rest {
     objects: std::vec::IntoIter<Arc<Object>>,
+    /// Of a piece, what was not sent yet.
+    ready: Bytes,
     _permit: Option<Permit>,
+}
+
+impl Rest {
+    fn send(&mut self) -> Option<Bytes> {
+        (!self.ready.is_empty()).then(|| frame(&mut self.ready))
+    }
 }
 
 impl Pieces {
@@ -50,6 +51,7 @@ impl Pieces {
         let started = items.head(objects.is_empty());
         let rest = Rest {
             objects: objects.into_iter(),
+            ready: Bytes::new(),
             _permit: permit,
         };
         Self {
@@ -61,9 +63,9 @@ impl Pieces {
             },
             size,
             started,
-            ready: Bytes::new(),
             separates: false,
-            end: None,
+            is_written: false,
+            over: false,
         }
     }
 
@@ -87,17 +89,12 @@ impl Pieces {
         let mut read = 0;
         while piece.len() < limit && read < read_limit {
             let next = self.rest.with(|rest| rest.objects.next());
-            let object = match next {
-                Some(Some(object)) => object,
-                Some(None) => {
+            let Some(Some(object)) = next else {
+                if next.is_some() {
                     piece.extend_from_slice(self.items.tail());
-                    self.end = Some(End::Whole);
-                    break;
+                    self.is_written = true;
                 }
-                None => {
-                    self.end = Some(End::Unfinished);
-                    break;
-                }
+                break;
             };
             if std::mem::replace(&mut self.separates, true) {
                 piece.extend_from_slice(self.items.between());
@@ -114,18 +111,22 @@ impl Iterator for Pieces {
     type Item = Result<Bytes, Unfinished>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.ready.is_empty() && self.end.is_none() {
-            self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
-            self.ready = self.fill(PIECE_BYTES, READ_BYTES);
+        while !self.over {
+            match self.rest.with(Rest::send) {
+                Some(Some(frame)) => return Some(Ok(frame)),
+                Some(None) if self.is_written => self.over = true,
+                Some(None) => {
+                    self.started.reserve(PIECE_BYTES + PIECE_BYTES / 8);
+                    let piece = self.fill(PIECE_BYTES, READ_BYTES);
+                    self.rest.with(|rest| rest.ready = piece);
+                }
+                None => {
+                    self.over = true;
+                    return Some(Err(Unfinished));
+                }
+            }
         }
-        if !self.ready.is_empty() {
-            self.rest.used();
-            return Some(Ok(frame(&mut self.ready)));
-        }
-        match self.end.replace(End::Whole) {
-            Some(End::Unfinished) => Some(Err(Unfinished)),
-            Some(End::Whole) | None => None,
-        }
+        None
     }
 }
 

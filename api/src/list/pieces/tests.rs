@@ -190,6 +190,19 @@ fn a_list_that_nobody_takes_lets_go_of_its_objects_and_is_no_list() {
 }
 
 #[test]
+fn what_was_made_of_an_object_and_not_taken_is_let_go_too() {
+    runtime().block_on(async {
+        let (fake, api) = api(0);
+        drop(fake.put(&of_length(1, 3 << 20)));
+        let mut body = list(&api, "application/json", "/api/v1/configmaps").await;
+        body.frame().await.expect("one").expect("a part of it");
+        tokio::time::sleep(STALLED + STALLED / 2).await;
+        let (rest, ended) = until_the_end(&mut body).await;
+        assert!(rest.is_empty() && ended.is_err(), "{}", rest.len());
+    });
+}
+
+#[test]
 fn who_takes_a_list_slowly_gets_all_of_it() {
     const LARGE: usize = 3 << 20;
     const BYTES_PER_SECOND: usize = 20 << 10;
