@@ -77,7 +77,11 @@ impl Pruner {
 
     /// Begins a round; one that is under way goes on with what may be thinned now.
     pub(crate) fn begin(&mut self) {
-        let kept = self.snapshots.revisions();
+        let newest = self.reader.newest();
+        let kept = newest.and_then(|newest| self.snapshots.up_to(newest));
+        if let Err(error) = &kept {
+            tracing::warn!(%error, "up to where the log may be thinned is not known; the next round asks again");
+        }
         self.limit = kept.ok().map(|mut kept| kept.pop().unwrap_or_default());
     }
 

@@ -61,6 +61,14 @@ impl Snapshots {
         self.named(SUFFIX)
     }
 
+    /// Those that can be of a log that ends here: what a later name says is nothing of this log.
+    pub(crate) fn up_to(&self, end: Revision) -> Result<Vec<Revision>, Error> {
+        let mut revisions = self.revisions()?;
+        revisions.retain(|revision| *revision <= end);
+        Ok(revisions)
+    }
+
+    /// Only what is named as one of ours is, and is a file: others may keep theirs beside them.
     fn named(&self, suffix: &str) -> Result<Vec<Revision>, Error> {
         let io = || Error::io(format!("listing {}", self.directory.display()));
         let entries = match std::fs::read_dir(&self.directory) {
@@ -70,10 +78,10 @@ impl Snapshots {
         let mut revisions = Vec::new();
         for entry in entries {
             let path = entry.map_err(io())?.path();
-            let is_named = path.extension().is_some_and(|found| found == suffix);
             let stem = path.file_stem().and_then(|stem| stem.to_str());
-            let revision = stem.and_then(|stem| stem.parse().ok());
-            revisions.extend(revision.filter(|_| is_named).map(Revision));
+            let revision = stem.and_then(|stem| stem.parse().ok()).map(Revision);
+            let is_ours = |one: &Revision| path == self.named_as(*one, suffix) && path.is_file();
+            revisions.extend(revision.filter(is_ours));
         }
         revisions.sort_unstable();
         revisions.reverse();
@@ -210,10 +218,11 @@ impl Snapshots {
         Ok(())
     }
 
-    /// Removes all but these, and what is left of those that were damaged before any of these was made.
-    pub(crate) fn retain(&self, kept: &[Revision]) -> Result<(), Error> {
+    /// Removes those up to here but for these, and what is left of those that were damaged before any of these was
+    /// made.
+    pub(crate) fn retain(&self, until: Revision, kept: &[Revision]) -> Result<(), Error> {
         self.check_place()?;
-        for revision in self.revisions()? {
+        for revision in self.up_to(until)? {
             if !kept.contains(&revision) {
                 std::fs::remove_file(self.path(revision))
                     .map_err(Error::io("removing a snapshot"))?;
@@ -230,14 +239,18 @@ impl Snapshots {
 
     fn sweep(&self, suffix: &str, is_old: impl Fn(Revision) -> bool) -> Result<(), Error> {
         for revision in self.named(suffix)?.into_iter().filter(|one| is_old(*one)) {
-            let path = self.path(revision).with_extension(suffix);
-            std::fs::remove_file(path).map_err(Error::io("removing what is left of a snapshot"))?;
+            std::fs::remove_file(self.named_as(revision, suffix))
+                .map_err(Error::io("removing what is left of a snapshot"))?;
         }
         Ok(())
     }
 
     pub(crate) fn path(&self, revision: Revision) -> PathBuf {
-        self.directory.join(format!("{:020}.{SUFFIX}", revision.0))
+        self.named_as(revision, SUFFIX)
+    }
+
+    fn named_as(&self, revision: Revision, suffix: &str) -> PathBuf {
+        self.directory.join(format!("{:020}.{suffix}", revision.0))
     }
 }
 

@@ -68,7 +68,7 @@ impl Restore<'_> {
         for revision in snapshots.revisions()? {
             // The log was thinned beyond it while the backup was made. The records come to the state alone.
             if base::is_thinned_over(storage, revision)? {
-                snapshots.retain(&[])?;
+                snapshots.retain(revision, &[])?;
                 continue;
             }
             base::holds(storage, snapshots.tail(revision)?)?;

@@ -51,7 +51,7 @@ fn base_at(disk: &Arc<Disk>, revision: u64) -> Base {
     base
 }
 
-fn kept_beside(at: &Path) -> Snapshots {
+pub(super) fn kept_beside(at: &Path) -> Snapshots {
     Snapshots::at(at.join("snapshots"))
 }
 
@@ -143,12 +143,43 @@ fn what_cannot_be_listed_is_not_known_and_nothing_of_it_is_removed() {
     assert_eq!(snapshots.revisions().expect("there are none"), []);
     fs::write(temporary.path().join("snapshots"), "no directory").expect("written");
     assert!(matches!(snapshots.revisions(), Err(Error::Io { .. })));
-    assert!(matches!(snapshots.retain(&[]), Err(Error::Io { .. })));
+    assert!(matches!(
+        snapshots.retain(Revision(9), &[]),
+        Err(Error::Io { .. })
+    ));
     let disk = logged("own", 3);
     let reader = Reader::new(Arc::<Disk>::clone(&disk)).with_snapshots(snapshots);
     let state = reader.state_at(script::empty(), Revision(4));
     assert_eq!(state.expect("from the log").len(), 4);
     drop(started(temporary.path(), disk, 1));
+}
+
+/// Opens the log from its newest snapshot, writes until about here, and ends; the log is to be small.
+pub(super) fn thinning_life(
+    disk: &Arc<Disk>,
+    snapshots: &Snapshots,
+    commands: &mut Commands,
+    until: u64,
+) -> Revision {
+    let policy = Retention {
+        age_micros: None,
+        bytes: Some(1_000),
+        kinds: Vec::new(),
+        clock: || Time(0),
+    };
+    let storage = Arc::clone(disk) as Arc<dyn Storage>;
+    let base = snapshots.newest(&script::empty());
+    let base = base.unwrap_or_else(|| Base::empty(script::empty()));
+    let (mut log, state) = Log::open_from(storage, base).expect("opened");
+    let mut newest = state.revision;
+    log.keep_history(snapshots.clone(), 40, policy, script::empty())
+        .expect("started");
+    let writer = log.start(state, Box::new(Silent)).expect("started");
+    while newest < Revision(until) {
+        let told = script::submit(&writer, disk, commands.submission()).expect("written");
+        newest = newest.max(told);
+    }
+    newest
 }
 
 #[test]
@@ -157,27 +188,14 @@ fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_d
     let snapshots = kept_beside(temporary.path());
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
-    let policy = || Retention {
-        age_micros: None,
-        bytes: Some(1_000),
-        kinds: Vec::new(),
-        clock: || Time(0),
-    };
     let mut commands = Commands::default();
-    let mut newest = Revision::ZERO;
     // Each life leaves one at its end.
-    for end in [200, 400] {
-        let base = snapshots.newest(&script::empty());
-        let base = base.unwrap_or_else(|| Base::empty(script::empty()));
-        let (mut log, state) = Log::open_from(Arc::clone(&storage), base).expect("opened");
-        log.keep_history(snapshots.clone(), 40, policy(), script::empty())
-            .expect("started");
-        let writer = log.start(state, Box::new(Silent)).expect("started");
-        while newest < Revision(end) {
-            let told = script::submit(&writer, &disk, commands.submission()).expect("written");
-            newest = newest.max(told);
-        }
-    }
+    let newest = thinning_life(&disk, &snapshots, &mut commands, 200).max(thinning_life(
+        &disk,
+        &snapshots,
+        &mut commands,
+        400,
+    ));
     let found = snapshots.revisions().expect("listed");
     assert_eq!(found.len(), 2, "{found:?}");
     let floor = Reader::new(Arc::clone(&storage)).floor().expect("read");

@@ -1,15 +1,18 @@
 //! Pipes, devices and directories in the place of files, and files that are too long: refused by name, and
 //! neither waited for nor read.
 
+use super::beside::{kept_beside, thinning_life};
+use super::disk::Disk;
 use super::refusals::after;
 use super::rot::open;
-use super::script;
-use crate::{Error, MemoryStorage, Snapshots};
+use super::script::{self, Commands};
+use crate::{Error, MemoryStorage, Reader, Snapshots};
 use hindsight_core::Revision;
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 const LENGTH: u64 = 3 << 30;
 
@@ -60,7 +63,8 @@ fn what_is_in_the_place_of_a_snapshot_is_passed_over_and_left_as_it_is() {
     for (what, make) in NO_FILES {
         let directory = tempfile::tempdir().expect("a directory");
         let snapshots = Snapshots::at(directory.path().to_owned());
-        make(&directory.path().join("00000000000000000007.snapshot"));
+        let at = directory.path().join("00000000000000000007.snapshot");
+        make(&at);
         let error = snapshots
             .read(Revision(7), script::empty())
             .expect_err(what);
@@ -75,11 +79,43 @@ fn what_is_in_the_place_of_a_snapshot_is_passed_over_and_left_as_it_is() {
                 .is_none(),
             "{what}"
         );
-        assert_eq!(
-            snapshots.revisions().expect("listed"),
-            [Revision(7)],
-            "{what}"
-        );
+        assert_eq!(snapshots.revisions().expect("listed"), [], "{what}");
+        assert!(fs::symlink_metadata(at).is_ok(), "{what}");
+    }
+}
+
+/// A name, and what is put there, given a snapshot.
+type Theirs = (&'static str, fn(&Path, &Path));
+
+#[test]
+fn what_others_keep_beside_snapshots_stops_neither_them_nor_thinning() {
+    let copied = |from: &Path, to: &Path| assert!(fs::copy(from, to).is_ok());
+    let a_directory = |_: &Path, to: &Path| fs::create_dir(to).expect("made");
+    // It opens, and reading it is refused: nobody knows of what it is.
+    let unread = |_: &Path, to: &Path| symlink("/proc/self/mem", to).expect("made");
+    let theirs: [Theirs; 6] = [
+        ("00000000000000099999.snapshot", a_directory),
+        ("00000000000000000001.snapshot", a_directory),
+        ("00000000000000099999.snapshot", unread),
+        ("+0000000000000099999.snapshot", copied),
+        ("7.snapshot", copied),
+        ("7.unfinished", copied),
+    ];
+    for (name, put) in theirs {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let snapshots = kept_beside(temporary.path());
+        let disk = Arc::new(Disk::default());
+        let mut commands = Commands::default();
+        thinning_life(&disk, &snapshots, &mut commands, 100);
+        let before = snapshots.revisions().expect("listed")[0];
+        let at = temporary.path().join("snapshots").join(name);
+        put(&snapshots.path(before), &at);
+        let newest = thinning_life(&disk, &snapshots, &mut commands, 300);
+        let found = snapshots.up_to(newest).expect("listed");
+        assert!(found.len() == 2 && found[0] > before, "{name}: {found:?}");
+        let floor = Reader::new(disk).floor().expect("read");
+        assert!(before <= floor && floor <= found[1], "{name}: {floor}");
+        assert!(fs::symlink_metadata(at).is_ok(), "{name}");
     }
 }
 

@@ -156,7 +156,7 @@ fn what_is_left_of_unfinished_and_damaged_snapshots_goes() {
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let (mut log, _) = Log::open(storage, script::empty()).expect("opened");
     log.keep_snapshots(snapshots.clone(), 0).expect("kept");
-    snapshots.retain(&[newest]).expect("removed");
+    snapshots.retain(newest, &[newest]).expect("removed");
     for (name, stays) in left {
         assert_eq!(named(name).exists(), stays, "{name}");
     }

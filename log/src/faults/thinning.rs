@@ -90,7 +90,7 @@ impl Kept {
         let base = self.reader().base(script::empty()).expect("folded");
         self.snapshots.write(&base).expect("written");
         self.snapshots
-            .retain(&[base.state.revision])
+            .retain(base.state.revision, &[base.state.revision])
             .expect("removed");
         base
     }

@@ -61,7 +61,7 @@ impl Keeper {
         let snapshots = snapshots.in_place()?;
         let last = snapshots
             .sweep_unfinished()
-            .and_then(|()| Ok(snapshots.revisions()?.first().copied()))
+            .and_then(|()| Ok(snapshots.up_to(end.state.revision)?.first().copied()))
             .unwrap_or_else(|error| {
                 tracing::warn!(%error, "what there is of snapshots is not known");
                 None
@@ -179,9 +179,10 @@ impl Work {
             return;
         }
         let written = self.snapshots.write(base).and_then(|()| {
-            let mut kept = self.snapshots.revisions()?;
+            let newest = base.state.revision;
+            let mut kept = self.snapshots.up_to(newest)?;
             kept.truncate(KEPT);
-            self.snapshots.retain(&kept)
+            self.snapshots.retain(newest, &kept)
         });
         if let Err(error) = written {
             tracing::warn!(%error, "no snapshot was written, or older ones are still there");
