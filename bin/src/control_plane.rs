@@ -1,5 +1,8 @@
 //! The control plane: log, state, projections and collectors, opened and wired together.
 
+#[cfg(test)]
+mod tests;
+
 use crate::collectors::{self, Collectors};
 use crate::history::{HistoryIndex, LogHistory};
 #[cfg(feature = "http")]
@@ -194,15 +197,14 @@ impl ControlPlane {
         let (answer, waiter) = reply::channel();
         let answer = self.shared.pending.until_answered(answer);
         self.shared.writer.submit_here(commands, answer);
-        waiter.wait()
+        waiter.wait().unwrap_or_else(|| Err(self.unanswered()))
     }
 
-    /// Of what was dropped without an answer nobody knows whether it was written, if the log failed.
+    /// The writer is there as long as this is, and answers whatever it turns away: what is dropped fell to a
+    /// panic, of which the log may not be told yet. Nobody knows whether it was written.
     fn unanswered(&self) -> Unavailable {
         let reason = self.poison().reason();
-        reason.map_or(Unavailable::Stopping, |reason| {
-            Unavailable::Poisoned(reason.to_owned())
-        })
+        Unavailable::Poisoned(reason.unwrap_or("a thread of it ended in a panic").into())
     }
 
     /// Whether the log has failed: no write is accepted from then on, and it must be opened again.
