@@ -81,7 +81,10 @@ impl Chain {
         let Some((first, decoded)) = self.ready.pop_front() else {
             return Ok(None);
         };
-        let checked = decoded.and_then(|frame| self.links.follow(&*self.storage, first, frame));
+        let checked = match decoded {
+            Ok(frame) => self.links.follow(&*self.storage, first, frame),
+            Err(error) => self.links.unread(&*self.storage, first, error),
+        };
         if checked.is_err() {
             self.decoded = Decoded::Nowhere;
             self.ready.clear();
@@ -158,6 +161,13 @@ impl Links {
         followed
     }
 
+    /// Why this one could not be read: it is damaged, or was thinned meanwhile.
+    fn unread<T>(&self, storage: &dyn Storage, first: Revision, error: Error) -> Result<T, Error> {
+        let wanted = self.expected.map_or(first, |(wanted, _)| wanted);
+        stands_within(storage, wanted)?;
+        Err(error)
+    }
+
     fn check(&mut self, first: Revision, frame: Read) -> Result<Read, Error> {
         let (wanted, hash) = self.expected.unwrap_or((first, frame.previous));
         let skips = matches!(frame.holds, Holds::Restored(_)) && wanted < first;
@@ -183,23 +193,26 @@ impl Links {
 
     /// What could not be followed may have been thinned while it was being read.
     fn was_thinned(&self, storage: &dyn Storage) -> Result<(), Error> {
-        let Some((wanted, _)) = self.expected else {
-            return Ok(());
-        };
-        let Some((first, bytes)) = storage.at_or_before(wanted)? else {
-            return Ok(());
-        };
-        match read(&bytes, first)? {
-            Read {
-                holds: Holds::Some(floor, _),
-                end,
-                ..
-            } if wanted < end => Err(Error::Pruned {
-                asked: wanted,
-                floor,
-            }),
-            _ => Ok(()),
-        }
+        let wanted = self.expected.map(|(wanted, _)| wanted);
+        wanted.map_or(Ok(()), |wanted| stands_within(storage, wanted))
+    }
+}
+
+/// Refuses a revision for which a thinned frame stands.
+fn stands_within(storage: &dyn Storage, wanted: Revision) -> Result<(), Error> {
+    let Some((first, bytes)) = storage.at_or_before(wanted)? else {
+        return Ok(());
+    };
+    match read(&bytes, first)? {
+        Read {
+            holds: Holds::Some(floor, _),
+            end,
+            ..
+        } if wanted < end => Err(Error::Pruned {
+            asked: wanted,
+            floor,
+        }),
+        _ => Ok(()),
     }
 }
 

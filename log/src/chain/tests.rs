@@ -3,7 +3,7 @@
 use super::*;
 use crate::codec;
 use crate::storage::Counting;
-use crate::{Log, MemoryStorage, Purpose, Reader, verify};
+use crate::{Log, MemoryStorage, Purpose, Reader, thin, verify};
 use hindsight_core::event::Commit;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -54,6 +54,48 @@ fn fill(storage: &dyn Storage, frames: u64, body: usize) {
         frame::seal(&mut bytes, format, revision, 1, &last);
         storage.append(revision, &bytes).expect("appended");
         last = frame::hash(&bytes);
+    }
+}
+
+fn empty() -> State {
+    State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
+}
+
+/// Of a frame that is thinned while it is fetched half of it may have been read.
+#[test]
+fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
+    let (cut_at, floor) = (Revision(5), Revision(6));
+    let thinned: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    fill(&*thinned, FRAMES, 1 << 10);
+    let reader = Reader::new(Arc::clone(&thinned));
+    thin(&*thinned, &reader, floor, empty(), &[]).expect("thinned");
+    for (is_thinned, beginning) in [(false, 1), (true, 1), (true, cut_at.0)] {
+        let storage = Arc::new(MemoryStorage::default());
+        fill(&*storage, FRAMES, 1 << 10);
+        let (_, bytes) = storage.at_or_after(cut_at).expect("read").expect("there");
+        let cut = storage.append(cut_at, &bytes[..bytes.len() / 2]);
+        cut.expect("in its place");
+        let mut chain = Chain::new(
+            Arc::clone(&storage) as Arc<dyn Storage>,
+            Revision(beginning),
+        );
+        // As the walk comes to it, it is fetched; then it is thinned.
+        for _ in beginning..cut_at.0 {
+            chain.advance().expect("intact").expect("a frame");
+        }
+        if chain.ready.is_empty() {
+            chain.fill().expect("fetched");
+        }
+        if is_thinned {
+            let (first, bytes) = thinned.at_or_before(cut_at).expect("read").expect("one");
+            storage.replace(first, floor, &bytes).expect("replaced");
+        }
+        let told = chain.advance().map(|_| ()).expect_err("it is cut");
+        match told {
+            Error::Pruned { asked, .. } => assert!(is_thinned && asked == cut_at),
+            Error::Corrupt { revision, .. } => assert!(!is_thinned && revision == cut_at),
+            other => panic!("{other}"),
+        }
     }
 }
 
@@ -133,7 +175,7 @@ fn a_panic_of_what_reads_ahead_is_no_end_of_the_log() {
         storage.1 = Some(Revision(broken_at));
         let storage: Arc<dyn Storage> = Arc::new(storage);
         let reader = Reader::new(Arc::clone(&storage));
-        let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+        let empty = empty();
         let last = reader
             .scan(Revision(1))
             .last()

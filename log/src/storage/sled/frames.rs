@@ -1,6 +1,9 @@
 //! Frames as values of sled. A large frame is cut into pieces, for sled keeps what exceeds a quarter
 //! of a segment, a value or a page of them, in blob files that it never syncs.
 
+#[cfg(test)]
+mod tests;
+
 use super::{engine, open_tree};
 use crate::Error;
 use crate::storage::Stored;
@@ -155,45 +158,55 @@ impl FrameTrees {
     }
 
     pub(super) fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.whole(self.first.range(key(from)..).next())
+        self.find(|| self.first.range(key(from)..).next())
     }
 
     pub(super) fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.whole(self.first.range(..=key(until)).next_back())
+        self.find(|| self.first.range(..=key(until)).next_back())
     }
 
-    fn whole(&self, found: Option<::sled::Result<(IVec, IVec)>>) -> Result<Option<Stored>, Error> {
-        let Some(pair) = found else { return Ok(None) };
-        let (key, head) = pair.map_err(|error| engine("reading", error))?;
-        let key = <[u8; 8]>::try_from(&*key)
-            .map_err(|_| Error::engine("reading", "a key is not a revision"))?;
-        let first = Revision(u64::from_be_bytes(key));
+    /// Looks again where something came in the place of what was found while its pieces were read, be it
+    /// under its own key or within the frame before. That has no pieces.
+    fn find(
+        &self,
+        look: impl Fn() -> Option<::sled::Result<(IVec, IVec)>>,
+    ) -> Result<Option<Stored>, Error> {
+        while let Some(pair) = look() {
+            let (key, head) = pair.map_err(|error| engine("reading", error))?;
+            let key = <[u8; 8]>::try_from(&*key)
+                .map_err(|_| Error::engine("reading", "a key is not a revision"))?;
+            let first = Revision(u64::from_be_bytes(key));
+            if let Some(frame) = self.whole(first, &head)? {
+                return Ok(Some((first, frame)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Nothing where it was replaced meanwhile.
+    fn whole(&self, first: Revision, head: &IVec) -> Result<Option<Vec<u8>>, Error> {
         let mut frame = head.to_vec();
         let mut is_open = frame.len() == PIECE_BYTES;
         let mut number = 0;
         while is_open {
             let piece = self.others.get(other_key(first, number));
             let piece = piece.map_err(|error| engine("reading", error))?;
-            if piece.is_none()
-                && let Some(newer) = self.replaced(first, &head)?
-            {
-                return Ok(Some((first, newer)));
+            if piece.is_none() && !self.is_there(first, head)? {
+                return Ok(None);
             }
             // A piece that is gone leaves a frame that is too short for its own header.
             is_open = piece.as_ref().is_some_and(|one| one.len() == PIECE_BYTES);
             frame.extend_from_slice(&piece.unwrap_or_default());
             number += 1;
         }
-        Ok(Some((first, frame)))
+        Ok(Some(frame))
     }
-}
 
-impl FrameTrees {
-    /// What has come in the place of a frame while it was being read.
-    fn replaced(&self, first: Revision, head: &IVec) -> Result<Option<Vec<u8>>, Error> {
+    /// Whether a frame still begins with this.
+    fn is_there(&self, first: Revision, head: &IVec) -> Result<bool, Error> {
         let now = self.first.get(key(first));
         let now = now.map_err(|error| engine("reading", error))?;
-        Ok(now.filter(|now| now != head).map(|now| now.to_vec()))
+        Ok(now.as_ref() == Some(head))
     }
 }
 
@@ -213,58 +226,4 @@ fn other_key(first: Revision, number: u32) -> [u8; 12] {
         .zip(whole)
         .for_each(|(to, from)| *to = from);
     bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{TIMES_WRITTEN, UNSYNCED_BYTES};
-    use crate::{SledStorage, Storage};
-    use hindsight_core::Revision;
-    use std::cell::Cell;
-
-    #[test]
-    fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
-        const FRAME_BYTES: usize = 60 << 10;
-        let temporary = tempfile::tempdir().expect("a directory");
-        let storage = SledStorage::open(temporary.path()).expect("opened");
-        let (unsynced, most) = (Cell::new(0), Cell::new(0));
-        let sync = || {
-            storage.frames.syncing();
-            unsynced.set(0);
-            Ok(())
-        };
-        for number in 1..=200 {
-            unsynced.set(unsynced.get() + FRAME_BYTES * TIMES_WRITTEN);
-            let frame = vec![7; FRAME_BYTES];
-            let appended = storage.frames.append(Revision(number), &frame, &sync);
-            appended.expect("appended");
-            most.set(most.get().max(unsynced.get()));
-        }
-        assert!((1..=UNSYNCED_BYTES).contains(&most.get()), "{most:?}");
-    }
-
-    #[test]
-    fn the_room_of_what_was_replaced_is_used_again() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let storage = SledStorage::open(temporary.path()).expect("opened");
-        let frame = vec![7; 60 << 10];
-        let mut replaced = Revision::ZERO;
-        let mut lengths = Vec::new();
-        for number in 1..=3000 {
-            storage.append(Revision(number), &frame).expect("appended");
-            if number % 9 == 0 && number > 80 {
-                let until = Revision(number - 80);
-                let thinned = storage.replace(replaced.next(), until, &[1; 200]);
-                thinned.expect("replaced");
-                replaced = until;
-                storage.sync().expect("synced");
-            }
-            if number % 1000 == 0 {
-                let file = temporary.path().join("db").metadata();
-                lengths.push(file.expect("it is there").len() >> 20);
-            }
-        }
-        let (first, last) = (lengths[0], lengths[2]);
-        assert!(last <= first + 8, "MiB: {lengths:?}");
-    }
 }

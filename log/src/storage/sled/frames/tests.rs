@@ -1,0 +1,79 @@
+//! What is written between two syncs, what is left of what was replaced, and what is read meanwhile.
+
+use super::{IVec, PIECE_BYTES, TIMES_WRITTEN, UNSYNCED_BYTES, key};
+use crate::{SledStorage, Storage};
+use hindsight_core::Revision;
+use std::cell::Cell;
+
+#[test]
+fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
+    const FRAME_BYTES: usize = 60 << 10;
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    let (unsynced, most) = (Cell::new(0), Cell::new(0));
+    let sync = || {
+        storage.frames.syncing();
+        unsynced.set(0);
+        Ok(())
+    };
+    for number in 1..=200 {
+        unsynced.set(unsynced.get() + FRAME_BYTES * TIMES_WRITTEN);
+        let frame = vec![7; FRAME_BYTES];
+        let appended = storage.frames.append(Revision(number), &frame, &sync);
+        appended.expect("appended");
+        most.set(most.get().max(unsynced.get()));
+    }
+    assert!((1..=UNSYNCED_BYTES).contains(&most.get()), "{most:?}");
+}
+
+/// As if the frame had been found before it was replaced, and its pieces read after.
+#[test]
+fn a_frame_that_is_replaced_while_it_is_read_is_looked_for_again() {
+    for (first, before, after) in [(1, 1, 6), (2, 2, 6), (3, 3, 3)] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let storage = SledStorage::open(temporary.path()).expect("opened");
+        for (number, length) in [(1, 9), (2, 9), (3, 3 * PIECE_BYTES), (6, 9)] {
+            let appended = storage.append(Revision(number), &vec![7; length]);
+            appended.expect("appended");
+        }
+        let frames = &storage.frames;
+        let pair = || frames.first.get(key(Revision(3))).expect("read");
+        let found = pair().map(|head| Ok((IVec::from(&key(Revision(3))), head)));
+        let thinned = storage.replace(Revision(first), Revision(5), &[1; 50]);
+        thinned.expect("replaced");
+        let found = |look: &dyn Fn() -> Option<::sled::Result<(IVec, IVec)>>| {
+            let stale = Cell::new(found.clone());
+            let found = frames.find(|| stale.take().or_else(look));
+            found.expect("read").expect("found").0.0
+        };
+        let until = Revision(3);
+        let back = found(&|| frames.first.range(..=key(until)).next_back());
+        let on = found(&|| frames.first.range(key(until)..).next());
+        assert_eq!((back, on), (before, after), "{first}");
+    }
+}
+
+#[test]
+fn the_room_of_what_was_replaced_is_used_again() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    let frame = vec![7; 60 << 10];
+    let mut replaced = Revision::ZERO;
+    let mut lengths = Vec::new();
+    for number in 1..=3000 {
+        storage.append(Revision(number), &frame).expect("appended");
+        if number % 9 == 0 && number > 80 {
+            let until = Revision(number - 80);
+            let thinned = storage.replace(replaced.next(), until, &[1; 200]);
+            thinned.expect("replaced");
+            replaced = until;
+            storage.sync().expect("synced");
+        }
+        if number % 1000 == 0 {
+            let file = temporary.path().join("db").metadata();
+            lengths.push(file.expect("it is there").len() >> 20);
+        }
+    }
+    let (first, last) = (lengths[0], lengths[2]);
+    assert!(last <= first + 8, "MiB: {lengths:?}");
+}
