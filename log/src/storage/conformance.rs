@@ -327,7 +327,7 @@ impl Backend for Files {
     }
 }
 
-fn copy(from: &Path, to: &Path) {
+pub(crate) fn copy(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("listed") {
         let entry = entry.expect("listed");
         let target = to.join(entry.file_name());

@@ -1,6 +1,7 @@
 //! What is written between two syncs, what is left of what was replaced, and what is read meanwhile.
 
 use super::{IVec, PIECE_BYTES, TIMES_WRITTEN, UNSYNCED_BYTES, key};
+use crate::storage::conformance::copy;
 use crate::{SledStorage, Storage};
 use hindsight_core::Revision;
 use std::cell::Cell;
@@ -76,4 +77,32 @@ fn the_room_of_what_was_replaced_is_used_again() {
     }
     let (first, last) = (lengths[0], lengths[2]);
     assert!(last <= first + 8, "MiB: {lengths:?}");
+}
+
+/// A frame in pieces is longer than what may be written without a sync, so some of it may be durable
+/// alone.
+#[test]
+fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let path = temporary.path().join("events");
+    let storage = SledStorage::open(&path).expect("opened");
+    storage.append(Revision(1), &[7; 9]).expect("appended");
+    storage.sync().expect("synced");
+    let syncs = Cell::new(0);
+    let sync = || {
+        syncs.set(syncs.get() + 1);
+        storage.make_durable()?;
+        let copied = tempfile::tempdir().expect("a directory");
+        copy(temporary.path(), copied.path());
+        let found = SledStorage::open(&copied.path().join("events")).expect("opened");
+        let last = found.at_or_before(Revision(u64::MAX)).expect("read");
+        assert_eq!(last.map(|(first, _)| first), Some(Revision(1)));
+        Ok(())
+    };
+    let frame = vec![8; 20 * PIECE_BYTES + 1];
+    let appended = storage.frames.append(Revision(2), &frame, &sync);
+    appended.expect("appended");
+    assert!(syncs.get() > 1);
+    let last = storage.at_or_before(Revision(2)).expect("read");
+    assert!(last == Some((Revision(2), frame)), "now it is there");
 }
