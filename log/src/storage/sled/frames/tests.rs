@@ -1,10 +1,13 @@
 //! What is written between two syncs, what is left of what was replaced, and what is read meanwhile.
 
-use super::{IVec, PIECE_BYTES, TIMES_WRITTEN, UNSYNCED_BYTES, key};
+use super::{
+    CHANGES_FOR_A_MOVE, IVec, MOVED_BYTES, PIECE_BYTES, TIMES_WRITTEN, UNSYNCED_BYTES, key,
+};
 use crate::storage::conformance::copy;
 use crate::{SledStorage, Storage};
 use hindsight_core::Revision;
 use std::cell::Cell;
+use std::sync::atomic::Ordering;
 
 #[test]
 fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
@@ -105,4 +108,33 @@ fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
     assert!(syncs.get() > 1);
     let last = storage.at_or_before(Revision(2)).expect("read");
     assert!(last == Some((Revision(2), frame)), "now it is there");
+}
+
+/// Pages that are moved are written too.
+#[test]
+fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
+    const MOVED_MAX: u64 = (UNSYNCED_BYTES / MOVED_BYTES + 1) as u64;
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    for number in 1..=40 {
+        let appended = storage.append(Revision(number), &vec![7; 60 << 10]);
+        appended.expect("appended");
+    }
+    storage.sync().expect("synced");
+    let frames = &storage.frames;
+    let turn = || frames.turn.load(Ordering::Relaxed);
+    let (synced, most) = (Cell::new(turn()), Cell::new(0));
+    let unsynced = || most.set(most.get().max(turn() - synced.get()));
+    let sync = || {
+        frames.syncing();
+        unsynced();
+        synced.set(turn());
+        Ok(())
+    };
+    let replaced = frames.replace(Revision(1), Revision(40), &[1; 200], &sync);
+    replaced.expect("replaced");
+    unsynced();
+    let changes = CHANGES_FOR_A_MOVE as u64;
+    assert!(turn() > 10 * MOVED_MAX * changes, "{}", turn());
+    assert!(most.get() <= MOVED_MAX * changes, "{}", most.get());
 }
