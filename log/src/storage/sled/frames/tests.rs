@@ -7,6 +7,7 @@ use crate::storage::conformance::copy;
 use crate::{SledStorage, Storage};
 use hindsight_core::Revision;
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
 #[test]
@@ -137,4 +138,28 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
     let changes = CHANGES_FOR_A_MOVE as u64;
     assert!(turn() > 10 * MOVED_MAX * changes, "{}", turn());
     assert!(most.get() <= MOVED_MAX * changes, "{}", most.get());
+}
+
+#[test]
+fn of_a_frame_that_was_replaced_no_piece_is_left() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    let lengths = [(1, 9), (2, 300 << 10), (4, 200 << 10), (6, 300 << 10)];
+    for (number, length) in lengths {
+        let appended = storage.append(Revision(number), &vec![7; length]);
+        appended.expect("appended");
+    }
+    let pieces = || {
+        let keys = storage.frames.others.iter().keys();
+        let firsts =
+            keys.map(|one| u64::from_be_bytes(one.expect("read")[..8].try_into().expect("8")));
+        firsts.collect::<BTreeSet<u64>>()
+    };
+    assert_eq!(pieces(), BTreeSet::from([2, 4, 6]));
+    // Those of the frames behind the first, and its own.
+    for (first, last, left) in [(1, 2, &[4, 6][..]), (4, 5, &[6])] {
+        let replaced = storage.replace(Revision(first), Revision(last), &[1; 50]);
+        replaced.expect("replaced");
+        assert_eq!(pieces(), left.iter().copied().collect());
+    }
 }
