@@ -3,6 +3,7 @@
 //! `HINDSIGHT_LONG=1 cargo test -p hindsight-log --release faults` goes through all states where the
 //! usual run takes a sample.
 
+mod ahead;
 mod backups;
 mod beside;
 mod copies;

@@ -1,0 +1,73 @@
+//! What a log was at a time: the same with snapshots and without, where a clock was ahead for a moment.
+
+use super::disk::Disk;
+use super::script;
+use crate::{Error, Log, Publish, Reader, Snapshots, Storage};
+use hindsight_core::{Actor, Change, Command, Revision, State, Time};
+use serde_json::json;
+use std::sync::Arc;
+
+/// Of each commit. What was made ahead of its time is replaced by the next.
+const TIMES: [i64; 6] = [10, 20, 1000, 30, 40, 50];
+
+struct Silent;
+
+impl Publish for Silent {
+    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
+}
+
+/// A log of those, and the snapshot that its writer leaves at its end.
+fn written(snapshots: &Snapshots) -> Arc<Disk> {
+    let disk = Arc::new(Disk::default());
+    let storage = Arc::clone(&disk) as Arc<dyn Storage>;
+    let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
+    let kept = log.keep_snapshots(snapshots.clone(), 10);
+    kept.expect("started");
+    let writer = log.start(state, Box::new(Silent)).expect("started");
+    for (number, time) in (0_u8..).zip(TIMES) {
+        let object = |name: &str| json!({"metadata": {"name": name}});
+        let intent = match number {
+            0 => script::create("namespaces", "", object("default")),
+            1 => script::create("configmaps", "default", object("a")),
+            _ => script::patch("a", json!({"data": {"k": number.to_string()}})),
+        };
+        let actor = Arc::new(Actor::new("t"));
+        let command = Command::new(actor, Time(time), [number; 16], intent);
+        script::submit(&writer, &disk, vec![command]).expect("written");
+    }
+    drop(writer);
+    disk
+}
+
+/// The state at each time, or that it is not kept.
+fn answers(reader: &Reader) -> Vec<(i64, Option<Revision>)> {
+    let asked = (0..=1100).step_by(5).map(|time| {
+        let state = reader.state_at_time(script::empty(), Time(time));
+        match state {
+            Ok(state) => (time, Some(state.revision)),
+            Err(Error::Pruned { .. }) => (time, None),
+            Err(error) => panic!("{error}"),
+        }
+    });
+    asked.collect()
+}
+
+fn snapshots() -> (tempfile::TempDir, Snapshots) {
+    let directory = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().join("snapshots"));
+    (directory, snapshots)
+}
+
+#[test]
+fn a_snapshot_of_the_writer_answers_for_no_time_before_its_latest_commit() {
+    let (_directory, snapshots) = snapshots();
+    let disk = written(&snapshots);
+    let newest = Revision(TIMES.len() as u64);
+    assert_eq!(snapshots.revisions().expect("listed"), [newest]);
+    let slow = Reader::new(disk);
+    let quick = slow.clone().with_snapshots(snapshots);
+    let expected = answers(&slow);
+    assert_eq!(answers(&quick), expected);
+    let states = |revision| expected.iter().any(|(_, found)| *found == Some(revision));
+    assert!(states(Revision(2)) && states(newest), "{expected:?}");
+}
