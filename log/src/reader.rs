@@ -184,8 +184,13 @@ impl Reader {
         let mut floor = Revision::ZERO;
         'frames: for frame in frames {
             let frame = frame?;
-            if let Holds::Some(kept_from, _) = frame.holds {
+            let end = frame.end.previous();
+            if let Holds::Some(kept_from, latest) = frame.holds {
                 floor = floor.max(kept_from);
+                // Which of those it stands for was the first is not known: it may be gone.
+                if from <= end && !wanted(end, latest) {
+                    break;
+                }
             }
             for commit in frame.commits.iter().filter(|one| one.revision >= from) {
                 if !wanted(commit.revision, commit.time) {
@@ -194,9 +199,9 @@ impl Reader {
                 apply(&mut state, commit);
                 progress(commit.revision);
             }
-            let end = frame.end.previous();
             match frame.holds {
-                Holds::Some(_, time) | Holds::Restored(time) if from <= end => {
+                Holds::Some(..) if from <= end => state.revision = end,
+                Holds::Restored(time) if from <= end => {
                     if !wanted(end, time) {
                         break;
                     }

@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use super::script;
-use crate::{Error, Log, Publish, Reader, Snapshots, Storage};
+use crate::{Error, Log, Publish, Reader, Snapshots, Storage, thin};
 use hindsight_core::{Actor, Change, Command, Revision, State, Time};
 use serde_json::json;
 use std::sync::Arc;
@@ -70,4 +70,38 @@ fn a_snapshot_of_the_writer_answers_for_no_time_before_its_latest_commit() {
     assert_eq!(answers(&quick), expected);
     let states = |revision| expected.iter().any(|(_, found)| *found == Some(revision));
     assert!(states(Revision(2)) && states(newest), "{expected:?}");
+}
+
+/// With what was made ahead of its time gone.
+fn thinned() -> (Reader, Vec<(i64, Option<Revision>)>) {
+    let (_directory, snapshots) = snapshots();
+    let disk = written(&snapshots);
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    let whole = answers(&reader);
+    thin(&*disk, &reader, Revision(5), script::empty(), &[]).expect("thinned");
+    assert!(reader.commit(Revision(3)).expect("read").is_none());
+    (reader, whole)
+}
+
+#[test]
+fn what_was_thinned_answers_as_the_whole_log_or_not_at_all() {
+    let (reader, whole) = thinned();
+    let found = answers(&reader);
+    let told = |one: &&(i64, Option<Revision>)| one.1.is_some();
+    assert!(found.iter().any(|one| told(&one)), "{found:?}");
+    assert!(
+        found.iter().filter(told).all(|one| whole.contains(one)),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn a_snapshot_of_what_was_thinned_knows_the_time_of_what_is_gone() {
+    let (slow, _) = thinned();
+    let (_directory, snapshots) = snapshots();
+    let base = slow.base(script::empty()).expect("folded");
+    snapshots.write(&base).expect("written");
+    let quick = slow.clone().with_snapshots(snapshots);
+    let expected = answers(&slow);
+    assert_eq!(answers(&quick), expected);
 }
