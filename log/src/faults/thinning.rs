@@ -5,7 +5,7 @@ use super::script;
 use crate::poison::Poison;
 use crate::retention::{Pruner, TURN_BYTES, TURN_FRAMES};
 use crate::storage::Counting;
-use crate::{Base, Log, Reader, Retention, Snapshots, Storage, Writer, verify};
+use crate::{Base, Log, Reader, Retention, Snapshots, Storage, Writer, thin, verify};
 use hindsight_core::{Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
@@ -249,4 +249,42 @@ fn what_keeps_nothing_becomes_one_frame_however_large_the_versions_between_were(
     let thinned = kept.storage.between(Revision::ZERO, floor);
     assert!(thinned.len() <= 6, "{thinned:?}");
     verify(&kept.reader(), |_| {}).expect("intact");
+}
+
+#[test]
+fn a_log_that_begins_with_a_large_version_knows_what_is_gone_behind_it() {
+    let disk = Arc::new(Disk::default());
+    let (writer, _) = script::open(&disk);
+    let mut commands = script::Commands::default();
+    let mut write = |intent| {
+        let command = commands.command(intent);
+        script::submit(&writer, &disk, vec![command]).expect("written")
+    };
+    // Too large for a frame that replaces others.
+    let large = json!({"k": script::noise(7, 100 << 10)});
+    let namespace = json!({"metadata": {"name": "default", "annotations": large}});
+    write(script::create("namespaces", "", namespace));
+    let named = json!({"metadata": {"name": "a"}});
+    write(script::create("configmaps", "default", named));
+    let mut change = |count: u64| {
+        let changes =
+            (0..count).map(|index| script::patch("a", json!({"data": {"k": index.to_string()}})));
+        changes.map(&mut write).last().expect("one")
+    };
+    let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
+    for _ in 0..2 {
+        let floor = change(20);
+        change(3);
+        let whole = reader.state_at(script::empty(), floor).expect("folded");
+        thin(&*disk, &reader, floor, script::empty(), &[]).expect("thinned");
+        assert!(
+            disk.frames()
+                .first()
+                .is_some_and(|one| one.1.len() > 64 << 10)
+        );
+        assert_eq!(reader.floor().expect("read"), floor);
+        let state = reader.state_at(script::empty(), floor).expect("folded");
+        assert_eq!(state.hash(), whole.hash());
+        verify(&reader, |_| {}).expect("intact");
+    }
 }
