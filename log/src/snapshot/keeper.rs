@@ -1,6 +1,9 @@
 //! Writes snapshots, and thins the log, beside the writer, which hands over a state now and then and
 //! never waits.
 
+#[cfg(test)]
+mod tests;
+
 use super::Snapshots;
 use crate::retention::Pruner;
 use crate::storage::Purpose;
@@ -144,24 +147,29 @@ struct Work {
 impl Work {
     fn run(mut self) {
         let mut pause = PRUNED_AFTER;
-        loop {
-            match self.received.recv_timeout(pause) {
-                Ok(base) => {
-                    self.keep(&base);
-                    self.begin();
-                }
-                Err(RecvTimeoutError::Timeout) if pause != PRUNED_PAUSE => self.begin(),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
-            }
-            pause = if self.turn() {
-                PRUNED_PAUSE
-            } else {
-                PRUNED_EVERY
-            };
+        while let Some(next) = self.step(self.received.recv_timeout(pause), pause) {
+            pause = next;
         }
         let mut left = 0..PRUNED_AT_END;
         while left.next().is_some() && self.turn() {}
+    }
+
+    /// Does what is due after a pause, and tells how long the next may be; nothing at the end.
+    fn step(&mut self, came: Result<Base, RecvTimeoutError>, pause: Duration) -> Option<Duration> {
+        match came {
+            Ok(base) => {
+                self.keep(&base);
+                self.begin();
+            }
+            Err(RecvTimeoutError::Timeout) if pause != PRUNED_PAUSE => self.begin(),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+        Some(if self.turn() {
+            PRUNED_PAUSE
+        } else {
+            PRUNED_EVERY
+        })
     }
 
     fn begin(&mut self) {

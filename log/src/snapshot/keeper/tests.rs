@@ -1,0 +1,83 @@
+//! When the log is thinned where nobody writes.
+
+use super::*;
+use crate::{Log, MemoryStorage, Publish, Reader, Retention};
+use hindsight_core::command::{Create, FieldValidation};
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Time, builtin};
+
+struct Silent;
+
+impl Publish for Silent {
+    fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
+}
+
+const COMMITS: u64 = 40;
+
+/// So many commits, and a snapshot of the end.
+fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
+    let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
+    let opened = Log::open(Arc::clone(&storage), empty.clone());
+    let (log, state) = opened.expect("opened");
+    let (writer, mut steps) = log.by_steps(state, Box::new(Silent));
+    for number in 0..COMMITS {
+        let intent = Intent::Create(Create {
+            key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
+            version: "v1".into(),
+            object: serde_json::json!({"metadata": {"name": format!("n{number}")}}),
+            validation: FieldValidation::Warn,
+        });
+        let seed = u128::from(number).to_le_bytes();
+        let command = Command::new(Arc::new(Actor::new("t")), Time(1), seed, intent);
+        writer.submit(vec![command], Box::new(|_| {}));
+        assert!(steps.decide() && steps.sync());
+    }
+    let base = Reader::new(Arc::clone(&storage)).base(empty.clone());
+    snapshots.write(&base.expect("folded")).expect("written");
+    storage
+}
+
+#[test]
+fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let snapshots = Snapshots::at(directory.path().to_owned());
+    let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    let idle = || Err(RecvTimeoutError::Timeout);
+    for waited in [PRUNED_AFTER, PRUNED_EVERY] {
+        let storage = logged(&snapshots, &empty);
+        let policy = Retention {
+            age_micros: None,
+            bytes: Some(1),
+            kinds: Vec::new(),
+            clock: || Time(0),
+        };
+        let pruner = Pruner::new(
+            Arc::clone(&storage),
+            snapshots.clone(),
+            empty.clone(),
+            policy,
+            Poison::default(),
+        );
+        let mut work = Work {
+            snapshots: snapshots.clone(),
+            storage: Arc::clone(&storage),
+            is_refused: false,
+            pruner: Some(pruner),
+            received: crossbeam_channel::never(),
+        };
+        let floor = || Reader::new(Arc::clone(&storage)).floor().expect("read");
+        // No round is under way: what is a pause between two pieces begins none.
+        assert_eq!(work.step(idle(), PRUNED_PAUSE), Some(PRUNED_EVERY));
+        assert_eq!(floor(), Revision::ZERO);
+        let mut pieces = 0;
+        let mut pause = waited;
+        while let Some(PRUNED_PAUSE) = work.step(idle(), pause) {
+            pause = PRUNED_PAUSE;
+            pieces += 1;
+        }
+        assert!(pieces > 0, "{waited:?}");
+        assert!(floor() > Revision(COMMITS / 2), "{waited:?}");
+        let end = Err(RecvTimeoutError::Disconnected);
+        assert_eq!(work.step(end, PRUNED_EVERY), None);
+    }
+}
