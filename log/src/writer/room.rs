@@ -1,6 +1,9 @@
 //! Refuses writes before the disk is full. Deletions go on in what is kept for them, and writes
 //! when there is room again.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{Purpose, Storage};
 use hindsight_core::{Change, Command};
 use std::sync::Arc;

@@ -1,0 +1,76 @@
+//! What is decided and not stored yet is counted.
+
+use super::*;
+use crate::{Error, Stored, Tail};
+use hindsight_core::command::{Create, FieldValidation};
+use hindsight_core::kind::BuiltinKinds;
+use hindsight_core::{Actor, GroupResource, Intent, ObjectKey, Revision, State, Time, builtin};
+
+/// A disk with so many bytes left, to which nothing comes.
+#[derive(Debug)]
+struct Left(usize);
+
+impl Storage for Left {
+    fn append(&self, _: Revision, _: &[u8]) -> Result<(), Error> {
+        Err(Error::engine("appending", "it is stuck"))
+    }
+
+    fn replace(&self, first: Revision, _: Revision, frame: &[u8]) -> Result<(), Error> {
+        self.append(first, frame)
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.append(Revision::ZERO, &[])
+    }
+
+    fn at_or_after(&self, _: Revision) -> Result<Option<Stored>, Error> {
+        Ok(None)
+    }
+
+    fn at_or_before(&self, _: Revision) -> Result<Option<Stored>, Error> {
+        Ok(None)
+    }
+
+    fn witness(&self, _: &Tail) {}
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(None)
+    }
+
+    fn has_room(&self, bytes: usize, _: Purpose) -> bool {
+        bytes <= self.0
+    }
+}
+
+fn written() -> Vec<Arc<Change>> {
+    let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    let intent = Intent::Create(Create {
+        key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
+        version: "v1".into(),
+        object: serde_json::json!({"metadata": {"name": "a"}}),
+        validation: FieldValidation::Warn,
+    });
+    let command = Command::new(Arc::new(Actor::new("t")), Time(1), [1; 16], intent);
+    let decided = hindsight_core::decide(&state, command).expect("accepted");
+    let commits = decided.commits.into_iter();
+    let change = |commit| Change {
+        commit,
+        previous: None,
+    };
+    commits.map(|commit| Arc::new(change(commit))).collect()
+}
+
+/// One waits, one was taken, one is with its submitter, and another is decided: `crew`.
+#[test]
+fn every_batch_that_may_be_decided_ahead_is_counted() {
+    let batch = written();
+    let size = size_of(&batch);
+    for (left, taken) in [
+        (4 * size, [true; 4]),
+        (4 * size - 1, [true, true, true, false]),
+    ] {
+        let mut room = Admittance::new(Arc::new(Left(left)));
+        assert_eq!([(); 4].map(|()| room.take(&batch, Some(size))), taken);
+        assert_eq!(room.admits_writes(), taken[3]);
+    }
+}
