@@ -4,7 +4,7 @@ use super::{PLACES_MAX, Pasts};
 use crate::{Config, ControlPlane};
 use bytes::Bytes;
 use hindsight_api::{AsOf, AsOfError, Backend, Past};
-use hindsight_core::{Revision, State};
+use hindsight_core::{Revision, State, Time};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use std::sync::Arc;
@@ -132,5 +132,23 @@ fn what_several_ask_for_at_once_is_folded_once() {
         });
         assert!(found.0.is_ok() && found.1.is_ok() && found.2.is_ok());
         assert_eq!(folds.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// Whoever writes next may do so at that time too.
+#[test]
+fn what_a_time_shows_is_kept_only_where_something_later_is_known() {
+    Runtime::new().expect("a runtime").block_on(async {
+        let pasts = Pasts::default();
+        let empty = plane().empty_state();
+        let point = AsOf::Time(Time(5));
+        for (shown, newest) in [(3, 3), (4, 4), (4, 5)] {
+            let mut state = empty.clone();
+            state.revision = Revision(shown);
+            let found = pasts.at(point, Revision(newest), || Ok(state)).await;
+            let found = found.expect("folded").state.revision;
+            assert_eq!(found, Revision(shown));
+            assert_eq!(pasts.recent.get(point).is_some(), shown < newest);
+        }
     });
 }
