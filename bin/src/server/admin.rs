@@ -231,7 +231,26 @@ fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Config;
     use std::sync::Arc;
+
+    /// Others of this process that ask meanwhile only wait a little longer: time stands still here.
+    #[tokio::test(start_paused = true)]
+    async fn one_too_many_who_walks_the_log_waits_and_is_told_to_come_again() {
+        let config = Config {
+            collectors: false,
+            ..Config::default()
+        };
+        let plane = ControlPlane::open(config).expect("it opens");
+        let uri = Uri::from_static("/hindsight/v1/log");
+        let asked = || async { answer(&plane, &uri).await.status() };
+        let three = WALKS.acquire_many(3).await.expect("free");
+        assert_eq!(asked().await, StatusCode::OK);
+        let fourth = WALKS.acquire().await.expect("free");
+        assert_eq!(asked().await, StatusCode::TOO_MANY_REQUESTS);
+        drop((three, fourth));
+        assert_eq!(asked().await, StatusCode::OK);
+    }
 
     #[test]
     fn a_parameter_is_read_as_it_was_escaped_and_what_is_no_escape_is_refused() {

@@ -92,6 +92,29 @@ impl Write for Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Config;
+
+    #[tokio::test]
+    async fn a_third_backup_at_one_time_is_told_to_come_again() {
+        let config = Config {
+            collectors: false,
+            ..Config::default()
+        };
+        let plane = ControlPlane::open(config).expect("it opens");
+        let administrator = Actor {
+            groups: vec![ADMINISTRATORS.into()],
+            ..Actor::new("t")
+        };
+        let one = FREE.acquire().await.expect("free");
+        // Whoever asked is gone: it ends.
+        let second = answer(&plane, &administrator);
+        assert_eq!(second.status(), StatusCode::OK);
+        drop(second);
+        let both = FREE.acquire().await.expect("it is done");
+        let third = answer(&plane, &administrator);
+        assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
+        drop((one, both));
+    }
 
     #[tokio::test]
     async fn a_reader_that_stands_still_or_is_gone_ends_the_backup() {
