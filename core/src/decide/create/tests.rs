@@ -232,3 +232,19 @@ fn annotations_are_as_long_as_their_keys_and_values_together() {
         }
     }
 }
+
+#[test]
+fn a_token_that_is_no_text_is_an_empty_one_which_no_namespace_may_have() {
+    for token in [json!(null), json!("")] {
+        let mut world = World::new();
+        let namespace = json!({"metadata": {"name": "n"}, "spec": {"finalizers": [token]}});
+        let refused = world.create("namespaces", namespace).expect_err("refused");
+        let Rejection::Invalid { causes, .. } = refused else {
+            panic!("{refused}")
+        };
+        assert!(
+            causes.iter().any(|cause| cause.field == "spec.finalizers"),
+            "{causes:?}"
+        );
+    }
+}

@@ -2,8 +2,9 @@
 
 use crate::command::{FieldValidation, Intent, Patch, PatchObject};
 use crate::testing::World;
-use crate::{Event, Outcome, Rejection};
+use crate::{Actor, Command, Event, Outcome, Rejection, draft};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 fn with_map(metadata: Value) -> (World, Value) {
     let mut world = World::new();
@@ -276,4 +277,30 @@ fn a_patch_in_another_form_changes_the_stored_one() {
         *target,
         json!({"type": "Utilization", "averageUtilization": 70})
     );
+}
+
+/// What is put right in a draft is shown to webhooks so: nobody would find it again.
+#[test]
+fn a_draft_is_refused_for_what_it_puts_right_and_for_nothing_else() {
+    let mut world = World::new();
+    let map = json!({"metadata": {"name": "a", "finalizers": ["x.y/z"]}});
+    world.create("configmaps", map).expect("created");
+    for (metadata, drafted) in [
+        (json!({"uid": "other"}), false),
+        (json!({"deletionTimestamp": "2024-01-01T00:00:00Z"}), false),
+        (json!({"deletionGracePeriodSeconds": 3}), false),
+        (json!({"annotations": {"a/b/c": "d"}}), true),
+        (json!({"labels": {"a": "b"}}), true),
+    ] {
+        let intent = Intent::Patch(PatchObject {
+            key: world.key("configmaps", "a"),
+            version: "v1".into(),
+            subresource: None,
+            patch: Patch::Merge(json!({"metadata": metadata})),
+            validation: FieldValidation::Warn,
+        });
+        let command = Command::new(Arc::new(Actor::new("u")), world.now(), [9; 16], intent);
+        let drawn = draft(&world.state, command);
+        assert_eq!(drawn.is_ok(), drafted, "{metadata}: {drawn:?}");
+    }
 }
