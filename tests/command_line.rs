@@ -127,6 +127,8 @@ fn answers(directory: &Path) -> Vec<String> {
         "why configmap/a",
         "why configmap/a -o json",
         "why configmap/b -o json",
+        "why configmap/held",
+        "why configmap/owned",
         "why configmap/never -o json",
         "get configmaps -o json",
         "get configmaps -A -o yaml",
@@ -159,8 +161,22 @@ fn a_server_and_its_directory_give_the_same_answers_and_exit_codes() {
     server.kubectl(&["delete", "configmap", "a"]);
     server.kubectl_with(&["create", "-f", "-"], &wide("a"));
     server.kubectl_with(&["replace", "-f", "-"], &wide("b"));
+    for metadata in [
+        "{name: held, finalizers: [x.io/hold]}",
+        "{name: owned, ownerReferences: [{apiVersion: x.io/v1, kind: Ghost, name: g, uid: u}]}",
+    ] {
+        let map = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {metadata}\n");
+        server.kubectl_with(&["create", "-f", "-"], &map);
+    }
+    server.kubectl(&["delete", "configmap", "held", "--wait=false"]);
     check_codes(&directory);
     let online = answers(&directory);
+    for reason in ["waits for x.io/hold", "whether its owner Ghost g is there"] {
+        assert!(
+            online.iter().any(|answer| answer.contains(reason)),
+            "{reason}"
+        );
+    }
     assert!(online.iter().any(|answer| answer.contains("and 300 more")));
     assert_eq!(server.signal("TERM"), Some(0));
     check_codes(&directory);

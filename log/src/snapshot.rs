@@ -80,8 +80,10 @@ impl Snapshots {
             let path = entry.map_err(io())?.path();
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             let revision = stem.and_then(|stem| stem.parse().ok()).map(Revision);
-            let is_ours = |one: &Revision| path == self.named_as(*one, suffix) && path.is_file();
-            revisions.extend(revision.filter(is_ours));
+            let named = revision.filter(|one| path == self.named_as(*one, suffix));
+            if named.is_some() && is_file(&path).map_err(io())? {
+                revisions.extend(named);
+            }
         }
         revisions.sort_unstable();
         revisions.reverse();
@@ -285,5 +287,14 @@ fn pass_over(path: &Path, error: &Error) {
         std::fs::rename(path, path.with_extension(DAMAGED)).ok();
     } else {
         tracing::warn!(%error, "a snapshot was not read; the log is read instead");
+    }
+}
+
+/// What the system does not say is not known: it says nothing about the file.
+fn is_file(path: &Path) -> std::io::Result<bool> {
+    match path.metadata() {
+        Ok(found) => Ok(found.is_file()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }

@@ -1,6 +1,6 @@
 //! `hindsight why`: from a deletion back to its cause.
 
-use super::ask::{Named, Source, given, in_words, named, path, state_with};
+use super::ask::{Named, Source, given, in_words, named, newest_state, path};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::WhyAnswer;
 use crate::history::{HistoryIndex, LogHistory};
@@ -60,7 +60,7 @@ impl Why {
         };
         let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
-                let state = state_with(&reader, filter.kind.as_deref())?;
+                let state = newest_state(&reader)?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(&reader, &index);
                 inspect::why(&history, &state, &filter)?

@@ -154,6 +154,25 @@ fn what_cannot_be_listed_is_not_known_and_nothing_of_it_is_removed() {
     drop(started(temporary.path(), disk, 1));
 }
 
+/// Here a link to itself, of which the system cannot say what it is; elsewhere a disk that fails.
+#[cfg(unix)]
+#[test]
+fn a_snapshot_of_which_the_system_says_nothing_is_not_taken_for_none() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let snapshots = kept_beside(temporary.path());
+    let disk = logged("own", 30);
+    drop(started(temporary.path(), disk, 1));
+    let before = snapshots.revisions().expect("listed");
+    let newest = *before.first().expect("a snapshot");
+    let other = snapshots.path(newest.next());
+    std::os::unix::fs::symlink(&other, &other).expect("made");
+    assert!(matches!(snapshots.revisions(), Err(Error::Io { .. })));
+    let removed = snapshots.retain(newest.next(), &[]);
+    assert!(matches!(removed, Err(Error::Io { .. })));
+    fs::remove_file(other).expect("removed");
+    assert_eq!(snapshots.revisions().expect("listed"), before);
+}
+
 /// Opens the log from its newest snapshot, writes until about here, and ends; the log is to be small.
 pub(super) fn thinning_life(
     disk: &Arc<Disk>,
