@@ -28,7 +28,7 @@ use crate::authorizer::{AllowAll, Authorizer};
 use crate::backend::Backend;
 use crate::params::WriteOptions;
 use crate::status::Failure;
-use hindsight_core::command::{Admitted, Ground, Intent};
+use hindsight_core::command::{Admitted, FieldValidation, Ground, Intent};
 use hindsight_core::{
     Command, Decision, Rejection, State, Unavailable, decide, draft, namespace_of_new, preview,
 };
@@ -285,6 +285,7 @@ impl Write<'_> {
         match (&mut command.intent, object) {
             (Intent::Update(update), Some(object)) if subject.posted.is_some() => {
                 update.object = object;
+                update.validation = FieldValidation::Ignore;
                 command
             }
             (_, object) => {

@@ -59,7 +59,7 @@ pub trait Backend: Send + Sync + 'static {
 pub enum AsOf {
     /// After this commit.
     Revision(Revision),
-    /// After the last commit that was not later than this.
+    /// Before the first commit, or restore, that was later than this.
     Time(Time),
 }
 

@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 use tokio::runtime::Handle;
+use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
 /// Who takes nothing for so long gives it up.
@@ -16,7 +17,19 @@ const UNHURRIED: Duration = Duration::from_mins(2);
 const BYTES_PER_SECOND: u64 = 16 << 10;
 
 /// Something that is taken back from whoever makes no use of it, or too little.
-pub(crate) struct Lease<T>(Arc<Mutex<Leased<T>>>);
+pub(crate) struct Lease<T> {
+    held: Arc<Mutex<Leased<T>>>,
+    /// Who looks whether it is used, as long as it is there.
+    watched: Option<AbortHandle>,
+}
+
+impl<T> Drop for Lease<T> {
+    fn drop(&mut self) {
+        if let Some(watched) = &self.watched {
+            watched.abort();
+        }
+    }
+}
 
 struct Leased<T> {
     value: Option<T>,
@@ -35,9 +48,10 @@ impl<T> Leased<T> {
 impl<T: Send + 'static> Lease<T> {
     /// Where there is no runtime, nobody looks, and it lasts.
     pub(crate) fn new(value: T) -> Self {
-        let lease = Self::lasting(value);
+        let mut lease = Self::lasting(value);
         if let Ok(runtime) = Handle::try_current() {
-            runtime.spawn(take_back(Arc::downgrade(&lease.0)));
+            let looking = runtime.spawn(take_back(Arc::downgrade(&lease.held)));
+            lease.watched = Some(looking.abort_handle());
         }
         lease
     }
@@ -51,24 +65,27 @@ impl<T: Send + 'static> Lease<T> {
             used: now,
             taken: 0,
         };
-        Self(Arc::new(Mutex::new(held)))
+        Self {
+            held: Arc::new(Mutex::new(held)),
+            watched: None,
+        }
     }
 
     /// A use of it; nothing once it was taken back.
     pub(crate) fn with<R>(&self, make_use: impl FnOnce(&mut T) -> R) -> Option<R> {
-        let mut held = lock(&self.0);
+        let mut held = lock(&self.held);
         held.used = Instant::now();
         held.value.as_mut().map(make_use)
     }
 
     /// The client takes more of what was made of it before.
     pub(crate) fn used(&self) {
-        lock(&self.0).used = Instant::now();
+        lock(&self.held).used = Instant::now();
     }
 
     /// So much was made of it for the client.
     pub(crate) fn taken(&self, bytes: usize) {
-        lock(&self.0).taken += bytes as u64;
+        lock(&self.held).taken += bytes as u64;
     }
 }
 

@@ -62,7 +62,7 @@ impl Context<'_> {
             mut put_right,
             wrong,
         } = causes;
-        if self.strictness != Strictness::Draft {
+        if self.strictness != Strictness::Draft || !put_right.is_empty() {
             put_right.extend(wrong);
         }
         prepare::refuse(kind, name, put_right)

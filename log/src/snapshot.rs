@@ -61,7 +61,8 @@ impl Snapshots {
         self.named(SUFFIX)
     }
 
-    /// Those that can be of a log that ends here: what a later name says is nothing of this log.
+    /// Those that can be of a log that ends here. Whether a later one is of this log, which has lost its end
+    /// then, a start has asked before.
     pub(crate) fn up_to(&self, end: Revision) -> Result<Vec<Revision>, Error> {
         let mut revisions = self.revisions()?;
         revisions.retain(|revision| *revision <= end);
@@ -209,7 +210,8 @@ impl Snapshots {
     pub(crate) fn check_newest(&self, log: &dyn Storage) -> Result<(), Error> {
         for revision in self.listed() {
             let path = self.path(revision);
-            let Ok(head) = file::head(&path) else {
+            let head = file::head(&path).ok();
+            let Some(head) = head.filter(|head| head.tail().revision == revision) else {
                 continue;
             };
             let passed = base::passes(log, head.tail());

@@ -11,8 +11,8 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-/// Streams that end without an event while one must come: a bound for a run that fails.
-const SILENT_MAX: u64 = 4;
+/// So long nothing comes while something must: a bound for a run that fails.
+const SILENT_SECONDS_MAX: u64 = 180;
 /// Some streams end by themselves in the middle.
 const STREAM_SECONDS: [u64; 2] = [1, 30];
 const PAGE: usize = 10;
@@ -39,6 +39,10 @@ pub(super) struct Informer {
     shown: Vec<(Kind, Revision, Value)>,
     dice: Dice,
     stream: Option<Wire>,
+    /// How long that lasts.
+    seconds: u64,
+    /// How long nothing came, over all streams since.
+    silent: u64,
     /// Where the log ended when the server started.
     pub(super) start: Revision,
 }
@@ -87,13 +91,14 @@ impl Informer {
             shown: Vec::new(),
             dice: Dice(seed),
             stream: None,
+            seconds: 0,
+            silent: 0,
             start: Revision::ZERO,
         }
     }
 
     /// Reads on until this object is there, over as many connections as it takes.
     pub(super) fn follow(&mut self, caller: &Caller, last: &ObjectKey) {
-        let mut silent = 0;
         while !self.watcher.cache.contains_key(last) {
             let before = self.watcher.received.len();
             self.open(caller);
@@ -104,22 +109,36 @@ impl Informer {
                 }
             }
             self.leave();
-            let is_silent = self.watcher.received.len() <= before + 1;
-            silent = if is_silent { silent + 1 } else { 0 };
-            let position = self.watcher.position;
-            assert!(silent < SILENT_MAX, "nothing comes after {position:?}");
+            self.bear(before);
         }
+    }
+
+    /// That nothing has come beyond this, but for a mark; not for ever.
+    fn bear(&mut self, before: usize) {
+        let is_silent = self.watcher.received.len() <= before + 1;
+        self.silent = if is_silent {
+            self.silent + self.seconds
+        } else {
+            0
+        };
+        let (silent, position) = (self.silent, self.watcher.position);
+        assert!(
+            silent < SILENT_SECONDS_MAX,
+            "nothing comes after {position:?}"
+        );
     }
 
     /// Reads so many events or bookmarks, and leaves.
     pub(super) fn follow_some(&mut self, caller: &Caller, count: usize) {
         let mut left = 0..count;
         while !left.is_empty() {
+            let before = self.watcher.received.len();
             self.open(caller);
             while !left.is_empty() && self.read() {
                 left.next();
             }
             self.leave();
+            self.bear(before);
         }
     }
 
@@ -141,6 +160,7 @@ impl Informer {
             }
         };
         let seconds = self.dice.pick(&STREAM_SECONDS);
+        self.seconds = seconds;
         let path = self.path(&format!(
             "watch=1&allowWatchBookmarks=true&timeoutSeconds={seconds}&{how}"
         ));

@@ -166,7 +166,7 @@ fn done(asked: &Routed, noted: &Noted, decision: &Decision) -> Response<ApiBody>
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": 201});
     let mut response = respond::json(201, &status, asked.accept.syntax);
-    respond::warn(&mut response, noted.warnings());
-    respond::warn(&mut response, &decision.warnings);
+    let warnings = [noted.warnings(), &decision.warnings].concat();
+    respond::warn(&mut response, &warnings);
     response
 }

@@ -138,8 +138,8 @@ fn answer(
     } else {
         show(asked, code, object)?
     };
-    respond::warn(&mut response, noted.warnings());
-    respond::warn(&mut response, &decision.warnings);
+    let warnings = [noted.warnings(), &decision.warnings].concat();
+    respond::warn(&mut response, &warnings);
     Ok(response)
 }
 

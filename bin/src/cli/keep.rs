@@ -40,7 +40,7 @@ pub(super) fn size(text: &str) -> Result<ByteSize, String> {
     }
     if size.0 > SIZE_MAX {
         return Err(
-            "no log can be so large, 8 EiB at most; name a size such as 10GiB, or leave the option out to keep \
+            "no log can be so large: less than 8 EiB; name a size such as 10GiB, or leave the option out to keep \
              everything"
                 .into(),
         );

@@ -129,7 +129,12 @@ fn render(plan: &Planned) -> String {
     )
     .ok();
     for one in &plan.waiting {
-        let held = one.held_by.join(", ");
+        // A server of before tells of finalizers alone.
+        let held = if one.held_by.is_empty() {
+            one.finalizers.join(", ")
+        } else {
+            one.held_by.join(", ")
+        };
         write!(out, "\n  {} waits for {held}", one.object).ok();
     }
     if !plan.complete {

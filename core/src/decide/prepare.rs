@@ -101,7 +101,18 @@ pub fn prune_posted(
     if let Some(wrong) = schema.validate(document).first() {
         return Err(unreadable(&posted.kind, &posted.version, &wrong.message));
     }
-    judge(&schema.prune(document), validation)
+    let unknown = schema.prune(document);
+    schema.decode_nulls(document);
+    judge(&unknown, validation)
+}
+
+/// What earlier releases stored is read as what is sent is: or a null that they took would be a change.
+pub(super) fn decode_stored(kinds: &Kinds, kind: &Kind, document: &mut Value) {
+    let stored = kind.storage_version().filter(|_| !kind.is_custom());
+    let schema = stored.and_then(|version| kinds.schema(kind, &version.name));
+    if let Some(schema) = schema {
+        schema.decode_nulls(document);
+    }
 }
 
 fn unreadable(kind: &str, version: &str, why: &str) -> Rejection {

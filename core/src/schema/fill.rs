@@ -25,7 +25,8 @@ pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// An empty text for every null in a list or a map of texts, as Go's decoder reads it.
+/// An empty text for every null in a list or a map of texts, as Go's decoder reads it. Of a time that is
+/// none, which is a null again.
 pub(super) fn decode_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -46,7 +47,12 @@ pub(super) fn decode_nulls(schema: &Schema, value: &mut Value) {
 }
 
 fn decode_null(each: &Schema, value: &mut Value) {
-    if value.is_null() && &*each.type_name == "string" {
+    let is_time = || {
+        each.format
+            .as_ref()
+            .is_some_and(|one| one.name() == "date-time")
+    };
+    if value.is_null() && &*each.type_name == "string" && !is_time() {
         *value = "".into();
     } else {
         decode_nulls(each, value);

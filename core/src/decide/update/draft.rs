@@ -65,6 +65,7 @@ impl<'a> Draft<'a> {
         warnings: Vec<String>,
     ) -> Result<Self, Rejection> {
         let mut old = change.stored.document();
+        prepare::decode_stored(&change.context.state.kinds, change.kind, &mut old);
         let old_account = managed::take(&mut old);
         if change.subresource != Some(Subresource::Scale) {
             convert::to_storage(change.kind, change.version, &mut sent);
