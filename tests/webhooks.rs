@@ -8,7 +8,7 @@
 
 use hindsight_tests::admission::{MAPS, MERGE, Scene, label, map};
 use hindsight_tests::http::Client;
-use hindsight_tests::requests::{requests, timeless};
+use hindsight_tests::requests::{neutral, requests};
 use hindsight_tests::webhook::Answer;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -408,36 +408,6 @@ fn the_collectors_ask_nobody() {
     let gone = scene.client.next(&mut events).expect("an event");
     assert_eq!(gone["type"], "DELETED");
     assert_eq!(scene.webhook.take(), []);
-}
-
-/// Every uid and every generated name is as good as any other, times pass, and accounts of one second have no order.
-fn neutral(document: &mut Value) {
-    timeless(document);
-    match document {
-        Value::Array(items) => items.iter_mut().for_each(neutral),
-        Value::Object(members) => {
-            members.values_mut().for_each(neutral);
-            if members.contains_key("generateName") && members.contains_key("name") {
-                members.insert("name".into(), json!("generated"));
-            }
-            let accounts = members.get_mut("managedFields");
-            if let Some(Value::Array(entries)) = accounts {
-                entries.sort_by_key(Value::to_string);
-            }
-        }
-        Value::String(text) => {
-            let is_uid = |word: &str| word.len() == 36 && word.matches('-').count() == 4;
-            let words = text.split(|one: char| !one.is_ascii_alphanumeric() && one != '-');
-            let uids: Vec<String> = words
-                .filter(|word| is_uid(word))
-                .map(str::to_owned)
-                .collect();
-            for uid in uids {
-                *text = text.replace(&uid, "a uid");
-            }
-        }
-        _ => {}
-    }
 }
 
 /// Adds an annotation, and takes it out again.

@@ -9,8 +9,8 @@ mod uid;
 
 pub use key::{Name, ObjectKey};
 pub use meta::{
-    DEFINITION_FINALIZER, FOREGROUND_FINALIZER, Meta, NAMESPACE_TOKEN, ORPHAN_FINALIZER,
-    OwnerReference,
+    DEFINITION_FINALIZER, FOREGROUND_FINALIZER, Meta, NAMESPACE_LABEL, NAMESPACE_TOKEN,
+    ORPHAN_FINALIZER, OwnerReference,
 };
 pub use uid::Uid;
 

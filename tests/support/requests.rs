@@ -79,3 +79,53 @@ pub fn timeless(document: &mut Value) {
         _ => {}
     }
 }
+
+/// A refusal may show an object, and so its times.
+fn time_in(text: &str) -> Option<String> {
+    let is_time = |bytes: &&[u8]| {
+        let marks = [
+            (4, b'-'),
+            (7, b'-'),
+            (10, b'T'),
+            (13, b':'),
+            (16, b':'),
+            (19, b'Z'),
+        ];
+        marks.iter().all(|(at, mark)| bytes[*at] == *mark)
+    };
+    let found = text.as_bytes().windows(20).find(is_time)?;
+    Some(String::from_utf8_lossy(found).into_owned())
+}
+
+/// Every uid and every generated name is as good as any other, times pass, and accounts of one second have no order.
+pub fn neutral(document: &mut Value) {
+    timeless(document);
+    match document {
+        Value::Array(items) => items.iter_mut().for_each(neutral),
+        Value::Object(members) => {
+            members.values_mut().for_each(neutral);
+            if members.contains_key("generateName") && members.contains_key("name") {
+                members.insert("name".into(), json!("generated"));
+            }
+            let accounts = members.get_mut("managedFields");
+            if let Some(Value::Array(entries)) = accounts {
+                entries.sort_by_key(Value::to_string);
+            }
+        }
+        Value::String(text) => {
+            let is_uid = |word: &str| word.len() == 36 && word.matches('-').count() == 4;
+            let words = text.split(|one: char| !one.is_ascii_alphanumeric() && one != '-');
+            let uids: Vec<String> = words
+                .filter(|word| is_uid(word))
+                .map(str::to_owned)
+                .collect();
+            for uid in uids {
+                *text = text.replace(&uid, "a uid");
+            }
+            while let Some(time) = time_in(text) {
+                *text = text.replace(&time, "a time");
+            }
+        }
+        _ => {}
+    }
+}

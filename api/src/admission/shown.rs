@@ -4,6 +4,7 @@
 use super::subject::{Operation, Subject};
 use hindsight_core::convert;
 use hindsight_core::kind::{Subresource, Version};
+use hindsight_core::object::NAMESPACE_LABEL;
 use hindsight_core::scale::{scale_of, scale_with_owners};
 use hindsight_core::{Command, Decision, Intent, Object};
 use serde_json::{Map, Value};
@@ -54,7 +55,7 @@ fn unlabel(subject: &Subject<'_>, metadata: &mut Map<String, Value>) {
     let Some(labels) = labels.filter(|_| subject.is_namespace()) else {
         return;
     };
-    labels.remove("kubernetes.io/metadata.name");
+    labels.remove(NAMESPACE_LABEL);
     if labels.is_empty() {
         metadata.remove("labels");
     }

@@ -12,6 +12,12 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
 
+/// How many of these somebody else has too.
+pub(crate) fn held_elsewhere(objects: &[Arc<Object>]) -> usize {
+    let held = objects.iter().filter(|one| Arc::strong_count(one) > 1);
+    held.count()
+}
+
 /// A state that moves when the test says so.
 pub(crate) struct Fake {
     state: Mutex<State>,

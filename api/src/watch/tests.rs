@@ -1,7 +1,7 @@
 //! A watch alone, over an engine that the test moves.
 
 use crate::admission::Admission;
-use crate::backend::fake::Fake;
+use crate::backend::fake::{Fake, held_elsewhere};
 use crate::body::ApiBody;
 use crate::handler::Api;
 use crate::lease::STALLED;
@@ -128,12 +128,7 @@ fn the_beginning_of_a_watch_that_nobody_reads_is_let_go() {
             let [mut begun, mut unread] = [open().await, open().await].map(Response::into_body);
             first_frame(&mut begun).await;
             fake.change(|state| *state = State::new(crate::builtin_kinds()));
-            let kept = || {
-                objects
-                    .iter()
-                    .filter(|one| Arc::strong_count(one) > 1)
-                    .count()
-            };
+            let kept = || held_elsewhere(&objects);
             assert_eq!(kept() as u64, OBJECTS);
             tokio::time::sleep(STALLED + STALLED / 2).await;
             assert_eq!(kept(), 0, "{path}");

@@ -10,7 +10,7 @@ use super::account::Account;
 use super::{Context, Strictness, namespace_of_new};
 use crate::command::Create;
 use crate::kind::{Generation, Kind, Origin, Shape, Version};
-use crate::object::{NAMESPACE_TOKEN, Name, ObjectKey, Uid};
+use crate::object::{NAMESPACE_LABEL, NAMESPACE_TOKEN, Name, ObjectKey, Uid};
 use crate::{Decision, Rejection};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -157,6 +157,6 @@ pub(super) fn label_namespace(root: &mut Map<String, Value>) {
         *labels = json!({});
     }
     if let Some(labels) = labels.as_object_mut() {
-        labels.insert("kubernetes.io/metadata.name".into(), name);
+        labels.insert(NAMESPACE_LABEL.into(), name);
     }
 }

@@ -9,7 +9,7 @@ pub(super) mod namespace;
 mod tests;
 
 use super::account::{Account, Target, put};
-use super::{Context, create, namespace_of_new, prepare};
+use super::{Context, create, prepare};
 use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, Subresource, Version};
 use crate::object::{Object, ObjectKey};
@@ -20,23 +20,12 @@ use std::sync::Arc;
 
 pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
+    if intent.subresource == Some(Subresource::Binding) {
+        return binding::bind(context, kind, intent);
+    }
     let mut sent = intent.object;
-    let binds = intent.subresource == Some(Subresource::Binding);
-    let warnings = if binds {
-        prepare::prune_posted(
-            &context.state.kinds,
-            Subresource::Binding,
-            intent.validation,
-            &mut sent,
-        )?
-    } else {
-        Vec::new()
-    };
     let metadata = prepare::metadata(&mut sent)?;
     same_coordinates(metadata, &intent.key)?;
-    if binds {
-        namespace_of_new(context.state, &intent.key, &intent.key.name)?;
-    }
     let Some(stored) = context.state.get(&intent.key) else {
         let object = sent;
         return missing(context, kind, Update { object, ..intent });
@@ -53,10 +42,6 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
         stored,
         subresource: intent.subresource,
     };
-    if binds {
-        let bound = change.bind(&sent)?;
-        return Ok(Decision { warnings, ..bound });
-    }
     let warnings = change.prune(&mut sent, intent.validation)?;
     change.write(sent, Sent::Whole, warnings, Account::Kept)
 }

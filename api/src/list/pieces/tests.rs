@@ -1,7 +1,7 @@
 //! Large lists in every form come in pieces that together are what a small one is.
 
 use super::*;
-use crate::backend::fake::Fake;
+use crate::backend::fake::{Fake, held_elsewhere};
 use crate::body::Unfinished;
 use crate::handler::Api;
 use crate::lease::STALLED;
@@ -172,12 +172,7 @@ fn a_list_that_nobody_takes_lets_go_of_its_objects_and_is_no_list() {
             ];
             begun.frame().await.expect("one").expect("a piece");
             fake.change(|state| *state = State::new(crate::builtin_kinds()));
-            let kept = || {
-                objects
-                    .iter()
-                    .filter(|one| Arc::strong_count(one) > 1)
-                    .count()
-            };
+            let kept = || held_elsewhere(&objects);
             assert!(kept() as u64 >= OBJECTS - 1, "{path}");
             tokio::time::sleep(STALLED + STALLED / 2).await;
             assert_eq!(kept(), 0, "{accept} {path}");

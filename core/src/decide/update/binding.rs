@@ -1,16 +1,48 @@
 //! `pods/binding`: the one way to give a pod its node. Source: `pkg/registry/core/pod/storage`.
 
-use super::Change;
+use super::{same_coordinates, same_identity, version_allows};
+use crate::command::Update;
 use crate::decide::commit::Written;
 use crate::decide::delete::decision;
-use crate::decide::prepare;
+use crate::decide::{Context, namespace_of_new, prepare};
+use crate::kind::{Kind, Subresource};
+use crate::object::Object;
 use crate::rejection::FieldCause;
 use crate::{Decision, GroupResource, Outcome, Rejection};
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
-impl Change<'_> {
+/// Reads what is posted as a `Binding`, and binds the pod that it is meant for.
+pub(super) fn bind(
+    context: Context<'_>,
+    kind: &Kind,
+    intent: Update,
+) -> Result<Decision, Rejection> {
+    let (key, to) = (&intent.key, Subresource::Binding);
+    let mut binding = intent.object;
+    let kinds = &context.state.kinds;
+    let warnings = prepare::prune_posted(kinds, to, intent.validation, &mut binding)?;
+    let metadata = prepare::metadata(&mut binding)?;
+    same_coordinates(metadata, key)?;
+    namespace_of_new(context.state, key, &key.name)?;
+    let stored = context.state.get(key).ok_or_else(|| Rejection::NotFound {
+        resource: key.resource.clone(),
+        name: Arc::clone(&key.name),
+    })?;
+    same_identity(stored, metadata)?;
+    version_allows(kind, stored, metadata, Some(to))?;
+    let bound = Pod { context, stored }.bind(&binding)?;
+    Ok(Decision { warnings, ..bound })
+}
+
+struct Pod<'a> {
+    context: Context<'a>,
+    stored: &'a Arc<Object>,
+}
+
+impl Pod<'_> {
     /// Writes the node of a `Binding` into the pod, once, and adds its annotations.
-    pub(super) fn bind(&self, binding: &Value) -> Result<Decision, Rejection> {
+    fn bind(&self, binding: &Value) -> Result<Decision, Rejection> {
         let node = self.node(binding)?;
         let mut pod = self.stored.document();
         self.is_free(&pod)?;
