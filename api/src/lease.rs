@@ -107,7 +107,10 @@ fn due<T>(held: &Weak<Mutex<Leased<T>>>) -> Option<Instant> {
     if due > Instant::now() {
         return Some(due);
     }
-    held.value = None;
+    let value = held.value.take();
+    drop(held);
+    // It may be a whole state: whoever asks for it meanwhile need not wait until that is freed.
+    drop(value);
     None
 }
 

@@ -1,7 +1,7 @@
 //! The pace of a long walk: others are answered in between, however much there is to go through.
 
 /// Read in one go at most: some milliseconds of decoding.
-const READ_BYTES: usize = 256 << 10;
+pub(crate) const READ_BYTES: usize = 256 << 10;
 /// What looking at an object costs even where its body is not read, and each thing that is asked of it.
 pub(crate) const LOOK_BYTES: usize = 64;
 

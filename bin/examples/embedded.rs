@@ -41,6 +41,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     )? {
         println!("{:>4}  {}", change.commit.revision, change.commit.key);
     }
+    // The client has a clone of the plane. On a directory this waits for the disk.
+    tokio::task::spawn_blocking(move || plane.close()).await?;
     Ok(())
 }
 

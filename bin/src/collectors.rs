@@ -6,7 +6,7 @@ mod tests;
 
 use crate::effects;
 use crate::published::News;
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
 use hindsight_core::{Actor, Command, Decision, Rejection, State, Unavailable};
 use hindsight_gc::{Collector, Step, Worker};
@@ -51,6 +51,7 @@ impl Collectors {
             writer,
             turn,
             stopped,
+            idle: IDLE,
             health: health.clone(),
         };
         let thread = std::thread::Builder::new()
@@ -108,6 +109,7 @@ struct Driver {
     writer: Weak<Writer>,
     turn: Turn,
     stopped: Receiver<()>,
+    idle: Duration,
     health: Health,
 }
 
@@ -218,9 +220,12 @@ impl Driver {
         self.recall();
     }
 
-    /// A log that cannot be read leaves removals without the commit that made them necessary.
+    /// A log that cannot be read leaves removals without the commit that made them necessary. Whoever is
+    /// stopped makes none.
     fn recall(&mut self) {
+        let stopped = &self.stopped;
         let back = self.reader.scan_back(self.state.revision);
+        let back = back.take_while(|_| !is_stopped(stopped));
         if let Err(error) = self.collector.recall(back) {
             tracing::warn!(%error, "what is collected now may not name its cause");
         }
@@ -228,8 +233,11 @@ impl Driver {
 
     /// Until something changes or the clock may have made something due; false at the end.
     fn wait(&mut self) -> bool {
-        let moved = self.news.moved.recv_timeout(IDLE);
-        !matches!(moved, Err(RecvTimeoutError::Disconnected))
+        select! {
+            recv(self.news.moved) -> moved => moved.is_ok(),
+            recv(self.stopped) -> _ => false,
+            default(self.idle) => true,
+        }
     }
 
     /// Whatever changes meanwhile; true at the end.

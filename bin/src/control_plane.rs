@@ -30,7 +30,8 @@ const WINDOW_BYTES_MAX: usize = 16 << 20;
 /// How long a disk may stand still before the server calls itself unready.
 const STUCK: Duration = Duration::from_secs(10);
 
-/// An open control plane. Cheap to clone; the last clone closes it.
+/// An open control plane. Cheap to clone; the last clone closes it, if nobody has called [`Self::close`],
+/// and blocks meanwhile, wherever it falls: services have clones, and so has whoever was given one.
 #[derive(Debug, Clone)]
 pub struct ControlPlane {
     shared: Arc<Shared>,
@@ -38,7 +39,6 @@ pub struct ControlPlane {
 
 #[derive(Debug)]
 struct Shared {
-    // Dropped in this order: collectors stop submitting before the writer drains, and the lock goes last.
     collectors: Mutex<Option<Collectors>>,
     writer: Arc<Writer>,
     reader: Reader,
@@ -125,6 +125,13 @@ impl ControlPlane {
         };
         bootstrap::run(&plane)?;
         Ok(plane)
+    }
+
+    /// Ends the collectors, carries out what was submitted and lets go of the directory, which may be
+    /// opened again once this returns. Clones still show the state, refuse writes as
+    /// [`Unavailable::Stopping`], and read the log no more. Blocks, on the disk too, whoever began.
+    pub fn close(&self) {
+        self.shared.close();
     }
 
     /// The newest durable state.
@@ -218,6 +225,9 @@ impl ControlPlane {
         if let Some(reason) = self.poison().reason() {
             return Some(format!("the event log failed: {reason}"));
         }
+        if self.shared.writer.is_closed() {
+            return Some("it was closed".into());
+        }
         let stuck = self.shared.pending.stuck(Instant::now());
         if stuck >= STUCK {
             let seconds = stuck.as_secs();
@@ -256,21 +266,30 @@ impl ControlPlane {
     }
 }
 
+impl Shared {
+    /// Collectors stop submitting before the writer drains, and the lock goes last.
+    fn close(&self) {
+        drop(take(&self.collectors));
+        self.writer.close();
+        drop(take(&self.lock));
+    }
+}
+
 impl Drop for Shared {
     fn drop(&mut self) {
-        let mut collectors = self
-            .collectors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        drop(collectors.take());
+        self.close();
     }
+}
+
+fn take<T>(held: &Mutex<Option<T>>) -> Option<T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 #[cfg(feature = "http")]
 fn admission(config: &Config) -> Arc<hindsight_api::Admission> {
     let mut admission = hindsight_api::Admission {
         owner_reference_permissions: config.owner_reference_permissions,
-        webhooks: Arc::new(crate::webhooks::Network),
+        webhooks: Arc::new(crate::webhooks::Network::default()),
         ..hindsight_api::Admission::default()
     };
     if let Some(authorizer) = &config.authorizer {

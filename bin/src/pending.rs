@@ -54,18 +54,21 @@ impl Pending {
     }
 
     fn begin(&self) -> Waiting {
-        // First the time: or whoever asks in between sees one who has waited since the last write.
+        // First the time: or whoever asks in between sees one who has waited since the last write. And
+        // after: whoever waited before may have been answered in between.
         if self.0.waiting.load(Ordering::Acquire) == 0 {
             self.note();
         }
-        self.0.waiting.fetch_add(1, Ordering::AcqRel);
+        if self.0.waiting.fetch_add(1, Ordering::AcqRel) == 0 {
+            self.note();
+        }
         Waiting(self.clone())
     }
 
     fn note(&self) {
         let millis = self.0.start.elapsed().as_millis();
         let millis = u64::try_from(millis).unwrap_or(u64::MAX);
-        self.0.moved.store(millis, Ordering::Release);
+        self.0.moved.fetch_max(millis, Ordering::AcqRel);
     }
 }
 

@@ -23,6 +23,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::net::TcpListener;
+use tokio::sync::oneshot;
 
 /// What `hindsight serve` was asked to do.
 #[derive(Debug, Clone)]
@@ -36,9 +37,8 @@ pub(crate) struct Options {
     pub(crate) retention: Option<Retention>,
 }
 
-/// Serves until a signal comes; `ready` is called once with the address. Whoever still holds the log when
-/// this returns, a backup or a handshake, is gone with the runtime: only then is it told how it ended.
-pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path)) -> Result<Poison> {
+/// Serves until a signal comes, and closes the log; `ready` is called once with the address.
+pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path)) -> Result<()> {
     rustls::crypto::ring::default_provider()
         .install_default()
         .ok();
@@ -69,9 +69,12 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     }
     let (tls, tokens) = (pki.server_config()?, Arc::new(tokens));
     let acceptor = Acceptor::new(plane.clone(), tls, tokens, Patience::default());
-    let (signalled, failed) = (signals(1)?, failure(plane.poison().clone())?);
-    end_at_the_second_signal()?;
     let poison = plane.poison().clone();
+    let failure = poison.clone();
+    let failed = apart("failure", move || {
+        failure.wait();
+    })?;
+    let signalled = signalled()?;
     let end = async {
         tokio::select! {
             () = signalled => {}
@@ -80,12 +83,13 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     };
     ready(address, &kubeconfig);
     connection::accept(listener, acceptor, end).await;
-    tokio::task::spawn_blocking(move || drop(plane)).await?;
-    Ok(poison)
+    // Others may fill the threads that the runtime has for what blocks.
+    apart("end", move || plane.close())?.await;
+    outcome(&poison)
 }
 
-/// How a log ended that nobody holds any more.
-pub(crate) fn outcome(poison: &Poison) -> Result<()> {
+/// How a log ended that is closed.
+fn outcome(poison: &Poison) -> Result<()> {
     match poison.reason() {
         None => Ok(()),
         Some(reason) => bail!(
@@ -119,51 +123,47 @@ const fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Resolves when the log fails. The thread that waits for it ends with the process.
-fn failure(poison: Poison) -> Result<impl Future<Output = ()>> {
-    let (sender, receiver) = tokio::sync::oneshot::channel();
-    std::thread::Builder::new()
-        .name("failure".into())
-        .spawn(move || {
-            poison.wait();
-            sender.send(()).ok();
-        })?;
-    Ok(async move {
-        if receiver.await.is_err() {
-            std::future::pending::<()>().await;
-        }
+/// Resolves when this is done, in a thread of its own, which may last as long as the process.
+fn apart(name: &str, work: impl FnOnce() + Send + 'static) -> Result<impl Future<Output = ()>> {
+    let (done, waiter) = oneshot::channel();
+    let run = move || {
+        work();
+        done.send(()).ok();
+    };
+    std::thread::Builder::new().name(name.into()).spawn(run)?;
+    Ok(async {
+        waiter.await.ok();
     })
 }
 
-/// Resolves once so many SIGINT and SIGTERM came after this call: from here on neither ends the process.
-fn signals(count: usize) -> Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut terminate = signal(SignalKind::terminate())?;
-    Ok(async move {
-        for _ in 0..count {
-            tokio::select! {
-                _ = interrupt.recv() => {}
-                _ = terminate.recv() => {}
-            }
-        }
-    })
-}
-
-/// Whoever asks twice does not wait for a disk that stands still.
+/// Resolves at the first SIGINT or SIGTERM after this call: from here on neither ends the process. Whoever asks
+/// twice does not wait for a disk that stands still.
 #[expect(
     clippy::exit,
     reason = "whatever else ends the process waits for the disk"
 )]
-fn end_at_the_second_signal() -> Result<()> {
-    let signalled = signals(2)?;
+fn signalled() -> Result<impl Future<Output = ()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut next = async move || {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    };
+    let (first, waiter) = oneshot::channel();
     tokio::spawn(async move {
-        signalled.await;
+        next().await;
+        first.send(()).ok();
+        next().await;
         show::hint(
             "ended at the second signal: everything that was answered is synced, and what was under way may \
              be there or not",
         );
         std::process::exit(1);
     });
-    Ok(())
+    Ok(async {
+        waiter.await.ok();
+    })
 }

@@ -1,6 +1,7 @@
 //! Calls webhooks over TLS: a connection a call, so that a webhook that was replaced is not asked
 //! through a connection to the old one.
 
+mod lookup;
 mod trust;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -11,6 +12,7 @@ use http::{Request, Uri};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::client::conn::http1::handshake;
 use hyper_util::rt::TokioIo;
+use lookup::Lookup;
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use std::sync::Arc;
@@ -22,14 +24,16 @@ const ANSWER_BYTES_MAX: usize = 3 * 1024 * 1024;
 const HTTPS_PORT: u16 = 443;
 
 /// The network.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Network;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Network {
+    lookup: Lookup,
+}
 
 impl WebhookCaller for Network {
     fn call(&self, call: Call) -> BoxFuture<'_, Result<(u16, Bytes), String>> {
         Box::pin(async move {
             let url = call.url.clone();
-            let answer = post(call).await;
+            let answer = self.post(call).await;
             answer.map_err(|error| {
                 tracing::warn!(url, "a webhook could not be called: {error:#}");
                 format!("{error:#}")
@@ -38,34 +42,37 @@ impl WebhookCaller for Network {
     }
 }
 
-async fn post(call: Call) -> Result<(u16, Bytes)> {
-    let url: Uri = call.url.parse().context("the URL cannot be read")?;
-    if url.scheme_str() != Some("https") {
-        bail!("the URL is not an https one");
+impl Network {
+    async fn post(&self, call: Call) -> Result<(u16, Bytes)> {
+        let url: Uri = call.url.parse().context("the URL cannot be read")?;
+        if url.scheme_str() != Some("https") {
+            bail!("the URL is not an https one");
+        }
+        let host = url.host().ok_or_else(|| anyhow!("the URL has no host"))?;
+        let port = url.port_u16().unwrap_or(HTTPS_PORT);
+        let address = call.address.unwrap_or_else(|| format!("{host}:{port}"));
+        let stream = self.lookup.connect(&address).await?;
+        let stream = secured(stream, host, &call.ca_bundle).await?;
+        let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
+        let _driver = Driver(tokio::spawn(connection));
+        let path = url.path_and_query().map_or("/", |path| path.as_str());
+        let request = Request::post(path)
+            .header("host", format!("{host}:{port}"))
+            .header("content-type", "application/json")
+            .header("accept", "application/json")
+            .header(
+                "user-agent",
+                concat!("hindsight/", env!("CARGO_PKG_VERSION")),
+            )
+            .body(Full::new(call.body))?;
+        let answer = sender.send_request(request).await?;
+        let code = answer.status().as_u16();
+        let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX)
+            .collect()
+            .await;
+        let body = body.map_err(|error| anyhow!("the answer cannot be read: {error}"))?;
+        Ok((code, body.to_bytes()))
     }
-    let host = url.host().ok_or_else(|| anyhow!("the URL has no host"))?;
-    let port = url.port_u16().unwrap_or(HTTPS_PORT);
-    let address = call.address.unwrap_or_else(|| format!("{host}:{port}"));
-    let stream = connect(&address, host, &call.ca_bundle).await?;
-    let (mut sender, connection) = handshake(TokioIo::new(stream)).await?;
-    let _driver = Driver(tokio::spawn(connection));
-    let path = url.path_and_query().map_or("/", |path| path.as_str());
-    let request = Request::post(path)
-        .header("host", format!("{host}:{port}"))
-        .header("content-type", "application/json")
-        .header("accept", "application/json")
-        .header(
-            "user-agent",
-            concat!("hindsight/", env!("CARGO_PKG_VERSION")),
-        )
-        .body(Full::new(call.body))?;
-    let answer = sender.send_request(request).await?;
-    let code = answer.status().as_u16();
-    let body = Limited::new(answer.into_body(), ANSWER_BYTES_MAX)
-        .collect()
-        .await;
-    let body = body.map_err(|error| anyhow!("the answer cannot be read: {error}"))?;
-    Ok((code, body.to_bytes()))
 }
 
 /// The connection ends with its one call, also where nobody waits for the answer any more.
@@ -77,11 +84,8 @@ impl Drop for Driver {
     }
 }
 
-async fn connect(address: &str, host: &str, ca_bundle: &[u8]) -> Result<TlsStream<TcpStream>> {
+async fn secured(stream: TcpStream, host: &str, ca_bundle: &[u8]) -> Result<TlsStream<TcpStream>> {
     let tls = client(ca_bundle)?;
-    let stream = TcpStream::connect(address)
-        .await
-        .with_context(|| format!("dial tcp {address}"))?;
     stream.set_nodelay(true)?;
     let name = ServerName::try_from(host.trim_matches(['[', ']']).to_owned())?;
     let connector = tokio_rustls::TlsConnector::from(Arc::new(tls));

@@ -216,6 +216,12 @@ fn stands_within(storage: &dyn Storage, wanted: Revision) -> Result<(), Error> {
     }
 }
 
+/// Whether all cores decode so many frames. Threads to wake take their time; and whoever is of the pool would
+/// do others' work while it waits for its own, and may hold what that needs.
+fn are_shared(frames: usize) -> bool {
+    frames > 1 && rayon::current_thread_index().is_none()
+}
+
 /// Fetches one frame after the other; all cores check, hash and decode them.
 struct Decoder {
     storage: Arc<dyn Storage>,
@@ -265,10 +271,10 @@ impl Decoder {
         self.size = (self.size * 2).min(BATCH_FRAMES_MAX);
         self.batches += 1;
         let decode = |(first, bytes): Stored| (first, read(&bytes, first));
-        Ok(match fetched.len() {
-            // Nothing to share, and threads to wake take their time.
-            0 | 1 => fetched.into_iter().map(decode).collect(),
-            _ => fetched.into_par_iter().map(decode).collect(),
+        Ok(if are_shared(fetched.len()) {
+            fetched.into_par_iter().map(decode).collect()
+        } else {
+            fetched.into_iter().map(decode).collect()
         })
     }
 

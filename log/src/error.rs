@@ -116,6 +116,9 @@ pub enum Error {
         /// What this release reads.
         known: u8,
     },
+    /// Whoever held the log has let go of it.
+    #[error("the log was closed; open it again")]
+    Closed,
     /// The directory holds something that is not a log.
     #[error(
         "{} is or holds something that is not an event log; name another --data-dir, or restore a backup \

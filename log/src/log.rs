@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Log {
     /// Reads what is durable.
     pub reader: Reader,
-    storage: Arc<dyn Storage>,
+    storage: Arc<Synced>,
     end: Base,
     keeper: Option<Keeper>,
     poison: Poison,
@@ -41,8 +41,8 @@ impl Log {
         settle(&*storage, base.tail())?;
         let revision = base.state.revision;
         let poison = Poison::default();
-        let storage: Arc<dyn Storage> = Arc::new(Synced::new(storage, revision, poison.clone()));
-        let reader = Reader::new(Arc::clone(&storage));
+        let storage = Arc::new(Synced::new(storage, revision, poison.clone()));
+        let reader = Reader::new(Arc::clone(&storage) as _);
         let state = base.state.clone();
         Ok((
             Self {
@@ -89,7 +89,7 @@ impl Log {
         policy: Retention,
         empty: State,
     ) -> Result<(), Error> {
-        let storage = Arc::clone(&self.storage);
+        let storage = Arc::clone(&self.storage) as _;
         let poison = self.poison.clone();
         let pruner = Pruner::new(storage, snapshots.clone(), empty, policy, poison);
         self.keep(Keeping {
@@ -100,7 +100,7 @@ impl Log {
     }
 
     fn keep(&mut self, keeping: Keeping) -> Result<(), Error> {
-        let storage = Arc::clone(&self.storage);
+        let storage = Arc::clone(&self.storage) as _;
         let (end, poison) = (self.end.clone(), self.poison.clone());
         self.keeper = Some(Keeper::start(keeping, storage, end, poison)?);
         Ok(())

@@ -14,7 +14,8 @@ mod waiting;
 
 use crate::frame::Hash;
 use crate::snapshot::Keeper;
-use crate::{Error, Poison, Storage};
+use crate::storage::synced::Synced;
+use crate::{Error, Poison};
 use crew::Crew;
 use crossbeam_channel::{Sender, TrySendError, bounded};
 use decider::Decider;
@@ -22,7 +23,7 @@ use frames::Appender;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable};
 use room::Admittance;
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::JoinHandle;
 use syncer::Syncer;
 use waiting::Waiting;
@@ -51,11 +52,19 @@ pub trait Publish: Send {
 /// Takes submissions. Dropping it drains and stops both threads.
 #[derive(Debug)]
 pub struct Writer {
-    submissions: Option<Sender<Submission>>,
-    crew: Option<Arc<Crew>>,
+    /// Nothing once it ends. Held while one is handed in, or carried out by the thread that submits it.
+    entrance: RwLock<Option<Entrance>>,
     waiting: Waiting,
-    threads: Vec<JoinHandle<()>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
     poison: Poison,
+    storage: Arc<Synced>,
+}
+
+/// Where submissions go.
+#[derive(Debug)]
+struct Entrance {
+    submissions: Sender<Submission>,
+    crew: Option<Arc<Crew>>,
 }
 
 pub(crate) struct Submission {
@@ -74,7 +83,7 @@ pub(crate) struct Batch {
 
 /// Where a log ends and the writer goes on.
 pub(crate) struct End {
-    pub(crate) storage: Arc<dyn Storage>,
+    pub(crate) storage: Arc<Synced>,
     pub(crate) state: State,
     pub(crate) hash: Hash,
     pub(crate) keeper: Option<Keeper>,
@@ -83,10 +92,12 @@ pub(crate) struct End {
 
 impl Writer {
     pub(crate) fn start(end: End, publish: Box<dyn Publish>) -> Result<Self, Error> {
-        let (mut writer, steps) = Self::by_steps(end, publish);
+        let (writer, steps) = Self::by_steps(end, publish);
         let (crew, threads) = crew::start(steps, &writer.poison)?;
-        writer.crew = Some(crew);
-        writer.threads = threads;
+        if let Some(entrance) = &mut *unpoisoned(writer.entrance.write()) {
+            entrance.crew = Some(crew);
+        }
+        *unpoisoned(writer.threads.lock()) = threads;
         Ok(writer)
     }
 
@@ -100,24 +111,28 @@ impl Writer {
         } = end;
         let (submissions, waiting) = bounded(QUEUE_SUBMISSIONS_MAX);
         let failure = poison.clone();
-        let room = Admittance::new(Arc::clone(&storage));
+        let room = Admittance::new(Arc::clone(&storage) as _);
         let steps = Steps {
             waiting,
             decider: Decider::new(state, poison.clone(), room),
             decided: VecDeque::new(),
             syncer: Syncer {
-                frames: Appender::new(storage, hash),
+                frames: Appender::new(Arc::clone(&storage) as _, hash),
                 publish,
                 poison,
                 keeper,
             },
         };
-        let writer = Self {
-            submissions: Some(submissions),
+        let entrance = Entrance {
+            submissions,
             crew: None,
+        };
+        let writer = Self {
+            entrance: RwLock::new(Some(entrance)),
             waiting: Waiting::default(),
-            threads: Vec::new(),
+            threads: Mutex::default(),
             poison: failure,
+            storage,
         };
         (writer, steps)
     }
@@ -130,23 +145,64 @@ impl Writer {
     /// Hands in commands; all of them go into one batch. `reply` is called on the writer's thread
     /// and must not wait.
     pub fn submit(&self, commands: Vec<Command>, reply: Reply) {
-        if let Some((submission, _)) = self.admit(commands, reply) {
-            self.queue(submission);
-        }
+        self.submit_by(commands, reply, |entrance, submission, _| {
+            entrance.queue(submission);
+        });
     }
 
     /// As [`Self::submit`], for callers that would only wait: where nobody else does, their own thread
     /// decides and syncs, and calls `reply`.
     pub fn submit_here(&self, commands: Vec<Command>, reply: Reply) {
+        self.submit_by(commands, reply, |entrance, submission, is_alone| {
+            let queued = match &entrance.crew {
+                Some(crew) if is_alone => crew.serve(submission),
+                _ => Err(submission),
+            };
+            if let Err(submission) = queued {
+                entrance.queue(submission);
+            }
+        });
+    }
+
+    /// Whether it takes nothing any more.
+    pub fn is_closed(&self) -> bool {
+        !matches!(self.entrance.try_read().as_deref(), Ok(Some(_)))
+    }
+
+    /// Carries out what was submitted, refuses what comes later, and lets go of the storage: readers are
+    /// refused from then on, and the log may be opened again. Blocks until all of that is done, whoever began.
+    pub fn close(&self) {
+        self.end();
+        self.storage.close();
+    }
+
+    fn end(&self) {
+        // Held to the end: who comes second waits.
+        let mut threads = unpoisoned(self.threads.lock());
+        let entrance = unpoisoned(self.entrance.write()).take();
+        let crew = entrance.and_then(|entrance| entrance.crew);
+        for thread in threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the event log ended in a panic");
+            }
+        }
+        // With it the thread that writes snapshots, which looks for room on the disk.
+        drop(crew);
+    }
+
+    fn submit_by(
+        &self,
+        commands: Vec<Command>,
+        reply: Reply,
+        hand_in: impl FnOnce(&Entrance, Submission, bool),
+    ) {
         let Some((submission, is_alone)) = self.admit(commands, reply) else {
             return;
         };
-        let queued = match &self.crew {
-            Some(crew) if is_alone => crew.serve(submission),
-            _ => Err(submission),
-        };
-        if let Err(submission) = queued {
-            self.queue(submission);
+        // Who ends it waits for this lock, and nobody else.
+        match self.entrance.try_read().as_deref() {
+            Ok(Some(entrance)) => hand_in(entrance, submission, is_alone),
+            Ok(None) | Err(_) => (submission.reply)(Err(Unavailable::Stopping)),
         }
     }
 
@@ -163,13 +219,11 @@ impl Writer {
         });
         Some((Submission { commands, reply }, is_alone))
     }
+}
 
+impl Entrance {
     fn queue(&self, submission: Submission) {
-        let Some(submissions) = &self.submissions else {
-            (submission.reply)(Err(Unavailable::Stopping));
-            return;
-        };
-        match submissions.try_send(submission) {
+        match self.submissions.try_send(submission) {
             Ok(()) => {}
             Err(TrySendError::Full(refused)) => (refused.reply)(Err(Unavailable::Overloaded)),
             Err(TrySendError::Disconnected(refused)) => (refused.reply)(Err(Unavailable::Stopping)),
@@ -179,11 +233,10 @@ impl Writer {
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        self.submissions = None;
-        for thread in self.threads.drain(..) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of the event log ended in a panic");
-            }
-        }
+        self.end();
     }
+}
+
+fn unpoisoned<T>(locked: Result<T, PoisonError<T>>) -> T {
+    locked.unwrap_or_else(PoisonError::into_inner)
 }

@@ -4,12 +4,17 @@ use super::{MAPS, comes, create, map};
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::Strace;
 use hindsight_tests::wire::{Caller, request};
+use std::io::Read;
+use std::net::TcpStream;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 /// Each sync waits so many microseconds.
 const DELAY: &str = "delay_enter=2000000";
 const WRITES: usize = 3;
+/// Longer than connections are given to end.
+const DRAINED: Duration = Duration::from_secs(4);
 /// While one write waits. Behind it there would be one, or two.
 const READS_MIN: usize = 5;
 
@@ -48,7 +53,8 @@ fn while_a_write_waits_for_the_disk_reads_are_answered() {
     create(&mut writer, "after", 1);
 }
 
-/// Asked once, the server waits for its disk, and the second time it does not.
+/// Asked once, the server waits for its disk, and the second time it does not; nor for somebody who connects
+/// and says nothing, whom it has forgotten by then.
 #[test]
 fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
@@ -59,14 +65,18 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let caller = Caller::of(&server);
     let mut writer = caller.connect().expect("connected");
     create(&mut writer, "before", 1);
-    let still = "delay_enter=15000000";
+    let still = "delay_enter=30000000";
     let Some(tracer) = Strace::attach(server.pid(), "fdatasync", still) else {
         return;
     };
+    let mut silent = TcpStream::connect(caller.address()).expect("connected");
     let write = request("POST", MAPS, &map("late", 1));
     writer.send(write.as_bytes()).expect("sent");
     server.send("TERM");
     comes("nobody listens any more", || caller.connect().is_err());
+    silent.set_read_timeout(Some(DRAINED)).expect("a limit");
+    let heard = silent.read(&mut [0]);
+    assert!(heard.is_err(), "it is let go of before the log: {heard:?}");
     server.send("TERM");
     let (code, said) = server.ended();
     drop(tracer);

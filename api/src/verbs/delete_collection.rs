@@ -8,6 +8,7 @@ use crate::admission::Wish;
 use crate::body::ApiBody;
 use crate::handler::{Api, Routed};
 use crate::list;
+use crate::pace::Pace;
 use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
@@ -18,6 +19,8 @@ use std::sync::Arc;
 /// Items that are decided in one go. Others' writes are decided between two batches, so this is how
 /// long they wait: as long as for the collector's own.
 const BATCH_ITEMS_MAX: usize = 768;
+/// What deciding one costs, as if it were read.
+const DECISION_BYTES: usize = 4 << 10;
 
 pub(crate) async fn delete_collection(
     api: &Api,
@@ -71,9 +74,13 @@ async fn in_one_go(
     if !dry_run {
         return Ok(api.backend.submit(commands).await?);
     }
-    let state = api.backend.state();
-    let decide = |command| hindsight_core::decide(&state, command);
-    Ok(commands.into_iter().map(decide).collect())
+    let (state, mut pace) = (api.backend.state(), Pace::default());
+    let mut answers = Vec::with_capacity(commands.len());
+    for command in commands {
+        pace.read(DECISION_BYTES).await;
+        answers.push(hindsight_core::decide(&state, command));
+    }
+    Ok(answers)
 }
 
 /// Each item is admitted for itself; gives back what was warned of.
@@ -83,8 +90,10 @@ async fn one_by_one(
     commands: Vec<Command>,
     options: &Options,
 ) -> Result<Vec<String>, Failure> {
-    let mut warnings = Vec::new();
+    let (mut warnings, mut pace) = (Vec::new(), Pace::default());
     for command in commands {
+        // Where nobody has to be asked after all, and nothing is written, nothing is waited for.
+        pace.read(DECISION_BYTES).await;
         let wish = Wish {
             of_collection: true,
             ..Wish::new(command, options.of_write())

@@ -99,7 +99,7 @@ impl Serve {
             owner_reference_permissions: self.owner_reference_permissions == Switch::On,
         };
         let runtime = start_runtime()?;
-        let poison = runtime.block_on(server::run(options, |address, kubeconfig| {
+        let served = runtime.block_on(server::run(options, |address, kubeconfig| {
             let kubeconfig = kubeconfig.display();
             let ready = show::line(&format!(
                 "hindsight is ready on https://{address}; try: kubectl --kubeconfig {kubeconfig} get namespaces"
@@ -107,10 +107,10 @@ impl Serve {
             if let Err(error) = ready {
                 tracing::warn!("{error:#}");
             }
-        }))?;
-        drop(runtime);
-        server::outcome(&poison)?;
-        Ok(ExitCode::SUCCESS)
+        }));
+        // Nobody is waited for: what others still look up or read is for nobody.
+        runtime.shutdown_background();
+        served.map(|()| ExitCode::SUCCESS)
     }
 }
 

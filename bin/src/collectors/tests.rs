@@ -47,6 +47,7 @@ fn alone(plane: &ControlPlane, news: News) -> Driver {
         writer: Weak::new(),
         turn: next_batch,
         stopped: bounded(0).1,
+        idle: IDLE,
         health: Health::default(),
     }
 }
@@ -105,6 +106,53 @@ fn a_part_that_was_refused_does_not_hold_up_the_other() {
     ] {
         assert_eq!((one.and(other), other.and(one)), (both, both));
     }
+}
+
+#[test]
+fn who_waits_for_the_clock_hears_that_it_is_to_end() {
+    let mut driver = Driver {
+        idle: Duration::MAX,
+        ..driver(100)
+    };
+    let (stop, stopped) = bounded(0);
+    driver.stopped = stopped;
+    // Of the change, of which it has not heard yet.
+    assert!(driver.wait());
+    let waits = std::thread::spawn(move || driver.wait());
+    drop(stop);
+    assert!(!waits.join().expect("it ends"));
+}
+
+#[test]
+fn who_is_to_end_does_not_read_the_log_back_first() {
+    let plane = ControlPlane::open(Config {
+        collectors: false,
+        ..Config::default()
+    });
+    let plane = plane.expect("it opens");
+    let owner = write(&plane, json!({"metadata": {"name": "o"}}));
+    let owner_of = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": owner.commit.uid.as_str()}]);
+    write(
+        &plane,
+        json!({"metadata": {"name": "d", "ownerReferences": owner_of}}),
+    );
+    let removed = delete(&plane, &owner);
+    let causes = |stopped| {
+        let (_, news) =
+            published::channel(State::clone(&plane.state()), Window::new(removed, 1, 1));
+        let mut driver = alone(&plane, news);
+        driver.stopped = stopped;
+        driver.recall();
+        let steps = next_batch(&mut driver.collector, &driver.state);
+        steps
+            .into_iter()
+            .map(|(_, step)| step.cause)
+            .collect::<Vec<_>>()
+    };
+    let (stop, stopped) = bounded(0);
+    assert_eq!(causes(stopped.clone()), [Cause::Commit(removed)]);
+    drop(stop);
+    assert_ne!(causes(stopped), [Cause::Commit(removed)]);
 }
 
 static IS_BROKEN: AtomicBool = AtomicBool::new(false);

@@ -1,4 +1,4 @@
-//! What a submitter is told when nobody is left to answer.
+//! What a submitter is told when nobody is left to answer, and what clones of a closed plane can do.
 
 use super::*;
 use hindsight_core::command::{Create, FieldValidation};
@@ -53,4 +53,44 @@ fn of_a_write_that_a_panic_left_unanswered_nobody_is_told_that_nothing_was_done(
         let next = submit(&plane, create(&plane, "b"));
         assert!(matches!(next, Err(Unavailable::Poisoned(_))), "{next:?}");
     }
+}
+
+#[test]
+fn whoever_has_a_clone_of_a_closed_plane_keeps_nobody_from_the_directory() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let config = || Config {
+        data_dir: Some(temporary.path().join("data")),
+        ..Config::default()
+    };
+    let plane = ControlPlane::open(config()).expect("it opens");
+    let (clone, reader) = (plane.clone(), plane.reader().clone());
+    let mut changed = plane.changed();
+    let written = plane.submit_blocking(create(&plane, "a")).expect("open");
+    assert!(written.iter().all(Result::is_ok));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| plane.close());
+        }
+    });
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let told = clone.submit_blocking(create(&plane, "b"));
+    assert!(matches!(told, Err(Unavailable::Stopping)), "{told:?}");
+    let told = runtime.block_on(clone.submit(create(&plane, "b")));
+    assert!(matches!(told, Err(Unavailable::Stopping)), "{told:?}");
+    let read = reader.newest();
+    assert!(matches!(read, Err(Error::Closed)), "{read:?}");
+    assert_eq!(clone.unready().as_deref(), Some("it was closed"));
+    let moved = async {
+        changed.borrow_and_update();
+        changed.changed().await
+    };
+    assert!(runtime.block_on(moved).is_err(), "nothing moves any more");
+
+    let again = ControlPlane::open(config()).expect("it opens again");
+    assert_eq!(again.state().revision, clone.state().revision);
+    let a = ObjectKey::new(GroupResource::new("", "namespaces"), "", "a");
+    assert!(again.state().get(&a).is_some() && clone.state().get(&a).is_some());
+    drop(plane);
+    let written = again.submit_blocking(create(&again, "b")).expect("open");
+    assert!(written.iter().all(Result::is_ok));
 }

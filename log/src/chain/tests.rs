@@ -61,6 +61,14 @@ fn empty() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
+#[test]
+fn somebody_of_a_pool_decodes_by_themselves() {
+    assert!(are_shared(2) && !are_shared(1));
+    let pool = ThreadPoolBuilder::new().num_threads(2).build();
+    let pool = pool.expect("threads");
+    assert!(pool.install(|| !are_shared(2)));
+}
+
 /// Of a frame that is thinned while it is fetched half of it may have been read.
 #[test]
 fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {

@@ -47,13 +47,14 @@ fn behind_a_stuck_disk_writes_wait_and_one_too_many_is_refused_at_once() {
 #[test]
 fn behind_a_stuck_disk_large_writes_wait_as_far_as_there_is_memory_for_them() {
     let places = BYTES / LARGE_BYTES;
-    fill(|name| namespace(name, LARGE_BYTES), places - 1..=places);
+    // The last that is let in may be of any size.
+    fill(|name| namespace(name, LARGE_BYTES), places..=places + 1);
 }
 
 #[test]
 fn what_waits_is_measured_by_what_it_takes_in_memory_and_not_by_its_text() {
     let places = BYTES / (NESTED * 600);
-    fill(nested, places / 2..=places);
+    fill(nested, places / 2..=places + 1);
 }
 
 /// Submits until something is refused, of which so many may be there by then; the others are written.
@@ -70,12 +71,14 @@ fn fill(intent: impl Fn(&str) -> Intent, places: RangeInclusive<usize>) {
         writer.submit(vec![command], Box::new(reply));
         answers.try_recv().ok()
     });
+    let is_seen = |step: &Step| matches!(step, Step::Shown(_) | Step::Told(_));
+    let is_shown = disk.steps().iter().any(is_seen);
+    // First: a writer that is dropped waits for it.
+    disk.set_stuck(false);
+    assert!(!is_shown, "nothing is durable yet");
     let (accepted, refusal) = refused.expect("the queue is full at last");
     assert_eq!(refusal.err(), Some(Unavailable::Overloaded));
-    assert!(places.contains(&accepted), "{accepted}");
-    let is_seen = |step: &Step| matches!(step, Step::Shown(_) | Step::Told(_));
-    assert!(!disk.steps().iter().any(is_seen), "nothing is durable yet");
-    disk.set_stuck(false);
+    assert!(places.contains(&accepted), "{accepted} of {places:?}");
     for wanted in 0..accepted {
         let (index, outcome) = answers.recv().expect("an answer");
         assert!(outcome.is_ok_and(|answers| answers[0].is_ok()));

@@ -7,14 +7,15 @@ use crate::{Error, Poison, Tail};
 use hindsight_core::Revision;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
 
 const PANIC: &str = "it ended in a panic";
 
 /// Wraps the storage of an open log.
 #[derive(Debug)]
 pub(crate) struct Synced {
-    inner: Arc<dyn Storage>,
+    /// Nothing once it is closed. Held for as long as one call takes.
+    inner: RwLock<Option<Arc<dyn Storage>>>,
     /// First revision of the last frame that was appended.
     appended: AtomicU64,
     /// As `appended` was at the last sync.
@@ -32,7 +33,7 @@ impl Synced {
     /// Everything up to this revision is synced already.
     pub(crate) fn new(inner: Arc<dyn Storage>, newest: Revision, poison: Poison) -> Self {
         Self {
-            inner,
+            inner: RwLock::new(Some(inner)),
             appended: AtomicU64::new(newest.0),
             synced: AtomicU64::new(newest.0),
             failed: Mutex::new(None),
@@ -41,8 +42,21 @@ impl Synced {
         }
     }
 
+    /// Lets go of the engine, once those who are calling it have their answers. An engine writes when it is
+    /// dropped, too; one that is broken is not: it stays until the process ends.
+    pub(crate) fn close(&self) {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let inner = inner.take();
+        if self.is_broken.load(Ordering::Acquire) {
+            std::mem::forget(inner);
+        }
+    }
+
     /// Writes, unless something failed before. A write that fails may have been a sync that did.
-    fn unless_failed(&self, write: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+    fn unless_failed(
+        &self,
+        write: impl FnOnce(&dyn Storage) -> Result<(), Error>,
+    ) -> Result<(), Error> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_broken.load(Ordering::Acquire) && failed.is_none() {
             *failed = Some(PANIC.into());
@@ -63,9 +77,11 @@ impl Synced {
     fn called<T>(
         &self,
         what: &'static str,
-        call: impl FnOnce() -> Result<T, Error>,
+        call: impl FnOnce(&dyn Storage) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+        let inner = self.inner();
+        let engine = inner.as_deref().ok_or(Error::Closed)?;
+        catch_unwind(AssertUnwindSafe(|| call(engine))).unwrap_or_else(|_| {
             self.is_broken.store(true, Ordering::Release);
             let error = Error::engine(what, PANIC);
             self.poison.set(error.to_string());
@@ -73,36 +89,37 @@ impl Synced {
         })
     }
 
+    fn inner(&self) -> RwLockReadGuard<'_, Option<Arc<dyn Storage>>> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn newest(&self) -> Revision {
         Revision(self.synced.load(Ordering::Acquire))
     }
 }
 
-/// An engine writes when it is dropped, too. One that is broken is not: it stays until the process ends.
 impl Drop for Synced {
     fn drop(&mut self) {
-        if self.is_broken.load(Ordering::Acquire) {
-            std::mem::forget(Arc::clone(&self.inner));
-        }
+        self.close();
     }
 }
 
 impl Storage for Synced {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.unless_failed(|| self.inner.append(first, frame))?;
+        self.unless_failed(|inner| inner.append(first, frame))?;
         self.appended.store(first.0, Ordering::Release);
         Ok(())
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        self.unless_failed(|| self.inner.replace(first, last, frame))
+        self.unless_failed(|inner| inner.replace(first, last, frame))
     }
 
     fn sync(&self) -> Result<(), Error> {
-        self.unless_failed(|| {
+        self.unless_failed(|inner| {
             // Before, for somebody may append while somebody else syncs.
             let appended = self.appended.load(Ordering::Acquire);
-            self.inner.sync()?;
+            inner.sync()?;
             self.synced.fetch_max(appended, Ordering::AcqRel);
             Ok(())
         })
@@ -113,26 +130,30 @@ impl Storage for Synced {
         if from > newest {
             return Ok(None);
         }
-        let found = self.called("reading", || self.inner.at_or_after(from))?;
+        let found = self.called("reading", |inner| inner.at_or_after(from))?;
         Ok(found.filter(|(first, _)| *first <= newest))
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.called("reading", || {
-            self.inner.at_or_before(until.min(self.newest()))
-        })
+        let until = until.min(self.newest());
+        self.called("reading", |inner| inner.at_or_before(until))
     }
 
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
-        self.inner.has_room(bytes, purpose)
+        let inner = self.inner();
+        inner
+            .as_deref()
+            .is_some_and(|inner| inner.has_room(bytes, purpose))
     }
 
     fn witness(&self, tail: &Tail) {
-        self.inner.witness(tail);
+        if let Some(inner) = self.inner().as_deref() {
+            inner.witness(tail);
+        }
     }
 
     fn witnessed(&self) -> Result<Option<Tail>, Error> {
-        self.inner.witnessed()
+        self.called("reading", |inner| inner.witnessed())
     }
 }
 
@@ -269,6 +290,24 @@ mod tests {
         let newest = inner.at_or_before(Revision(u64::MAX)).expect("read");
         assert_eq!(newest, Some((Revision(1), b"a".to_vec())));
         assert_eq!(inner.syncs.load(Ordering::Relaxed), 1, "syncs");
+    }
+
+    #[test]
+    fn what_is_closed_is_let_go_of_by_all_who_hold_it() {
+        let inner = Arc::<Fails>::default();
+        let (storage, poison) = over(&inner);
+        let (storage, reader) = {
+            let storage = Arc::new(storage);
+            (Arc::clone(&storage), storage)
+        };
+        assert_eq!(Arc::strong_count(&inner), 2);
+        storage.close();
+        storage.close();
+        assert_eq!(Arc::strong_count(&inner), 1);
+        let read = reader.at_or_before(Revision(1));
+        assert!(matches!(read, Err(Error::Closed)), "{read:?}");
+        assert_eq!(poison.reason(), None, "it is no failure");
+        assert!(!reader.has_room(1, Purpose::Writes));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::syncer::Syncer;
 use super::{BATCHES_AHEAD, Batch, Submission};
 use crate::{Error, Poison};
 use crossbeam_channel::{Receiver, Sender, bounded};
+use std::iter;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
@@ -65,8 +66,9 @@ impl Crew {
     fn decide(&self) {
         while let Ok(first) = self.waiting.recv() {
             let front = self.taken(self.front.lock());
+            let rest = self.waiting.try_iter();
             self.poison
-                .guard("decider", || self.write_batch(front, first));
+                .guard("decider", || self.write_batch(front, first, rest));
         }
         self.taken(self.front.lock()).batches = None;
     }
@@ -87,13 +89,24 @@ impl Crew {
             Err(TryLockError::Poisoned(poisoned)) => self.taken(Err(poisoned)),
             Err(TryLockError::WouldBlock) => return Err(submission),
         };
-        self.poison
-            .guard("submitter", || self.write_batch(front, submission));
+        self.poison.guard("submitter", || {
+            self.write_alone(front, submission);
+        });
         Ok(())
     }
 
-    fn write_batch(&self, mut front: MutexGuard<'_, Front>, first: Submission) {
-        let batch = front.decider.batch(first, &self.waiting);
+    /// The decider may have one in its hand that comes before all that wait.
+    fn write_alone(&self, front: MutexGuard<'_, Front>, submission: Submission) {
+        self.write_batch(front, submission, iter::empty());
+    }
+
+    fn write_batch(
+        &self,
+        mut front: MutexGuard<'_, Front>,
+        first: Submission,
+        rest: impl Iterator<Item = Submission>,
+    ) {
+        let batch = front.decider.batch(first, rest);
         let is_alone = batch.answers.len() == 1 && self.waiting.is_empty();
         if is_alone
             && self.handed_over.load(Ordering::Acquire) == 0
@@ -122,5 +135,39 @@ impl Crew {
             .name(name.into())
             .spawn(run)
             .map_err(Error::io(format!("starting the {name} thread")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{create, reply, start};
+    use super::*;
+
+    #[test]
+    fn who_writes_alone_takes_nothing_that_the_decider_should_have_before() {
+        let (writer, _) = start(&Arc::default());
+        let entrance = writer.entrance.read().expect("unpoisoned");
+        let crew = entrance.as_ref().and_then(|one| one.crew.clone());
+        drop(entrance);
+        let crew = crew.expect("threads");
+        let front = crew.front.lock().expect("unpoisoned");
+        let submit = |name: &str| {
+            let (reply, answer) = reply();
+            writer.submit(vec![create(name)], reply);
+            answer
+        };
+        let in_its_hand = submit("b");
+        while !crew.waiting.is_empty() {
+            std::thread::yield_now();
+        }
+        let after_it = submit("c");
+        let (reply, alone) = reply();
+        let commands = vec![create("a")];
+        crew.write_alone(front, Submission { commands, reply });
+        let revisions = [alone, in_its_hand, after_it].map(|answer| {
+            let answers = answer.recv().expect("an answer").expect("decided");
+            answers[0].as_ref().expect("written").commits[0].revision.0
+        });
+        assert_eq!(revisions, [1, 2, 3]);
     }
 }

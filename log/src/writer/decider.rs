@@ -3,7 +3,6 @@
 use super::room::{Admittance, are_deletions, size_of};
 use super::{Batch, Reply, Submission, Submitted};
 use crate::Poison;
-use crossbeam_channel::Receiver;
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::{
     Change, Command, Commit, Decision, Rejection, Revision, State, Unavailable, apply, decide,
@@ -64,7 +63,12 @@ impl Decider {
         }
     }
 
-    pub(super) fn batch(&mut self, first: Submission, waiting: &Receiver<Submission>) -> Batch {
+    /// The first, and as many of the rest as a batch may have.
+    pub(super) fn batch(
+        &mut self,
+        first: Submission,
+        mut rest: impl Iterator<Item = Submission>,
+    ) -> Batch {
         let before = self.state.clone();
         let mut round = Round::default();
         let mut next = Some(first);
@@ -72,7 +76,7 @@ impl Decider {
         while let Some(submission) = next {
             self.take_in(submission, &mut round);
             let room = round.changes.len() < BATCH_COMMITS_MAX;
-            next = room.then(|| waiting.try_recv().ok()).flatten();
+            next = room.then(|| rest.next()).flatten();
         }
         while !self.room.take(&round.changes, round.smallest_write) {
             self.state = before.clone();

@@ -34,7 +34,7 @@ impl Steps {
         let Ok(first) = self.waiting.try_recv() else {
             return false;
         };
-        let batch = self.decider.batch(first, &self.waiting);
+        let batch = self.decider.batch(first, self.waiting.try_iter());
         self.decided.push_back(batch);
         true
     }

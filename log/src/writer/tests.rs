@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, mpsc};
 const AT_OPEN: usize = 1;
 
 #[derive(Debug, Default)]
-struct Recording {
+pub(super) struct Recording {
     inner: MemoryStorage,
     syncs: AtomicUsize,
     fail_after: Option<usize>,
@@ -65,7 +65,7 @@ impl Storage for Recording {
 }
 
 #[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Vec<Revision>>>);
+pub(super) struct Seen(Arc<Mutex<Vec<Revision>>>);
 
 impl Publish for Seen {
     fn publish(&mut self, state: State, changes: Vec<Arc<Change>>) {
@@ -80,7 +80,7 @@ fn empty() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
-fn create(name: &str) -> Command {
+pub(super) fn create(name: &str) -> Command {
     let intent = Intent::Create(Create {
         key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
         version: "v1".into(),
@@ -90,7 +90,7 @@ fn create(name: &str) -> Command {
     Command::new(Arc::new(Actor::new("t")), Time(1), [1; 16], intent)
 }
 
-fn start(storage: &Arc<Recording>) -> (Writer, Seen) {
+pub(super) fn start(storage: &Arc<Recording>) -> (Writer, Seen) {
     let seen = Seen::default();
     let storage: Arc<dyn Storage> = Arc::<Recording>::clone(storage);
     let (log, state) = Log::open(storage, empty()).expect("opened");
@@ -100,7 +100,7 @@ fn start(storage: &Arc<Recording>) -> (Writer, Seen) {
     )
 }
 
-fn reply() -> (Reply, mpsc::Receiver<Submitted>) {
+pub(super) fn reply() -> (Reply, mpsc::Receiver<Submitted>) {
     let (sender, receiver) = mpsc::channel();
     (
         Box::new(move |outcome| sender.send(outcome).expect("somebody waits")),

@@ -5,7 +5,8 @@ use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that submissions may hold which have no answer yet; one that is larger goes alone.
+/// Bytes that submissions hold which have no answer yet where no more are let in. The last that is may be
+/// of any size: or a large one would wait for ever where small ones never stop.
 pub(super) const QUEUE_BYTES_MAX: usize = 64 << 20;
 /// What a command takes beside its document, with its commit and its answer.
 const COMMAND_BYTES: usize = 1 << 10;
@@ -35,10 +36,7 @@ impl Waiting {
     /// Room for these; none where too much waits.
     pub(super) fn take(&self, commands: &[Command]) -> Option<Slot> {
         let bytes = commands.iter().map(size).sum();
-        let add = |held: usize| {
-            let together = held.saturating_add(bytes);
-            (held == 0 || together <= QUEUE_BYTES_MAX).then_some(together)
-        };
+        let add = |held: usize| (held < QUEUE_BYTES_MAX).then(|| held.saturating_add(bytes));
         let taken = self
             .0
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, add);
@@ -105,5 +103,36 @@ fn heap(document: &Value) -> usize {
                 .map(|(name, value)| name.capacity() + heap(value));
             nodes + held.sum::<usize>()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::command::{Create, FieldValidation};
+    use hindsight_core::{Actor, GroupResource, ObjectKey, Time};
+
+    fn create(bytes: usize) -> Vec<Command> {
+        let intent = Intent::Create(Create {
+            key: ObjectKey::new(GroupResource::new("", "configmaps"), "default", ""),
+            version: "v1".into(),
+            object: Value::String("v".repeat(bytes)),
+            validation: FieldValidation::Ignore,
+        });
+        let actor = Arc::new(Actor::new("t"));
+        vec![Command::new(actor, Time(0), [0; 16], intent)]
+    }
+
+    #[test]
+    fn what_is_large_is_let_in_beside_what_is_small_and_then_nothing_is() {
+        let (waiting, small, large) = (Waiting::default(), create(1), create(QUEUE_BYTES_MAX));
+        let first = waiting.take(&small).expect("room");
+        assert!(first.is_only());
+        let huge = waiting.take(&large).expect("it need not be alone");
+        assert!(waiting.take(&small).is_none());
+        drop(first);
+        assert!(waiting.take(&small).is_none());
+        drop(huge);
+        assert!(waiting.take(&small).is_some_and(|next| next.is_only()));
     }
 }

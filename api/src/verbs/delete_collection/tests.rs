@@ -1,15 +1,17 @@
 //! Collections, over an engine in which others write meanwhile.
 
-use super::BATCH_ITEMS_MAX;
+use super::{BATCH_ITEMS_MAX, DECISION_BYTES};
 use crate::admission::Admission;
 use crate::backend::Backend;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
+use crate::pace::READ_BYTES;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rule, Time};
 use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
+use std::cell::Cell;
 use std::sync::Arc;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
@@ -56,13 +58,42 @@ fn with_maps(names: &[String]) -> Arc<Fake> {
 
 /// The code of a deletion of all ConfigMaps, with these options.
 fn clear(fake: &Arc<Fake>, options: &Value) -> u16 {
+    clear_beside(fake, options).0
+}
+
+/// And how often others had their turn meanwhile.
+fn clear_beside(fake: &Arc<Fake>, options: &Value) -> (u16, usize) {
     let api = Api::new(Arc::clone(fake) as _, Arc::new(Admission::default()));
     let body = Full::from(options.to_string());
     let request = Request::delete(MAPS).body(body).expect("a request");
     let runtime = tokio::runtime::Builder::new_current_thread().build();
-    let answer = api.handle(request, Some(actor()));
-    let answer = runtime.expect("a runtime").block_on(answer);
-    answer.status().as_u16()
+    let over = Cell::new(false);
+    let asks = async {
+        let answer = api.handle(request, Some(actor())).await;
+        over.set(true);
+        answer.status().as_u16()
+    };
+    let others = async {
+        let mut turns = 0;
+        while !over.get() {
+            turns += 1;
+            tokio::task::yield_now().await;
+        }
+        turns
+    };
+    let both = async { tokio::join!(asks, others) };
+    runtime.expect("a runtime").block_on(both)
+}
+
+#[test]
+fn others_have_their_turn_while_a_dry_run_decides_everything() {
+    let names: Vec<String> = (0..BATCH_ITEMS_MAX).map(|one| format!("a{one}")).collect();
+    let fake = with_maps(&names);
+    let (code, turns) = clear_beside(&fake, &json!({"dryRun": ["All"]}));
+    assert_eq!(code, 200);
+    let least = BATCH_ITEMS_MAX * DECISION_BYTES / READ_BYTES;
+    assert!(turns >= least, "{turns} of {least}");
+    assert!(fake.submitted.lock().expect("a lock").is_empty());
 }
 
 #[test]
