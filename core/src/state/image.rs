@@ -174,6 +174,19 @@ mod tests {
             .unwrap();
         assert_eq!(world.state.image().accepted.len(), 1);
         assert_same(&world);
+        world
+            .delete("customresourcedefinitions", name, None)
+            .unwrap();
+        let freed = json!({"metadata": {"finalizers": null}});
+        world
+            .patch("customresourcedefinitions", name, Patch::Merge(freed))
+            .unwrap();
+        assert_eq!(
+            world.state.image().accepted,
+            [],
+            "what is gone says nothing"
+        );
+        assert_same(&world);
     }
 
     #[test]

@@ -124,6 +124,7 @@ fn a_budget_that_is_spent_refuses_and_any_other_pays() {
         ("Running", "False", vec![(open, keeps(1, 0, 0, 1))], free),
         ("Pending", "False", vec![(spec(), keeps(1, 0, 0, 1))], free),
         ("Failed", "False", vec![(spec(), keeps(1, 0, 0, 1))], paid),
+        ("Succeeded", "True", vec![(spec(), keeps(1, 0, 0, 1))], paid),
     ] {
         let mut world = world(phase, ready, &budgets);
         let commits = evict(&mut world)
