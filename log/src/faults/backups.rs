@@ -104,6 +104,11 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
     let (log, state) = target.opened();
     assert_eq!((log.restored(), state.revision), (jumped, jumped));
     assert_eq!(hash_at(state, newest), at(&reader, newest).hash());
+    let base = target.reader().base(script::empty()).expect("folded");
+    target.snapshots.write(&base).expect("written");
+    let found = target.snapshots.newest(&script::empty()).expect("usable");
+    let (log, _) = Log::open_from(Arc::clone(&target.storage), found).expect("opened");
+    assert_eq!(log.restored(), jumped, "from a snapshot too");
     let again = target.reader();
     for revision in (1..=newest.0).step_by(97).map(Revision) {
         assert_eq!(at(&again, revision).hash(), at(&reader, revision).hash());
@@ -382,16 +387,17 @@ fn the_newest_snapshot_that_can_be_used_goes_along() {
     assert_eq!(none.snapshots.revisions().expect("listed"), []);
 }
 
-/// Thins the whole log once the first bytes are written.
+/// Thins the whole log once so many bytes are written.
 struct Thinned {
     disk: Arc<Disk>,
     until: Option<Revision>,
+    behind: usize,
     file: Vec<u8>,
 }
 
 impl std::io::Write for Thinned {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        if let Some(until) = self.until.take() {
+        if let Some(until) = self.until.take_if(|_| self.file.len() > self.behind) {
             let reader = Reader::new(Arc::<Disk>::clone(&self.disk));
             thin(&*self.disk, &reader, until, script::empty(), &[]).expect("thinned");
         }
@@ -416,6 +422,8 @@ fn a_backup_of_a_log_that_is_thinned_beyond_its_snapshot_meanwhile_is_restored_w
             source.write(&base).expect("written");
         }
     }
+    let snapshots = source.revisions().expect("listed");
+    let snapshot = std::fs::read(source.path(snapshots[0])).expect("there");
     let newest = base.state.revision;
     let mut to = Thinned {
         disk: Arc::clone(&disk),
@@ -425,9 +433,12 @@ fn a_backup_of_a_log_that_is_thinned_beyond_its_snapshot_meanwhile_is_restored_w
             .rev()
             .nth(1)
             .map(|(first, _)| first.previous()),
+        behind: snapshot.len(),
         file: Vec::new(),
     };
     reader.backup(Time(5), &mut to, |_, _| {}).expect("made");
+    let mut pieces = to.file.windows(snapshot.len());
+    assert!(pieces.any(|one| one == snapshot), "it is in the backup");
     let (target, _) = Target::restored(&to.file);
     assert_eq!(target.snapshots.revisions().expect("listed"), []);
     assert_eq!(hash_at(target.opened().1, newest), base.state.hash());
