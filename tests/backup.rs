@@ -83,7 +83,9 @@ fn restores_told(directory: &Path) -> Vec<u64> {
     let later = revisions.iter().map(|at| at + 1).max().unwrap_or_default();
     let after = log(&["--from", &later.to_string()]);
     let of_one = log(&["configmap/kept", "-n", "default"]);
-    for without in [after, of_one] {
+    let by_verb = log(&["--verb", "create"]);
+    let by_user = log(&["--user", "admin"]);
+    for without in [after, of_one, by_verb, by_user] {
         assert!(
             without.contains("configmaps") && !without.contains("restored"),
             "{without}"
@@ -166,6 +168,30 @@ fn what_clients_know_of_before_a_restore_has_expired_and_the_past_is_still_there
     let until = newest.to_string();
     let replayed = |directory| stdout(&hindsight(directory, &["replay", "--until", &until]));
     assert_eq!(replayed(&place.data), replayed(&other));
+}
+
+#[test]
+fn a_list_that_was_begun_before_a_restore_has_expired_and_one_of_the_past_goes_on() {
+    let place = Place::new();
+    let server = Server::start_on(&place.data);
+    let begun = |server: &Server, past: &str| {
+        let first = format!("{past}/api/v1/namespaces?limit=1");
+        let page: Value =
+            serde_json::from_str(&server.kubectl(&["get", "--raw", &first])).expect("JSON");
+        let token = page["metadata"]["continue"].as_str().expect("a token");
+        format!("{first}&continue={token}")
+    };
+    let next = begun(&server, "");
+    server.kubectl(&["get", "--raw", &next]);
+    stdout(&place.backup(&[]));
+    drop(server);
+    let other = place.other();
+    stdout(&place.restore(&other));
+    let server = Server::start_on(&other);
+    let message = server.kubectl_fails(&["get", "--raw", &next], "");
+    assert!(message.contains("too old resource version"), "{message}");
+    let second = server.kubectl(&["get", "--raw", &begun(&server, "/as-of/4")]);
+    assert!(second.contains("kube-node-lease"), "{second}");
 }
 
 #[test]

@@ -280,26 +280,32 @@ fn what_was_deleted_is_brought_back_from_the_past() {
 
 #[test]
 fn an_object_is_explained_after_its_definition_is_gone() {
-    let server = Server::start();
-    server.define(&widgets("{type: object}"));
-    let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
-    server.kubectl_with(&["create", "-f", "-"], widget);
-    server.kubectl(&["delete", "crd", "widgets.example.com"]);
-    let why = stdout(&server.hindsight(&["why", "widgets.example.com/w", "-o", "json"]));
-    let why: Value = serde_json::from_str(&why).expect("JSON");
-    assert_eq!(
-        (&why["state"], &why["rule"]),
-        (&"deleted".into(), &"crd-deleted".into())
-    );
-    assert_eq!(why["root"]["verb"], "delete");
-    let named = ["apiVersion", "kind"].map(|member| why["object"][member].as_str());
-    assert_eq!(named, [Some("example.com/v1"), Some("Widget")]);
-    let log = stdout(&server.hindsight(&["log", "widgets.example.com/w"]));
-    assert_eq!(
-        log.lines().filter(|line| line.contains("created")).count(),
-        1,
-        "{log}"
-    );
+    for (scope, namespace) in [("Namespaced", "default"), ("Cluster", "")] {
+        let server = Server::start();
+        server.define(&widgets("{type: object}").replace("Namespaced", scope));
+        let widget = "apiVersion: example.com/v1\nkind: Widget\nmetadata: {name: w}\n";
+        server.kubectl_with(&["create", "-f", "-"], widget);
+        server.kubectl(&["delete", "crd", "widgets.example.com"]);
+        let why = stdout(&server.hindsight(&["why", "widgets.example.com/w", "-o", "json"]));
+        let why: Value = serde_json::from_str(&why).expect("JSON");
+        assert_eq!(
+            (&why["state"], &why["rule"]),
+            (&"deleted".into(), &"crd-deleted".into())
+        );
+        assert_eq!(why["root"]["verb"], "delete");
+        let named =
+            ["apiVersion", "kind", "namespace"].map(|member| why["object"][member].as_str());
+        assert_eq!(
+            named,
+            [Some("example.com/v1"), Some("Widget"), Some(namespace)]
+        );
+        let log = stdout(&server.hindsight(&["log", "widgets.example.com/w"]));
+        assert_eq!(
+            log.lines().filter(|line| line.contains("created")).count(),
+            1,
+            "{log}"
+        );
+    }
 }
 
 #[test]

@@ -116,6 +116,10 @@ fn who_would_wait_is_named_with_what_for() {
         said.contains("namespaces team waits for what is in it"),
         "{said}"
     );
+    let held = ["delete", "configmap", "held", "-n", "team", "--wait=false"];
+    server.kubectl(&held);
+    let again = document(&server, &["configmap/held", "-n", "team"]);
+    assert_eq!(again["waiting"], waiting, "it is asked for once more");
 }
 
 #[test]
@@ -154,6 +158,8 @@ fn what_goes_says_what_it_waits_for_and_what_stays_who_owns_it() {
     let said = said.unwrap_or_else(|| panic!("{}", why("namespace/team")));
     assert!(said.starts_with("Namespace team is deleting"), "{said}");
     assert!(said.contains("waits for what is in it: "), "{said}");
+    let finalizers = "finalizers remaining: x.io/hold";
+    assert!(said.contains(finalizers), "{said}");
     let run = why("pod/run");
     assert!(run.contains(node), "{run}");
 }

@@ -25,6 +25,18 @@ fn history(directory: &Path) {
     server.kubectl(&["create", "configmap", "early"]);
     server.kubectl(&["delete", "configmap", "early"]);
     server.kubectl(&["create", "configmap", "lasting"]);
+    let held = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, finalizers: [x.io/hold]}\n";
+    server.kubectl_with(&["create", "-f", "-"], held);
+    server.kubectl(&["delete", "configmap", "held", "--wait=false"]);
+    server.kubectl(&["label", "configmap", "held", "between=both"]);
+    let again = [
+        "delete",
+        "configmap",
+        "held",
+        "--wait=false",
+        "--cascade=foreground",
+    ];
+    server.kubectl(&again);
     for round in 0..40 {
         let label = format!("round={round}");
         server.kubectl(&["label", "--overwrite", "configmap", "lasting", &label]);
@@ -148,6 +160,18 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     assert!(text(&log.stderr).contains(&named), "{}", text(&log.stderr));
     let log = stdout(&log);
     assert!((1..40).contains(&log.lines().count()), "{log}");
+
+    // Of the two deletions both are kept, and what was between them is not theirs.
+    let held = stdout(&hindsight(
+        &directory,
+        &["log", "configmap/held", "-o", "json"],
+    ));
+    let held: serde_json::Value = serde_json::from_str(&held).expect("JSON");
+    let held = held.as_array().expect("a list");
+    assert!(
+        held.len() >= 2 && held.iter().all(|one| one["changed"].is_null()),
+        "{held:?}"
+    );
 
     let server = start(&directory);
     let asked = server.hindsight(&["log", "configmap/lasting"]);

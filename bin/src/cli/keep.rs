@@ -68,3 +68,20 @@ pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
         "there is no such resource; name it PLURAL or PLURAL.GROUP, such as {meant}"
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_resource_is_meant_by_the_name_that_it_is_stored_under() {
+        for (text, group, plural) in [
+            ("secrets", "", "secrets"),
+            ("deployments.apps", "apps", "deployments"),
+            ("events.events.k8s.io", "", "events"),
+            ("widgets.example.com", "example.com", "widgets"),
+        ] {
+            assert_eq!(resource(text), Ok(GroupResource::new(group, plural)));
+        }
+    }
+}

@@ -156,3 +156,24 @@ impl From<Cascade> for Propagation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Config, ControlPlane};
+
+    #[test]
+    fn in_a_world_of_the_past_it_is_as_late_as_it_was_then() {
+        let config = Config {
+            collectors: false,
+            ..Config::default()
+        };
+        let plane = ControlPlane::open(config).expect("it opens");
+        let first = plane.reader().scan(hindsight_core::Revision(1)).next();
+        let then = first.expect("a commit").expect("read").time;
+        let asked = point("1").expect("a point");
+        let (state, now) = world(plane.reader(), Some(&asked)).expect("it was");
+        assert_eq!((state.revision.0, now), (1, then));
+        assert!(world(plane.reader(), None).expect("it is").1 > then);
+    }
+}

@@ -218,11 +218,32 @@ fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
     let window = Window::new(state.revision, 1, usize::MAX);
     let (_, news) = published::channel(State::clone(&state), window);
     let mut driver = alone(&plane, news);
-    driver.recall();
-    let now = effects::now();
-    let steps = driver.collector.next_batch(&driver.state, now, 10);
-    let causes: Vec<_> = steps.into_iter().map(|(_, step)| step.cause).collect();
-    assert_eq!(causes, [Cause::Commit(removed)]);
+    for begin in [Driver::recall, Driver::begin_anew] {
+        begin(&mut driver);
+        let now = effects::now();
+        let steps = driver.collector.next_batch(&driver.state, now, 10);
+        let causes: Vec<_> = steps.into_iter().map(|(_, step)| step.cause).collect();
+        assert_eq!(causes, [Cause::Commit(removed)]);
+    }
+}
+
+#[test]
+fn each_worker_writes_under_a_name_of_its_own() {
+    for (worker, name) in [
+        (Worker::GarbageCollector, "generic-garbage-collector"),
+        (Worker::NamespaceController, "namespace-controller"),
+        (Worker::DefinitionController, "system:apiserver"),
+        (Worker::TtlController, "ttl-after-finished-controller"),
+    ] {
+        let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "a");
+        let delete = Delete::new(Target::any(key), "v1".into(), Rule::Requested);
+        let step = Step {
+            cause: Cause::Request,
+            intent: Intent::Delete(delete),
+        };
+        let user = command(worker, step).actor.user.to_string();
+        assert!(user.ends_with(name), "{user}");
+    }
 }
 
 fn delete(plane: &ControlPlane, made: &Change) -> Revision {

@@ -84,14 +84,14 @@ mod tests {
     use hindsight_core::command::{Create, FieldValidation, Intent};
     use hindsight_core::kind::BuiltinKinds;
     use hindsight_core::{Actor, Command, ObjectKey, Time, apply, builtin, decide};
-    use serde_json::json;
+    use serde_json::{Value, json};
     use std::sync::Arc;
 
-    fn with_a_node() -> (State, String) {
+    /// A state with this object, and its identity.
+    fn with(resource: &str, group: &str, object: Value) -> (State, String) {
         let mut state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
-        let object = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}});
         let intent = Intent::Create(Create {
-            key: ObjectKey::new(GroupResource::new("", "nodes"), "", ""),
+            key: ObjectKey::new(GroupResource::new(group, resource), "", ""),
             version: "v1".into(),
             object,
             validation: FieldValidation::Warn,
@@ -106,8 +106,25 @@ mod tests {
     }
 
     #[test]
+    fn a_kind_is_asked_for_in_a_version_that_is_served() {
+        let schema = json!({"openAPIV3Schema": {"type": "object"}});
+        let version = |name: &str, served: bool| json!({"name": name, "served": served, "storage": !served, "schema": schema});
+        let definition = json!({"metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com",
+            "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+            "versions": [version("v2", false), version("v1", true)]}});
+        let (state, _) = with(
+            "customresourcedefinitions",
+            "apiextensions.k8s.io",
+            definition,
+        );
+        let served = served(&state, "widgets").expect("a kind");
+        assert_eq!(served.path(), "/apis/example.com/v1");
+    }
+
+    #[test]
     fn an_owner_is_there_where_the_collector_finds_it() {
-        let (state, uid) = with_a_node();
+        let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n"}});
+        let (state, uid) = with("nodes", "", node);
         for (api_version, kind, name, uid, found) in [
             ("v1", "Node", "n", uid.as_str(), true),
             ("v1", "Node", "n", "another", false),

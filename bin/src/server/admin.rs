@@ -232,6 +232,10 @@ fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
 mod tests {
     use super::*;
     use crate::Config;
+    use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
+    use hindsight_core::kind::Subresource;
+    use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey};
+    use http_body_util::BodyExt;
     use std::sync::Arc;
 
     /// Others of this process that ask meanwhile only wait a little longer: time stands still here.
@@ -250,6 +254,57 @@ mod tests {
         assert_eq!(asked().await, StatusCode::TOO_MANY_REQUESTS);
         drop((three, fourth));
         assert_eq!(asked().await, StatusCode::OK);
+    }
+
+    /// A job that was finished long ago is due by now, and was not then.
+    #[tokio::test]
+    async fn a_plan_of_the_past_is_made_at_the_time_that_it_was() {
+        let config = Config {
+            collectors: false,
+            ..Config::default()
+        };
+        let plane = ControlPlane::open(config).expect("it opens");
+        let pod = json!({"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}});
+        let job = json!({"metadata": {"name": "j"},
+            "spec": {"ttlSecondsAfterFinished": 100, "template": pod}});
+        let over = json!({"status": {"conditions": [{"type": "Failed", "status": "True",
+            "lastTransitionTime": "1970-01-01T00:00:10Z"}]}});
+        let key = |group: &str, plural: &str, name: &str| {
+            ObjectKey::new(GroupResource::new(group, plural), "default", name)
+        };
+        let create = |key, object| {
+            Intent::Create(Create {
+                key,
+                version: "v1".into(),
+                object,
+                validation: FieldValidation::Ignore,
+            })
+        };
+        let finish = Intent::Patch(PatchObject {
+            key: key("batch", "jobs", "j"),
+            version: "v1".into(),
+            subresource: Some(Subresource::Status),
+            patch: Patch::Merge(over),
+            validation: FieldValidation::Ignore,
+        });
+        let map = create(
+            key("", "configmaps", ""),
+            json!({"metadata": {"name": "a"}}),
+        );
+        for intent in [create(key("batch", "jobs", ""), job), finish, map] {
+            let then = Time::parse("1970-01-01T00:00:20Z").expect("a time");
+            let command = Command::new(Arc::new(Actor::new("t")), then, plane.seed(), intent);
+            let written = plane.submit(vec![command]).await.expect("it is open");
+            assert!(written.iter().all(Result::is_ok), "{written:?}");
+        }
+        let newest = plane.state().revision;
+        for (point, deleted) in [(format!("&asOf={newest}"), 1), (String::new(), 2)] {
+            let uri = format!("{PATHS}plan?kind=configmap&name=a{point}");
+            let answer = answer(&plane, &uri.parse().expect("a path")).await;
+            let body = answer.into_body().collect().await.expect("read").to_bytes();
+            let plan: Value = serde_json::from_slice(&body).expect("JSON");
+            assert_eq!(plan["deleted"], deleted, "{plan}");
+        }
     }
 
     #[test]

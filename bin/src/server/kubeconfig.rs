@@ -86,5 +86,9 @@ mod tests {
         }
         let found = config.symlink_metadata().expect("there");
         assert!(found.is_file() && found.mode() & OTHERS == 0);
+        assert!(is_there(&config, "key") && !is_there(&config, "other"));
+        let open = std::fs::Permissions::from_mode(0o644);
+        std::fs::set_permissions(&config, open).expect("opened");
+        assert!(!is_there(&config, "key"), "others may read it");
     }
 }

@@ -163,7 +163,7 @@ mod tests {
         let metadata = json!({"name": "s", "uid": "u", "finalizers": ["a/b"], "labels": {"k": "v"},
             "ownerReferences": [owner("there"), owner("gone")]});
         let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": metadata, "status": {},
-            "spec": {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "type": "NodePort",
+            "spec": {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "type": "NodePort", "healthCheckNodePort": 30002,
                 "ports": [{"port": 1, "nodePort": 30001}]}});
         let (document, told) = stripped(service);
         assert_eq!(
@@ -180,6 +180,12 @@ mod tests {
             "a nodePort",
         ] {
             assert!(told.contains(part), "{told}");
+        }
+        for (kind, field) in [("Pod", "nodeName"), ("Namespace", "finalizers")] {
+            let object = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "o"}, "spec": {field: "x"}});
+            let (document, told) = stripped(object);
+            assert_eq!(document["spec"], json!({}));
+            assert!(told.expect("told").contains(field));
         }
     }
 

@@ -111,17 +111,18 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         name: Some(name.to_owned()).filter(|name| !name.is_empty()),
         ..Filter::default()
     };
-    for filter in [
-        Filter::default(),
-        one("configmaps", "", ""),
-        one("cm", "default", "c1"),
-        one("cm", "", "c1"),
-        one("cm", "other", "c1"),
-        one("ns", "ignored", "default"),
+    for (filter, has_any) in [
+        (Filter::default(), true),
+        (one("configmaps", "", ""), true),
+        (one("cm", "default", "c1"), true),
+        (one("cm", "", "c1"), true),
+        (one("cm", "other", "c1"), false),
+        (one("ns", "ignored", "default"), true),
     ] {
         let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
         let (told, pages) = in_pages(&plane, &selection);
         let expected = if told.len() > 1_000 { 2 } else { 1 };
         assert_eq!(pages.len(), expected, "{filter:?}");
+        assert_eq!(!told.is_empty(), has_any, "{filter:?}");
     }
 }
