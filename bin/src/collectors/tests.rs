@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::{Config, ControlPlane, published};
+use crossbeam_channel::never;
 use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
 use hindsight_core::{
     Cause, Change, GroupResource, Intent, ObjectKey, Revision, Rule, Unavailable,
@@ -46,7 +47,7 @@ fn alone(plane: &ControlPlane, news: News) -> Driver {
         news,
         writer: Weak::new(),
         turn: next_batch,
-        stopped: bounded(0).1,
+        stopped: never(),
         idle: IDLE,
         health: Health::default(),
     }
@@ -110,17 +111,22 @@ fn a_part_that_was_refused_does_not_hold_up_the_other() {
 
 #[test]
 fn who_waits_for_the_clock_hears_that_it_is_to_end() {
+    let plane = ControlPlane::open(Config::default()).expect("it opens");
+    let state = plane.state();
+    let window = Window::new(state.revision, 1, 1);
+    let (mut publisher, news) = published::channel(State::clone(&state), window);
+    let (stop, stopped) = bounded(0);
     let mut driver = Driver {
         idle: Duration::MAX,
-        ..driver(100)
+        stopped,
+        ..alone(&plane, news)
     };
-    let (stop, stopped) = bounded(0);
-    driver.stopped = stopped;
-    // Of the change, of which it has not heard yet.
-    assert!(driver.wait());
+    publisher.answered();
+    assert!(driver.wait(), "something has moved");
     let waits = std::thread::spawn(move || driver.wait());
     drop(stop);
     assert!(!waits.join().expect("it ends"));
+    drop(publisher);
 }
 
 #[test]
