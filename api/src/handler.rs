@@ -12,7 +12,7 @@ use bytes::Bytes;
 use hindsight_core::kind::{GroupVersionKind, Kind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
-use hindsight_core::{Actor, Command, GroupResource, Intent, Request as Origin, State, Time};
+use hindsight_core::{Actor, Command, Form, GroupResource, Intent, Request as Origin, State, Time};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Request, Response, header};
 use http_body::Body;
@@ -53,6 +53,8 @@ pub(crate) struct Routed {
     pub(crate) version: Version,
     /// What of the object is spoken of, where that is not the whole.
     pub(crate) subresource: Option<Subresource>,
+    /// How stored objects are read in that version.
+    pub(crate) form: Form,
     pub(crate) state: Arc<State>,
     pub(crate) actor: Arc<Actor>,
     pub(crate) accept: Accept,
@@ -148,6 +150,7 @@ impl Api {
             return across_namespaces(&kind);
         }
         let accept = wanted.map_err(|refused| refused.of(&kind))?;
+        let form = Form::of(&state.kinds, &kind, &version.name);
         let asked = Routed {
             parts,
             params,
@@ -155,6 +158,7 @@ impl Api {
             kind,
             version,
             subresource,
+            form,
             state,
             actor,
             accept,
@@ -312,7 +316,7 @@ impl Routed {
     }
 
     /// The version as commands name it: with its group where another one stores the objects.
-    pub(crate) fn form(&self) -> Name {
+    pub(crate) fn version_named(&self) -> Name {
         if self.kind.stored_under() == self.kind.resource {
             return self.version.name.clone();
         }

@@ -14,7 +14,7 @@ use crate::status::Failure;
 use crate::{position, wait};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
-use hindsight_core::{Object, ObjectKey, Revision, State};
+use hindsight_core::{Form, Object, ObjectKey, Revision, State};
 use http::Response;
 use items::Items;
 use pieces::Pieces;
@@ -46,6 +46,7 @@ pub(crate) struct Selection {
     namespace: Option<String>,
     labels: LabelSelector,
     fields: FieldSelector,
+    form: Form,
 }
 
 impl Selection {
@@ -65,6 +66,7 @@ impl Selection {
             namespace,
             labels,
             fields,
+            form: asked.form.clone(),
         })
     }
 
@@ -100,7 +102,7 @@ impl Selection {
             return false;
         }
         let body = if self.fields.needs_body() {
-            object.document()
+            self.form.looked_at(object)
         } else {
             Value::Null
         };

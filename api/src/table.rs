@@ -9,10 +9,9 @@ mod jsonpath;
 use crate::accept::View;
 use crate::handler::Routed;
 use crate::status::Failure;
-use crate::verbs::Form;
 use cells::cells;
 use columns::{Column, columns};
-use hindsight_core::{Object, Time};
+use hindsight_core::{Form, Object, Time};
 use serde_json::{Value, json};
 
 /// What stands around the rows.
@@ -84,12 +83,12 @@ impl Rows {
             columns: columns(&asked.kind, &asked.version),
             include: asked.params.text("includeObject").to_owned(),
             now: asked.now(),
-            form: Form::of(asked),
+            form: asked.form.clone(),
         }
     }
 
     pub(crate) fn row(&self, object: &Object) -> Value {
-        let document = object.document();
+        let document = self.form.looked_at(object);
         let shown = match self.include.as_str() {
             "None" => Value::Null,
             "Object" => self.form.document(object),
@@ -116,11 +115,6 @@ fn without_rows(columns: &[Column], envelope: Envelope) -> Value {
 }
 
 /// `PartialObjectMetadata` of an object.
-pub(crate) fn metadata_only(asked: &Routed, object: &Object) -> Value {
-    metadata_of(&Form::of(asked), object)
-}
-
-/// The same, for many of them.
 pub(crate) fn metadata_of(form: &Form, object: &Object) -> Value {
     partial(&form.document(object))
 }

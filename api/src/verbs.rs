@@ -18,12 +18,9 @@ use crate::handler::{Api, Routed};
 use crate::respond;
 use crate::status::Failure;
 use crate::{table, wait};
-use bytes::Bytes;
-use hindsight_core::kind::{KindRef, Subresource};
-use hindsight_core::object::Name;
-use hindsight_core::{Object, Rejection, convert, scale::scale_of};
+use hindsight_core::kind::Subresource;
+use hindsight_core::{Object, Rejection, scale::scale_of};
 use http::{Method, Response};
-use serde_json::Value;
 use std::sync::Arc;
 
 /// Whether what is asked for has this method.
@@ -70,7 +67,8 @@ pub(crate) fn show(
 ) -> Result<Response<ApiBody>, Failure> {
     let syntax = asked.accept.syntax;
     if asked.is_scale() {
-        let scale = scale_of(&asked.version, object).ok_or_else(Failure::no_such_resource)?;
+        let scale = scale_of(&asked.version, &asked.form.object(object));
+        let scale = scale.ok_or_else(Failure::no_such_resource)?;
         let shown = match asked.accept.view {
             View::Table => table::of_scale(asked, &scale),
             View::Object | View::Metadata => scale,
@@ -78,54 +76,11 @@ pub(crate) fn show(
         return Ok(respond::json(code, &shown, syntax));
     }
     Ok(match asked.accept.view {
-        View::Object => respond::json_bytes(code, in_version(asked, object), syntax),
-        View::Metadata => respond::json(code, &table::metadata_only(asked, object), syntax),
+        View::Object => respond::json_bytes(code, asked.form.body(object), syntax),
+        View::Metadata => respond::json(code, &table::metadata_of(&asked.form, object), syntax),
         View::Table => {
             let table = table::of(asked, &[object], table::Envelope::default());
             respond::json(code, &table, syntax)
         }
     })
-}
-
-/// The body in the requested version.
-fn in_version(asked: &Routed, object: &Object) -> Bytes {
-    Form::of(asked).body(object)
-}
-
-/// The version that objects are shown in, for many of them.
-pub(crate) struct Form {
-    kind: KindRef,
-    version: Name,
-    api_version: String,
-}
-
-impl Form {
-    pub(crate) fn of(asked: &Routed) -> Self {
-        Self {
-            kind: Arc::clone(&asked.kind),
-            version: asked.version.name.clone(),
-            api_version: asked.kind.api_version(&asked.version.name),
-        }
-    }
-
-    /// The stored bytes where that is the stored version.
-    pub(crate) fn body(&self, object: &Object) -> Bytes {
-        if self.is_stored(object) {
-            return object.body.clone();
-        }
-        let document = self.document(object);
-        serde_json::to_vec(&document).unwrap_or_default().into()
-    }
-
-    pub(crate) fn document(&self, object: &Object) -> Value {
-        let mut document = object.document();
-        if !self.is_stored(object) {
-            convert::to_version(&self.kind, &self.version, &mut document);
-        }
-        document
-    }
-
-    fn is_stored(&self, object: &Object) -> bool {
-        *object.type_meta.api_version == *self.api_version
-    }
 }

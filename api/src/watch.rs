@@ -15,13 +15,12 @@ use crate::list::Selection;
 use crate::pace::Pace;
 use crate::respond;
 use crate::status::Failure;
-use crate::verbs::Form;
 use crate::{position, table, wait};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::Seen;
-use hindsight_core::{Change, Object, Revision, State};
+use hindsight_core::{Change, Form, Object, Revision, State};
 use http::Response;
 use line::push;
 use replay::Replay;
@@ -54,7 +53,7 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
             "watch {name} with a field selector"
         )));
     }
-    let selection = Selection::of(&asked)?;
+    let mut selection = Selection::of(&asked)?;
     let initial = wants_initial(&asked)?;
     let revision = asked
         .params
@@ -63,10 +62,8 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
     let ahead = revision.filter(|wanted| initial && *wanted > asked.state.revision);
     let mut late = revision.and_then(|known| position::check(&*api.backend, known).err());
     if let Some(wanted) = ahead {
-        match wait::not_older(&*api.backend, wanted).await {
-            Ok(state) => asked.state = state,
-            Err(failure) => late = Some(failure),
-        }
+        late = catch_up(api, &mut asked, wanted).await.err().or(late);
+        selection = Selection::of(&asked)?;
     }
     let lifetime = lifetime(api, &asked)?;
     let position = if initial {
@@ -87,7 +84,6 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
         api: api.clone(),
         position,
         selection,
-        form: Form::of(&asked),
         ends,
         alarm: Box::pin(tokio::time::sleep_until(ends)),
         next_bookmark: Instant::now() + BOOKMARK_EVERY,
@@ -110,6 +106,13 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
         Some((chunk, watch))
     });
     Ok(respond::stream(ApiBody::stream(chunks.boxed())))
+}
+
+/// Waits for a revision, and shows the objects as they are then.
+async fn catch_up(api: &Api, asked: &mut Routed, wanted: Revision) -> Result<(), Failure> {
+    asked.state = wait::not_older(&*api.backend, wanted).await?;
+    asked.form = Form::of(&asked.state.kinds, &asked.kind, &asked.version.name);
+    Ok(())
 }
 
 /// How long it lasts at most. Those that do not say end at different times.
@@ -175,7 +178,6 @@ struct Watch {
     api: Api,
     asked: Routed,
     selection: Selection,
-    form: Form,
     moved: Receiver<Revision>,
     position: Revision,
     ends: Instant,
@@ -362,6 +364,7 @@ impl Watch {
             Some(Seen::Added(object)) => self.event("ADDED", object),
             Some(Seen::Modified(object)) => self.event("MODIFIED", object),
             Some(Seen::Deleted(object)) => {
+                let object = self.asked.form.object(object);
                 self.event("DELETED", &object.shown_at(Some(change.commit.revision)));
             }
             None => {}
@@ -370,8 +373,11 @@ impl Watch {
 
     fn event(&mut self, kind: &str, object: &Object) {
         let body = match self.asked.accept.view {
-            View::Object => self.form.body(object),
-            View::Metadata => table::metadata_only(&self.asked, object).to_string().into(),
+            View::Object => self.asked.form.body(object),
+            View::Metadata => {
+                let metadata = table::metadata_of(&self.asked.form, object);
+                metadata.to_string().into()
+            }
             View::Table => {
                 let headings = std::mem::take(&mut self.headings);
                 let metadata = json!({"resourceVersion": object.revision.to_string()});

@@ -25,24 +25,30 @@ pub fn to_version(kind: &Kind, version: &str, document: &mut Value) {
     convert(kind, document, &from, &kind.api_version(version));
 }
 
-/// A document in the form of a version, as it is stored.
-pub(crate) fn to_storage(kind: &Kind, version: &Version, document: &mut Value) {
-    let Some(stored) = stored_form(kind) else {
+/// A document in the form of a version, as writes of it are decided on: of a built-in kind in the form
+/// that is stored, of a custom one in the version that is spoken, whose schema it is held against.
+pub(crate) fn to_decide(kind: &Kind, version: &Version, document: &mut Value) {
+    let spoken = kind.api_version(&version.name);
+    let decided = if kind.is_custom() {
+        Some(spoken.clone())
+    } else {
+        stored_form(kind)
+    };
+    let Some(decided) = decided else {
         return;
     };
-    let spoken = kind.api_version(&version.name);
     let is = |member: &str, wanted: &str| {
         let found = document.get(member).and_then(Value::as_str);
         found == Some(wanted)
     };
-    if spoken != stored || !is("apiVersion", &stored) || !is("kind", &kind.kind) {
-        convert(kind, document, &spoken, &stored);
+    if spoken != decided || !is("apiVersion", &decided) || !is("kind", &kind.kind) {
+        convert(kind, document, &spoken, &decided);
     }
 }
 
-/// The `apiVersion` of stored documents.
+/// The `apiVersion` of stored documents of a built-in kind.
 fn stored_form(kind: &Kind) -> Option<String> {
-    if &*kind.resource.group == EVENTS && !kind.is_custom() {
+    if &*kind.resource.group == EVENTS {
         return Some("v1".into());
     }
     let storage = kind.storage_version()?;

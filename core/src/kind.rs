@@ -5,7 +5,7 @@ mod registry;
 mod subresource;
 
 pub use names::{GroupResource, GroupVersionKind};
-pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds};
+pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds, Schemas};
 pub use subresource::{ScalePaths, Subresource};
 
 use crate::command::Propagation;

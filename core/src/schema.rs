@@ -197,6 +197,11 @@ impl Schema {
         fill::defaults(self, value);
     }
 
+    /// Drops nulls that nothing allows and no default takes the place of.
+    pub(crate) fn drop_nulls(&self, value: &mut Value) {
+        fill::drop_nulls(self, value);
+    }
+
     /// Reads the nulls of a document of a built-in kind as Go's decoder does.
     pub(crate) fn decode_nulls(&self, document: &mut Value) {
         fill::decode_nulls(self, document);

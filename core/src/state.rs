@@ -304,13 +304,24 @@ impl State {
         let document = definition.document();
         let deleting = definition.is_deleting();
         if is_served(&document)
-            && let Some((kind, schemas)) =
-                kind_of_definition(&document, &definition.meta.uid, deleting)
+            && let Some(defined) = kind_of_definition(&document, &definition.meta.uid, deleting)
         {
             let resource = defined_by(&definition.key);
+            let since = self.unchanged_since(&resource, definition);
             self.accepted.insert(resource, Arc::clone(definition));
-            self.kinds.define(kind, schemas);
+            self.kinds.define(defined, since);
         }
+    }
+
+    /// A commit after which the schemas of a kind that is defined so have not changed: the generation of
+    /// a definition moves with all that it wants.
+    fn unchanged_since(&self, resource: &GroupResource, definition: &Object) -> Revision {
+        let wants = |object: &Object| (object.meta.uid.clone(), object.meta.generation);
+        let known = self.accepted.get(resource);
+        let known = known.filter(|known| wants(known) == wants(definition));
+        let kind = known.and_then(|_| self.kinds.custom(resource));
+        let schemas = kind.and_then(|kind| self.kinds.schemas(kind));
+        schemas.map_or(definition.revision, |schemas| schemas.since)
     }
 }
 

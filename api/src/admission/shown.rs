@@ -26,7 +26,8 @@ fn as_stored(subject: &Subject<'_>, decision: &Decision) -> Object {
 /// The same, as mutating admission sees it.
 pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decision) -> Value {
     if let Some(version) = scaled(subject) {
-        let scale = scale_with_owners(version, &as_stored(subject, decision));
+        let stored = as_stored(subject, decision);
+        let scale = scale_with_owners(version, &subject.form.object(&stored));
         return scale.unwrap_or_default();
     }
     let mut document = new(subject, decision);
@@ -69,8 +70,8 @@ pub(super) fn old(subject: &Subject<'_>) -> Option<Value> {
 
 fn show(subject: &Subject<'_>, object: &Object) -> Value {
     match scaled(subject) {
-        Some(version) => scale_of(version, object).unwrap_or_default(),
-        None => in_version(subject, object.document(), &subject.version),
+        Some(version) => scale_of(version, &subject.form.object(object)).unwrap_or_default(),
+        None => subject.form.document(object),
     }
 }
 

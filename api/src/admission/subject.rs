@@ -6,7 +6,7 @@ use crate::params::WriteOptions;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
 use hindsight_core::kind::{GroupVersionKind, KindRef, Shape, Subresource};
 use hindsight_core::object::Name;
-use hindsight_core::{Actor, Object, ObjectKey, Rejection, State, grace_told};
+use hindsight_core::{Actor, Form, Object, ObjectKey, Rejection, State, grace_told};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -38,6 +38,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) key: ObjectKey,
     /// Version of the API that the request speaks.
     pub(crate) version: Name,
+    /// How stored objects are read in it.
+    pub(crate) form: Form,
     pub(crate) subresource: Option<Subresource>,
     /// The object as it is, where there is one.
     pub(crate) old: Option<Arc<Object>>,
@@ -93,6 +95,7 @@ impl<'a> Subject<'a> {
             kind: Arc::clone(kind),
             key: key.clone(),
             version: Arc::clone(&version.name),
+            form: Form::of(&state.kinds, kind, &version.name),
             subresource,
             old,
             posted,

@@ -5,8 +5,7 @@ use crate::accept::View;
 use crate::body::Syntax;
 use crate::handler::Routed;
 use crate::table::{self, Rows};
-use crate::verbs::Form;
-use hindsight_core::Object;
+use hindsight_core::{Form, Object};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -33,7 +32,7 @@ impl Items {
                 let version = asked.kind.api_version(&asked.version.name);
                 let around = json!({"kind": asked.kind.list_kind, "apiVersion": version,
                     "metadata": metadata});
-                let form = Form::of(asked);
+                let form = asked.form.clone();
                 if asked.kind.is_custom() {
                     (Shown::Objects(form), around)
                 } else {
@@ -43,7 +42,7 @@ impl Items {
             View::Metadata => {
                 let around = json!({"kind": "PartialObjectMetadataList",
                     "apiVersion": "meta.k8s.io/v1", "metadata": metadata});
-                (Shown::Metadata(Form::of(asked)), around)
+                (Shown::Metadata(asked.form.clone()), around)
             }
             View::Table => {
                 let rows = Rows::of(asked);

@@ -23,7 +23,7 @@ pub(super) async fn apply(
     let force = asked.params.flag("force").unwrap_or_default();
     let intent = Intent::Patch(PatchObject {
         key: asked.key(),
-        version: asked.form(),
+        version: asked.version_named(),
         subresource: asked.subresource,
         patch: Patch::Apply {
             config,

@@ -4,7 +4,7 @@
 use crate::handler::Routed;
 use hindsight_core::command::Patch;
 use hindsight_core::schema::Schema;
-use hindsight_core::{convert, patch, scale};
+use hindsight_core::{patch, scale};
 use serde_json::Value;
 
 /// The paths of a whole object's.
@@ -16,11 +16,9 @@ pub(super) fn of(asked: &Routed, document: &Value) -> Vec<String> {
 pub(super) fn after(asked: &Routed, change: &Patch) -> Vec<String> {
     let live = asked.state.get(&asked.key()).and_then(|stored| {
         if asked.is_scale() {
-            return scale::scale_of(&asked.version, stored);
+            return scale::scale_of(&asked.version, &asked.form.object(stored));
         }
-        let mut document = stored.document();
-        convert::to_version(&asked.kind, &asked.version.name, &mut document);
-        Some(document)
+        Some(asked.form.document(stored))
     });
     let next = live.and_then(|live| patch::apply(&live, change).ok());
     next.map_or_else(Vec::new, |next| of(asked, &next))

@@ -42,7 +42,7 @@ pub(crate) async fn create(
     drop(body);
     let intent = Intent::Create(Create {
         key: namespaced(asked, &object)?,
-        version: asked.form(),
+        version: asked.version_named(),
         object,
         validation: options.validation(),
     });
@@ -61,7 +61,7 @@ pub(crate) async fn update(
     drop(body);
     let intent = Intent::Update(Update {
         key: asked.key(),
-        version: asked.form(),
+        version: asked.version_named(),
         subresource: asked.subresource,
         object,
         validation: options.validation(),
@@ -90,7 +90,7 @@ pub(crate) async fn patch(
     drop(body);
     let intent = Intent::Patch(PatchObject {
         key: asked.key(),
-        version: asked.form(),
+        version: asked.version_named(),
         subresource: asked.subresource,
         patch,
         validation: options.validation(),

@@ -2,7 +2,7 @@
 
 use super::{Unanswered, kind};
 use hindsight_core::classify::owner_key;
-use hindsight_core::{GroupResource, OwnerReference, State};
+use hindsight_core::{Form, GroupResource, OwnerReference, State};
 use serde::{Deserialize, Serialize};
 
 /// A kind as the API serves it, by the version that it is stored in where that may be asked for.
@@ -33,6 +33,12 @@ impl Served {
 
     pub(crate) fn stored_under(&self) -> GroupResource {
         GroupResource::new(&self.group, &self.resource)
+    }
+
+    /// How its objects are read in that version, as it is defined in this state.
+    pub(crate) fn form(&self, state: &State) -> Option<Form> {
+        let kind = state.kinds.by_resource(&self.stored_under())?;
+        Some(Form::of(&state.kinds, kind, &self.version.as_str().into()))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::Context;
 use crate::fields::{self, Versions};
-use crate::kind::{Kind, Shape, Subresource, Version};
+use crate::kind::{Kind, KindRef, Shape, Subresource, Version};
 use crate::managed::{self, Managed, Scaled, Writer};
-use crate::{GroupResource, Object, convert};
+use crate::{Form, GroupResource, Object, convert};
 use serde_json::Value;
 
 /// Where the account of an object that is written comes from.
@@ -20,7 +20,7 @@ pub(super) enum Account {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target<'a> {
     pub(super) context: Context<'a>,
-    pub(super) kind: &'a Kind,
+    pub(super) kind: &'a KindRef,
     pub(super) version: &'a Version,
     pub(super) subresource: Option<Subresource>,
 }
@@ -131,11 +131,16 @@ impl Target<'_> {
         }))
     }
 
+    /// How stored objects are read in the version that it speaks.
+    pub(super) fn form(&self) -> Form {
+        Form::of(&self.context.state.kinds, self.kind, &self.version.name)
+    }
+
     pub(super) fn api_version(&self) -> String {
         self.kind.api_version(&self.version.name)
     }
 
-    /// A stored document in the version that the command speaks.
+    /// A document in the version that the command speaks.
     fn spoken<T>(&self, document: &Value, then: impl FnOnce(&Value) -> T) -> T {
         if document.get("apiVersion").and_then(Value::as_str) == Some(&self.api_version()) {
             return then(document);
@@ -187,7 +192,7 @@ pub(super) fn accounted(
     mut next: Value,
     subresource: Option<Subresource>,
 ) -> Value {
-    let mut old = object.document();
+    let mut old = context.document(object);
     let live = managed::take(&mut old);
     drop(managed::take(&mut next));
     let kind = context.state.kinds.by_resource(&object.key.resource);

@@ -9,7 +9,7 @@ use crate::fields::{self, Versions};
 use crate::kind::{GroupVersionKind, Subresource};
 use crate::managed::{self, Managed, Scaled, Writer};
 use crate::object::Object;
-use crate::{Decision, Rejection, convert, scale};
+use crate::{Decision, Rejection, scale};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -87,11 +87,9 @@ impl Apply<'_> {
     }
 
     fn change(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
-        let mut live = stored.document();
+        let mut live = self.target.form().document(stored);
         let managed = Managed::read(managed::take(&mut live).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
-        let Target { kind, version, .. } = self.target;
-        convert::to_version(kind, &version.name, &mut live);
         let (next, managed) = self.merge(&live, managed)?;
         self.write(stored, next, managed)
     }
@@ -99,7 +97,8 @@ impl Apply<'_> {
     /// The count alone, which others may hold through the object itself.
     fn scale(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
         let Target { kind, version, .. } = self.target;
-        let live = scale::scale_of(version, stored).ok_or_else(|| self.missing())?;
+        let live = scale::scale_of(version, &self.target.form().object(stored));
+        let live = live.ok_or_else(|| self.missing())?;
         let managed = Managed::read(managed::take(&mut stored.document()).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
         let count_path = version.count_path().ok_or_else(|| self.missing())?;

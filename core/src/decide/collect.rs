@@ -36,7 +36,7 @@ pub(crate) fn drop_owners(
         .iter()
         .filter(|one| !doomed.contains(one))
         .collect();
-    let mut document = object.document();
+    let mut document = context.document(object);
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
         if kept.is_empty() {
             metadata.remove("ownerReferences");
@@ -105,7 +105,7 @@ pub(crate) fn unblock(context: Context<'_>, target: &Target) -> Result<Decision,
             owners.push(owner);
         }
     }
-    let mut document = object.document();
+    let mut document = context.document(object);
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.insert("ownerReferences".into(), to_value(&owners)?);
     }
@@ -125,7 +125,7 @@ pub(crate) fn release(context: Context<'_>, intent: &Release) -> Result<Decision
     if is_cleanup && removal::content(context.state, object).is_some() {
         return Err(stale(object, "an instance is left"));
     }
-    let mut document = object.document();
+    let mut document = context.document(object);
     if let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) {
         let rest: Vec<_> = object
             .meta

@@ -1,9 +1,9 @@
 //! Turns "the object was this and becomes that" into the facts of one commit.
 
-use super::Context;
+use super::{Context, Strictness};
 use crate::event::{Commit, Event, Rule};
 use crate::object::{Mark, Name, Object, OwnerReference};
-use crate::{Rejection, Revision};
+use crate::{ObjectKey, Rejection, Revision, form};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ impl Context<'_> {
         let mark = previous
             .and_then(|previous| previous.mark)
             .or_else(|| mark_of(&extra).map(|rule| Mark { revision, rule }));
-        let object = Object::from_value(object.key, object.document, revision, mark)
+        let document = self.as_stored(&object.key, object.document);
+        let object = Object::from_value(object.key, document, revision, mark)
             .map_err(|error| Rejection::BadRequest(error.to_string()))?;
         let object = self.bounded(previous.map(AsRef::as_ref), object)?;
         let object = Arc::new(object);
@@ -37,6 +38,20 @@ impl Context<'_> {
         });
         let commit = self.commit(&object, revision, events);
         Ok((object, commit))
+    }
+
+    /// What is stored, for a write of the server's own.
+    pub(crate) fn document(&self, object: &Object) -> Value {
+        form::stored(&self.state.kinds, object)
+    }
+
+    /// Whoever writes leaves an instance of a custom kind as its stored version wants it. What admission
+    /// is shown is not yet that.
+    fn as_stored(&self, key: &ObjectKey, mut document: Value) -> Value {
+        if self.strictness == Strictness::Storage {
+            form::to_stored(&self.state.kinds, &key.resource, &mut document);
+        }
+        document
     }
 
     /// The commit that removes an object, and first takes these finalizers off it.
@@ -69,7 +84,7 @@ impl Context<'_> {
 
 /// An object about to be written.
 pub(crate) struct Written {
-    pub(crate) key: crate::ObjectKey,
+    pub(crate) key: ObjectKey,
     pub(crate) document: Value,
     pub(crate) revision: Revision,
 }

@@ -124,7 +124,7 @@ impl Request<'_> {
         owners: Vec<OwnerFinding>,
     ) -> Result<Decision, Rejection> {
         let ends = finalizers.is_empty() && grace.seconds() == 0;
-        let mut document = self.object.document();
+        let mut document = self.context.document(self.object);
         let changed = self.stamp(&mut document, &finalizers, grace);
         if !changed {
             return Ok(self.unchanged());

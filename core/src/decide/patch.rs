@@ -7,7 +7,7 @@ use super::{Context, prepare};
 use crate::command::{Patch, PatchObject};
 use crate::kind::{Kind, Subresource};
 use crate::rejection::FieldCause;
-use crate::{Decision, Rejection, convert, patch, scale};
+use crate::{Decision, Form, Rejection, patch, scale};
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -32,12 +32,11 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     };
     let stored = context.state.get(&intent.key).ok_or_else(missing)?;
     let is_scale = intent.subresource == Some(Subresource::Scale);
+    let form = Form::of(&context.state.kinds, kind, &version.name);
     let live = if is_scale {
-        scale::scale_of(version, stored).ok_or_else(missing)?
+        scale::scale_of(version, &form.object(stored)).ok_or_else(missing)?
     } else {
-        let mut live = stored.document();
-        convert::to_version(kind, &version.name, &mut live);
-        live
+        form.document(stored)
     };
     let schema = context.state.kinds.schema(kind, &version.name);
     let schema = match schema {

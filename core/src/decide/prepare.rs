@@ -3,10 +3,10 @@
 use super::Context;
 use crate::command::FieldValidation;
 use crate::custom;
-use crate::kind::{Kind, Kinds, Shape, Subresource, Version};
-use crate::object::Name;
+use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
+use crate::object::{Name, Object};
 use crate::rejection::FieldCause;
-use crate::{Rejection, defaults, scale, schema, validate};
+use crate::{Form, Rejection, defaults, scale, schema, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub(super) fn kind<'a>(
     context: &Context<'a>,
     key: &crate::ObjectKey,
     version: &str,
-) -> Result<(&'a Arc<Kind>, &'a Version), Rejection> {
+) -> Result<(&'a KindRef, &'a Version), Rejection> {
     let found = context.state.kinds.spoken(&key.resource, version);
     found.ok_or_else(|| Rejection::NotFound {
         resource: key.resource.clone(),
@@ -40,7 +40,8 @@ pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, 
         .ok_or_else(|| Rejection::BadRequest("metadata is not a JSON object".into()))
 }
 
-/// Removes what the schema does not know; refuses or warns as the client asked.
+/// Removes what the schema does not know, and refuses it or warns of it as the client asked; nulls and
+/// defaults are then what the kind's decoder makes of them.
 pub(super) fn prune(
     context: &Context<'_>,
     kind: &Kind,
@@ -64,7 +65,9 @@ pub(super) fn prune(
             return Err(unreadable(&wrong.message));
         }
         unknown.extend(schema.prune(document));
-        if !kind.is_custom() {
+        if kind.is_custom() {
+            schema.apply_defaults(document);
+        } else {
             schema.decode_nulls(document);
         }
     }
@@ -106,13 +109,19 @@ pub fn prune_posted(
     judge(&unknown, validation)
 }
 
-/// What earlier releases stored is read as what is sent is: or a null that they took would be a change.
-pub(super) fn decode_stored(kinds: &Kinds, kind: &Kind, document: &mut Value) {
-    let stored = kind.storage_version().filter(|_| !kind.is_custom());
+/// What is stored, as writes of it are decided on. It is read as what is sent is: or a null that earlier
+/// releases took, or a default that came later, would be a change.
+pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &Object) -> Value {
+    if kind.is_custom() {
+        return Form::of(kinds, kind, &version.name).document(object);
+    }
+    let mut document = object.document();
+    let stored = kind.storage_version();
     let schema = stored.and_then(|version| kinds.schema(kind, &version.name));
     if let Some(schema) = schema {
-        schema.decode_nulls(document);
+        schema.decode_nulls(&mut document);
     }
+    document
 }
 
 fn unreadable(kind: &str, version: &str, why: &str) -> Rejection {
@@ -137,7 +146,7 @@ fn judge(unknown: &[String], validation: FieldValidation) -> Result<Vec<String>,
     }
 }
 
-/// Defaults; then everything that is wrong with the document. What was wrong before and did not
+/// Defaults of a built-in kind; then everything that is wrong with the document. What was wrong before and did not
 /// change is not held against an object of a custom kind.
 pub(super) fn complete(
     context: &Context<'_>,
@@ -166,7 +175,6 @@ pub(super) fn complete(
         causes.extend(custom::check(document, old));
     }
     if let Some(schema) = schema {
-        schema.apply_defaults(document);
         causes.extend(schema.validate_object(document, old));
     }
     causes

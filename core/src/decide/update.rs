@@ -11,7 +11,7 @@ mod tests;
 use super::account::{Account, Target, put};
 use super::{Context, create, prepare};
 use crate::command::{Create, FieldValidation, Update};
-use crate::kind::{Kind, Subresource, Version};
+use crate::kind::{Kind, KindRef, Subresource, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
 use crate::{Decision, Rejection, Revision};
@@ -67,7 +67,7 @@ pub(super) fn blame_patch(rejection: Rejection, outcome: impl FnOnce() -> Value)
 /// A stored object and what it is about to become.
 pub(super) struct Change<'a> {
     pub(super) context: Context<'a>,
-    pub(super) kind: &'a Kind,
+    pub(super) kind: &'a KindRef,
     pub(super) version: &'a Version,
     pub(super) stored: &'a Arc<Object>,
     pub(super) subresource: Option<Subresource>,
@@ -81,6 +81,16 @@ impl Change<'_> {
             version: self.version,
             subresource: self.subresource,
         }
+    }
+
+    /// What is stored, as a change of it is decided on.
+    fn stored(&self) -> Value {
+        prepare::stored(
+            &self.context.state.kinds,
+            self.kind,
+            self.version,
+            self.stored,
+        )
     }
 
     /// Removes what is not known, and says so, or refuses it.

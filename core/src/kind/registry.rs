@@ -1,6 +1,8 @@
 //! Lookup of kinds by resource and by name.
 
 use super::{GroupResource, GroupVersionKind, Kind, KindRef, Subresource, Version};
+use crate::Revision;
+use crate::custom::Definition;
 use crate::object::Name;
 use crate::schema::Schema;
 use std::collections::BTreeMap;
@@ -92,7 +94,23 @@ pub struct Kinds {
 #[derive(Debug, Clone)]
 struct Custom {
     kind: KindRef,
-    schemas: BTreeMap<Arc<str>, Arc<Schema>>,
+    schemas: Arc<Schemas>,
+}
+
+/// What a definition says of the instances of its kind.
+#[derive(Debug)]
+pub struct Schemas {
+    /// Of each version.
+    by_version: BTreeMap<Arc<str>, Arc<Schema>>,
+    /// A commit after which they did not change. Two states that are the same may know different ones.
+    pub(crate) since: Revision,
+}
+
+impl Schemas {
+    /// The schema of a version, where the definition still has it.
+    pub(crate) fn of(&self, version: &str) -> Option<&Arc<Schema>> {
+        self.by_version.get(version)
+    }
 }
 
 impl Kinds {
@@ -107,9 +125,10 @@ impl Kinds {
 
     /// By group and plural.
     pub fn by_resource(&self, resource: &GroupResource) -> Option<&KindRef> {
-        let custom = || self.custom.get(resource).map(|custom| &custom.kind);
         let builtin = self.builtin.by_resource.get(resource);
-        builtin.map(|builtin| &builtin.kind).or_else(custom)
+        builtin
+            .map(|builtin| &builtin.kind)
+            .or_else(|| self.custom(resource))
     }
 
     /// The kind and version that a command speaks of. Its version comes with a group where the
@@ -154,9 +173,24 @@ impl Kinds {
     /// The schema of one version of a kind.
     pub fn schema(&self, kind: &Kind, version: &str) -> Option<&Arc<Schema>> {
         if kind.is_custom() {
-            return self.custom.get(&kind.resource)?.schemas.get(version);
+            return self.schemas(kind)?.of(version);
         }
         self.builtin.schema(kind, version)
+    }
+
+    /// A kind that is defined by an object.
+    pub(crate) fn custom(&self, resource: &GroupResource) -> Option<&KindRef> {
+        self.custom.get(resource).map(|custom| &custom.kind)
+    }
+
+    /// All that the definition of a custom kind says of its instances.
+    pub(crate) fn schemas(&self, kind: &Kind) -> Option<&Arc<Schemas>> {
+        if !kind.is_custom() {
+            return None;
+        }
+        self.custom
+            .get(&kind.resource)
+            .map(|custom| &custom.schemas)
     }
 
     /// The schema of what is posted to this subresource, where that is a document of its own.
@@ -164,8 +198,8 @@ impl Kinds {
         self.builtin.posted(to)
     }
 
-    /// Adds or replaces a custom kind.
-    pub fn define(&mut self, kind: Kind, schemas: BTreeMap<Arc<str>, Arc<Schema>>) {
+    /// Adds or replaces a custom kind, whose schemas did not change after that commit.
+    pub(crate) fn define(&mut self, (kind, by_version): Definition, since: Revision) {
         let resource = kind.resource.clone();
         self.remove(&resource);
         self.custom_names.insert(name_of(&kind), resource.clone());
@@ -173,7 +207,7 @@ impl Kinds {
             resource,
             Custom {
                 kind: Arc::new(kind),
-                schemas,
+                schemas: Arc::new(Schemas { by_version, since }),
             },
         );
     }

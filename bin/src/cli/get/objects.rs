@@ -85,9 +85,11 @@ impl Objects {
             Self::Directory { then, .. } => {
                 let namespace = wanted.namespace.as_deref().filter(|_| served.namespaced);
                 let named = |name: &str| wanted.name.as_deref().is_none_or(|wanted| wanted == name);
+                let form = served.form(then);
                 for object in then.list(&served.stored_under(), namespace) {
                     if named(&object.key.name) {
-                        take(object.document())?;
+                        let read = form.as_ref().map(|form| form.document(object));
+                        take(read.unwrap_or_else(|| object.document()))?;
                     }
                 }
                 Ok(then.revision.to_string())

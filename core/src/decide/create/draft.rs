@@ -104,7 +104,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// What the kind adds, in the form that is stored; and everything that is wrong.
+    /// What the kind adds, in the form that is decided on; and everything that is wrong.
     fn complete(&mut self) {
         let Target {
             context,
@@ -114,7 +114,7 @@ impl<'a> Draft<'a> {
         } = self.target;
         let document = &mut self.document;
         shape(&context, kind, version, document);
-        convert::to_storage(kind, version, document);
+        convert::to_decide(kind, version, document);
         let wrong = prepare::complete(&context, kind, version, document, None);
         self.causes.wrong.extend(wrong);
         if kind.strategy.shape == Shape::Namespace {

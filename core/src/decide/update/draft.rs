@@ -9,7 +9,7 @@ use crate::decide::{Causes, Strictness, prepare};
 use crate::document::agree_but_in;
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, convert, managed, validate};
+use crate::{Decision, Outcome, Rejection, convert, form, managed, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -64,11 +64,10 @@ impl<'a> Draft<'a> {
         mut sent: Value,
         warnings: Vec<String>,
     ) -> Result<Self, Rejection> {
-        let mut old = change.stored.document();
-        prepare::decode_stored(&change.context.state.kinds, change.kind, &mut old);
+        let mut old = change.stored();
         let old_account = managed::take(&mut old);
         if change.subresource != Some(Subresource::Scale) {
-            convert::to_storage(change.kind, change.version, &mut sent);
+            convert::to_decide(change.kind, change.version, &mut sent);
         }
         let next = merge::into_stored(change, &old, sent)?;
         Ok(Self {
@@ -211,7 +210,7 @@ impl<'a> Draft<'a> {
         removal::refuse_to_abandon(context.state, stored, &next, subresource)?;
         let decided = if removal::follows(context.state, stored, &next) {
             removal::remove(context, stored, next)?
-        } else if next == self.old {
+        } else if next == self.old && !form::is_outdated(&context.state.kinds, stored) {
             decision(Vec::new(), Outcome::Updated(Arc::clone(stored)))
         } else {
             let written = Written {
