@@ -63,7 +63,7 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
         } else {
             Scope::Namespaced
         },
-        strategy: strategy(flags, subresources.contains(&Subresource::Status)),
+        strategy: strategy(flags),
         pod: words.next().map(Name::from),
         versions: versions(group, plural, &subresources),
         origin: Origin::Builtin,
@@ -92,7 +92,7 @@ fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Ve
         .collect()
 }
 
-fn strategy(flags: &str, status_apart: bool) -> Strategy {
+fn strategy(flags: &str) -> Strategy {
     let has = |flag: char| flags.contains(flag);
     let names = match () {
         () if has('l') => NameRule::Label,
@@ -129,7 +129,6 @@ fn strategy(flags: &str, status_apart: bool) -> Strategy {
         create_on_update: has('p'),
         names,
         generation,
-        status_apart,
         strict_finalizers: !has('f'),
         collection_deletes: !has('n'),
         review: has('R'),

@@ -103,8 +103,6 @@ impl Reader<'_> {
             text => Name::from(text),
         };
         let namespaced = self.text("/spec/scope") == "Namespaced";
-        let storage = versions.iter().find(|version| version.storage);
-        let status = storage.is_some_and(|one| one.subresources.contains(&Subresource::Status));
         Kind {
             resource: GroupResource::new(self.text("/spec/group"), self.text("/spec/names/plural")),
             kind: kind.into(),
@@ -118,31 +116,28 @@ impl Reader<'_> {
                 Scope::Cluster
             },
             versions,
-            strategy: strategy(status),
+            strategy: STRATEGY,
             pod: None,
             origin,
         }
     }
 }
 
-const fn strategy(status_apart: bool) -> Strategy {
-    Strategy {
-        shape: Shape::Plain,
-        collected: true,
-        default_propagation: Propagation::Background,
-        graceful: false,
-        returns_object: false,
-        unconditional_update: false,
-        create_on_update: false,
-        names: NameRule::Subdomain,
-        generation: Generation::Spec,
-        status_apart,
-        strict_finalizers: false,
-        collection_deletes: true,
-        review: false,
-        claims_volumes: false,
-    }
-}
+const STRATEGY: Strategy = Strategy {
+    shape: Shape::Plain,
+    collected: true,
+    default_propagation: Propagation::Background,
+    graceful: false,
+    returns_object: false,
+    unconditional_update: false,
+    create_on_update: false,
+    names: NameRule::Subdomain,
+    generation: Generation::Spec,
+    strict_finalizers: false,
+    collection_deletes: true,
+    review: false,
+    claims_volumes: false,
+};
 
 fn read_version(version: &Value) -> Version {
     let flag = |key: &str| version.get(key) == Some(&Value::Bool(true));

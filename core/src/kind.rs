@@ -71,7 +71,7 @@ pub struct Version {
 }
 
 impl Version {
-    /// Whether its status is written through an endpoint of its own.
+    /// Whether its status is written through an endpoint of its own, which the main one then ignores.
     pub(crate) fn has_status(&self) -> bool {
         self.serves(Some(Subresource::Status))
     }
@@ -126,8 +126,6 @@ pub struct Strategy {
     pub names: NameRule,
     /// What moves `metadata.generation`.
     pub generation: Generation,
-    /// The main endpoint ignores `status`, because a status endpoint owns it.
-    pub status_apart: bool,
     /// Finalizers without a `/` must be standard ones.
     pub strict_finalizers: bool,
     /// All of them may be deleted with one request.

@@ -163,7 +163,7 @@ fn every_kind_that_is_stored_behaves_as_upstreams() {
     let mut upstream = UPSTREAM.lines();
     for kind in kinds().iter().filter(|kind| !kind.strategy.review) {
         let flags = kind.strategy;
-        let status = match (flags.status_apart, managed::kept(kind)) {
+        let status = match (kind.versions[0].has_status(), managed::kept(kind)) {
             (false, _) => "-".to_owned(),
             (true, []) => "nothing".to_owned(),
             (true, kept) => kept.join(","),

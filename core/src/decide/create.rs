@@ -93,7 +93,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     if context.strictness == Strictness::Draft {
         return shape_draft(kind, document);
     }
-    if kind.strategy.status_apart && version.has_status() {
+    if version.has_status() {
         root.remove("status");
     }
     match kind.strategy.shape {

@@ -130,7 +130,7 @@ pub(crate) fn unowned(
         (Some(row), _) => row.3,
         (None, STATUS) if kind.is_custom() => &["spec", "metadata"],
         (None, STATUS) => &["spec"],
-        (None, None) if kind.strategy.status_apart && version.has_status() => &["status"],
+        (None, None) if version.has_status() => &["status"],
         (None, Some(Subresource::Finalize)) => &["status"],
         (None, _) => &[],
     }

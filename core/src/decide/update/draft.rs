@@ -176,7 +176,7 @@ impl<'a> Draft<'a> {
 
     /// Whether anything but the metadata changes, and but the status where that is written apart.
     fn is_respecified(&self) -> bool {
-        let apart: &[&str] = if self.change.kind.strategy.status_apart {
+        let apart: &[&str] = if self.change.version.has_status() {
             &["metadata", "status"]
         } else {
             &["metadata"]

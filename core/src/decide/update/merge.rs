@@ -32,10 +32,7 @@ pub(super) fn into_stored(
 /// The main endpoint keeps a status that has an endpoint of its own.
 fn whole(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     let has_status = change.version.has_status();
-    if let Some(root) = sent
-        .as_object_mut()
-        .filter(|_| change.kind.strategy.status_apart && has_status)
-    {
+    if let Some(root) = sent.as_object_mut().filter(|_| has_status) {
         super::restore(root, old, "status");
     }
     sent
