@@ -77,6 +77,7 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
     } else {
         None
     };
+    let opened = asked.state.revision;
     // Or it would be kept as it is now for as long as it is watched.
     asked.state = Arc::clone(&NOTHING);
     let mut watch = Watch {
@@ -94,6 +95,7 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
         sending: Bytes::new(),
         pace: Pace::default(),
         replay: None,
+        opened,
         over: false,
         asked,
     };
@@ -194,6 +196,8 @@ struct Watch {
     sending: Bytes,
     pace: Pace,
     replay: Option<Replay>,
+    /// The state whose kinds it shows.
+    opened: Revision,
     over: bool,
 }
 
@@ -295,6 +299,10 @@ impl Watch {
     async fn look_at(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
             self.position = change.commit.revision;
+            if self.is_ended_by(change) {
+                self.over = true;
+                return;
+            }
             self.derive(change);
             self.pace.read(self.reads(change)).await;
             let is_enough = self.ready.len() >= PIECE_BYTES || self.is_due();
@@ -302,6 +310,12 @@ impl Watch {
                 return;
             }
         }
+    }
+
+    /// Whether the kind that is watched became another, or went. Whoever watches anew sees it as it is then.
+    fn is_ended_by(&self, change: &Change) -> bool {
+        let is_newer = change.commit.revision > self.opened;
+        is_newer && self.asked.kind.is_custom() && change.redefines(&self.asked.kind.resource)
     }
 
     /// Whether it is time for a bookmark, or for the end.

@@ -7,12 +7,14 @@ pub(crate) use check::{check, warnings};
 pub(crate) use decode::decode_schemas;
 
 use crate::command::Propagation;
+use crate::event::Change;
 use crate::kind::{
     Generation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths, Scope, Shape,
     Strategy, Subresource, Version,
 };
 use crate::object::{Name, Uid};
 use crate::schema::{self, Schema};
+use crate::state::{defined_by, is_definition};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,6 +57,22 @@ pub(crate) fn is_served(document: &Value) -> bool {
     let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
     let mut served = conditions.filter(|one| text(one, "/type") == "Established");
     !served.any(|one| text(one, "/status") == "False")
+}
+
+impl Change {
+    /// Whether it makes this custom kind another, or ends it. Source: upstream's `updateCustomResourceDefinition`.
+    pub fn redefines(&self, kind: &GroupResource) -> bool {
+        let key = &self.commit.key;
+        if !is_definition(key) || defined_by(key) != *kind {
+            return false;
+        }
+        let both = self.previous.as_ref().zip(self.commit.object());
+        both.is_none_or(|(before, after)| {
+            let (before, after) = (before.document(), after.document());
+            let differs = |pointer| at(&before, pointer) != at(&after, pointer);
+            differs("/spec") || differs("/status/acceptedNames")
+        })
+    }
 }
 
 struct Reader<'a> {
