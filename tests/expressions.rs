@@ -114,6 +114,37 @@ fn old_objects_are_seen_where_there_are_some() {
 }
 
 #[test]
+fn an_old_object_of_a_custom_kind_is_as_its_schema_is_today() {
+    let scene = Scene::new(|_, _| refuse());
+    let spec = |members: Value| {
+        let schema = json!({"type": "object", "properties": {
+            "spec": {"type": "object", "properties": members}}});
+        json!({"spec": {"group": "example.com", "scope": "Namespaced",
+            "names": {"plural": "things", "kind": "Thing"},
+            "versions": [{"name": "v1", "served": true, "storage": true,
+                "schema": {"openAPIV3Schema": schema}}]}})
+    };
+    let mut definition = spec(json!({"x": {"type": "string"}}));
+    definition["metadata"] = json!({"name": "things.example.com"});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    scene.ok("POST", definitions, &definition);
+    let things = "/apis/example.com/v1/namespaces/default/things";
+    let thing = json!({"metadata": {"name": "a"}, "spec": {"x": "1"}});
+    scene.ok("POST", things, &thing);
+    let later = spec(json!({"y": {"type": "string", "default": "2"}}));
+    let item = format!("{definitions}/things.example.com");
+    assert_eq!(scene.send("PATCH", &item, &later).code, 200);
+    let mut hook = conditions("Fail", &["oldObject.spec == {'y': '2'}"]);
+    hook["rules"] = json!([{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"],
+        "resources": ["things"]}]);
+    scene.configure("validating", &[("/hook", hook)]);
+    let item = format!("{things}/a");
+    let labelled = json!({"metadata": {"labels": {"a": "b"}}});
+    assert_eq!(scene.send("PATCH", &item, &labelled).code, 400);
+    assert_eq!(scene.send("DELETE", &item, &Value::Null).code, 400);
+}
+
+#[test]
 fn what_cannot_be_evaluated_is_decided_by_the_failure_policy() {
     let scene = Scene::new(|_, _| refuse());
     let listed = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";
