@@ -300,16 +300,19 @@ impl State {
         }
     }
 
+    /// A kind goes while what is stored as its definition does, whatever that says by then.
     fn define(&mut self, definition: &Arc<Object>) {
         let document = definition.document();
-        let deleting = definition.is_deleting();
+        let resource = defined_by(&definition.key);
+        let deleting = self.get(&definition.key).is_some_and(|it| it.is_deleting());
         if is_served(&document)
             && let Some(defined) = kind_of_definition(&document, &definition.meta.uid, deleting)
         {
-            let resource = defined_by(&definition.key);
             let since = self.unchanged_since(&resource, definition);
             self.accepted.insert(resource, Arc::clone(definition));
             self.kinds.define(defined, since);
+        } else if deleting {
+            self.kinds.terminate(&resource);
         }
     }
 

@@ -56,18 +56,7 @@ impl<'a> Condition<'a> {
 
 /// One condition of a type, whatever was said under it before; its time moves with its status.
 pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) {
-    let Some(root) = definition.as_object_mut() else {
-        return;
-    };
-    let status = root.entry("status").or_insert_with(|| json!({}));
-    let Some(status) = status.as_object_mut() else {
-        return;
-    };
-    let conditions = status.entry("conditions").or_insert_with(|| json!([]));
-    if conditions.is_null() {
-        *conditions = json!([]);
-    }
-    let Some(conditions) = conditions.as_array_mut() else {
+    let Some(conditions) = list(definition) else {
         return;
     };
     if !conditions.iter().any(|one| is_of(one, condition.kind)) {
@@ -78,6 +67,32 @@ pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) 
     if let Some(said) = said.and_then(Value::as_object_mut) {
         condition.write(said, now);
     }
+}
+
+/// Says of this what was said before, and where, whatever is said now.
+pub(crate) fn restore(definition: &mut Value, kind: &str, before: &Value) {
+    let Some(conditions) = list(definition) else {
+        return;
+    };
+    conditions.retain(|one| !is_of(one, kind));
+    let before = before.pointer("/status/conditions");
+    let mut before = before.and_then(Value::as_array).into_iter().flatten();
+    let place = before.clone().position(|one| is_of(one, kind));
+    if let Some((place, said)) = place.zip(before.find(|one| is_of(one, kind))) {
+        conditions.insert(place.min(conditions.len()), said.clone());
+    }
+}
+
+/// The list, which is made where there is none.
+fn list(definition: &mut Value) -> Option<&mut Vec<Value>> {
+    let root = definition.as_object_mut()?;
+    let status = root.entry("status").or_insert_with(|| json!({}));
+    let conditions = status.as_object_mut()?.entry("conditions");
+    let conditions = conditions.or_insert_with(|| json!([]));
+    if conditions.is_null() {
+        *conditions = json!([]);
+    }
+    conditions.as_array_mut()
 }
 
 /// As [`set`], in the form of a pod, whose conditions have a time of the last look, and the generation

@@ -22,7 +22,7 @@ const SERVER_OWNED: [&str; 4] = [
     "resourceVersion",
 ];
 
-pub(crate) use definition::{reconsider, refresh as refresh_definition};
+pub(crate) use definition::{reconsider, refresh as refresh_definition, settle_names};
 pub(super) use draft::create_with;
 
 pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, Rejection> {

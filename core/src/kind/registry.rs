@@ -1,6 +1,6 @@
 //! Lookup of kinds by resource and by name.
 
-use super::{GroupResource, GroupVersionKind, Kind, KindRef, Subresource, Version};
+use super::{GroupResource, GroupVersionKind, Kind, KindRef, Origin, Subresource, Version};
 use crate::Revision;
 use crate::custom::Definition;
 use crate::object::Name;
@@ -210,6 +210,17 @@ impl Kinds {
                 schemas: Arc::new(Schemas { by_version, since }),
             },
         );
+    }
+
+    /// The definition of a custom kind goes.
+    pub(crate) fn terminate(&mut self, resource: &GroupResource) {
+        let custom = self.custom.get_mut(resource);
+        let Some(kind) = custom.map(|custom| Arc::make_mut(&mut custom.kind)) else {
+            return;
+        };
+        if let Origin::Custom { terminating, .. } = &mut kind.origin {
+            *terminating = true;
+        }
     }
 
     /// Forgets a custom kind.

@@ -24,10 +24,7 @@ pub(super) fn complete(context: &Context<'_>, document: &mut Value) {
 /// After an update: the names that are free are accepted, stored versions only grow.
 pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
     default_names(document);
-    let now = context.command.time.to_rfc3339();
-    if let Some(key) = key_of(document) {
-        names::settle(context.state, &key, document, &now);
-    }
+    settle_names(context, document);
     let stored = storage_versions(document);
     let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else {
         return;
@@ -39,6 +36,15 @@ pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
                 list.push(version);
             }
         }
+    }
+}
+
+/// What the status says of the names, whoever writes it. Source: upstream's naming controller, which
+/// says it again after every change.
+pub(crate) fn settle_names(context: &Context<'_>, document: &mut Value) {
+    let now = context.command.time.to_rfc3339();
+    if let Some(key) = key_of(document) {
+        names::settle(context.state, &key, document, &now);
     }
 }
 

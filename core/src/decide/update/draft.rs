@@ -3,7 +3,7 @@
 use super::{Change, Sent, approval, merge, namespace, restore};
 use crate::decide::account::{Account, put};
 use crate::decide::commit::Written;
-use crate::decide::create::{label_namespace, refresh_definition};
+use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::{decision, removal};
 use crate::decide::{Causes, Strictness, prepare};
 use crate::document::agree_but_in;
@@ -122,7 +122,9 @@ impl<'a> Draft<'a> {
                 restore(root, &self.old, shown);
                 namespace::drop_empty(&mut self.next);
             }
-            Shape::Definition if subresource.is_some() => {}
+            Shape::Definition if subresource.is_some() => {
+                settle_names(&self.change.context, &mut self.next);
+            }
             Shape::Definition => refresh_definition(&self.change.context, &mut self.next),
             Shape::CertificateRequest => restore(root, &self.old, "spec"),
         }

@@ -68,14 +68,15 @@ impl Taken {
     }
 }
 
-/// Says in the status of a definition which names it has, and whether it is served.
+/// Says in the status of a definition which names it has, and whether it is served. What it has is
+/// what it had, and not what a client says.
 pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now: &str) {
+    restore(definition, state.get(key));
     let nothing = json!({});
     let wanted = definition.pointer("/spec/names").unwrap_or(&nothing);
     let held = definition.pointer("/status/acceptedNames");
     let held = held.unwrap_or(&nothing);
     let (accepted, conflict) = accept(wanted, held, Taken::by_others(state, key));
-    let is_established = conditions::is_true(definition, "Established");
     let named = match &conflict {
         None => Condition::good("NamesAccepted", "NoConflicts", "no conflicts found"),
         Some((reason, why)) => Condition::bad("NamesAccepted", reason, why),
@@ -88,13 +89,27 @@ pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now
     }
     conditions::set(definition, &named, now);
     // Once it is served it stays so, by the names that it has.
-    if !is_established {
+    if !conditions::is_true(definition, "Established") {
         let why = "the initial names have been accepted";
         let served = match conflict {
             None => Condition::good("Established", "InitialNamesAccepted", why),
             Some(_) => Condition::bad("Established", "NotAccepted", "not all names are accepted"),
         };
         conditions::set(definition, &served, now);
+    }
+}
+
+/// What the server said of the names.
+fn restore(definition: &mut Value, stored: Option<&Arc<Object>>) {
+    let before = stored.map_or(Value::Null, |stored| stored.document());
+    for kind in ["NamesAccepted", "Established"] {
+        conditions::restore(definition, kind, &before);
+    }
+    let held = before.pointer("/status/acceptedNames").cloned();
+    let status = definition.get_mut("status").and_then(Value::as_object_mut);
+    if let Some(status) = status {
+        status.remove("acceptedNames");
+        status.extend(held.map(|held| ("acceptedNames".to_owned(), held)));
     }
 }
 
