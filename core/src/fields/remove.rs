@@ -6,7 +6,8 @@ use super::{Element, FieldSet};
 use serde_json::{Map, Value};
 
 /// The value without these fields and all that is in them. A map or a list that is not removed itself
-/// may be empty then; one that is owned as a whole stays as it is.
+/// may be empty then; one that is owned as a whole stays as it is, and finalizers and owners stay that
+/// are not removed themselves.
 pub(super) fn remove(value: &Value, fields: &FieldSet, kind: Type<'_>) -> Value {
     if fields.is_empty() {
         return value.clone();
@@ -20,11 +21,26 @@ pub(super) fn remove(value: &Value, fields: &FieldSet, kind: Type<'_>) -> Value 
 
 fn from_map(members: &Map<String, Value>, fields: &FieldSet, kind: MapType<'_>) -> Value {
     let kept = members.iter().filter_map(|(name, value)| {
-        let (element, kind, _) = kind.lenient(name);
-        let value = keep(value, fields.get(&element), kind)?;
+        let (element, member, _) = kind.lenient(name);
+        let node = fields.get(&element);
+        let value = if kind.is_of_its_items(name) {
+            keep_items(value, node, member)?
+        } else {
+            keep(value, node, member)?
+        };
         Some((name.clone(), value))
     });
     Value::Object(kept.collect())
+}
+
+/// Of a list that is no more than its items, which goes when none of them is left.
+fn keep_items(value: &Value, node: Option<&Node>, kind: Type<'_>) -> Option<Value> {
+    let Some(node) = node else {
+        return Some(value.clone());
+    };
+    let left = remove(value, &node.below, kind);
+    let has_items = left.as_array().is_some_and(|items| !items.is_empty());
+    (has_items || !node.member).then_some(left)
 }
 
 fn from_list(items: &[Value], fields: &FieldSet, kind: ListType<'_>) -> Value {

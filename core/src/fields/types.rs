@@ -22,6 +22,9 @@ const UNTRACKED_METADATA: [&str; 9] = [
     "resourceVersion",
 ];
 
+/// Lists of an object's metadata that are no more than their items.
+const OF_THEIR_ITEMS: [&str; 2] = ["finalizers", "ownerReferences"];
+
 /// The type of a value.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Type<'a> {
@@ -266,6 +269,12 @@ impl<'a> MapType<'a> {
     /// Whether a member itself can have owners, and not only what is below it.
     pub(super) fn tracks_itself(self, name: &str) -> bool {
         self.place() != Place::Root || name != "metadata"
+    }
+
+    /// Whether a member is a list that nobody takes away with what others, or nobody, put into it:
+    /// finalizers and owners, without which something might be deleted that is held.
+    pub(super) fn is_of_its_items(self, name: &str) -> bool {
+        self.place() == Place::Metadata && OF_THEIR_ITEMS.contains(&name)
     }
 
     fn place(self) -> Place {

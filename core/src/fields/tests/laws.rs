@@ -9,6 +9,7 @@ use crate::fields::{FieldSet, Managers, Owned, Updater, check, set_of};
 use crate::schema::Schema;
 use crate::testing::Dice;
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 const ROUNDS: u64 = 1_000;
 
@@ -245,6 +246,80 @@ fn an_apply_repeated_changes_nothing_and_what_nobody_says_any_more_is_gone() {
         }
         assert_eq!(live, json!({"apiVersion": "v1", "metadata": {"name": "n"}}));
         assert_eq!(managers, Managers::new());
+    }
+}
+
+/// A list of an object's metadata, or none.
+fn listed(dice: &mut Dice, item: fn(&str) -> Value) -> (Value, BTreeSet<&'static str>) {
+    match dice.below(6) {
+        0 => (Value::Null, BTreeSet::new()),
+        1 => (json!([]), BTreeSet::new()),
+        _ => {
+            let names = dice.some_letters();
+            let items = names.iter().map(|name| item(name));
+            (items.collect(), names.into_iter().collect())
+        }
+    }
+}
+
+#[test]
+fn finalizers_and_owners_are_what_is_said_of_them_and_what_nobody_ever_said() {
+    let versions = Single(schema());
+    let mut dice = Dice(5);
+    let finalizer = |name: &str| json!(name);
+    let owner = |name: &str| json!({"uid": name, "name": "n", "kind": "K"});
+    for _ in 0..ROUNDS {
+        let mut live = json!({"apiVersion": "v1", "metadata": {}});
+        let mut managers = Managers::new();
+        let mut said = BTreeMap::new();
+        let own = ["z"].into_iter().filter(|_| dice.below(3) > 0);
+        let own: BTreeSet<&str> = own.collect();
+        let begin = dice.below(6);
+        for round in 0..6 {
+            // What the server does, and what admission does, is in no set.
+            if round == begin && !own.is_empty() {
+                for (list, item) in [
+                    ("finalizers", finalizer("z")),
+                    ("ownerReferences", owner("z")),
+                ] {
+                    let list = &mut live["metadata"][list];
+                    let mut items = list.as_array().cloned().unwrap_or_default();
+                    items.insert(
+                        usize::try_from(dice.below(items.len() as u64 + 1)).unwrap_or(0),
+                        item,
+                    );
+                    *list = items.into();
+                }
+            }
+            let name = dice.one_of(&["a", "b"]);
+            let who = id(name, None);
+            let updater = Updater {
+                api_version: "v1",
+                versions: &versions,
+                unowned: &[],
+                who: &who,
+            };
+            let (finalizers, held) = listed(&mut dice, finalizer);
+            let (owners, owning) = listed(&mut dice, owner);
+            let mut metadata = json!({});
+            for (list, value) in [("finalizers", finalizers), ("ownerReferences", owners)] {
+                if value != json!([]) || dice.below(2) == 0 {
+                    metadata[list] = value;
+                }
+            }
+            said.insert(name, [held, owning]);
+            let config = json!({"apiVersion": "v1", "metadata": metadata});
+            let applied = updater.apply(&live, &config, managers, true);
+            (live, managers) = applied.expect("force has no conflicts");
+            for (index, list, name_of) in [(0, "finalizers", ""), (1, "ownerReferences", "/uid")] {
+                let items = live["metadata"][list].as_array().into_iter().flatten();
+                let found = items.filter_map(|item| item.pointer(name_of)?.as_str());
+                let of_server = own.iter().filter(|_| round >= begin);
+                let of_managers = said.values().flat_map(|lists| &lists[index]);
+                let wanted: BTreeSet<&str> = of_managers.chain(of_server).copied().collect();
+                assert_eq!(found.collect::<BTreeSet<_>>(), wanted, "{live} {config}");
+            }
+        }
     }
 }
 
