@@ -19,7 +19,7 @@ use crate::respond;
 use crate::status::Failure;
 use crate::{table, wait};
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Object, Rejection, scale::scale_of};
+use hindsight_core::{Object, Rejection, scale::scale_as_read};
 use http::{Method, Response};
 use std::sync::Arc;
 
@@ -67,7 +67,7 @@ pub(crate) fn show(
 ) -> Result<Response<ApiBody>, Failure> {
     let syntax = asked.accept.syntax;
     if asked.is_scale() {
-        let scale = scale_of(&asked.version, &asked.form.object(object));
+        let scale = scale_as_read(&asked.version, &asked.form.object(object))?;
         let scale = scale.ok_or_else(Failure::no_such_resource)?;
         let shown = match asked.accept.view {
             View::Table => table::of_scale(asked, &scale),

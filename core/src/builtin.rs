@@ -7,8 +7,8 @@ mod tests;
 
 use crate::command::Propagation;
 use crate::kind::{
-    Generation, GroupResource, Kind, NameRule, Origin, ScalePaths, Scope, Shape, Strategy,
-    Subresource, Version,
+    Generation, GroupResource, Kind, NameRule, Origin, ScalePaths, ScaleSelector, Scope, Shape,
+    Strategy, Subresource, Version,
 };
 use crate::object::Name;
 use table::GROUPS;
@@ -140,7 +140,7 @@ fn scale_paths() -> ScalePaths {
     ScalePaths {
         wanted: ".spec.replicas".into(),
         observed: ".status.replicas".into(),
-        selector: Some(".status.selector".into()),
+        selector: ScaleSelector::Spec,
     }
 }
 

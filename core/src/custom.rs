@@ -9,8 +9,8 @@ pub(crate) use decode::decode_schemas;
 use crate::command::Propagation;
 use crate::event::Change;
 use crate::kind::{
-    Generation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths, Scope, Shape,
-    Strategy, Subresource, Version,
+    Generation, GroupResource, Kind, NameRule, Origin, PrinterColumn, ScalePaths, ScaleSelector,
+    Scope, Shape, Strategy, Subresource, Version,
 };
 use crate::object::{Name, Uid};
 use crate::schema::{self, Schema};
@@ -198,7 +198,10 @@ fn scale_paths(scale: &Value) -> ScalePaths {
     ScalePaths {
         wanted: text(scale, "/specReplicasPath").into(),
         observed: text(scale, "/statusReplicasPath").into(),
-        selector: (!selector.is_empty()).then(|| selector.into()),
+        selector: match selector {
+            "" => ScaleSelector::None,
+            path => ScaleSelector::Text(path.into()),
+        },
     }
 }
 

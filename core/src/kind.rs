@@ -6,7 +6,7 @@ mod subresource;
 
 pub use names::{GroupResource, GroupVersionKind};
 pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds, Schemas};
-pub use subresource::{ScalePaths, Subresource};
+pub use subresource::{ScalePaths, ScaleSelector, Subresource};
 
 use crate::command::Propagation;
 use crate::convert;

@@ -1,9 +1,11 @@
 //! The `Scale` that a scalable object shows.
 
-use crate::kind::{ScalePaths, Version};
+use crate::Rejection;
+use crate::kind::{ScalePaths, ScaleSelector, Version};
 use crate::managed::{Managed, Scaled};
 use crate::object::Object;
 use crate::schema::{self, Bounds, Schema};
+use crate::selector::LabelSelector;
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 
@@ -51,8 +53,53 @@ fn object(members: Vec<(&str, Schema)>) -> Schema {
     }
 }
 
-/// `autoscaling/v1` Scale of an object; `None` where its kind has none.
+/// The count of an object that has none, while it is written: what a patch leaves so is not a count of 0.
+/// Source: `scaleUpdatedObjectInfo` of custom resources.
+pub(crate) const UNSET: i32 = i32::MIN;
+
+/// `autoscaling/v1` Scale of an object, as a patch finds it; `None` where its kind has none.
 pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
+    scale_with(version, object, Some(UNSET))
+}
+
+/// The same as its count is held: where there is none nobody has it.
+pub(crate) fn scale_as_held(version: &Version, object: &Object) -> Option<Value> {
+    scale_with(version, object, None)
+}
+
+/// What comes of an apply of a `Scale` without a count, where it has none.
+pub(crate) fn leave_unset(live: &Value, next: &mut Value) {
+    let is_left = !is_counted(live) && !is_counted(next);
+    if let Some(root) = next.as_object_mut().filter(|_| is_left) {
+        root.insert("spec".into(), json!({"replicas": UNSET}));
+    }
+}
+
+/// The same as webhooks are shown it: where there is no count it is 0.
+pub fn scale_as_admitted(version: &Version, object: &Object) -> Option<Value> {
+    scale_with(version, object, Some(0))
+}
+
+/// The same as clients read it.
+///
+/// # Errors
+///
+/// The object has no count: 0 would mean that it is switched off.
+pub fn scale_as_read(version: &Version, object: &Object) -> Result<Option<Value>, Rejection> {
+    let scale = scale_with(version, object, None);
+    if scale.as_ref().is_none_or(is_counted) {
+        return Ok(scale);
+    }
+    let path = version.count_path().unwrap_or_default();
+    let why = format!("the spec replicas field {path:?} does not exist");
+    Err(Rejection::BadRequest(why))
+}
+
+fn is_counted(scale: &Value) -> bool {
+    scale.pointer("/spec/replicas").is_some()
+}
+
+fn scale_with(version: &Version, object: &Object, uncounted: Option<i32>) -> Option<Value> {
     let ScalePaths {
         wanted,
         observed,
@@ -60,9 +107,12 @@ pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
     } = version.scale.as_ref()?;
     let document = object.document();
     let at = |path: &str| document.pointer(&path.replace('.', "/"));
-    let count = |path: &str| at(path).and_then(Value::as_i64).unwrap_or(0);
-    let selector = selector.as_deref().and_then(at).and_then(Value::as_str);
-    let selector = selector.map_or_else(|| match_labels(&document), str::to_owned);
+    let count = |path: &str| at(path).and_then(Value::as_i64);
+    let selector = match selector {
+        ScaleSelector::None => String::new(),
+        ScaleSelector::Text(path) => at(path).and_then(Value::as_str).unwrap_or_default().into(),
+        ScaleSelector::Spec => at(".spec.selector").map_or_else(String::new, selector_text),
+    };
     let mut metadata = json!({
         "name": &*object.key.name,
         "uid": object.meta.uid.as_str(),
@@ -75,22 +125,23 @@ pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
     {
         metadata.insert("namespace".into(), Value::from(&*object.key.namespace));
     }
-    let mut status = json!({"replicas": count(observed)});
+    let mut status = json!({"replicas": count(observed).unwrap_or(0)});
     if let Some(status) = status.as_object_mut().filter(|_| !selector.is_empty()) {
         status.insert("selector".into(), selector.into());
     }
+    let wanted = count(wanted).or(uncounted.map(i64::from));
     Some(json!({
         "apiVersion": API_VERSION,
         "kind": KIND,
         "metadata": metadata,
-        "spec": {"replicas": count(wanted)},
+        "spec": wanted.map_or_else(|| json!({}), |wanted| json!({"replicas": wanted})),
         "status": status,
     }))
 }
 
 /// The same, with those who hold its count: as it is admitted.
 pub fn scale_with_owners(version: &Version, object: &Object) -> Option<Value> {
-    let mut scale = scale_of(version, object)?;
+    let mut scale = scale_as_admitted(version, object)?;
     let managed = Managed::read(object.document().pointer("/metadata/managedFields"))?;
     let (_, shown) = Scaled::of(managed, version.count_path()?, "");
     let metadata = scale.get_mut("metadata").and_then(Value::as_object_mut);
@@ -100,11 +151,14 @@ pub fn scale_with_owners(version: &Version, object: &Object) -> Option<Value> {
     Some(scale)
 }
 
-/// Built-in kinds keep a structured selector; a Scale shows it as text.
-fn match_labels(document: &Value) -> String {
-    let selector = document.pointer("/spec/selector");
-    let labels = selector.and_then(|one| one.get("matchLabels").or(Some(one)));
-    let labels = labels.and_then(Value::as_object).into_iter().flatten();
-    let terms = labels.filter_map(|(key, value)| Some(format!("{key}={}", value.as_str()?)));
-    terms.collect::<Vec<_>>().join(",")
+/// A selector that an object holds, as a query has it; some kinds hold no more than labels.
+fn selector_text(selector: &Value) -> String {
+    let is_structure = |member: &&str| selector.get(member).is_some_and(|one| !one.is_string());
+    let members = ["matchLabels", "matchExpressions"];
+    let found = if members.iter().any(is_structure) {
+        LabelSelector::from_document(selector)
+    } else {
+        LabelSelector::from_document(&json!({"matchLabels": selector}))
+    };
+    found.unwrap_or_default().to_string()
 }

@@ -97,7 +97,7 @@ impl Apply<'_> {
     /// The count alone, which others may hold through the object itself.
     fn scale(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
         let Target { kind, version, .. } = self.target;
-        let live = scale::scale_of(version, &self.target.form().object(stored));
+        let live = scale::scale_as_held(version, &self.target.form().object(stored));
         let live = live.ok_or_else(|| self.missing())?;
         let managed = Managed::read(managed::take(&mut stored.document()).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
@@ -110,8 +110,9 @@ impl Apply<'_> {
             .write_in(scale::API_VERSION, &ScaleForm, |writer| {
                 writer.apply(&live, config, shown, force)
             });
-        let (next, shown) = merged.ok_or_else(nobody)??;
+        let (mut next, shown) = merged.ok_or_else(nobody)??;
         self.hear()?;
+        scale::leave_unset(&live, &mut next);
         self.write(stored, next, scaled.back(shown))
     }
 

@@ -103,6 +103,17 @@ pub struct ScalePaths {
     pub wanted: Name,
     /// Where the observed count is.
     pub observed: Name,
-    /// Where the selector text is, if there is one.
-    pub selector: Option<Name>,
+    /// Where the selector of the pods is.
+    pub selector: ScaleSelector,
+}
+
+/// Where a `Scale` has its selector from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScaleSelector {
+    /// Nowhere.
+    None,
+    /// A text at this path, or none.
+    Text(Name),
+    /// `spec.selector`, which is a structure.
+    Spec,
 }

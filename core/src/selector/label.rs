@@ -5,11 +5,25 @@ use crate::object::Name;
 use crate::validate::{is_label_value, is_qualified_name};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// A parsed label selector; empty matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
+}
+
+/// As upstream writes it, and as a query may have it: by key, values in order.
+impl fmt::Display for LabelSelector {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut requirements: Vec<&Requirement> = self.requirements.iter().collect();
+        requirements.sort_by_key(|one| &one.key);
+        for (index, requirement) in requirements.into_iter().enumerate() {
+            let comma = if index > 0 { "," } else { "" };
+            write!(formatter, "{comma}{requirement}")?;
+        }
+        Ok(())
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,10 +32,30 @@ struct Requirement {
     operator: Operator,
 }
 
+impl fmt::Display for Requirement {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = &self.key;
+        let joined = |values: &BTreeSet<String>| {
+            let values: Vec<&str> = values.iter().map(String::as_str).collect();
+            values.join(",")
+        };
+        match &self.operator {
+            Operator::Exists => write!(formatter, "{key}"),
+            Operator::Absent => write!(formatter, "!{key}"),
+            Operator::Is(value) => write!(formatter, "{key}={value}"),
+            Operator::In(values) => write!(formatter, "{key} in ({})", joined(values)),
+            Operator::NotIn(values) => write!(formatter, "{key} notin ({})", joined(values)),
+            Operator::Above(bound) => write!(formatter, "{key}>{bound}"),
+            Operator::Below(bound) => write!(formatter, "{key}<{bound}"),
+        }
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Operator {
     Exists,
     Absent,
+    Is(String),
     In(BTreeSet<String>),
     NotIn(BTreeSet<String>),
     Above(i64),
@@ -58,7 +92,7 @@ impl LabelSelector {
             let value = value.as_str().unwrap_or_default().to_owned();
             Ok(Requirement {
                 key: key.clone(),
-                operator: Operator::In([value].into()),
+                operator: Operator::Is(value),
             })
         });
         let expressions = selector.get("matchExpressions").and_then(Value::as_array);
@@ -86,6 +120,7 @@ impl LabelSelector {
             match &requirement.operator {
                 Operator::Exists => value.is_some(),
                 Operator::Absent => value.is_none(),
+                Operator::Is(wanted) => value.is_some_and(|one| one == wanted),
                 Operator::In(values) => among(values),
                 Operator::NotIn(values) => !among(values),
                 Operator::Above(bound) => number().is_some_and(|number| number > *bound),
@@ -130,7 +165,7 @@ fn requirement(text: &str) -> Result<(Requirement, &str), String> {
         if let Some(rest) = rest.strip_prefix(sign) {
             let (value, rest) = value(rest)?;
             let operator = if equal {
-                Operator::In([value].into())
+                Operator::Is(value)
             } else {
                 Operator::NotIn([value].into())
             };
@@ -305,6 +340,32 @@ mod tests {
                 matches,
                 "{selector}"
             );
+        }
+    }
+
+    #[test]
+    fn a_selector_is_written_by_its_keys_and_read_back() {
+        for (selector, written) in [
+            ("{}", ""),
+            (r#"{"matchLabels": {"z": "1", "a": "b"}}"#, "a=b,z=1"),
+            (
+                r#"{"matchLabels": {"m": ""}, "matchExpressions": [
+                    {"key": "z", "operator": "NotIn", "values": ["y", "x"]},
+                    {"key": "k", "operator": "In", "values": ["y", "x", "y"]},
+                    {"key": "n", "operator": "DoesNotExist"},
+                    {"key": "e", "operator": "Exists"}]}"#,
+                "e,k in (x,y),m=,!n,z notin (x,y)",
+            ),
+            (
+                r#"{"matchExpressions": [{"key": "k", "operator": "In", "values": ["x"]}]}"#,
+                "k in (x)",
+            ),
+        ] {
+            let document = serde_json::from_str(selector).expect(selector);
+            let parsed = LabelSelector::from_document(&document).expect(selector);
+            assert_eq!(parsed.to_string(), written);
+            let again = LabelSelector::parse(written).expect(written);
+            assert_eq!(again.to_string(), written);
         }
     }
 

@@ -4,6 +4,7 @@
 use super::{Change, approval, put};
 use crate::kind::{Kind, Subresource};
 use crate::managed::kept;
+use crate::scale::UNSET;
 use crate::{GroupResource, Rejection};
 use serde_json::{Map, Value, json};
 
@@ -83,6 +84,10 @@ fn scale(change: &Change<'_>, old: &Value, sent: &Value) -> Result<Value, Reject
         .pointer("/spec/replicas")
         .and_then(Value::as_i64)
         .unwrap_or(0);
+    if replicas == i64::from(UNSET) {
+        let why = format!("the spec replicas field {path:?} cannot be empty");
+        return Err(Rejection::BadRequest(why));
+    }
     if replicas < 0 {
         let why = "must be greater than or equal to 0";
         let cause = crate::rejection::FieldCause::invalid("spec.replicas", &json!(replicas), why);
