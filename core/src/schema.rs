@@ -241,7 +241,7 @@ impl Schema {
         if !causes.is_empty() && old.is_some() {
             causes = check::causes(self, document, old);
         }
-        embedded::check(self, document, &Path::Root, &mut causes);
+        causes.extend(embedded::causes(self, document, old));
         let repeated = lists::duplicates(self, document);
         let clean = |old: &Value| lists::duplicates(self, old).is_empty();
         if !repeated.is_empty() && old.is_none_or(clean) {

@@ -6,32 +6,60 @@ use crate::rejection::FieldCause;
 use crate::validate;
 use serde_json::{Map, Value};
 
-/// What is wrong with the identity of every embedded object.
-pub(super) fn check(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+/// What is wrong with the identity of every embedded object. Metadata that is stored and does not
+/// decode is let through as it is: upstream drops it where it reads.
+pub(super) fn causes(schema: &Schema, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
+    let mut found = Found::of(schema, document);
+    if !found.undecoded.is_empty()
+        && let Some(old) = old
+    {
+        let before = Found::of(schema, old).undecoded;
+        found.undecoded.retain(|one| !before.contains(one));
+    }
+    found.undecoded.append(&mut found.invalid);
+    found.undecoded
+}
+
+#[derive(Default)]
+struct Found {
+    undecoded: Vec<FieldCause>,
+    invalid: Vec<FieldCause>,
+}
+
+impl Found {
+    fn of(schema: &Schema, document: &Value) -> Self {
+        let mut found = Self::default();
+        check(schema, document, &Path::Root, &mut found);
+        found
+    }
+}
+
+fn check(schema: &Schema, value: &Value, at: &Path<'_>, found: &mut Found) {
     match value {
         Value::Object(members) => {
             if schema.embedded {
-                resource(members, at, causes);
+                resource(members, at, found);
             }
             for (name, member) in members {
                 if let Some(schema) = schema.properties.get(&**name) {
-                    check(schema, member, &at.member(name), causes);
+                    check(schema, member, &at.member(name), found);
                 } else if let Some(schema) = &schema.additional {
-                    check(schema, member, &at.entry(name), causes);
+                    check(schema, member, &at.entry(name), found);
                 }
             }
         }
         Value::Array(items) => {
             let Some(schema) = &schema.items else { return };
             for (index, item) in items.iter().enumerate() {
-                check(schema, item, &at.item(index), causes);
+                check(schema, item, &at.item(index), found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-fn resource(members: &Map<String, Value>, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn resource(members: &Map<String, Value>, at: &Path<'_>, found: &mut Found) {
+    let causes = &mut found.invalid;
     identity(members, "apiVersion", api_version, at, causes);
     identity(members, "kind", validate::mixed_case_name, at, causes);
     let Some(metadata) = members.get("metadata") else {
@@ -39,12 +67,13 @@ fn resource(members: &Map<String, Value>, at: &Path<'_>, causes: &mut Vec<FieldC
     };
     let at = at.member("metadata").to_string();
     if let Some(wrong) = object_meta().validate(metadata).first() {
-        causes.push(FieldCause::invalid(at, metadata, &wrong.message));
+        let cause = FieldCause::invalid(at, metadata, &wrong.message);
+        found.undecoded.push(cause);
         return;
     }
     let metadata = metadata.as_object().into_iter();
-    let found = metadata.flat_map(validate::embedded_metadata);
-    causes.extend(found.map(|cause| FieldCause {
+    let wrong = metadata.flat_map(validate::embedded_metadata);
+    causes.extend(wrong.map(|cause| FieldCause {
         field: format!("{at}.{}", cause.field.trim_start_matches("metadata.")),
         ..cause
     }));

@@ -1,13 +1,13 @@
 //! What `metadata` holds, for kinds whose schema does not say.
 
-use super::{Schema, parse};
+use super::{Format, Schema, parse};
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| parse(&document()));
+static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| decoded(&parse(&document())));
 static ANY_OBJECT: LazyLock<Schema> =
-    LazyLock::new(|| parse(&json!({"properties": {"metadata": document()}})));
+    LazyLock::new(|| decoded(&parse(&json!({"properties": {"metadata": document()}}))));
 
 /// The schema of `ObjectMeta`.
 pub(crate) fn object_meta() -> &'static Schema {
@@ -25,10 +25,26 @@ pub(crate) fn metadata_causes(document: &Value) -> Vec<FieldCause> {
     metadata.map_or_else(Vec::new, |metadata| object_meta().validate(metadata))
 }
 
+/// Times as they are decoded.
+fn decoded(schema: &Schema) -> Schema {
+    let named = schema.properties.iter();
+    Schema {
+        format: schema.format.and_then(|one| Format::of_field(one.name())),
+        properties: named
+            .map(|(name, member)| (Arc::clone(name), Arc::new(decoded(member))))
+            .collect(),
+        items: schema.items.as_deref().map(|each| Arc::new(decoded(each))),
+        ..schema.clone()
+    }
+}
+
 fn document() -> Value {
     let text = || json!({"type": "string", "nullable": true});
     let flag = || json!({"type": "boolean", "nullable": true});
-    let count = || json!({"type": "integer", "nullable": true});
+    let time = || json!({"type": "string", "format": "date-time", "nullable": true});
+    // Written again before it is decoded, so that 1.0 is 1.
+    let count =
+        || json!({"type": "integer", "nullable": true, "minimum": i64::MIN, "maximum": i64::MAX});
     let map = || json!({"type": "object", "additionalProperties": text(), "nullable": true});
     let any = || json!({"x-kubernetes-preserve-unknown-fields": true, "nullable": true});
     let object =
@@ -40,7 +56,7 @@ fn document() -> Value {
             "controller": flag(), "blockOwnerDeletion": flag()}});
     let managed = object(
         json!({"manager": text(), "operation": text(), "apiVersion": text(),
-        "time": text(), "fieldsType": text(), "fieldsV1": any(), "subresource": text()}),
+        "time": time(), "fieldsType": text(), "fieldsV1": any(), "subresource": text()}),
     );
     let owners = json!({"type": "array", "items": owner, "nullable": true,
         "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
@@ -50,7 +66,7 @@ fn document() -> Value {
     object(json!({
         "name": text(), "generateName": text(), "namespace": text(), "selfLink": text(),
         "uid": text(), "resourceVersion": text(), "generation": count(),
-        "creationTimestamp": text(), "deletionTimestamp": text(),
+        "creationTimestamp": time(), "deletionTimestamp": time(),
         "deletionGracePeriodSeconds": count(), "labels": map(), "annotations": map(),
         "ownerReferences": owners, "finalizers": finalizers, "managedFields": list(managed),
     }))

@@ -239,4 +239,9 @@ fn an_embedded_resource_is_a_resource() {
     );
     let types = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"b": 1}}});
     assert!(told(&schema, &types)[0].starts_with("Invalid spec.metadata: Invalid value: {"));
+    let time = json!({"spec": {"apiVersion": "v1", "kind": "Pod",
+        "metadata": {"deletionTimestamp": "zz"}}});
+    assert!(told(&schema, &time["spec"])[0].starts_with("Invalid spec.metadata: Invalid value: {"));
+    assert_eq!(schema.validate_object(&time, Some(&time)), []);
+    assert_eq!(schema.validate_object(&time, Some(&json!({}))).len(), 1);
 }
