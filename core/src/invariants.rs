@@ -196,7 +196,7 @@ impl Asked<'_> {
     }
 
     /// The collector takes its finalizers off an owner when that is due. A client may at any time,
-    /// and in a namespace that goes nobody waits for dependents.
+    /// and nobody waits for dependents in a namespace that goes, or in a kind that does.
     fn is_let_go_in_time(&self, previous: &Object) -> Result<(), Violation> {
         let home = self.state.namespace(&self.commit.key.namespace);
         if !previous.is_deleting() || home.is_some_and(|home| home.is_deleting()) {
@@ -208,6 +208,7 @@ impl Asked<'_> {
             return Err(self.violation(ORPHANS, what));
         }
         if left.blocking > 0
+            && !self.kind_is_going()
             && self.lets_go(previous, FOREGROUND_FINALIZER)
             && left.blocking != self.let_go_with(previous)
         {
@@ -215,6 +216,11 @@ impl Asked<'_> {
             return Err(self.violation(FOREGROUND, what));
         }
         Ok(())
+    }
+
+    fn kind_is_going(&self) -> bool {
+        let kind = self.state.kinds.by_resource(&self.commit.key.resource);
+        kind.is_some_and(|kind| kind.is_going())
     }
 
     fn lets_go(&self, previous: &Object, finalizer: &str) -> bool {

@@ -239,6 +239,17 @@ impl Kind {
     pub fn is_custom(&self) -> bool {
         matches!(self.origin, Origin::Custom { .. })
     }
+
+    /// Whether its definition is going.
+    pub fn is_going(&self) -> bool {
+        matches!(
+            self.origin,
+            Origin::Custom {
+                terminating: true,
+                ..
+            }
+        )
+    }
 }
 
 /// A kind, shared.

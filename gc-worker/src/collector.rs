@@ -326,10 +326,26 @@ impl Collector {
         }
     }
 
+    /// An instance that comes to wait when its definition is going already.
+    fn note_definition_of(&mut self, change: &Change) {
+        let object = change.commit.object();
+        if self.ending.is_empty() || !object.is_some_and(|object| object.is_waiting()) {
+            return;
+        }
+        let resource = &change.commit.key.resource;
+        let name = format!("{}.{}", resource.resource, resource.group);
+        let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
+        let definition = ObjectKey::new(definitions, "", &name);
+        if self.ending.contains(&definition) {
+            self.containers.push(definition);
+        }
+    }
+
     /// A removal may have emptied its namespace; what is going, and whose finalizers change, changes what
     /// that says of itself.
     fn note_container_of(&mut self, change: &Change) {
         let key = &change.commit.key;
+        self.note_definition_of(change);
         let is_as_before = |object: &Arc<Object>| {
             let previous = change.previous.as_ref();
             let was_held_so = |one: &Arc<Object>| one.meta.finalizers == object.meta.finalizers;

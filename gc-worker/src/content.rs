@@ -141,14 +141,19 @@ fn waits_for_contents(namespace: &Object) -> bool {
 }
 
 /// Every instance, deleted without a policy, so that its own finalizers say what becomes of its
-/// dependents.
+/// dependents. None of them waits for these: they may wait for the definition.
 fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(definition);
     let why = (Rule::CrdDeleted, &cause);
     let resource = defined_by(&definition.key);
     let instances = state.list(&resource, None);
     let live = instances.filter(|object| !object.is_deleting());
-    deletions(state, live, why, None, limit)
+    let mut steps = deletions(state, live, why, None, limit);
+    let instances = state.list(&resource, None);
+    let waiting = instances.filter(|object| object.is_waiting());
+    let room = limit.saturating_sub(steps.len());
+    steps.extend(deletions(state, waiting, why, BACKGROUND, room));
+    steps
 }
 
 /// A definition that goes and has no instances is let go.

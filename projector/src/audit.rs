@@ -92,7 +92,7 @@ impl Audit {
     }
 
     /// The collector takes its finalizer off an owner when that is due. A client may at any time,
-    /// and in a namespace that goes nobody waits for dependents.
+    /// and nobody waits for dependents in a namespace that goes, or in a kind that does.
     fn let_go(&mut self, commit: &Commit) -> Result<(), Violation> {
         let home = self.state.namespace(&commit.key.namespace);
         if home.is_some_and(|home| home.is_deleting()) {
@@ -112,7 +112,9 @@ impl Audit {
             let what = format!("{} still refers to it", left.key());
             return Err(violation(commit, ORPHANS, what));
         }
+        let kind = self.state.kinds.by_resource(&commit.key.resource);
         if before.is_some_and(Node::is_waiting)
+            && !kind.is_some_and(|kind| kind.is_going())
             && releases(FOREGROUND_FINALIZER)
             && !self.untied.go_on(commit, || self.graph.knot(uid))
             && let Some((_, left)) = self.graph.blockers(uid).next()

@@ -90,7 +90,6 @@ impl State {
 mod tests {
     use super::*;
     use crate::command::{Patch, Propagation};
-    use crate::kind::Origin;
     use crate::testing::World;
     use serde_json::{Value, json};
 
@@ -206,7 +205,7 @@ mod tests {
 
     fn is_going(world: &World) -> bool {
         let kind = world.state.kinds.by_kind("example.com", "Widget").unwrap();
-        matches!(kind.origin, Origin::Custom { terminating, .. } if terminating)
+        kind.is_going()
     }
 
     #[test]

@@ -128,12 +128,23 @@ impl World {
         Some(Next::Delete(turn.uid.clone(), Some(Policy::Background)))
     }
 
-    /// Instances go as their own finalizers say.
+    /// Instances go as their own finalizers say, but none of them waits for its dependents: these
+    /// may wait for the definition.
     fn next_instance(&self, definition: &Thing) -> Option<Next> {
-        let live =
-            |one: &&Thing| one.kind.definition() == Some(definition.name.as_str()) && !one.deleting;
-        let turn = self.things.iter().find(live)?;
-        Some(Next::Delete(turn.uid.clone(), None))
+        let name = Some(definition.name.as_str());
+        let instances = self
+            .things
+            .iter()
+            .filter(|one| one.kind.definition() == name);
+        let next = |one: &Thing| {
+            let policy = match (one.deleting, one.is_waiting()) {
+                (false, _) => None,
+                (true, true) => Some(Policy::Background),
+                (true, false) => return None,
+            };
+            Some(Next::Delete(one.uid.clone(), policy))
+        };
+        instances.map(next).find_map(|next| next)
     }
 
     /// A definition is let go when nothing else moves, one at a time by name: its kind is no longer
