@@ -448,6 +448,8 @@ fn owners_and_finalizers_merge_by_what_they_are() {
     world.apply("a", &object(json!({})), false);
     let left = json!({"ownerReferences": [owner("2", "b")], "finalizers": ["b/b"]});
     assert_eq!(world.live["metadata"], left);
+    world.apply("b", &object(json!({})), false);
+    assert_eq!(world.live["metadata"], json!({}));
 }
 
 #[test]
