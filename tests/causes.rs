@@ -1,14 +1,17 @@
 //! A removal names the commit that made it necessary, and not merely one that was near.
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_core::{Cause, Commit, Revision};
+use hindsight_core::{Cause, Commit, ObjectKey, Revision, Uid};
+use hindsight_projector::{Explanation, History, Subject, explain};
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy};
 use hindsight_tests::world::World;
 use serde_json::{Value, json};
+use std::convert::Infallible;
 
 fn create(world: &mut World, name: &str, owners: &[&Value], finalizers: Value) -> Value {
     let metadata = json!({"name": name, "ownerReferences": owners, "finalizers": finalizers});
@@ -159,4 +162,188 @@ fn an_owner_in_another_namespace_is_no_cause() {
     later.expect("accepted");
     world.settle(1);
     assert_eq!(causes(&world, "child"), [Cause::Commit(deleted)]);
+}
+
+/// The log of a world.
+struct Told<'a>(&'a World);
+
+impl Told<'_> {
+    fn back(&self, until: Revision) -> impl Iterator<Item = &Commit> {
+        let back = self.0.changes.iter().rev().map(|change| &*change.commit);
+        back.skip_while(move |commit| commit.revision > until)
+    }
+}
+
+impl History for Told<'_> {
+    type Error = Infallible;
+
+    fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
+        let found = self.back(revision).next();
+        Ok(found.filter(|found| found.revision == revision).cloned())
+    }
+
+    fn last(
+        &self,
+        key: &ObjectKey,
+        uid: Option<&Uid>,
+        until: Revision,
+    ) -> Result<Option<Commit>, Infallible> {
+        let mut back = self.back(until);
+        let found = back.find(|one| one.key == *key && uid.is_none_or(|uid| *uid == one.uid));
+        Ok(found.cloned())
+    }
+}
+
+fn explained(world: &World, key: &ObjectKey) -> Explanation {
+    let subject = Subject {
+        api_version: String::new(),
+        kind: String::new(),
+        namespace: key.namespace.to_string(),
+        name: key.name.to_string(),
+        uid: String::new(),
+    };
+    let found = explain(&Told(world), key, None, subject);
+    found.unwrap_or_else(|never| match never {})
+}
+
+/// Of each link its revision, and that of another request which is told with it.
+fn links(found: &Explanation) -> Vec<(u64, Option<u64>)> {
+    let links = found.chain.iter();
+    let also = |link: &hindsight_projector::Link| link.also.as_ref().map(|also| also.revision.0);
+    links.map(|link| (link.revision.0, also(link))).collect()
+}
+
+fn root(found: &Explanation) -> Option<Revision> {
+    found.root.as_ref().map(|root| root.revision)
+}
+
+fn is_there(world: &World, name: &str) -> bool {
+    let key = naive::key(Kind::ConfigMap, "n1", name);
+    world.state.get(&key).is_some()
+}
+
+#[test]
+fn who_goes_with_an_owner_that_was_made_to_wait_later_goes_because_of_that() {
+    let mut world = world();
+    let owner = create(&mut world, "own", &[], json!(["x/y"]));
+    create(&mut world, "kid", &[&owner], Value::Null);
+    let first = delete(&mut world, "own", Policy::Background);
+    world.settle(10);
+    assert!(is_there(&world, "kid"), "a finalizer holds its owner");
+    let second = delete(&mut world, "own", Policy::Foreground);
+    world.settle(10);
+
+    let kid = explained(&world, &naive::key(Kind::ConfigMap, "n1", "kid"));
+    let gone = removal(&world, "kid").revision.0;
+    let expected = [(gone, None), (second.0, Some(first.0))];
+    assert_eq!((links(&kid), root(&kid)), (expected.to_vec(), Some(second)));
+
+    let key = naive::key(Kind::ConfigMap, "n1", "own");
+    let waiting = explained(&world, &key);
+    assert_eq!(links(&waiting), [(first.0, Some(second.0))]);
+    patch(&mut world, "own", json!({"finalizers": null}));
+    world.settle(10);
+    let own = explained(&world, &key);
+    let gone = removal(&world, "own").revision.0;
+    assert_eq!(links(&own), [(gone, None), (first.0, Some(second.0))]);
+    assert_eq!(
+        root(&own),
+        Some(first),
+        "it would have gone without the second"
+    );
+}
+
+#[test]
+fn who_orphans_what_another_deleted_is_told_with_the_first() {
+    let mut world = world();
+    let owner = create(&mut world, "own", &[], json!(["x/y"]));
+    create(&mut world, "kid", &[&owner], Value::Null);
+    let first = delete(&mut world, "own", Policy::Background);
+    delete(&mut world, "own", Policy::Foreground);
+    let last = delete(&mut world, "own", Policy::Orphan);
+    world.settle(10);
+    patch(&mut world, "own", json!({"finalizers": null}));
+    world.settle(10);
+    assert!(is_there(&world, "kid"));
+    let own = explained(&world, &naive::key(Kind::ConfigMap, "n1", "own"));
+    let asked = links(&own).pop();
+    assert_eq!(asked, Some((first.0, Some(last.0))));
+    assert_eq!(root(&own), Some(first));
+}
+
+#[test]
+fn a_second_request_for_the_same_is_not_told() {
+    let mut world = world();
+    create(&mut world, "own", &[], json!(["x/y"]));
+    let first = delete(&mut world, "own", Policy::Foreground);
+    let key = naive::key(Kind::ConfigMap, "n1", "own");
+    let again = world.run(naive::delete(key.clone(), Some(Policy::Foreground)));
+    assert!(again.expect("accepted").commits.is_empty());
+    patch(&mut world, "own", json!({"labels": {"touched": "since"}}));
+    assert_eq!(links(&explained(&world, &key)), [(first.0, None)]);
+}
+
+#[test]
+fn an_owner_that_waits_again_takes_along_because_of_the_last_time() {
+    let mut world = world();
+    let owner = create(&mut world, "own", &[], json!(["x/y"]));
+    create(&mut world, "kid", &[&owner], Value::Null);
+    let first = delete(&mut world, "own", Policy::Foreground);
+    delete(&mut world, "own", Policy::Background);
+    let last = delete(&mut world, "own", Policy::Foreground);
+    patch(&mut world, "own", json!({"labels": {"touched": "since"}}));
+    world.settle(10);
+    let kid = explained(&world, &naive::key(Kind::ConfigMap, "n1", "kid"));
+    assert_eq!(links(&kid).pop(), Some((last.0, Some(first.0))));
+    assert_eq!(root(&kid), Some(last));
+}
+
+#[test]
+fn with_a_second_owner_too_it_is_the_later_request() {
+    let mut world = world();
+    let own = create(&mut world, "own", &[], json!(["x/y"]));
+    let other = create(&mut world, "other", &[], Value::Null);
+    create(&mut world, "kid", &[&own, &other], Value::Null);
+    let first = delete(&mut world, "own", Policy::Background);
+    delete(&mut world, "other", Policy::Background);
+    world.settle(10);
+    assert!(is_there(&world, "kid"), "one of its owners is there");
+    let second = delete(&mut world, "own", Policy::Foreground);
+    world.settle(10);
+    let kid = explained(&world, &naive::key(Kind::ConfigMap, "n1", "kid"));
+    assert_eq!(links(&kid).pop(), Some((second.0, Some(first.0))));
+    assert_eq!(root(&kid), Some(second));
+}
+
+#[test]
+fn so_it_is_with_a_definition_that_an_instance_keeps() {
+    let mut world = world();
+    let name = Kind::Gadget.definition().expect("a definition");
+    let definition = json!({"metadata": {"name": name}});
+    let made = world.run(naive::create(Kind::Definition, "", definition));
+    let uid = made.expect("created").outcome.object().meta.uid.clone();
+    let gadget = json!({"metadata": {"name": "g", "finalizers": ["x/y"]}});
+    world
+        .run(naive::create(Kind::Gadget, "", gadget))
+        .expect("created");
+    let owner = json!({"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "name": name, "uid": uid.as_str(), "blockOwnerDeletion": true});
+    let class = json!({"metadata": {"name": "kid", "ownerReferences": [owner]}, "value": 1});
+    world
+        .run(naive::create(Kind::PriorityClass, "", class))
+        .expect("created");
+    let key = naive::key(Kind::Definition, "", name);
+    let delete = |world: &mut World, policy| {
+        let decision = world.run(naive::delete(key.clone(), Some(policy)));
+        world.settle(10);
+        decision.expect("accepted").commits[0].revision
+    };
+    let first = delete(&mut world, Policy::Background);
+    let kid = naive::key(Kind::PriorityClass, "", "kid");
+    assert!(world.state.get(&kid).is_some());
+    let second = delete(&mut world, Policy::Foreground);
+    assert!(world.state.get(&kid).is_none());
+    let kid = explained(&world, &kid);
+    assert_eq!(links(&kid).pop(), Some((second.0, Some(first.0))));
+    assert_eq!(root(&kid), Some(second));
 }

@@ -1,15 +1,15 @@
 //! Why an object was deleted: from its removal back to the request or the policy behind it.
 
+mod chain;
+
 use crate::History;
+use chain::{Step, follow, marked};
 use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeSet;
 
 /// Versions of a live object that are passed over to find who had the name before.
 const VERSIONS_MAX: usize = 1_000;
-/// Longer chains are cut, and have no root.
-const LINKS_MAX: usize = 10_000;
 
 /// The answer to "why was this deleted?".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,6 +146,10 @@ pub struct Link {
     pub user: String,
     /// How they asked; empty for the collector.
     pub verb: String,
+    /// Another request for the deletion that this one asks for, where the two wanted something else done
+    /// with dependents: an earlier one, or a later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub also: Option<Box<Self>>,
 }
 
 /// Explains the newest deletion of this object; `subject` says how to name it, and without a kind it is
@@ -171,11 +175,14 @@ pub fn explain<H: History>(
         name_by_body(history, &last, &mut subject)?;
     }
     let mark = last.object().and_then(|object| object.mark);
-    let (state, start) = match (last.object(), mark) {
-        (None, _) => (Fate::Deleted, last),
+    let (state, first) = match (last.object(), mark) {
+        (None, _) => (Fate::Deleted, Step::alone(last)),
         (Some(_), Some(mark)) => {
-            let marked = history.commit(mark.revision)?;
-            (Fate::Deleting, marked.unwrap_or(last))
+            let first = match history.commit(mark.revision)? {
+                Some(mark) => marked(history, mark, last.revision)?,
+                None => Step::alone(last),
+            };
+            (Fate::Deleting, first)
         }
         (Some(_), None) => {
             return Ok(Explanation {
@@ -192,10 +199,10 @@ pub fn explain<H: History>(
             });
         }
     };
-    let rule = rule_of(&start);
-    let chain = follow(history, start)?;
+    let rule = rule_of(&first.commit);
+    let chain = follow(history, first)?;
     let root = root_of(&chain);
-    let chain = chain.iter().map(link).collect();
+    let chain = chain.iter().map(of_step).collect();
     Ok(Explanation {
         object: subject,
         state,
@@ -207,8 +214,8 @@ pub fn explain<H: History>(
 }
 
 /// The end of a chain, unless what made it necessary is not kept.
-fn root_of(chain: &[Commit]) -> Option<Root> {
-    let last = chain.last()?;
+fn root_of(chain: &[Step]) -> Option<Root> {
+    let last = &chain.last()?.commit;
     (!matches!(last.cause, Cause::Commit(_))).then(|| root(last))
 }
 
@@ -241,7 +248,7 @@ fn earlier<H: History>(history: &H, live: Commit) -> Result<Option<Earlier>, H::
         if commit.uid != uid {
             let (of, rule) = (commit.uid.to_string(), rule_of(&commit));
             let (revision, time) = (commit.revision, commit.time.to_rfc3339_micros());
-            let chain = follow(history, commit)?;
+            let chain = follow(history, Step::alone(commit))?;
             return Ok(Some(Earlier {
                 uid: of,
                 revision,
@@ -255,36 +262,10 @@ fn earlier<H: History>(history: &H, live: Commit) -> Result<Option<Earlier>, H::
     Ok(None)
 }
 
-/// From a removal to its mark, and from there to what made that necessary.
-fn follow<H: History>(history: &H, start: Commit) -> Result<Vec<Commit>, H::Error> {
-    let mut chain = Vec::new();
-    let mut seen = BTreeSet::new();
-    let mut next = Some(start);
-    while let Some(commit) = next.take() {
-        if !seen.insert(commit.revision) || chain.len() >= LINKS_MAX {
-            break;
-        }
-        next = match mark_before(history, &commit)? {
-            Some(mark) => Some(mark),
-            None => match commit.cause {
-                Cause::Commit(revision) => history.commit(revision)?,
-                Cause::Request | Cause::Policy(_) => None,
-            },
-        };
-        chain.push(commit);
-    }
-    Ok(chain)
-}
-
-/// A removal that was asked for earlier goes back to that request.
-fn mark_before<H: History>(history: &H, commit: &Commit) -> Result<Option<Commit>, H::Error> {
-    if commit.object().is_some() {
-        return Ok(None);
-    }
-    let before = history.last(&commit.key, Some(&commit.uid), commit.revision.previous())?;
-    match before.and_then(|before| before.object().and_then(|object| object.mark)) {
-        Some(mark) => history.commit(mark.revision),
-        None => Ok(None),
+fn of_step(step: &Step) -> Link {
+    Link {
+        also: step.also.as_ref().map(|other| Box::new(link(other))),
+        ..link(&step.commit)
     }
 }
 
@@ -298,6 +279,7 @@ fn link(commit: &Commit) -> Link {
         object: title(&commit.key),
         user: commit.actor.user.to_string(),
         verb: commit.request.verb.clone(),
+        also: None,
     }
 }
 

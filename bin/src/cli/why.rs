@@ -7,6 +7,7 @@ use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
 use anyhow::Result;
 use clap::Args;
+use hindsight_core::Rule;
 use hindsight_projector::{Earlier, Fate, Link};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -128,15 +129,38 @@ fn render(answer: &WhyAnswer, filter: &Filter) -> String {
 
 fn of_link(link: &Link) -> String {
     let (revision, time, object) = (link.revision.0, &link.time, &link.object);
-    let (event, user) = (link.event.name(), &link.user);
+    let event = link.event.name();
     let rule = link
         .rule
         .map_or_else(String::new, |rule| format!(" [{}]", rule.name()));
-    let verb = match link.verb.as_str() {
-        "" => String::new(),
-        verb => format!(" ({verb})"),
+    let (by, also) = (by(link), of_also(link));
+    format!("{revision:>10}  {time}  {object} {event}{rule} by {by}{also}")
+}
+
+fn by(link: &Link) -> String {
+    let Link { user, verb, .. } = link;
+    if verb.is_empty() {
+        return user.clone();
+    }
+    format!("{user} ({verb})")
+}
+
+/// Another request for the same deletion, which is no link of the chain.
+fn of_also(link: &Link) -> String {
+    let Some(other) = &link.also else {
+        return String::new();
     };
-    format!("{revision:>10}  {time}  {object} {event}{rule} by {user}{verb}")
+    let when = if other.revision < link.revision {
+        "first asked for"
+    } else {
+        "asked for again"
+    };
+    let (revision, time, by) = (other.revision, &other.time, by(other));
+    let rule = other.rule.map_or("", Rule::name);
+    format!(
+        "\n{:12}{when} at revision {revision}, {time} [{rule}] by {by}",
+        ""
+    )
 }
 
 /// Controllers make again what was deleted: that is what was asked about then.
@@ -151,4 +175,36 @@ fn of_earlier(earlier: &Earlier, asked: &str) -> String {
         "An earlier one of this name was deleted at revision {revision}: {rule}{by}\n  hindsight why {asked} \
          --uid {uid}"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{from_value, json};
+
+    #[test]
+    fn another_request_stands_below_the_one_that_counts() {
+        let asked = |revision: u64, rule: &str, user: &str| {
+            json!({"revision": revision, "time": "T", "rule": rule, "event": "deletion requested",
+                "object": "configmaps default/own", "user": user, "verb": "delete"})
+        };
+        let (first, later) = (
+            asked(22, "requested", "alice"),
+            asked(23, "requested-orphan", "bob"),
+        );
+        let told = |link: &serde_json::Value, also: &serde_json::Value| {
+            let mut link = link.clone();
+            link["also"] = also.clone();
+            of_link(&from_value(link).expect("a link"))
+        };
+        let below = |text: &str| text.lines().nth(1).map(str::to_owned);
+        let expected =
+            "            first asked for at revision 22, T [requested] by alice (delete)";
+        assert_eq!(below(&told(&later, &first)).as_deref(), Some(expected));
+        let expected =
+            "            asked for again at revision 23, T [requested-orphan] by bob (delete)";
+        assert_eq!(below(&told(&first, &later)).as_deref(), Some(expected));
+        let alone = of_link(&from_value(first).expect("a link"));
+        assert_eq!(below(&alone), None);
+    }
 }

@@ -1,0 +1,142 @@
+//! From a commit back to what made it necessary, a commit at a time.
+
+use super::rule_of;
+use crate::History;
+use hindsight_core::command::Propagation;
+use hindsight_core::object::FOREGROUND_FINALIZER;
+use hindsight_core::{Cause, Commit, Event, Revision, Rule};
+use std::collections::BTreeSet;
+
+/// Longer chains are cut, and have no root.
+const STEPS_MAX: usize = 10_000;
+
+/// A commit of the chain.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) commit: Commit,
+    /// Another request for the same deletion, which asked for something else.
+    pub(super) also: Option<Commit>,
+}
+
+impl Step {
+    /// A removal, or another write.
+    pub(super) const fn alone(commit: Commit) -> Self {
+        Self { commit, also: None }
+    }
+}
+
+/// From a removal to its mark, and from there to what made that necessary.
+pub(super) fn follow<H: History>(history: &H, start: Step) -> Result<Vec<Step>, H::Error> {
+    let mut chain = Vec::new();
+    let mut seen = BTreeSet::new();
+    let mut next = Some(start);
+    while let Some(step) = next.take() {
+        if !seen.insert(step.commit.revision) || chain.len() >= STEPS_MAX {
+            break;
+        }
+        next = behind(history, &step.commit)?;
+        chain.push(step);
+    }
+    Ok(chain)
+}
+
+/// The mark of an object that is being deleted, of which this is the newest commit.
+pub(super) fn marked<H: History>(
+    history: &H,
+    mark: Commit,
+    newest: Revision,
+) -> Result<Step, H::Error> {
+    let also = asked_again(history, &mark, newest)?;
+    Ok(Step { commit: mark, also })
+}
+
+/// A removal that was asked for earlier goes back to that request.
+fn behind<H: History>(history: &H, commit: &Commit) -> Result<Option<Step>, H::Error> {
+    if let Some(mark) = mark_before(history, commit)? {
+        return marked(history, mark, commit.revision.previous()).map(Some);
+    }
+    let Cause::Commit(revision) = commit.cause else {
+        return Ok(None);
+    };
+    let Some(cause) = history.commit(revision)? else {
+        return Ok(None);
+    };
+    if rule_of(commit) != Some(Rule::OwnerForeground) {
+        return Ok(Some(Step::alone(cause)));
+    }
+    made_wait(history, cause, commit.revision.previous()).map(Some)
+}
+
+/// What made an owner wait for its dependents: a later request than the first, where that left them alone.
+fn made_wait<H: History>(history: &H, mark: Commit, until: Revision) -> Result<Step, H::Error> {
+    let begun = newest_since(history, &mark, until, begins_to_wait)?;
+    Ok(match begun {
+        Some(commit) => Step {
+            commit,
+            also: Some(mark),
+        },
+        None => Step::alone(mark),
+    })
+}
+
+fn mark_before<H: History>(history: &H, commit: &Commit) -> Result<Option<Commit>, H::Error> {
+    if commit.object().is_some() {
+        return Ok(None);
+    }
+    let before = history.last(&commit.key, Some(&commit.uid), commit.revision.previous())?;
+    match before.and_then(|before| before.object().and_then(|object| object.mark)) {
+        Some(mark) => history.commit(mark.revision),
+        None => Ok(None),
+    }
+}
+
+/// The newest request after the first, where somebody wanted something else done with dependents.
+fn asked_again<H: History>(
+    history: &H,
+    mark: &Commit,
+    until: Revision,
+) -> Result<Option<Commit>, H::Error> {
+    let is_request =
+        |commit: &Commit| commit.cause == Cause::Request && asked_for(commit).is_some();
+    let again = newest_since(history, mark, until, is_request)?;
+    Ok(again.filter(|again| asked_for(again) != asked_for(mark)))
+}
+
+/// The newest commit of an object after its mark, and not above `until`, that is so.
+fn newest_since<H: History>(
+    history: &H,
+    mark: &Commit,
+    mut until: Revision,
+    is_so: impl Fn(&Commit) -> bool,
+) -> Result<Option<Commit>, H::Error> {
+    while until > mark.revision {
+        let Some(commit) = history.last(&mark.key, Some(&mark.uid), until)? else {
+            break;
+        };
+        if commit.revision > mark.revision && is_so(&commit) {
+            return Ok(Some(commit));
+        }
+        until = commit.revision.previous();
+    }
+    Ok(None)
+}
+
+fn asked_for(commit: &Commit) -> Option<Propagation> {
+    commit.events.iter().find_map(|event| match event {
+        Event::DeletionRequested { propagation, .. } => Some(*propagation),
+        Event::ObjectCreated { .. }
+        | Event::ObjectUpdated { .. }
+        | Event::ObjectDeleted { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerAdded { .. }
+        | Event::OwnerRemoved { .. }
+        | Event::OwnerChanged { .. } => None,
+    })
+}
+
+/// From here on its dependents go before it does.
+fn begins_to_wait(commit: &Commit) -> bool {
+    let waits = |event: &Event| matches!(event, Event::FinalizerAdded { finalizer } if &**finalizer == FOREGROUND_FINALIZER);
+    asked_for(commit).is_some() && commit.events.iter().any(waits)
+}
