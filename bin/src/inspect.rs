@@ -12,7 +12,7 @@ mod versions;
 use crate::answer::WhyAnswer;
 use crate::history::LogHistory;
 use hindsight_api::AsOf;
-use hindsight_core::kind::KindRef;
+use hindsight_core::kind::{Kind, KindRef};
 use hindsight_core::{GroupResource, Object, ObjectKey, State, Time, Uid};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::{Fate, Subject, explain};
@@ -103,14 +103,9 @@ pub(crate) fn why(
 ) -> Result<WhyAnswer, Unanswered> {
     let (resource, kind) = named(state, filter.kind.as_deref().unwrap_or_default())?;
     let wanted = filter.namespace.as_deref().unwrap_or("default");
-    let namespaces: &[&str] = match &kind {
-        Some(kind) if kind.is_namespaced() => &[wanted],
-        Some(_) => &[""],
-        None => &[wanted, ""],
-    };
     let uid = filter.uid.as_deref().map(Uid::from);
     let mut answer = None;
-    for namespace in namespaces {
+    for namespace in places(kind.as_deref(), wanted) {
         let subject = subject(kind.as_ref(), namespace, filter);
         let key = ObjectKey::new(resource.clone(), namespace, &subject.name);
         let explanation = explain(history, &key, uid.as_ref(), subject)?;
@@ -136,7 +131,17 @@ pub(crate) fn why(
     Ok(answer)
 }
 
-/// A kind that is there no more is named by the body of what it had.
+/// Where an object of this kind may have been: a definition that was made again may have another scope.
+fn places<'a>(kind: Option<&Kind>, wanted: &'a str) -> Vec<&'a str> {
+    match kind {
+        Some(kind) if !kind.is_custom() && kind.is_namespaced() => vec![wanted],
+        Some(kind) if !kind.is_custom() => vec![""],
+        Some(kind) if !kind.is_namespaced() => vec!["", wanted],
+        Some(_) | None => vec![wanted, ""],
+    }
+}
+
+/// As its kind is called now; of what was there its body knows better.
 fn subject(kind: Option<&KindRef>, namespace: &str, filter: &Filter) -> Subject {
     let version = kind.and_then(|kind| Some(kind.api_version(&kind.storage_version()?.name)));
     Subject {

@@ -152,8 +152,7 @@ pub struct Link {
     pub also: Option<Box<Self>>,
 }
 
-/// Explains the newest deletion of this object; `subject` says how to name it, and without a kind it is
-/// named as its body does.
+/// Explains the newest deletion of this object; `subject` says how to name it where no body of it does.
 pub fn explain<H: History>(
     history: &H,
     key: &ObjectKey,
@@ -171,9 +170,7 @@ pub fn explain<H: History>(
         });
     };
     subject.uid = last.uid.to_string();
-    if subject.kind.is_empty() {
-        name_by_body(history, &last, &mut subject)?;
-    }
+    name_by_body(history, &last, &mut subject)?;
     let mark = last.object().and_then(|object| object.mark);
     let (state, first) = match (last.object(), mark) {
         (None, _) => (Fate::Deleted, Step::alone(last)),
@@ -219,7 +216,7 @@ fn root_of(chain: &[Step]) -> Option<Root> {
     (!matches!(last.cause, Cause::Commit(_))).then(|| root(last))
 }
 
-/// By the last version that there was.
+/// By the last version that there was: another kind may have the resource now.
 fn name_by_body<H: History>(
     history: &H,
     last: &Commit,

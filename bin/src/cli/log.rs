@@ -43,7 +43,7 @@ pub(super) struct Log {
     /// NAME
     #[arg(value_parser = given)]
     name: Option<String>,
-    /// Only this namespace, and what is in it
+    /// Only this namespace, and what is in it; a kind that has none is told whole
     #[arg(long, short, value_parser = given)]
     namespace: Option<String>,
     /// Only the object with this uid

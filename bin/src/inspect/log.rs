@@ -26,6 +26,8 @@ const PAGE_COMMITS_MAX: usize = 20_000;
 pub(crate) struct Selection {
     resource: Option<GroupResource>,
     filter: Filter,
+    /// What is in no namespace is told with that of the filter's: the kind has none now.
+    with_cluster: bool,
     /// The one object that can be meant.
     key: Option<ObjectKey>,
 }
@@ -34,22 +36,35 @@ impl Selection {
     /// The state says what kinds there are.
     pub(crate) fn of(filter: &Filter, state: &State) -> Result<Self, Unanswered> {
         let mut selection = Self {
-            resource: None,
             filter: filter.clone(),
-            key: None,
+            ..Self::default()
         };
         if let Some(text) = &filter.kind {
             let (resource, kind) = named(state, text)?;
-            if kind.is_some_and(|kind| !kind.is_namespaced()) {
-                selection.filter.namespace = Some(String::new());
+            match kind.filter(|kind| !kind.is_namespaced()) {
+                // The definition may have been another before, with objects in namespaces.
+                Some(kind) if kind.is_custom() => selection.with_cluster = true,
+                Some(_) => selection.only_cluster(&resource),
+                None => selection.key = selection.key_in(&resource, filter.namespace.as_deref()),
             }
-            let namespace = selection.filter.namespace.as_deref();
-            let place = namespace.zip(filter.name.as_deref());
-            selection.key =
-                place.map(|(namespace, name)| ObjectKey::new(resource.clone(), namespace, name));
             selection.resource = Some(resource);
         }
         Ok(selection)
+    }
+
+    /// Of a kind that was never in a namespace. That of the filter may be what is asked about.
+    fn only_cluster(&mut self, resource: &GroupResource) {
+        let name = self.filter.name.as_deref();
+        let key = ObjectKey::new(resource.clone(), "", name.unwrap_or_default());
+        if !is_namespace(&key) {
+            self.filter.namespace = Some(String::new());
+        }
+        self.key = name.is_some().then_some(key);
+    }
+
+    fn key_in(&self, resource: &GroupResource, namespace: Option<&str>) -> Option<ObjectKey> {
+        let name = self.filter.name.as_deref()?;
+        Some(ObjectKey::new(resource.clone(), namespace?, name))
     }
 
     /// Whether what an update changed is worth a look at the version before.
@@ -69,10 +84,9 @@ impl Selection {
         let is = |wanted: Option<&str>, found: &str| wanted.is_none_or(|wanted| wanted == found);
         let resource = self.resource.as_ref();
         resource.is_none_or(|wanted| *wanted == key.resource)
-            && filter
-                .namespace
-                .as_deref()
-                .is_none_or(|wanted| is_in(key, wanted))
+            && filter.namespace.as_deref().is_none_or(|wanted| {
+                is_in(key, wanted) || (self.with_cluster && key.namespace.is_empty())
+            })
             && is(filter.name.as_deref(), &key.name)
             && is(filter.uid.as_deref(), commit.uid.as_str())
     }

@@ -117,7 +117,8 @@ fn pages_put_together_are_the_whole_log_of_a_selection() {
         (one("cm", "default", "c1"), true),
         (one("cm", "", "c1"), true),
         (one("cm", "other", "c1"), false),
-        (one("ns", "ignored", "default"), true),
+        (one("ns", "default", "default"), true),
+        (one("ns", "other", "default"), false),
     ] {
         let selection = Selection::of(&filter, &plane.state()).expect("a known kind");
         let (told, pages) = in_pages(&plane, &selection);

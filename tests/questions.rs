@@ -1,0 +1,166 @@
+//! What a question is about: objects whose kind had another scope, namespaces, kinds that hold nothing.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::manifests::widgets;
+use hindsight_tests::server::{Server, hindsight, stdout, text};
+use std::path::Path;
+use std::process::Output;
+
+/// Asks the server and, once it has ended, its directory: both give the same answer.
+fn asked(server: Server, directory: &Path, questions: &[&str]) -> Vec<Output> {
+    let words = |question: &&str| -> Vec<String> {
+        question.split_whitespace().map(str::to_owned).collect()
+    };
+    let questions: Vec<Vec<String>> = questions.iter().map(words).collect();
+    let ask = |question: &Vec<String>| {
+        let words: Vec<&str> = question.iter().map(String::as_str).collect();
+        hindsight(directory, &words)
+    };
+    let online: Vec<Output> = questions.iter().map(ask).collect();
+    assert_eq!(server.signal("TERM"), Some(0));
+    for (question, online) in questions.iter().zip(&online) {
+        let offline = ask(question);
+        let told = |output: &Output| (output.status.code(), text(&output.stdout));
+        assert_eq!(told(online), told(&offline), "{question:?}");
+    }
+    online
+}
+
+fn is_told(answer: &Output, what: &str) {
+    let said = text(&answer.stdout);
+    assert!(said.contains(what), "{said}{}", text(&answer.stderr));
+}
+
+/// A server that had a widget, with its directory, where the same resource has the other scope now.
+fn scoped_anew(directory: &Path, was_namespaced: bool) -> Server {
+    let server = Server::start_on(directory);
+    let namespaced = widgets("{type: object}");
+    let cluster = namespaced
+        .replace("scope: Namespaced", "scope: Cluster")
+        .replace(
+            "singular: widget, kind: Widget",
+            "singular: gizmo, kind: Gizmo",
+        );
+    let (before, after, kind) = if was_namespaced {
+        (namespaced, cluster, "Widget")
+    } else {
+        (cluster, namespaced, "Gizmo")
+    };
+    server.kubectl(&["create", "namespace", "team"]);
+    server.define(&before);
+    let place = if was_namespaced {
+        ", namespace: team"
+    } else {
+        ""
+    };
+    let object =
+        format!("apiVersion: example.com/v1\nkind: {kind}\nmetadata: {{name: w{place}}}\n");
+    server.kubectl_with(&["create", "-f", "-"], &object);
+    server.kubectl(&["delete", "crd", "widgets.example.com"]);
+    server.define(&after);
+    server
+}
+
+#[test]
+fn what_was_in_a_namespace_is_found_where_its_kind_has_none_now() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = scoped_anew(&directory, true);
+    let answers = asked(
+        server,
+        &directory,
+        &[
+            "why widgets.example.com/w -n team",
+            "log widgets.example.com/w -n team",
+            "log widgets.example.com/w",
+            "log widgets.example.com -n team",
+            "log widgets.example.com",
+        ],
+    );
+    let (why, logs) = answers.split_first().expect("answers");
+    is_told(why, "Widget w in team is deleted");
+    for log in logs {
+        is_told(log, "widgets.example.com team/w: created");
+    }
+}
+
+#[test]
+fn what_was_in_no_namespace_is_found_where_its_kind_has_one_now() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = scoped_anew(&directory, false);
+    let answers = asked(
+        server,
+        &directory,
+        &[
+            "why widgets.example.com/w",
+            "log widgets.example.com/w",
+            "log widgets.example.com",
+        ],
+    );
+    let (why, logs) = answers.split_first().expect("answers");
+    is_told(why, "Gizmo w is deleted");
+    for log in logs {
+        is_told(log, "widgets.example.com w: created");
+    }
+}
+
+#[test]
+fn one_of_a_name_is_found_by_its_uid_whatever_scope_it_had() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let server = scoped_anew(&temporary.path().join("data"), true);
+    let log = stdout(&server.hindsight(&["log", "-n", "team", "-o", "json"]));
+    let log: serde_json::Value = serde_json::from_str(&log).expect("JSON");
+    let log = log.as_array().expect("a list");
+    let widget = log
+        .iter()
+        .find(|one| one["object"] == "widgets.example.com team/w");
+    let uid = widget.expect("the widget")["uid"].as_str().expect("a uid");
+    let gizmo = "apiVersion: example.com/v1\nkind: Gizmo\nmetadata: {name: w}\n";
+    server.kubectl_with(&["create", "-f", "-"], gizmo);
+    let why = |arguments: &[&str]| {
+        let asked = ["why", "widgets.example.com/w", "-n", "team"];
+        stdout(&server.hindsight(&[&asked, arguments].concat()))
+    };
+    let newest = why(&[]);
+    assert!(newest.starts_with("Gizmo w is live"), "{newest}");
+    let earlier = why(&["--uid", uid]);
+    assert!(
+        earlier.starts_with("Widget w in team is deleted"),
+        "{earlier}"
+    );
+}
+
+#[test]
+fn of_namespaces_only_the_one_that_is_named_is_told() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    for name in ["one", "two"] {
+        server.kubectl(&["create", "namespace", name]);
+    }
+    server.kubectl(&["create", "priorityclass", "high", "--value=7"]);
+    let questions = [
+        "log namespaces -n one",
+        "log namespace/one -n one",
+        "log namespace/two -n one",
+        "log priorityclasses -n one",
+    ];
+    let answers = asked(server, &directory, &questions);
+    let told: Vec<String> = answers.iter().map(|answer| text(&answer.stdout)).collect();
+    let lines = |told: &String| told.lines().count();
+    assert_eq!(
+        told.iter().take(3).map(lines).collect::<Vec<_>>(),
+        [1, 1, 0],
+        "{told:?}"
+    );
+    assert!(told[0].contains("namespaces one: created"), "{told:?}");
+    assert!(
+        lines(&told[3]) > 0,
+        "a kind without a namespace is told whole: {told:?}"
+    );
+}
