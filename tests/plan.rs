@@ -195,3 +195,76 @@ fn the_past_is_planned_on_too_by_a_server_and_on_a_directory() {
     assert_eq!(server.signal("TERM"), Some(0));
     assert_eq!(stdout(&hindsight(&directory, &then)), asked);
 }
+
+fn config_map(server: &Server, name: &str, owners: &Value) {
+    let object = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "ownerReferences": owners}});
+    server.kubectl_with(&["create", "-f", "-"], &object.to_string());
+}
+
+/// What refers to a config map, under this version and kind.
+fn reference(server: &Server, version: &str, kind: &str, name: &str) -> Value {
+    let uid = server.kubectl(&["get", "configmap", name, "-o", "jsonpath={.metadata.uid}"]);
+    json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid})
+}
+
+#[test]
+fn in_the_middle_of_a_cascade_a_plan_tells_of_what_it_adds() {
+    let server = Server::start();
+    config_map(&server, "bystander", &json!([]));
+    config_map(&server, "top", &json!([]));
+    let top = reference(&server, "v1", "ConfigMap", "top");
+    config_map(&server, "middle", &json!([top]));
+    let middle = reference(&server, "v1", "ConfigMap", "middle");
+    config_map(&server, "leaf", &json!([middle]));
+    server.kubectl(&["delete", "configmap", "top"]);
+    server.kubectl(&["wait", "configmap/leaf", "--for=delete", "--timeout=10s"]);
+    let log = server.hindsight(&["log", "--verb", "delete", "-o", "json"]);
+    let log: Value = serde_json::from_str(&stdout(&log)).expect("JSON");
+    let deleted = log[0]["revision"].as_u64().expect("a revision");
+    for (gone, going) in [(0, 2), (1, 1), (2, 0)] {
+        let then = (deleted + gone).to_string();
+        let plan = document(&server, &["configmap/bystander", "--as-of", &then]);
+        let expected = ["\"configmaps default/bystander\" [\"deleted [requested]\"]"];
+        assert_eq!(told(&plan["entries"]), expected, "{plan}");
+        assert_eq!(
+            (&plan["deleted"], &plan["waiting"]),
+            (&json!(1), &json!([]))
+        );
+        assert_eq!(plan["goingAlready"].as_u64().unwrap_or(0), going, "{plan}");
+    }
+    let then = deleted.to_string();
+    let said = stdout(&server.hindsight(&["plan", "cm/bystander", "--as-of", &then]));
+    assert!(
+        said.contains("would delete 1 object and leave 0 waiting"),
+        "{said}"
+    );
+    assert!(
+        said.ends_with("2 more objects are going already\n"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_owner_that_was_there_before_is_known_to_have_been() {
+    let server = Server::start();
+    for name in ["a", "g"] {
+        config_map(&server, name, &json!([]));
+    }
+    // As long as it may be one of a kind that nobody serves, it stays.
+    let owners = json!([
+        reference(&server, "v1", "ConfigMap", "a"),
+        reference(&server, "nope.io/v1", "Nope", "g")
+    ]);
+    config_map(&server, "d", &owners);
+    server.kubectl(&["delete", "configmap", "a"]);
+    let plan = document(&server, &["configmap/g", "--cascade", "orphan"]);
+    server.kubectl(&["delete", "configmap", "g", "--cascade=orphan"]);
+    let foretold = told(&plan["entries"]);
+    assert!(
+        foretold.iter().any(|one| one.contains("owners-absent")),
+        "{foretold:?}"
+    );
+    let from = plan["revision"].as_u64().expect("a revision") + 1;
+    assert_eq!(happened(&server, from, foretold.len()), foretold);
+}

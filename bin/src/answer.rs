@@ -70,9 +70,13 @@ pub(crate) struct Planned {
     /// Always true.
     pub(crate) found: bool,
     pub(crate) entries: Vec<PlannedCommit>,
-    /// How many of them are removals.
+    /// How many objects it would remove; at least so many, where more follows.
     pub(crate) deleted: usize,
+    /// Unknown, and empty, where more follows.
     pub(crate) waiting: Vec<Waiting>,
+    /// How many objects go without it, where any.
+    #[serde(default, rename = "goingAlready", skip_serializing_if = "is_none")]
+    pub(crate) going_already: usize,
     /// Whether nothing more follows.
     pub(crate) complete: bool,
 }

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 pub(crate) use log::{Selection, page, tell};
 pub(crate) use place::{Owner, Served, is_there, served};
-pub(crate) use plan::plan;
+pub(crate) use plan::{World, plan};
 use reasons::{held, reasons};
 
 /// Which objects a question is about.

@@ -44,7 +44,7 @@ impl Worker {
 }
 
 /// Who is asked again when a step was out of date, or was never decided.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Origin {
     /// A job whose time is over: it is due until it goes.
     Deadline,
@@ -62,7 +62,7 @@ enum Origin {
 type Batch = Vec<(Origin, Worker, Step)>;
 
 /// Everything that must be known to say what goes next.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Collector {
     graph: OwnershipGraph,
     queue: Queue<Uid>,

@@ -2,18 +2,30 @@
 //! is written, and no webhook is asked.
 
 use crate::{Collector, Step, Worker};
-use hindsight_core::{Change, Command, Decision, Rejection, State, Time, apply, decide};
+use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time, apply, decide};
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 /// Steps of the collector between two looks at the state.
 const BATCH_STEPS: usize = 256;
+/// What is due already is followed so many times as far as what comes of the command.
+const DUE_TIMES: usize = 10;
 
 /// What would come of a command.
 #[derive(Debug)]
 pub struct Forecast {
     /// What the asker would be told.
     pub answer: Result<Decision, Rejection>,
-    /// What would be written, in this order or in another that comes to the same.
+    /// What would be written, and what is due already with it.
+    pub course: Course,
+    /// What would be written without the command, where something is due already.
+    pub due: Option<Course>,
+}
+
+/// What is written from a state on.
+#[derive(Debug)]
+pub struct Course {
+    /// In this order, or in another that comes to the same.
     pub changes: Vec<Change>,
     /// The state after all that.
     pub end: State,
@@ -21,67 +33,113 @@ pub struct Forecast {
     pub is_whole: bool,
 }
 
-/// Looks ahead from a state for about `changes_max` changes, with the clock standing still. What is due
-/// already, without the command, comes with it. `command_of` says in whose name a step is taken.
+/// Where a look ahead begins.
+#[derive(Debug, Clone)]
+pub struct Ground {
+    state: State,
+    collector: Collector,
+}
+
+impl Ground {
+    /// A state, and the log read back from it: who was there before decides by which rule others go.
+    pub fn new<C: Borrow<Commit>, E>(
+        state: &State,
+        back: impl IntoIterator<Item = Result<C, E>>,
+    ) -> Result<Self, E> {
+        let mut collector = Collector::new(state);
+        collector.recall(back)?;
+        Ok(Self {
+            state: state.clone(),
+            collector,
+        })
+    }
+
+    fn rests(&mut self, now: Time) -> bool {
+        let batch = self.collector.next_batch(&self.state, now, BATCH_STEPS);
+        batch.is_empty()
+    }
+}
+
+/// Looks ahead for so many changes, with the clock standing still; where something is due already, for so
+/// many more than that. `command_of` says in whose name a step is taken.
 pub fn forecast(
-    state: &State,
+    mut ground: Ground,
     command: Command,
     changes_max: usize,
     mut command_of: impl FnMut(Worker, Step) -> Command,
 ) -> Forecast {
     let now = command.time;
-    let mut fork = Fork {
-        state: state.clone(),
-        collector: Collector::new(state),
-        changes: Vec::new(),
-    };
+    let due = (!ground.rests(now)).then(|| {
+        let mut fork = Fork::of(ground.clone());
+        let is_whole = fork.collect(now, changes_max.saturating_mul(DUE_TIMES), &mut command_of);
+        fork.course(is_whole)
+    });
+    let already = due.as_ref().map_or(0, |due| due.changes.len());
+    let mut fork = Fork::of(ground);
     let answer = fork.run(command);
-    let is_whole = fork.collect(now, changes_max, &mut command_of);
+    let is_whole = fork.collect(now, changes_max.saturating_add(already), &mut command_of);
     Forecast {
         answer,
-        changes: fork.changes,
-        end: fork.state,
-        is_whole,
+        course: fork.course(is_whole),
+        due,
     }
 }
 
 struct Fork {
-    state: State,
-    collector: Collector,
+    ground: Ground,
     changes: Vec<Change>,
 }
 
 impl Fork {
+    const fn of(ground: Ground) -> Self {
+        Self {
+            ground,
+            changes: Vec::new(),
+        }
+    }
+
+    /// Until it rests, or has come to so many changes.
     fn collect(
         &mut self,
         now: Time,
         changes_max: usize,
         command_of: &mut impl FnMut(Worker, Step) -> Command,
     ) -> bool {
-        while self.changes.len() < changes_max {
-            let batch = self.collector.next_batch(&self.state, now, BATCH_STEPS);
+        loop {
+            let Ground { state, collector } = &mut self.ground;
+            let batch = collector.next_batch(state, now, BATCH_STEPS);
             if batch.is_empty() {
                 return true;
             }
-            let steps = batch.into_iter();
-            let commands = steps.map(|(worker, step)| command_of(worker, step));
-            let commands: Vec<Command> = commands.collect();
-            let answers: Vec<_> = commands.into_iter().map(|one| self.run(one)).collect();
+            let mut answers = Vec::new();
+            for (worker, step) in batch {
+                if self.changes.len() >= changes_max {
+                    return false;
+                }
+                answers.push(self.run(command_of(worker, step)));
+            }
             let outcomes = answers.iter().map(|answer| answer.as_ref().map(|_| ()));
-            self.collector.settle(outcomes);
+            self.ground.collector.settle(outcomes);
         }
-        false
     }
 
     fn run(&mut self, command: Command) -> Result<Decision, Rejection> {
-        let decision = decide(&self.state, command)?;
+        let decision = decide(&self.ground.state, command)?;
         for commit in &decision.commits {
-            let previous = apply(&mut self.state, commit);
+            let previous = apply(&mut self.ground.state, commit);
             let commit = Arc::clone(commit);
             let change = Change { commit, previous };
-            self.collector.observe(&change);
+            self.ground.collector.observe(&change);
             self.changes.push(change);
         }
         Ok(decision)
+    }
+
+    fn course(self, is_whole: bool) -> Course {
+        Course {
+            changes: self.changes,
+            end: self.ground.state,
+            is_whole,
+        }
     }
 }

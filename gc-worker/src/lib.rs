@@ -15,5 +15,5 @@ mod ttl;
 mod warnings;
 
 pub use collector::{Collector, Worker};
-pub use forecast::{Forecast, forecast};
+pub use forecast::{Course, Forecast, Ground, forecast};
 pub use plan::{Step, due};

@@ -5,7 +5,7 @@ use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::{BTreeSet, VecDeque};
 
 /// First in, first out, without repetitions. It never holds more than there are live objects.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Queue<T> {
     order: VecDeque<T>,
     members: BTreeSet<T>,

@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Deadlines of finished jobs.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Deadlines {
     by_key: BTreeMap<ObjectKey, Time>,
     by_time: BTreeSet<(Time, ObjectKey)>,

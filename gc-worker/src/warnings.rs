@@ -24,11 +24,11 @@ const UID_CHARACTERS: usize = 8;
 const COMPONENT: &str = "garbage-collector-controller";
 
 /// References that have yet to be looked at.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Warnings(VecDeque<Warning>);
 
 /// References of one dependent that lead somewhere now, in their order.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Warning {
     dependent: Arc<Object>,
     named: Vec<(OwnerReference, Arc<Object>)>,

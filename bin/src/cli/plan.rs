@@ -4,7 +4,7 @@ use super::ask::{Named, Point, Source, encode, given, named, path, point, state_
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{PlanAnswer, Planned};
 use crate::effects;
-use crate::inspect::{self, Filter};
+use crate::inspect::{self, Filter, World};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use hindsight_core::command::Propagation;
@@ -73,7 +73,9 @@ impl Plan {
         let answer = match self.directory.source()? {
             Source::Directory { reader, .. } => {
                 let (state, now) = world(&reader, self.as_of.as_ref())?;
-                inspect::plan(&state, &filter, self.cascade.into(), now)?
+                let (reader, state) = (&reader, &state);
+                let world = World { reader, state, now };
+                inspect::plan(world, &filter, self.cascade.into())?
             }
             Source::Server(server) => {
                 let mut path = path("plan", &filter);
@@ -121,11 +123,11 @@ fn render(plan: &Planned) -> String {
         let events = show::texts(&entry.events, entry.more_events);
         writeln!(out, "  {}: {events}", entry.object).ok();
     }
-    let (revision, deleted, left) = (plan.revision, plan.deleted, plan.waiting.len());
-    let objects = plural(deleted);
     write!(
         out,
-        "on revision {revision} this would delete {deleted} {objects} and leave {left} waiting; nothing was done"
+        "on revision {} this would delete {}; nothing was done",
+        plan.revision,
+        sum(plan)
     )
     .ok();
     for one in &plan.waiting {
@@ -140,7 +142,24 @@ fn render(plan: &Planned) -> String {
     if !plan.complete {
         write!(out, "\nand more follows than is shown here").ok();
     }
+    match plan.going_already {
+        0 => Ok(()),
+        1 => write!(out, "\n1 more object is going already"),
+        count => write!(out, "\n{count} more objects are going already"),
+    }
+    .ok();
     out
+}
+
+fn sum(plan: &Planned) -> String {
+    let (deleted, objects) = (plan.deleted, plural(plan.deleted));
+    if plan.complete {
+        return format!(
+            "{deleted} {objects} and leave {} waiting",
+            plan.waiting.len()
+        );
+    }
+    format!("at least {deleted} {objects}")
 }
 
 const fn plural(count: usize) -> &'static str {

@@ -1,4 +1,8 @@
-//! What a deletion would do: decided and collected on a copy of a state.
+//! What a deletion would do: decided and collected on a copy of a state, and told apart from what goes
+//! without it.
+
+#[cfg(test)]
+mod tests;
 
 use super::{Filter, Unanswered, held, kind, log};
 use crate::answer::{PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
@@ -7,19 +11,64 @@ use hindsight_core::command::{Delete, Intent, Propagation, Target};
 use hindsight_core::{
     Actor, Command, Commit, Object, ObjectKey, Rejection, Rule, State, Time, Uid,
 };
-use hindsight_gc::{Forecast, forecast};
+use hindsight_gc::{Course, Ground, forecast};
+use hindsight_log::Reader;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Changes that are told of.
 const CHANGES_MAX: usize = 20_000;
 
-/// What the deletion of the filter's object would come to on this state, at this time.
+/// The world to look at.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct World<'a> {
+    /// What the state is of.
+    pub(crate) reader: &'a Reader,
+    pub(crate) state: &'a State,
+    pub(crate) now: Time,
+}
+
+/// What the deletion of the filter's object would come to.
 pub(crate) fn plan(
-    state: &State,
+    world: World<'_>,
     filter: &Filter,
     policy: Propagation,
-    now: Time,
 ) -> Result<PlanAnswer, Unanswered> {
+    plan_within(CHANGES_MAX, world, filter, policy)
+}
+
+fn plan_within(
+    changes_max: usize,
+    world: World<'_>,
+    filter: &Filter,
+    policy: Propagation,
+) -> Result<PlanAnswer, Unanswered> {
+    let World { reader, state, now } = world;
+    let delete = deletion(state, filter, policy)?;
+    let subject = delete.target.key.clone();
+    let actor = Arc::new(Actor::new(""));
+    let command = Command::new(actor, now, effects::seed(), Intent::Delete(delete));
+    let of_step = |worker, step| Command {
+        time: now,
+        ..collectors::command(worker, step)
+    };
+    let ground = Ground::new(state, reader.scan_back(state.revision))?;
+    let foretold = forecast(ground, command, changes_max, of_step);
+    match foretold.answer {
+        Ok(_) => {
+            let due = Due::of(state, foretold.due.as_ref())?;
+            let planned = told(state, &subject, &foretold.course, due);
+            Ok(PlanAnswer::Found(planned))
+        }
+        Err(Rejection::NotFound { .. }) => Ok(PlanAnswer::Missing(Unplanned {
+            revision: state.revision,
+            found: false,
+        })),
+        Err(rejection) => Err(Unanswered::Refused(rejection.to_string())),
+    }
+}
+
+fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delete, Unanswered> {
     let text = filter.kind.clone().unwrap_or_default();
     let kind = kind(state, &text).ok_or(Unanswered::UnknownKind(text))?;
     let namespace = if kind.is_namespaced() {
@@ -34,50 +83,108 @@ pub(crate) fn plan(
         uid: filter.uid.as_deref().map(Uid::from),
         revision: None,
     };
-    let delete = Delete {
+    Ok(Delete {
         propagation: Some(policy),
         ..Delete::new(target, version.unwrap_or_default(), Rule::Requested)
-    };
-    let subject = delete.target.key.clone();
-    let actor = Arc::new(Actor::new(""));
-    let command = Command::new(actor, now, effects::seed(), Intent::Delete(delete));
-    let of_step = |worker, step| Command {
-        time: now,
-        ..collectors::command(worker, step)
-    };
-    let foretold = forecast(state, command, CHANGES_MAX, of_step);
-    match &foretold.answer {
-        Ok(_) => Ok(PlanAnswer::Found(told(state, &subject, &foretold))),
-        Err(Rejection::NotFound { .. }) => Ok(PlanAnswer::Missing(Unplanned {
-            revision: state.revision,
-            found: false,
-        })),
-        Err(rejection) => Err(Unanswered::Refused(rejection.to_string())),
+    })
+}
+
+/// What becomes of whom; who is created on a copy has a uid of its own each time.
+type Told = (String, Option<Uid>, Vec<String>);
+
+/// What is done anyway.
+#[derive(Debug, Default)]
+struct Due {
+    told: BTreeMap<Told, usize>,
+    removed: BTreeSet<Uid>,
+    left: BTreeSet<Uid>,
+}
+
+impl Due {
+    fn of(before: &State, due: Option<&Course>) -> Result<Self, Unanswered> {
+        let Some(due) = due else {
+            return Ok(Self::default());
+        };
+        if !due.is_whole {
+            return Err(Unanswered::Refused(format!(
+                "more than {} changes are due already, and what comes of one deletion among them cannot be \
+                 told; ask again when less is going",
+                due.changes.len().saturating_sub(1)
+            )));
+        }
+        let mut told = BTreeMap::new();
+        for change in &due.changes {
+            *told.entry(identity(before, &change.commit)).or_default() += 1;
+        }
+        Ok(Self {
+            told,
+            removed: removed(due).cloned().collect(),
+            left: due
+                .end
+                .objects()
+                .filter(|object| object.is_deleting() && is_new(before, object))
+                .map(|object| object.meta.uid.clone())
+                .collect(),
+        })
+    }
+
+    /// Whether it is that once more.
+    fn takes(&mut self, told: &Told) -> bool {
+        let left = self.told.get_mut(told).filter(|left| **left > 0);
+        left.map(|left| *left -= 1).is_some()
     }
 }
 
-/// Who is left being deleted because of it, and who was asked for if it is.
-fn told(before: &State, subject: &ObjectKey, foretold: &Forecast) -> Planned {
-    let commits = foretold.changes.iter().map(|change| &change.commit);
-    let entries = commits.clone().map(|commit| entry(commit)).collect();
-    let deleted = commits.filter(|commit| commit.object().is_none()).count();
+fn identity(before: &State, commit: &Commit) -> Told {
+    let was = before.get(&commit.key);
+    let was = was.is_some_and(|was| was.meta.uid == commit.uid);
+    let uid = was.then(|| commit.uid.clone());
+    (commit.key.to_string(), uid, log::described(commit).texts)
+}
+
+fn removed(course: &Course) -> impl Iterator<Item = &Uid> {
+    let commits = course.changes.iter().map(|change| &change.commit);
+    let removals = commits.filter(|commit| commit.object().is_none());
+    removals.map(|commit| &commit.uid)
+}
+
+/// Whether an object that is being deleted was not before.
+fn is_new(before: &State, object: &Object) -> bool {
+    let was = before.get(&object.key);
+    !was.is_some_and(|was| was.is_deleting())
+}
+
+/// What the deletion adds to what is due. Of what was not followed to its end nobody knows who is left.
+fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> Planned {
+    let subject = before.get(subject).map(|object| object.meta.uid.clone());
+    let is_subject = |uid: &Uid| subject.as_ref() == Some(uid);
+    let gone = removed(course).filter(|uid| is_subject(uid) || !due.removed.contains(*uid));
+    let deleted = gone.count();
+    let going = course.end.objects().filter(|object| object.is_deleting());
     let is_left = |object: &&Arc<Object>| {
-        let was = before.get(&object.key).is_some_and(|was| was.is_deleting());
-        object.is_deleting() && (!was || object.key == *subject)
+        let uid = &object.meta.uid;
+        is_subject(uid) || (is_new(before, object) && !due.left.contains(uid))
     };
-    let left = foretold.end.objects().filter(is_left);
-    let waiting = left.map(|object| Waiting {
-        object: object.key.to_string(),
-        finalizers: object.meta.finalizers.to_vec(),
-        held_by: held(object),
-    });
+    let waiting: Vec<Waiting> = going.filter(is_left).map(waiting).collect();
+    let going_already = due.removed.len();
+    let commits = course.changes.iter().map(|change| &change.commit);
+    let added = commits.filter(|commit| !due.takes(&identity(before, commit)));
     Planned {
         revision: before.revision,
         found: true,
-        entries,
+        entries: added.map(|commit| entry(commit)).collect(),
         deleted,
-        waiting: waiting.collect(),
-        complete: foretold.is_whole,
+        waiting: if course.is_whole { waiting } else { Vec::new() },
+        going_already,
+        complete: course.is_whole,
+    }
+}
+
+fn waiting(object: &Arc<Object>) -> Waiting {
+    Waiting {
+        object: object.key.to_string(),
+        finalizers: object.meta.finalizers.to_vec(),
+        held_by: held(object),
     }
 }
 

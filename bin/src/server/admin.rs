@@ -3,7 +3,7 @@
 
 use crate::ControlPlane;
 use crate::answer::{OwnerAnswer, StateAnswer};
-use crate::inspect::{self, Filter, Owner, Selection, Unanswered};
+use crate::inspect::{self, Filter, Owner, Selection, Unanswered, World};
 use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past, percent_decode};
 use hindsight_core::command::Propagation;
 use hindsight_core::{Revision, Time};
@@ -143,7 +143,9 @@ fn ask(
             } else {
                 plane.now()
             };
-            let plan = inspect::plan(state, &filter, given.propagation, now)?;
+            let reader = plane.reader();
+            let world = World { reader, state, now };
+            let plan = inspect::plan(world, &filter, given.propagation)?;
             Some(json!(plan))
         }
         "kind" => {
@@ -298,12 +300,13 @@ mod tests {
             assert!(written.iter().all(Result::is_ok), "{written:?}");
         }
         let newest = plane.state().revision;
-        for (point, deleted) in [(format!("&asOf={newest}"), 1), (String::new(), 2)] {
+        for (point, due) in [(format!("&asOf={newest}"), 0), (String::new(), 1)] {
             let uri = format!("{PATHS}plan?kind=configmap&name=a{point}");
             let answer = answer(&plane, &uri.parse().expect("a path")).await;
             let body = answer.into_body().collect().await.expect("read").to_bytes();
             let plan: Value = serde_json::from_slice(&body).expect("JSON");
-            assert_eq!(plan["deleted"], deleted, "{plan}");
+            assert_eq!(plan["deleted"], 1, "{plan}");
+            assert_eq!(plan["goingAlready"].as_u64().unwrap_or(0), due, "{plan}");
         }
     }
 

@@ -1,0 +1,132 @@
+//! What a plan tells where it is cut off, and where others are going.
+
+use super::*;
+use crate::{Config, ControlPlane};
+use hindsight_core::GroupResource;
+use hindsight_core::command::{Create, FieldValidation};
+use serde_json::{Value, json};
+
+/// Nobody collects in it.
+fn plane() -> ControlPlane {
+    let config = Config {
+        collectors: false,
+        ..Config::default()
+    };
+    ControlPlane::open(config).expect("it opens")
+}
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
+}
+
+fn run(plane: &ControlPlane, intent: Intent) -> Arc<Object> {
+    let command = Command::new(Arc::new(Actor::new("t")), plane.now(), plane.seed(), intent);
+    let mut answers = plane.submit_blocking(vec![command]).expect("written");
+    let decision = answers.pop().expect("an answer").expect("it is taken");
+    Arc::clone(decision.outcome.object())
+}
+
+/// What others refer to it by.
+fn create(plane: &ControlPlane, name: &str, owner: &Value) -> Value {
+    let object = run(
+        plane,
+        Intent::Create(Create {
+            key: key(""),
+            version: "v1".into(),
+            object: json!({"metadata": {"name": name, "ownerReferences": [owner]}}),
+            validation: FieldValidation::Ignore,
+        }),
+    );
+    let uid = object.meta.uid.as_str();
+    json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "blockOwnerDeletion": true})
+}
+
+/// An owner and five that it owns.
+fn family(plane: &ControlPlane) {
+    let owner = create(plane, "owner", &nobody());
+    for number in 0..5 {
+        create(plane, &format!("child{number}"), &owner);
+    }
+}
+
+/// Of a kind that nobody serves: whoever is owned by it stays.
+fn nobody() -> Value {
+    json!({"apiVersion": "x.io/v1", "kind": "Nobody", "name": "n", "uid": "n"})
+}
+
+fn planned(plane: &ControlPlane, name: &str, changes_max: usize) -> Result<Planned, Unanswered> {
+    let filter = Filter {
+        kind: Some("configmap".into()),
+        name: Some(name.into()),
+        ..Filter::default()
+    };
+    let world = World {
+        reader: plane.reader(),
+        state: &plane.state(),
+        now: plane.now(),
+    };
+    match plan_within(changes_max, world, &filter, Propagation::Foreground)? {
+        PlanAnswer::Found(planned) => Ok(planned),
+        PlanAnswer::Missing(missing) => panic!("{missing:?}"),
+    }
+}
+
+#[test]
+fn what_was_not_followed_to_its_end_states_no_more_than_was_seen() {
+    let plane = plane();
+    family(&plane);
+    let whole = planned(&plane, "owner", 100).expect("a plan");
+    assert_eq!((whole.deleted, whole.complete), (6, true), "{whole:?}");
+    for seen in 1..whole.entries.len() {
+        let cut = planned(&plane, "owner", seen).expect("a plan");
+        let told = (
+            cut.entries.len(),
+            cut.deleted,
+            cut.waiting.len(),
+            cut.complete,
+        );
+        assert_eq!(told, (seen, seen - 1, 0, false), "the owner waits at first");
+    }
+}
+
+#[test]
+fn what_goes_without_it_is_counted_apart() {
+    let plane = plane();
+    family(&plane);
+    create(&plane, "bystander", &nobody());
+    let delete = Delete::new(Target::any(key("owner")), "v1".into(), Rule::Requested);
+    run(&plane, Intent::Delete(delete));
+    let of_bystander = planned(&plane, "bystander", 100).expect("a plan");
+    let told = of_bystander
+        .entries
+        .iter()
+        .all(|entry| entry.object.ends_with("/bystander"));
+    assert!(told, "{of_bystander:?}");
+    assert_eq!((of_bystander.deleted, of_bystander.going_already), (1, 5));
+    assert!(
+        of_bystander.waiting.is_empty() && of_bystander.complete,
+        "{of_bystander:?}"
+    );
+    // Whoever is asked about is told of, although it goes anyway.
+    let of_child = planned(&plane, "child1", 100).expect("a plan");
+    assert_eq!((of_child.deleted, of_child.going_already), (1, 5));
+}
+
+#[test]
+fn where_more_is_due_than_is_looked_at_nothing_is_told() {
+    let plane = plane();
+    let owner = create(&plane, "owner", &nobody());
+    for number in 0..11 {
+        create(&plane, &format!("child{number}"), &owner);
+    }
+    create(&plane, "bystander", &nobody());
+    let delete = Delete::new(Target::any(key("owner")), "v1".into(), Rule::Requested);
+    run(&plane, Intent::Delete(delete));
+    let refused = planned(&plane, "bystander", 1).expect_err("too much is due");
+    assert!(
+        refused.to_string().contains("ask again when less is going"),
+        "{refused}"
+    );
+    let told = planned(&plane, "bystander", 2).expect("a plan");
+    assert_eq!((told.deleted, told.going_already), (1, 11));
+}
