@@ -12,8 +12,10 @@ use hindsight_tests::vitals::peak_mib;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs::OpenOptions;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
@@ -398,4 +400,65 @@ fn help_is_not_wrapped_twice_and_has_examples_everywhere() {
             assert!(line.len() <= 80, "{subcommand}: {line}");
         }
     }
+}
+
+/// The command, with its output in a pipe.
+fn followed(directory: &Path) -> Child {
+    let mut command = Command::new(binary("hindsight"));
+    command.args(["log", "configmaps", "--follow"]);
+    command.arg("--data-dir").arg(directory);
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command.spawn().expect("it starts")
+}
+
+/// Its code; nothing where it does not end.
+fn ended(process: &mut Child) -> Option<i32> {
+    let ends = (0..600).find_map(|_| {
+        let status = process.try_wait().expect("it is ours");
+        if status.is_none() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        status
+    });
+    process.kill().ok();
+    process.wait().ok();
+    ends.and_then(|status| status.code())
+}
+
+#[test]
+fn who_follows_for_nobody_ends_although_nothing_happens() {
+    let server = Server::start();
+    server.kubectl(&["create", "configmap", "a"]);
+    let mut process = followed(server.directory());
+    let mut output = BufReader::new(process.stdout.take().expect("a pipe"));
+    let mut line = String::new();
+    output.read_line(&mut line).expect("a line");
+    assert!(line.contains("default/a: created"), "{line}");
+    drop(output);
+    assert_eq!(ended(&mut process), Some(0));
+}
+
+#[test]
+fn a_server_that_is_started_again_is_followed_on() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    server.kubectl(&["create", "configmap", "a"]);
+    let mut process = followed(&directory);
+    let lines = BufReader::new(process.stdout.take().expect("a pipe")).lines();
+    let mut lines = lines.map(|line| line.expect("a line"));
+    assert!(
+        lines
+            .next()
+            .expect("what was")
+            .contains("default/a: created")
+    );
+    assert_eq!(server.signal("TERM"), Some(0));
+    let next = Server::start_on(&directory);
+    next.kubectl(&["create", "configmap", "b"]);
+    let line = lines.next().unwrap_or_default();
+    drop(lines);
+    let code = ended(&mut process);
+    assert!(line.contains("default/b: created"), "{line:?} {code:?}");
+    assert_eq!(code, Some(0));
 }

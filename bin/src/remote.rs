@@ -64,6 +64,14 @@ impl Server {
         }
     }
 
+    /// Whether a question failed because nobody was there to answer it, or not to the end.
+    pub(crate) fn is_away(error: &anyhow::Error) -> bool {
+        let of_connection = |cause: &(dyn std::error::Error + 'static)| {
+            cause.is::<io::Error>() || cause.is::<hyper::Error>()
+        };
+        error.chain().any(of_connection)
+    }
+
     /// One question, as the administrator.
     pub(crate) fn ask<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         let body = self.fetch(path, "application/json")?;

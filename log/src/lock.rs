@@ -34,6 +34,12 @@ impl DirectoryLock {
         Ok(lock)
     }
 
+    /// What the directory says of who has it, or who had it last: nothing is taken.
+    pub fn holder(directory: &Path) -> Option<String> {
+        let text = std::fs::read_to_string(directory.join(FILE)).ok()?;
+        Some(text.trim().to_owned())
+    }
+
     fn of(mut file: File, directory: &Path) -> Result<Self, Error> {
         match file.try_lock() {
             Ok(()) => Ok(Self { file }),
@@ -87,6 +93,7 @@ mod tests {
         let named = format!("process {} at https://here", std::process::id());
         assert!(matches!(&refused, Error::Locked { holder, .. } if *holder == named));
         drop(held);
+        assert_eq!(DirectoryLock::holder(temporary.path()), Some(named));
         DirectoryLock::acquire(temporary.path()).expect("free again");
     }
 }

@@ -71,6 +71,16 @@ impl Directory {
         })
     }
 
+    /// The server that has the directory, or had it last.
+    pub(super) fn last_server(&self) -> Option<Server> {
+        self.server_of(&DirectoryLock::holder(&self.data_dir)?)
+    }
+
+    fn server_of(&self, holder: &str) -> Option<Server> {
+        let (process, address) = holder.rsplit_once(SERVES_AT)?;
+        Some(Server::new(&self.data_dir, process, address))
+    }
+
     /// The directory, or the server that has it.
     pub(super) fn take<T>(
         &self,
@@ -81,8 +91,8 @@ impl Directory {
             match take(&self.data_dir) {
                 Ok(taken) => return Ok(Ok(taken)),
                 Err(Error::Locked { holder, directory }) => {
-                    if let Some((process, address)) = holder.rsplit_once(SERVES_AT) {
-                        return Ok(Err(Server::new(&self.data_dir, process, address)));
+                    if let Some(server) = self.server_of(&holder) {
+                        return Ok(Err(server));
                     }
                     if Instant::now() >= ends {
                         return Err(Error::Locked { directory, holder }.into());

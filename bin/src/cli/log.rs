@@ -1,5 +1,7 @@
 //! `hindsight log`: what happened, told as it is read.
 
+mod follow;
+
 use super::ask::{Named, Point, Source, encode, given, named, path, point, state_with};
 use super::show::Form;
 use super::{Directory, Output, show};
@@ -12,7 +14,6 @@ use clap::Args;
 use hindsight_core::Revision;
 use std::fmt::Write;
 use std::process::ExitCode;
-use std::time::Duration;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -28,9 +29,6 @@ Each line: revision, time, who, what, and what was done to it; or that a backup
 was restored. Where a name or a uid is given, also what each update changed.
 `hindsight why KIND/NAME` follows a deletion back to its cause; `hindsight get
 KIND/NAME --as-of REVISION` shows what was there.";
-
-/// Between two questions whether anything new has happened.
-const FOLLOWED_EVERY: Duration = Duration::from_millis(250);
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -112,7 +110,7 @@ impl Log {
                     out.add(entry, line)
                 })?;
             }
-            Source::Server(server) => self.ask(&server, &filter, &mut out)?,
+            Source::Server(server) => self.ask(server, &filter, &mut out)?,
         }
         out.end()?;
         if out.is_empty() {
@@ -153,7 +151,7 @@ impl Log {
     }
 
     /// Page by page; to the end, or for ever.
-    fn ask(&self, server: &Server, filter: &Filter, out: &mut show::List) -> Result<()> {
+    fn ask(&self, mut server: Server, filter: &Filter, out: &mut show::List) -> Result<()> {
         let mut question = path("log", filter);
         for (name, value) in [("since", &self.since), ("until", &self.until)] {
             if let Some(point) = value {
@@ -162,7 +160,11 @@ impl Log {
         }
         let (mut from, mut is_first) = (Revision(self.from), true);
         loop {
-            let page: LogPage = server.ask(&format!("{question}from={from}"))?;
+            let page: LogPage = if self.follow {
+                follow::ask(&self.directory, &mut server, &question, from)?
+            } else {
+                server.ask(&format!("{question}from={from}"))?
+            };
             if is_first {
                 self.tell_floor(page.floor);
                 is_first = false;
@@ -174,7 +176,7 @@ impl Log {
                 Some(next) => next,
                 None if self.follow => {
                     out.flush()?;
-                    std::thread::sleep(FOLLOWED_EVERY);
+                    show::pause(follow::EVERY)?;
                     page.end
                 }
                 None => return Ok(()),

@@ -4,7 +4,14 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
+use std::future::pending;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use tokio::io::Interest;
+use tokio::net::unix::pipe::Sender;
+use tokio::runtime::Builder;
+use tokio::time::timeout;
 
 /// Standard output refused.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +32,28 @@ pub(super) fn nobody_reads(error: &anyhow::Error) -> bool {
 pub(super) fn line(text: &str) -> Result<()> {
     let mut out = out();
     written(writeln!(out, "{text}").and_then(|()| out.flush()))
+}
+
+/// Waits; as soon as whoever read standard output has gone there is nothing to wait for.
+pub(super) fn pause(length: Duration) -> Result<()> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let gone = runtime.block_on(async { timeout(length, reader_gone()).await });
+    if gone.is_ok() {
+        return written(Err(ErrorKind::BrokenPipe.into()));
+    }
+    Ok(())
+}
+
+/// Ends where standard output is a pipe, or a terminal, and nobody reads it any more.
+async fn reader_gone() {
+    let output = io::stdout().as_fd().try_clone_to_owned();
+    // A file cannot be watched.
+    if let Ok(output) = output.and_then(Sender::from_owned_fd_unchecked)
+        && output.ready(Interest::ERROR).await.is_ok()
+    {
+        return;
+    }
+    pending::<()>().await;
 }
 
 /// Members in the order of their names.
