@@ -98,7 +98,10 @@ impl Collector {
         };
         for object in state.objects() {
             collector.note(&object.key, Some(object));
-            collector.warnings.begin(object, &collector.graph);
+            let Self {
+                warnings, graph, ..
+            } = &mut collector;
+            warnings.begin(state, object, graph);
             if object.is_deleting() || !object.meta.owner_references.is_empty() {
                 collector.queue.push(object.meta.uid.clone());
             }
@@ -107,12 +110,26 @@ impl Collector {
     }
 
     /// Reads the log back from the state that it was made of, so that what it finds undone has the
-    /// cause that it would have had; see [`OwnershipGraph::recall`]. To be done before the first batch.
+    /// cause that it would have had, see [`OwnershipGraph::recall`], and that nobody is told twice. To be
+    /// done before the first batch.
     pub fn recall<C: Borrow<Commit>, E>(
         &mut self,
         back: impl IntoIterator<Item = Result<C, E>>,
     ) -> Result<(), E> {
-        self.graph.recall(back)
+        let mut doubts = self.warnings.doubts();
+        let mut back = back.into_iter();
+        self.graph.recall(back.by_ref().inspect(|read| {
+            if let Ok(commit) = read {
+                doubts.read(commit.borrow());
+            }
+        }))?;
+        while !doubts.is_empty()
+            && let Some(commit) = back.next().transpose()?
+        {
+            doubts.read(commit.borrow());
+        }
+        self.warnings.forget(&doubts);
+        Ok(())
     }
 
     /// The ownership graph as of the last change.

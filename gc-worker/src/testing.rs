@@ -2,8 +2,8 @@
 
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Actor, Cause, Change, Commit, Event, GroupResource, Object, ObjectKey, Request, State, Time,
-    Uid, apply, builtin,
+    Actor, Cause, Change, Commit, Event, GroupResource, Object, ObjectKey, OwnerReference, Request,
+    Rule, State, Time, Uid, apply, builtin,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -29,15 +29,38 @@ pub(crate) fn write(state: &mut State, resource: (&str, &str), mut document: Val
     let revision = state.revision.next();
     let object = Object::from_value(key.clone(), document, revision, None).expect("readable");
     let object = Arc::new(object);
+    let Some(before) = state.get(&key).cloned() else {
+        return applied(state, key, uid, vec![Event::ObjectCreated { object }]);
+    };
+    let is_new = |owner: &&OwnerReference| before.owners().iter().all(|one| one.uid != owner.uid);
+    let new = object.owners().iter().filter(is_new).cloned();
+    let mut events: Vec<Event> = new.map(|owner| Event::OwnerAdded { owner }).collect();
+    events.push(Event::ObjectUpdated { object });
+    applied(state, key, uid, events)
+}
+
+/// Takes an object away.
+pub(crate) fn remove(state: &mut State, resource: (&str, &str), place: (&str, &str)) -> Change {
+    let key = ObjectKey::new(GroupResource::new(resource.0, resource.1), place.0, place.1);
+    let uid = state.get(&key).expect("an object").meta.uid.clone();
+    let event = Event::ObjectDeleted {
+        rule: Rule::Requested,
+        owners: Vec::new(),
+        decided_at: state.revision,
+    };
+    applied(state, key, uid, vec![event])
+}
+
+fn applied(state: &mut State, key: ObjectKey, uid: Uid, events: Vec<Event>) -> Change {
     let commit = Arc::new(Commit {
-        revision,
+        revision: state.revision.next(),
         time: Time(0),
         actor: Arc::new(Actor::new("")),
         request: Arc::new(Request::default()),
         cause: Cause::Request,
         key,
         uid,
-        events: vec![Event::ObjectCreated { object }],
+        events,
     });
     let previous = apply(state, &commit);
     Change { commit, previous }

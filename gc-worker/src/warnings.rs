@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod tests;
+mod told;
 
 use crate::plan::Step;
 use hindsight_core::command::{Create, FieldValidation, Intent};
@@ -15,6 +16,7 @@ use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::sync::Arc;
+pub(crate) use told::Doubts;
 
 /// Where events about cluster-scoped objects live.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -25,7 +27,10 @@ const COMPONENT: &str = "garbage-collector-controller";
 
 /// References that have yet to be looked at.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Warnings(VecDeque<Warning>);
+pub(crate) struct Warnings {
+    waiting: VecDeque<Warning>,
+    doubts: Doubts,
+}
 
 /// References of one dependent that lead somewhere now, in their order.
 #[derive(Debug, Clone)]
@@ -48,15 +53,36 @@ impl Warnings {
         for (_, node) in graph.dependents(&commit.uid) {
             let mut references = node.owners().iter();
             let reference = references.find(|one| one.uid == commit.uid);
-            let named = reference.map(|reference| (reference.clone(), Arc::clone(object)));
-            self.notice(node.object(), named.into_iter().collect());
+            self.look(node.object(), reference.into_iter(), graph);
         }
     }
 
-    /// What is there when a collector begins: whether it was told of before nobody knows, but then it
-    /// was under the same name.
-    pub(crate) fn begin(&mut self, object: &Arc<Object>, graph: &OwnershipGraph) {
-        self.look(object, object.owners().iter(), graph);
+    /// What is there when a collector begins. What was told of it is there under the same name, or was
+    /// until somebody deleted it: see [`Self::doubts`].
+    pub(crate) fn begin(&mut self, state: &State, object: &Arc<Object>, graph: &OwnershipGraph) {
+        let Some(warning) = Warning::of(object, object.owners().iter(), graph) else {
+            return;
+        };
+        let Some(owner) = warning.misplaced(&state.kinds) else {
+            return;
+        };
+        let told_as = warning.told_as(owner);
+        if state.get(&told_as).is_none() {
+            let (dependent, owner) = (object.meta.uid.clone(), owner.uid.clone());
+            self.doubts.add(told_as, dependent, owner);
+            self.push(warning);
+        }
+    }
+
+    /// Of what was there when the collector began. Whoever reads the log back clears them up.
+    pub(crate) fn doubts(&mut self) -> Doubts {
+        std::mem::take(&mut self.doubts)
+    }
+
+    /// Nobody is told again.
+    pub(crate) fn forget(&mut self, doubts: &Doubts) {
+        self.waiting
+            .retain(|warning| !doubts.was_told(&warning.dependent.meta.uid));
     }
 
     fn look<'a>(
@@ -65,35 +91,23 @@ impl Warnings {
         references: impl Iterator<Item = &'a OwnerReference>,
         graph: &OwnershipGraph,
     ) {
-        let named = references.filter_map(|reference| {
-            let owner = graph.node(&reference.uid)?.object();
-            Some((reference.clone(), Arc::clone(owner)))
-        });
-        self.notice(dependent, named.collect());
-    }
-
-    fn notice(&mut self, dependent: &Arc<Object>, named: Vec<(OwnerReference, Arc<Object>)>) {
-        if named
-            .iter()
-            .any(|(_, owner)| is_elsewhere(owner, dependent))
-        {
-            let dependent = Arc::clone(dependent);
-            self.push(Warning { dependent, named });
+        if let Some(warning) = Warning::of(dependent, references, graph) {
+            self.push(warning);
         }
     }
 
     /// Where there are too many, the oldest goes.
     pub(crate) fn push(&mut self, warning: Warning) {
-        if self.0.len() == WARNINGS_MAX {
-            self.0.pop_front();
+        if self.waiting.len() == WARNINGS_MAX {
+            self.waiting.pop_front();
         }
-        self.0.push_back(warning);
+        self.waiting.push_back(warning);
     }
 
     /// The next few, with what they call for.
     pub(crate) fn take(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Warning, Step)> {
-        let count = limit.min(self.0.len());
-        let next = self.0.drain(..count);
+        let count = limit.min(self.waiting.len());
+        let next = self.waiting.drain(..count);
         let due = next.filter_map(|warning| {
             let step = warning.step(&state.kinds, now)?;
             Some((warning, step))
@@ -128,6 +142,25 @@ fn is_collected(kinds: &Kinds, object: &Object) -> bool {
 }
 
 impl Warning {
+    /// One of these references may have to be told of.
+    fn of<'a>(
+        dependent: &Arc<Object>,
+        references: impl Iterator<Item = &'a OwnerReference>,
+        graph: &OwnershipGraph,
+    ) -> Option<Self> {
+        let named = references.filter_map(|reference| {
+            let owner = graph.node(&reference.uid)?.object();
+            Some((reference.clone(), Arc::clone(owner)))
+        });
+        let named: Vec<_> = named.collect();
+        let mut owners = named.iter().map(|(_, owner)| owner);
+        let is_elsewhere = owners.any(|owner| is_elsewhere(owner, dependent));
+        is_elsewhere.then(|| Self {
+            dependent: Arc::clone(dependent),
+            named,
+        })
+    }
+
     /// The reference to tell of: one event at most, and only where the first that looks wrong is wrong in
     /// its namespace.
     fn misplaced(&self, kinds: &Kinds) -> Option<&OwnerReference> {
@@ -144,19 +177,28 @@ impl Warning {
 
     fn step(&self, kinds: &Kinds, now: Time) -> Option<Step> {
         let owner = self.misplaced(kinds)?;
-        let namespace = match &*self.dependent.key.namespace {
-            "" => DEFAULT_NAMESPACE,
-            home => home,
-        };
         Some(Step {
             intent: Intent::Create(Create {
-                key: ObjectKey::new(GroupResource::new("", "events"), namespace, ""),
+                key: self.event_key(""),
                 version: "v1".into(),
                 object: self.event(owner, kinds, now),
                 validation: FieldValidation::Ignore,
             }),
             cause: Cause::Commit(self.dependent.revision),
         })
+    }
+
+    /// The event that tells of this reference.
+    fn told_as(&self, owner: &OwnerReference) -> ObjectKey {
+        self.event_key(&self.name(owner))
+    }
+
+    fn event_key(&self, name: &str) -> ObjectKey {
+        let namespace = match &*self.dependent.key.namespace {
+            "" => DEFAULT_NAMESPACE,
+            home => home,
+        };
+        ObjectKey::new(GroupResource::new("", "events"), namespace, name)
     }
 
     fn event(&self, owner: &OwnerReference, kinds: &Kinds, now: Time) -> Value {

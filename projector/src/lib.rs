@@ -13,6 +13,6 @@ mod window;
 pub use audit::{Audit, Unsound, audit};
 pub use explain::{Deed, Earlier, Explanation, Fate, Link, Root, Subject, explain};
 pub use history::History;
-pub use ownership::{Node, OwnershipGraph};
+pub use ownership::{Node, OwnershipGraph, new_owners};
 pub use places::Places;
 pub use window::Window;

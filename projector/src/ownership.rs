@@ -3,6 +3,8 @@
 mod naming;
 mod removals;
 
+pub use removals::new_owners;
+
 use hindsight_core::object::Object;
 use hindsight_core::{Change, Kind, ObjectKey, OwnerReference, Revision, State, Uid};
 use naming::Naming;

@@ -1,9 +1,10 @@
 //! When a dependent is told, how often, and what.
 
 use crate::collector::Collector;
-use crate::testing::{empty, write};
-use hindsight_core::{Intent, State, Time};
+use crate::testing::{empty, remove, write};
+use hindsight_core::{Change, Intent, State, Time};
 use serde_json::{Value, json};
+use std::convert::Infallible;
 
 const CONFIG_MAPS: (&str, &str) = ("", "configmaps");
 const PRIORITY_CLASSES: (&str, &str) = ("scheduling.k8s.io", "priorityclasses");
@@ -11,18 +12,42 @@ const PRIORITY_CLASSES: (&str, &str) = ("scheduling.k8s.io", "priorityclasses");
 struct World {
     state: State,
     collector: Collector,
+    changes: Vec<Change>,
 }
 
 impl World {
     fn new() -> Self {
         let state = empty();
         let collector = Collector::new(&state);
-        Self { state, collector }
+        Self {
+            state,
+            collector,
+            changes: Vec::new(),
+        }
     }
 
     fn write(&mut self, resource: (&str, &str), document: Value) {
         let change = write(&mut self.state, resource, document);
         self.collector.observe(&change);
+        self.changes.push(change);
+    }
+
+    fn remove(&mut self, resource: (&str, &str), namespace: &str, name: &str) {
+        let change = remove(&mut self.state, resource, (namespace, name));
+        self.collector.observe(&change);
+        self.changes.push(change);
+    }
+
+    /// What a collector tells that begins now and knows the log.
+    fn begun_anew(&mut self) -> Vec<Value> {
+        self.collector = Collector::new(&self.state);
+        let back = self
+            .changes
+            .iter()
+            .rev()
+            .map(|change| Ok::<_, Infallible>(&*change.commit));
+        self.collector.recall(back).expect("it reads");
+        self.told()
     }
 
     /// `there` is in a namespace of its own; `here`, and whoever is named as `dependent`, in another.
@@ -183,6 +208,24 @@ fn a_collector_that_begins_tells_under_the_name_under_which_it_was_told() {
     world.config_map("dependent", &[to("here"), to("there")]);
     world.collector = Collector::new(&world.state);
     assert_eq!(world.told(), told);
+}
+
+#[test]
+fn who_was_told_is_not_told_again_by_a_collector_that_begins_where_the_event_was_deleted() {
+    let mut world = World::new();
+    world.config_map("there", &[]);
+    world.config_map("dependent", &[to("there")]);
+    let told = world.told().remove(0);
+    let name = told["metadata"]["name"].as_str().expect("a name");
+    let mut event = told.clone();
+    event["metadata"]["uid"] = json!("event");
+    world.write(("", "events"), event);
+    assert_eq!(world.begun_anew().len(), 0, "it is there");
+    world.remove(("", "events"), "one", name);
+    assert_eq!(world.begun_anew().len(), 0, "it was there");
+    world.config_map("dependent", &[]);
+    world.config_map("dependent", &[to("there")]);
+    assert_eq!(world.begun_anew(), [told], "the reference came again");
 }
 
 #[test]

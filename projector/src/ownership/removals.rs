@@ -64,8 +64,8 @@ fn refers_no_further_back(absent: &mut BTreeMap<Uid, Sought>, owner: &Uid, depen
     }
 }
 
-/// Whom the object did not refer to before.
-fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
+/// Whom the object of a commit did not refer to before.
+pub fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
     let owners = commit.events.iter().flat_map(|event| match event {
         Event::ObjectCreated { object } => object.owners(),
         Event::OwnerAdded { owner } => std::slice::from_ref(owner),
