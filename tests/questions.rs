@@ -164,3 +164,32 @@ fn of_namespaces_only_the_one_that_is_named_is_told() {
         "a kind without a namespace is told whole: {told:?}"
     );
 }
+
+#[test]
+fn what_is_never_stored_is_not_looked_for() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    for refused in asked(server, &directory, &["get tokenreviews", "get bindings"]) {
+        assert_eq!(refused.status.code(), Some(1));
+        assert!(text(&refused.stderr).contains("never stored"));
+    }
+}
+
+#[test]
+fn a_question_over_http_names_its_object_and_takes_what_it_looks_at() {
+    let server = Server::start();
+    for (query, why) in [
+        ("why?kind=configmap", "name one object"),
+        ("plan?kind=configmap", "name one object"),
+        (
+            "why?kind=configmap&name=a&asOf=3",
+            "asOf is not for this question",
+        ),
+        ("log?asOf=3", "write until"),
+    ] {
+        let path = format!("/hindsight/v1/{query}");
+        let refused = server.kubectl_fails(&["get", "--raw", &path], "");
+        assert!(refused.contains(why), "{query}: {refused}");
+    }
+}

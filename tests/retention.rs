@@ -158,6 +158,8 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     assert_eq!(server.signal("TERM"), Some(0));
     let log = hindsight(&directory, &["log", "configmap/lasting"]);
     assert!(text(&log.stderr).contains(&named), "{}", text(&log.stderr));
+    let since = hindsight(&directory, &["log", "--since", &later]);
+    assert_eq!(text(&since.stderr), "", "all of what is asked for is kept");
     let log = stdout(&log);
     assert!((1..40).contains(&log.lines().count()), "{log}");
 

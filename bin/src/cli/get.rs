@@ -7,6 +7,7 @@ mod page;
 
 use super::ask::{Named, Point, given, named, point};
 use super::{Directory, NOT_FOUND, show, wrong};
+use crate::inspect::Served;
 use anyhow::Result;
 use clap::Args;
 use clap::error::ErrorKind;
@@ -71,11 +72,12 @@ impl Get {
             namespace: Some(self.namespace.clone()).filter(|_| !self.all_namespaces),
         };
         let objects = Objects::open(&self.directory, self.as_of.as_ref())?;
-        let found = self.print(&objects, &wanted)?;
+        let served = objects.served(&wanted.kind)?;
+        let found = self.print(&objects, &served, &wanted)?;
         if found {
             return Ok(ExitCode::SUCCESS);
         }
-        show::hint(&self.missing(&wanted));
+        show::hint(&self.missing(&served, &wanted));
         let named = wanted.name.is_some();
         Ok(if named {
             ExitCode::from(NOT_FOUND)
@@ -85,12 +87,11 @@ impl Get {
     }
 
     /// Whether there was anything.
-    fn print(&self, objects: &Objects, wanted: &Wanted) -> Result<bool> {
-        let served = objects.served(&wanted.kind)?;
-        let mut printer = Printer::new(self.output, wanted, &served);
+    fn print(&self, objects: &Objects, served: &Served, wanted: &Wanted) -> Result<bool> {
+        let mut printer = Printer::new(self.output, wanted, served);
         let mut left_out = LeftOut::default();
         let metadata = matches!(self.output, Form::Text | Form::Name);
-        let revision = objects.each(&served, wanted, metadata, &mut |mut item| {
+        let revision = objects.each(served, wanted, metadata, &mut |mut item| {
             match self.output {
                 Form::Manifest => {
                     left_out.strip(&mut item, |owner| objects.is_there(owner))?;
@@ -107,22 +108,23 @@ impl Get {
         Ok(found)
     }
 
-    fn missing(&self, wanted: &Wanted) -> String {
+    fn missing(&self, served: &Served, wanted: &Wanted) -> String {
         let kind = &wanted.kind;
-        let (place, option) = match &wanted.namespace {
-            None => ("any namespace", String::new()),
-            Some(namespace) if namespace == "default" => (namespace.as_str(), String::new()),
-            Some(namespace) => (namespace.as_str(), format!(" -n {namespace}")),
+        let (place, option) = match wanted.namespace.as_deref() {
+            _ if !served.namespaced => (String::new(), String::new()),
+            None => (" in any namespace".to_owned(), String::new()),
+            Some("default") => (" in default".to_owned(), String::new()),
+            Some(namespace) => (format!(" in {namespace}"), format!(" -n {namespace}")),
         };
         let (verb, point) = match &self.as_of {
             None => ("is not there", String::new()),
             Some(point) => ("was not there", format!(" as of {}", point.text)),
         };
         let Some(name) = &wanted.name else {
-            return format!("{kind}: there is nothing{point} in {place}");
+            return format!("{kind}: there is nothing{point}{place}");
         };
         format!(
-            "{kind} {name} {verb}{point} in {place}; `hindsight log {kind}/{name}{option}` says when it \
+            "{kind} {name} {verb}{point}{place}; `hindsight log {kind}/{name}{option}` says when it \
              was, and `hindsight why {kind}/{name}{option}` why it went"
         )
     }

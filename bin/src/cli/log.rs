@@ -11,6 +11,7 @@ use crate::inspect::{self, Filter, Selection};
 use crate::remote::Server;
 use anyhow::{Result, bail};
 use clap::Args;
+use hindsight_api::AsOf;
 use hindsight_core::Revision;
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -142,7 +143,14 @@ impl Log {
 
     /// What follows may not be all that happened.
     fn tell_floor(&self, floor: Revision) {
-        if self.from < floor.0 {
+        let since = match &self.since {
+            Some(Point {
+                at: AsOf::Revision(since),
+                ..
+            }) => since.0,
+            Some(_) | None => 0,
+        };
+        if self.from.max(since) < floor.0 {
             show::hint(&format!(
                 "everything from revision {floor} on is kept; of what was before, deletions and what the \
                  policy kept"

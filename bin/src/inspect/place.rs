@@ -42,12 +42,18 @@ impl Served {
     }
 }
 
-/// The kind that a text names.
+/// The kind that a text names, where there may be objects of it.
 pub(crate) fn served(state: &State, text: &str) -> Result<Served, Unanswered> {
     let unknown = || Unanswered::UnknownKind(text.to_owned());
     let named = kind(state, text).ok_or_else(unknown)?;
     let stored = state.kinds.by_resource(&named.stored_under());
     let kind = stored.unwrap_or(&named);
+    if kind.strategy.review {
+        return Err(Unanswered::Refused(format!(
+            "{} are answered at once and never stored: there are none to look at",
+            kind.resource.resource
+        )));
+    }
     let version = kind.storage_version().filter(|version| version.served);
     let version = version.or_else(|| kind.versions.iter().find(|version| version.served));
     Ok(Served {

@@ -31,10 +31,7 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
         Err(message) => return failure(StatusCode::BAD_REQUEST, &message),
     };
     let question = uri.path().trim_start_matches(PATHS).to_owned();
-    // An owner's namespace may be none.
-    if question != "owner"
-        && let Err(message) = refuse_empty(&given.texts)
-    {
+    if let Err(message) = given.check(&question) {
         return failure(StatusCode::BAD_REQUEST, &message);
     }
     let plane = plane.clone();
@@ -109,6 +106,24 @@ impl Given {
             from: from.unwrap_or(Revision(1)),
             propagation,
         })
+    }
+
+    /// Whether these are parameters that the question takes.
+    fn check(&self, question: &str) -> Result<(), String> {
+        // An owner's namespace may be none.
+        if question != "owner" {
+            refuse_empty(&self.texts)?;
+        }
+        if ["why", "plan"].contains(&question) && !self.texts.contains_key("name") {
+            return Err("the name is missing; name one object".into());
+        }
+        if question == "why" && self.point.is_some() {
+            return Err("asOf is not for this question: it is about all that happened".into());
+        }
+        if question == "log" && self.point.is_some() {
+            return Err("asOf is not for this question; write until".into());
+        }
+        Ok(())
     }
 }
 
