@@ -52,6 +52,7 @@ struct Shared {
     #[cfg(feature = "http")]
     admission: Arc<hindsight_api::Admission>,
     lock: Mutex<Option<DirectoryLock>>,
+    closing: Mutex<()>,
     pending: Pending,
 }
 
@@ -118,6 +119,7 @@ impl ControlPlane {
             #[cfg(feature = "http")]
             admission: admission(&config),
             lock: Mutex::new(lock),
+            closing: Mutex::default(),
             pending: Pending::new(),
         };
         let plane = Self {
@@ -129,7 +131,8 @@ impl ControlPlane {
 
     /// Ends the collectors, carries out what was submitted and lets go of the directory, which may be
     /// opened again once this returns. Clones still show the state, refuse writes as
-    /// [`Unavailable::Stopping`], and read the log no more. Blocks, on the disk too, whoever began.
+    /// [`Unavailable::Stopping`], and read the log no more. Blocks, on the disk too, whoever began. Where a
+    /// call of the storage engine ended in a panic, it has its files until the process ends.
     pub fn close(&self) {
         self.shared.close();
     }
@@ -269,6 +272,7 @@ impl ControlPlane {
 impl Shared {
     /// Collectors stop submitting before the writer drains, and the lock goes last.
     fn close(&self) {
+        let _whoever_is_second_waits = self.closing.lock();
         drop(take(&self.collectors));
         self.writer.close();
         drop(take(&self.lock));

@@ -78,14 +78,25 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
     let end = async {
         tokio::select! {
             () = signalled => {}
-            () = failed => {}
+            Ok(()) = failed => {}
         }
     };
     ready(address, &kubeconfig);
     connection::accept(listener, acceptor, end).await;
-    // Others may fill the threads that the runtime has for what blocks.
-    apart("end", move || plane.close())?.await;
+    close(plane).await?;
     outcome(&poison)
+}
+
+/// Others may fill the threads that the runtime has for what blocks.
+async fn close(plane: ControlPlane) -> Result<()> {
+    let closing = plane.clone();
+    match apart("end", move || closing.close()) {
+        Ok(closed) => closed.await.context("closing the log ended in a panic"),
+        Err(_no_thread) => {
+            plane.close();
+            Ok(())
+        }
+    }
 }
 
 /// How a log ended that is closed.
@@ -123,17 +134,15 @@ const fn reachable(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Resolves when this is done, in a thread of its own, which may last as long as the process.
-fn apart(name: &str, work: impl FnOnce() + Send + 'static) -> Result<impl Future<Output = ()>> {
+/// Done in a thread of its own, which may last as long as the process; an error where that ends in a panic.
+fn apart(name: &str, work: impl FnOnce() + Send + 'static) -> Result<oneshot::Receiver<()>> {
     let (done, waiter) = oneshot::channel();
     let run = move || {
         work();
         done.send(()).ok();
     };
     std::thread::Builder::new().name(name.into()).spawn(run)?;
-    Ok(async {
-        waiter.await.ok();
-    })
+    Ok(waiter)
 }
 
 /// Resolves at the first SIGINT or SIGTERM after this call: from here on neither ends the process. Whoever asks

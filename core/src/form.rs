@@ -138,7 +138,10 @@ pub(crate) fn is_outdated(kinds: &Kinds, object: &Object) -> bool {
 
 /// The form that instances of a custom kind are stored in.
 fn of_storage(kinds: &Kinds, resource: &GroupResource) -> Option<Form> {
-    let kind = kinds.custom(resource)?;
+    // A definition of what is built in defines nothing.
+    let kind = kinds
+        .by_resource(resource)
+        .filter(|kind| kind.is_custom())?;
     Some(Form::of(kinds, kind, &kind.storage_version()?.name))
 }
 

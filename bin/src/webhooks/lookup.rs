@@ -1,24 +1,29 @@
 //! From a name to addresses. The system's resolver blocks a thread for as long as a name server is
-//! silent, whoever has stopped waiting for it: so it has few of those that all else needs too.
+//! silent, whoever has stopped waiting for it: so it has few of those that all else needs too, and
+//! no name more than one of them.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 /// Names that are looked up at one time, those that nobody waits for any more too.
 const LOOKUPS_MAX: usize = 16;
 
 /// Finds who is behind `host:port`, and blocks meanwhile.
-pub(super) type Resolve = fn(&str) -> io::Result<Vec<SocketAddr>>;
+type Resolve = fn(&str) -> io::Result<Vec<SocketAddr>>;
+/// Nothing as long as nothing is known.
+type Found = Option<Result<Vec<SocketAddr>, Arc<io::Error>>>;
 
-/// The resolver, and how many ask it.
+/// The resolver, and who asks it.
 #[derive(Debug, Clone)]
 pub(super) struct Lookup {
     resolve: Resolve,
     places: Arc<Semaphore>,
+    under_way: Arc<Mutex<BTreeMap<String, watch::Receiver<Found>>>>,
 }
 
 impl Default for Lookup {
@@ -28,10 +33,11 @@ impl Default for Lookup {
 }
 
 impl Lookup {
-    pub(super) fn with(resolve: Resolve) -> Self {
+    fn with(resolve: Resolve) -> Self {
         Self {
             resolve,
             places: Arc::new(Semaphore::new(LOOKUPS_MAX)),
+            under_way: Arc::default(),
         }
     }
 
@@ -55,21 +61,46 @@ impl Lookup {
         if let Ok(known) = address.parse() {
             return Ok(vec![known]);
         }
-        let place = Arc::clone(&self.places).acquire_owned().await?;
-        let (resolve, address) = (self.resolve, address.to_owned());
-        let look_up = move || {
-            let found = resolve(&address);
-            drop(place);
-            found
-        };
-        Ok(tokio::task::spawn_blocking(look_up).await??)
+        let mut told = self.asked(address);
+        let found = told.wait_for(Option::is_some).await;
+        match found.ok().and_then(|found| Found::clone(&found)) {
+            Some(found) => Ok(found?),
+            None => Err(anyhow!("the lookup ended in a panic")),
+        }
     }
+
+    /// Whoever asks while a name is being looked up hears the same.
+    fn asked(&self, address: &str) -> watch::Receiver<Found> {
+        let mut under_way = lock(&self.under_way);
+        let known = under_way.get(address);
+        if let Some(known) = known.filter(|known| known.has_changed().is_ok()) {
+            return known.clone();
+        }
+        let (teller, told) = watch::channel(None);
+        under_way.insert(address.to_owned(), told.clone());
+        let (lookup, address) = (self.clone(), address.to_owned());
+        tokio::spawn(async move {
+            let place = lookup.places.acquire_owned().await;
+            let look_up = move || {
+                let found = (lookup.resolve)(&address).map_err(Arc::new);
+                lock(&lookup.under_way).remove(&address);
+                teller.send_replace(Some(found));
+                drop(place);
+            };
+            tokio::task::spawn_blocking(look_up).await
+        });
+        told
+    }
+}
+
+fn lock<T>(held: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    held.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::{Condvar, Mutex};
+    use std::sync::Condvar;
     use std::time::Duration;
     use tokio::task::spawn_blocking;
     use tokio::time::timeout;
@@ -77,11 +108,14 @@ mod tests {
     /// Whether name servers answer.
     static ANSWERS: (Mutex<bool>, Condvar) = (Mutex::new(false), Condvar::new());
 
+    /// Of one name the server always answers.
     fn silent(address: &str) -> io::Result<Vec<SocketAddr>> {
-        let (answers, came) = &ANSWERS;
-        let answers = answers.lock().expect("unpoisoned");
-        let waited = came.wait_while(answers, |answers| !*answers);
-        drop(waited.expect("unpoisoned"));
+        if !address.starts_with("here") {
+            let (answers, came) = &ANSWERS;
+            let answers = answers.lock().expect("unpoisoned");
+            let waited = came.wait_while(answers, |answers| !*answers);
+            drop(waited.expect("unpoisoned"));
+        }
         Err(io::Error::other(format!("lookup {address}: no such host")))
     }
 
@@ -94,21 +128,32 @@ mod tests {
             .expect("a runtime");
         let lookup = Lookup::with(silent);
         runtime.block_on(async {
-            for _ in 0..2 * LOOKUPS_MAX {
-                let asked = lookup.connect("nowhere.example:443");
-                let waited = timeout(Duration::from_millis(1), asked).await;
+            let unanswered = async |address: &str| {
+                let waited = timeout(Duration::from_millis(1), lookup.connect(address)).await;
                 assert!(waited.is_err(), "nobody answers");
+            };
+            let patience = Duration::from_mins(2);
+            for _ in 0..2 * LOOKUPS_MAX {
+                unanswered("nowhere.example:443").await;
             }
-            let others = timeout(Duration::from_mins(2), spawn_blocking(|| ())).await;
+            let other = timeout(patience, lookup.connect("here.example:443")).await;
+            let told = format!("{:#}", other.expect("told").expect_err("nobody"));
+            let dialled = "dial tcp here.example:443: lookup here.example:443: no such host";
+            assert_eq!(told, dialled);
+            for index in 0..2 * LOOKUPS_MAX {
+                unanswered(&format!("nowhere{index}.example:443")).await;
+            }
+            let others = timeout(patience, spawn_blocking(|| ())).await;
             others.expect("they have their turn").expect("done");
             *ANSWERS.0.lock().expect("unpoisoned") = true;
             ANSWERS.1.notify_all();
-            let told = lookup.connect("nowhere.example:443").await;
-            let told = format!("{:#}", told.expect_err("there is nobody"));
-            assert_eq!(
-                told,
-                "dial tcp nowhere.example:443: lookup nowhere.example:443: no such host"
-            );
+            assert!(lookup.connect("nowhere.example:443").await.is_err());
+            let nothing_is_kept = async {
+                while !lock(&lookup.under_way).is_empty() {
+                    tokio::task::yield_now().await;
+                }
+            };
+            timeout(patience, nothing_is_kept).await.expect("told");
         });
     }
 }

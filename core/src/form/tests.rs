@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::command::{DropOwners, DropReason, FieldValidation, Intent, Patch, PatchObject, Target};
+use crate::custom::kind_of_definition;
 use crate::kind::Subresource;
 use crate::testing::World;
 use crate::{Revision, State};
@@ -199,4 +200,18 @@ fn what_a_definition_says_of_itself_changes_no_schema_and_a_state_that_is_put_to
     }
     assert!(forms(&world.state)[1].is_as_stored(&thing));
     assert!(!forms(&again)[1].is_as_stored(&thing));
+}
+
+/// A release may build in what somebody has defined.
+#[test]
+fn what_is_built_in_is_not_stored_as_a_definition_of_it_says() {
+    let mut world = World::new();
+    let ingresses = GroupResource::new("networking.k8s.io", "ingresses");
+    let document = json!({"metadata": {"name": "ingresses.networking.k8s.io"},
+        "spec": {"group": "networking.k8s.io", "scope": "Namespaced", "versions": early(),
+            "names": {"plural": "ingresses", "kind": "Ingress"}}});
+    let defined = kind_of_definition(&document, &"u".into(), false).expect("a kind");
+    world.state.kinds.define(defined, Revision::ZERO);
+    assert!(world.state.kinds.custom(&ingresses).is_some());
+    assert!(of_storage(&world.state.kinds, &ingresses).is_none());
 }

@@ -210,14 +210,21 @@ impl<'a> Draft<'a> {
             ..
         } = *self.change;
         removal::refuse_to_abandon(context.state, stored, &next, subresource)?;
+        let is_unchanged = next == self.old;
         let decided = if removal::follows(context.state, stored, &next) {
             removal::remove(context, stored, next)?
-        } else if next == self.old && !form::is_outdated(&context.state.kinds, stored) {
+        } else if is_unchanged && !form::is_outdated(&context.state.kinds, stored) {
             decision(Vec::new(), Outcome::Updated(Arc::clone(stored)))
         } else {
+            // What the version that is spoken does not know of stays.
+            let document = if is_unchanged {
+                form::stored(&context.state.kinds, stored)
+            } else {
+                next
+            };
             let written = Written {
                 key: stored.key.clone(),
-                document: next,
+                document,
                 revision: context.state.revision.next(),
             };
             let (object, commit) = context.write(Some(stored), written, Vec::new())?;
