@@ -74,7 +74,7 @@ pub(crate) struct Planned {
     pub(crate) deleted: usize,
     /// Unknown, and empty, where more follows.
     pub(crate) waiting: Vec<Waiting>,
-    /// How many objects go without it, where any.
+    /// How many other objects go without it, and with it too, where any.
     #[serde(default, rename = "goingAlready", skip_serializing_if = "is_none")]
     pub(crate) going_already: usize,
     /// Whether nothing more follows.

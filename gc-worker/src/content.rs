@@ -9,7 +9,7 @@ use hindsight_core::command::{
 use hindsight_core::kind::Subresource;
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec_finalizers};
 use hindsight_core::state::{defined_by, is_definition, is_namespace};
-use hindsight_core::{Cause, GroupResource, Rule, State, Time, Uid};
+use hindsight_core::{Cause, GroupResource, Revision, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -152,7 +152,9 @@ fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let instances = state.list(&resource, None);
     let waiting = instances.filter(|object| object.is_waiting());
     let room = limit.saturating_sub(steps.len());
-    steps.extend(deletions(state, waiting, why, BACKGROUND, room));
+    // Only as they are: somebody may have asked meanwhile that their dependents stay.
+    let each = waiting.map(|object| (object, Some(object.revision)));
+    steps.extend(each.take(room).map(|one| step(state, one, why, BACKGROUND)));
     steps
 }
 
@@ -175,20 +177,28 @@ pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
 fn deletions<'a>(
     state: &State,
     objects: impl Iterator<Item = &'a Arc<Object>>,
-    (rule, cause): (Rule, &Cause),
+    why: (Rule, &Cause),
     propagation: Option<Propagation>,
     limit: usize,
 ) -> Vec<Step> {
-    let step = |object: &Arc<Object>| {
-        let target = target(&object.key, &object.meta.uid, None);
-        let delete = Delete {
-            propagation,
-            ..deletion(state, target, rule)
-        };
-        Step {
-            intent: Intent::Delete(delete),
-            cause: cause.clone(),
-        }
+    let each = objects.take(limit).map(|object| (object, None));
+    each.map(|one| step(state, one, why, propagation)).collect()
+}
+
+/// The deletion of an object, at one revision of it or at any.
+fn step(
+    state: &State,
+    (object, revision): (&Arc<Object>, Option<Revision>),
+    (rule, cause): (Rule, &Cause),
+    propagation: Option<Propagation>,
+) -> Step {
+    let target = target(&object.key, &object.meta.uid, revision);
+    let delete = Delete {
+        propagation,
+        ..deletion(state, target, rule)
     };
-    objects.take(limit).map(step).collect()
+    Step {
+        intent: Intent::Delete(delete),
+        cause: cause.clone(),
+    }
 }

@@ -61,7 +61,8 @@ impl Ground {
 }
 
 /// Looks ahead for so many changes, with the clock standing still; where something is due already, for so
-/// many more than that. `command_of` says in whose name a step is taken.
+/// many more than that. What is refused is not followed, nor what cannot be told apart from what is due.
+/// `command_of` says in whose name a step is taken.
 pub fn forecast(
     mut ground: Ground,
     command: Command,
@@ -69,14 +70,25 @@ pub fn forecast(
     mut command_of: impl FnMut(Worker, Step) -> Command,
 ) -> Forecast {
     let now = command.time;
+    let mut fork = Fork::of(ground.clone());
+    let answer = fork.run(command);
+    let unfollowed = |answer, fork: Fork, due| Forecast {
+        answer,
+        course: fork.course(false),
+        due,
+    };
+    if answer.is_err() {
+        return unfollowed(answer, fork, None);
+    }
     let due = (!ground.rests(now)).then(|| {
-        let mut fork = Fork::of(ground.clone());
+        let mut fork = Fork::of(ground);
         let is_whole = fork.collect(now, changes_max.saturating_mul(DUE_TIMES), &mut command_of);
         fork.course(is_whole)
     });
+    if due.as_ref().is_some_and(|due| !due.is_whole) {
+        return unfollowed(answer, fork, due);
+    }
     let already = due.as_ref().map_or(0, |due| due.changes.len());
-    let mut fork = Fork::of(ground);
-    let answer = fork.run(command);
     let is_whole = fork.collect(now, changes_max.saturating_add(already), &mut command_of);
     Forecast {
         answer,

@@ -8,7 +8,8 @@ use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
 use serde::{Deserialize, Serialize};
 
-/// Versions of a live object that are passed over to find who had the name before.
+/// Versions of an object that are passed over to find who had its name before, or who else asked for its
+/// deletion.
 const VERSIONS_MAX: usize = 1_000;
 
 /// The answer to "why was this deleted?".

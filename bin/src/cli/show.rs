@@ -48,10 +48,12 @@ pub(super) fn pause(length: Duration) -> Result<()> {
 async fn reader_gone() {
     let output = io::stdout().as_fd().try_clone_to_owned();
     // A file cannot be watched.
-    if let Ok(output) = output.and_then(Sender::from_owned_fd_unchecked)
-        && output.ready(Interest::ERROR).await.is_ok()
-    {
-        return;
+    if let Ok(output) = output.and_then(Sender::from_owned_fd_unchecked) {
+        while let Ok(ready) = output.ready(Interest::ERROR).await {
+            if ready.is_error() {
+                return;
+            }
+        }
     }
     pending::<()>().await;
 }

@@ -166,7 +166,9 @@ fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> P
         is_subject(uid) || (is_new(before, object) && !due.left.contains(uid))
     };
     let waiting: Vec<Waiting> = going.filter(is_left).map(waiting).collect();
-    let going_already = due.removed.len();
+    let with_it: BTreeSet<&Uid> = removed(course).collect();
+    let is_other = |uid: &&Uid| !is_subject(uid) && (!course.is_whole || with_it.contains(*uid));
+    let going_already = due.removed.iter().filter(is_other).count();
     let commits = course.changes.iter().map(|change| &change.commit);
     let added = commits.filter(|commit| !due.takes(&identity(before, commit)));
     Planned {

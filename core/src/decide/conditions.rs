@@ -83,16 +83,21 @@ pub(crate) fn restore(definition: &mut Value, kind: &str, before: &Value) {
     }
 }
 
-/// The list, which is made where there is none.
+/// What it says of itself, which is made where there is nothing. Null is nothing.
+pub(crate) fn status(definition: &mut Value) -> Option<&mut Map<String, Value>> {
+    said_or(definition.as_object_mut()?, "status", json!({})).as_object_mut()
+}
+
 fn list(definition: &mut Value) -> Option<&mut Vec<Value>> {
-    let root = definition.as_object_mut()?;
-    let status = root.entry("status").or_insert_with(|| json!({}));
-    let conditions = status.as_object_mut()?.entry("conditions");
-    let conditions = conditions.or_insert_with(|| json!([]));
-    if conditions.is_null() {
-        *conditions = json!([]);
+    said_or(status(definition)?, "conditions", json!([])).as_array_mut()
+}
+
+fn said_or<'a>(members: &'a mut Map<String, Value>, name: &str, nothing: Value) -> &'a mut Value {
+    let said = members.entry(name).or_insert(Value::Null);
+    if said.is_null() {
+        *said = nothing;
     }
-    conditions.as_array_mut()
+    said
 }
 
 /// As [`set`], in the form of a pod, whose conditions have a time of the last look, and the generation

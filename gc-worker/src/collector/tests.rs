@@ -38,6 +38,24 @@ fn what_was_out_of_date_is_looked_at_again_and_what_was_refused_is_not() {
     }
 }
 
+/// Somebody may have asked meanwhile that its dependents stay.
+#[test]
+fn an_instance_that_waits_while_its_definition_goes_is_deleted_as_it_was_looked_at() {
+    let mut state = definition_that_goes();
+    let instance = json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w",
+        "namespace": "here", "deletionTimestamp": "2024-01-01T00:00:00Z", "finalizers": ["foregroundDeletion"]}});
+    let instance = put(&mut state, ("example.com", "widgets"), instance);
+    let batch = Collector::new(&state).next_batch(&state, Time(0), 10);
+    let targets = batch.into_iter().filter_map(|(_, step)| {
+        let Intent::Delete(delete) = step.intent else {
+            return None;
+        };
+        Some((delete.target.key, delete.target.revision))
+    });
+    let expected = (instance.key.clone(), Some(instance.revision));
+    assert_eq!(targets.collect::<Vec<_>>(), [expected]);
+}
+
 /// A dependent whose owner is in another namespace: it goes, and is told why.
 fn dependent_from_elsewhere(number: usize) -> Value {
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "owner"});

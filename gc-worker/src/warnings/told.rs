@@ -31,6 +31,9 @@ impl Doubts {
             return;
         }
         let owners: Vec<&Uid> = new_owners(commit).collect();
+        if owners.is_empty() {
+            return;
+        }
         self.open.retain(|_, (dependent, owner)| {
             *dependent != commit.uid || owners.iter().all(|one| *one != owner)
         });

@@ -1,6 +1,6 @@
 //! From a commit back to what made it necessary, a commit at a time.
 
-use super::rule_of;
+use super::{VERSIONS_MAX, rule_of};
 use crate::History;
 use hindsight_core::command::Propagation;
 use hindsight_core::object::FOREGROUND_FINALIZER;
@@ -102,14 +102,18 @@ fn asked_again<H: History>(
     Ok(again.filter(|again| asked_for(again) != asked_for(mark)))
 }
 
-/// The newest commit of an object after its mark, and not above `until`, that is so.
+/// The newest commit of an object after its mark, and not above `until`, that is so. Of an object that was
+/// written for long while it was going the newest versions are looked at, and the first request is told.
 fn newest_since<H: History>(
     history: &H,
     mark: &Commit,
     mut until: Revision,
     is_so: impl Fn(&Commit) -> bool,
 ) -> Result<Option<Commit>, H::Error> {
-    while until > mark.revision {
+    for _ in 0..VERSIONS_MAX {
+        if until <= mark.revision {
+            break;
+        }
         let Some(commit) = history.last(&mark.key, Some(&mark.uid), until)? else {
             break;
         };

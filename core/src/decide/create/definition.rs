@@ -5,7 +5,7 @@ mod names;
 mod tests;
 
 use crate::decide::commit::Written;
-use crate::decide::{Bound, Context};
+use crate::decide::{Bound, Context, conditions};
 use crate::object::ObjectKey;
 use crate::state::is_definition;
 use crate::{Commit, Decision, GroupResource, Object, Rejection, State, apply};
@@ -26,7 +26,7 @@ pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
     default_names(document);
     settle_names(context, document);
     let stored = storage_versions(document);
-    let Some(status) = document.get_mut("status").and_then(Value::as_object_mut) else {
+    let Some(status) = conditions::status(document) else {
         return;
     };
     let list = status.entry("storedVersions").or_insert_with(|| json!([]));

@@ -81,11 +81,8 @@ pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now
         None => Condition::good("NamesAccepted", "NoConflicts", "no conflicts found"),
         Some((reason, why)) => Condition::bad("NamesAccepted", reason, why),
     };
-    if let Some(root) = definition.as_object_mut() {
-        let status = root.entry("status").or_insert_with(|| json!({}));
-        if let Some(status) = status.as_object_mut() {
-            status.insert("acceptedNames".into(), accepted);
-        }
+    if let Some(status) = conditions::status(definition) {
+        status.insert("acceptedNames".into(), accepted);
     }
     conditions::set(definition, &named, now);
     // Once it is served it stays so, by the names that it has.
@@ -106,8 +103,7 @@ fn restore(definition: &mut Value, stored: Option<&Arc<Object>>) {
         conditions::restore(definition, kind, &before);
     }
     let held = before.pointer("/status/acceptedNames").cloned();
-    let status = definition.get_mut("status").and_then(Value::as_object_mut);
-    if let Some(status) = status {
+    if let Some(status) = conditions::status(definition) {
         status.remove("acceptedNames");
         status.extend(held.map(|held| ("acceptedNames".to_owned(), held)));
     }
