@@ -43,12 +43,14 @@ impl Synced {
     }
 
     /// Lets go of the engine, once those who are calling it have their answers. An engine writes when it is
-    /// dropped, too; one that is broken is not: it stays until the process ends.
+    /// dropped, too, and may panic where it cannot; one that is broken is not: it stays until the process ends.
     pub(crate) fn close(&self) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let inner = inner.take();
         if self.is_broken.load(Ordering::Acquire) {
             std::mem::forget(inner);
+        } else if catch_unwind(AssertUnwindSafe(|| drop(inner))).is_err() {
+            self.poison.set(format!("closing it: {PANIC}"));
         }
     }
 
@@ -169,14 +171,23 @@ mod tests {
         writes: AtomicU64,
         syncs: AtomicU64,
         defect: &'static str,
+        panics_at_end: bool,
+    }
+
+    impl Drop for Fails {
+        fn drop(&mut self) {
+            assert!(!self.panics_at_end, "a defect");
+        }
     }
 
     impl Fails {
         fn defective(defect: &'static str) -> Self {
             Self {
-                defect,
+                inner: MemoryStorage::default(),
+                writes: AtomicU64::default(),
                 syncs: AtomicU64::new(1),
-                ..Self::default()
+                defect,
+                panics_at_end: false,
             }
         }
 
@@ -290,6 +301,16 @@ mod tests {
         let newest = inner.at_or_before(Revision(u64::MAX)).expect("read");
         assert_eq!(newest, Some((Revision(1), b"a".to_vec())));
         assert_eq!(inner.syncs.load(Ordering::Relaxed), 1, "syncs");
+    }
+
+    #[test]
+    fn an_engine_that_panics_when_it_is_dropped_ends_nothing_but_the_log() {
+        let mut inner = Fails::default();
+        inner.panics_at_end = true;
+        let (storage, poison) = over(&Arc::new(inner));
+        storage.close();
+        let reason = poison.reason().expect("poisoned");
+        assert!(reason.contains("closing"), "{reason}");
     }
 
     #[test]
