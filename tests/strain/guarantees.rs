@@ -183,6 +183,9 @@ fn is_thinned(caller: &Caller, at: Revision) {
     let path = format!("/hindsight/v1/log?from={at}&limit=1");
     comes("the log is thinned", || {
         let reply = wire.ask("GET", &path, "").expect("answered");
+        if reply.code == 410 {
+            return true;
+        }
         assert_eq!(reply.code, 200, "{}", reply.body);
         let page: Value = serde_json::from_str(&reply.body).expect("JSON");
         page["floor"].as_u64().expect("a floor") > at.0
