@@ -5,13 +5,13 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_core::{Cause, Commit, ObjectKey, Revision, Uid};
-use hindsight_projector::{Explanation, History, Subject, explain};
+use hindsight_core::{Cause, Commit, ObjectKey, Revision};
+use hindsight_projector::{Explanation, Subject, explain};
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy};
+use hindsight_tests::sim::check::replay::Read;
 use hindsight_tests::world::World;
 use serde_json::{Value, json};
-use std::convert::Infallible;
 
 fn create(world: &mut World, name: &str, owners: &[&Value], finalizers: Value) -> Value {
     let metadata = json!({"name": name, "ownerReferences": owners, "finalizers": finalizers});
@@ -164,36 +164,6 @@ fn an_owner_in_another_namespace_is_no_cause() {
     assert_eq!(causes(&world, "child"), [Cause::Commit(deleted)]);
 }
 
-/// The log of a world.
-struct Told<'a>(&'a World);
-
-impl Told<'_> {
-    fn back(&self, until: Revision) -> impl Iterator<Item = &Commit> {
-        let back = self.0.changes.iter().rev().map(|change| &*change.commit);
-        back.skip_while(move |commit| commit.revision > until)
-    }
-}
-
-impl History for Told<'_> {
-    type Error = Infallible;
-
-    fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
-        let found = self.back(revision).next();
-        Ok(found.filter(|found| found.revision == revision).cloned())
-    }
-
-    fn last(
-        &self,
-        key: &ObjectKey,
-        uid: Option<&Uid>,
-        until: Revision,
-    ) -> Result<Option<Commit>, Infallible> {
-        let mut back = self.back(until);
-        let found = back.find(|one| one.key == *key && uid.is_none_or(|uid| *uid == one.uid));
-        Ok(found.cloned())
-    }
-}
-
 fn explained(world: &World, key: &ObjectKey) -> Explanation {
     let subject = Subject {
         api_version: String::new(),
@@ -202,7 +172,8 @@ fn explained(world: &World, key: &ObjectKey) -> Explanation {
         name: key.name.to_string(),
         uid: String::new(),
     };
-    let found = explain(&Told(world), key, None, subject);
+    let log = Read::of(world.changes.iter().map(|change| &*change.commit));
+    let found = explain(&log, key, None, subject);
     found.unwrap_or_else(|never| match never {})
 }
 

@@ -23,6 +23,8 @@ mod reply;
 mod restoring;
 #[cfg(feature = "http")]
 mod service;
+#[cfg(test)]
+mod testing;
 #[cfg(feature = "http")]
 mod webhooks;
 

@@ -339,6 +339,12 @@ pub fn is_definition(key: &ObjectKey) -> bool {
     resource == ("customresourcedefinitions", "apiextensions.k8s.io")
 }
 
+/// The definition with this name; that of a kind has the name of its resource.
+pub fn definition_named(name: &str) -> ObjectKey {
+    let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
+    ObjectKey::new(definitions, "", name)
+}
+
 /// A definition is named `<plural>.<group>`.
 pub fn defined_by(definition: &ObjectKey) -> GroupResource {
     let (resource, group) = definition

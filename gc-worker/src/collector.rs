@@ -11,7 +11,7 @@ use crate::ttl::Deadlines;
 use crate::warnings::{Warning, Warnings};
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
-use hindsight_core::state::{is_definition, is_namespace};
+use hindsight_core::state::{definition_named, is_definition, is_namespace};
 use hindsight_core::{Change, Commit, GroupResource, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use std::borrow::Borrow;
@@ -349,10 +349,7 @@ impl Collector {
         if self.ending.is_empty() || !object.is_some_and(|object| object.is_waiting()) {
             return;
         }
-        let resource = &change.commit.key.resource;
-        let name = format!("{}.{}", resource.resource, resource.group);
-        let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
-        let definition = ObjectKey::new(definitions, "", &name);
+        let definition = definition_named(&change.commit.key.resource.to_string());
         if self.ending.contains(&definition) {
             self.containers.push(definition);
         }

@@ -7,10 +7,30 @@ use hindsight_core::{
     Actor, Cause, Change, Command, Commit, Decision, Event, Expired, Object, Rejection, Revision,
     State, Time, Unavailable, apply, decide,
 };
+use std::cell::Cell;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
+
+/// What comes of this, and how often others had their turn meanwhile.
+pub(crate) async fn beside<T>(asks: impl Future<Output = T>) -> (T, u32) {
+    let over = Cell::new(false);
+    let asks = async {
+        let answer = asks.await;
+        over.set(true);
+        answer
+    };
+    let others = async {
+        let mut turns = 0;
+        while !over.get() {
+            turns += 1;
+            tokio::task::yield_now().await;
+        }
+        turns
+    };
+    tokio::join!(asks, others)
+}
 
 /// How many of these somebody else has too.
 pub(crate) fn held_elsewhere(objects: &[Arc<Object>]) -> usize {

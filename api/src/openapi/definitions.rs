@@ -4,7 +4,8 @@ use crate::discovery::kinds;
 use crate::respond;
 use crate::schemas;
 use hindsight_core::kind::{Kind, KindRef};
-use hindsight_core::{GroupResource, ObjectKey, State};
+use hindsight_core::state::definition_named;
+use hindsight_core::{ObjectKey, State};
 use serde_json::{Map, Value, json};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
@@ -113,8 +114,7 @@ fn custom_name(kind: &Kind, version: &str) -> String {
 
 /// The object that defines a custom kind.
 pub(super) fn key_of(kind: &Kind) -> ObjectKey {
-    let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
-    ObjectKey::new(definitions, "", &kind.resource.to_string())
+    definition_named(&kind.resource.to_string())
 }
 
 fn custom(state: &State, kind: &Kind, version: &str) -> Value {

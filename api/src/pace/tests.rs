@@ -1,14 +1,13 @@
 //! Lists and watches that read every object, and somebody who wants to be answered meanwhile.
 
 use super::{LOOK_BYTES, READ_BYTES};
-use crate::backend::fake::Fake;
+use crate::backend::fake::{Fake, beside};
 use crate::handler::Api;
 use bytes::Bytes;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
 use http::Request;
 use http_body_util::{BodyExt, Full};
 use serde_json::json;
-use std::cell::Cell;
 use std::sync::Arc;
 
 const OBJECTS: u32 = 60;
@@ -40,23 +39,13 @@ fn of_length(revision: u32, bytes: usize) -> Arc<Object> {
 async fn turns(api: &Api, path: &str) -> u32 {
     let request = Request::get(path).body(Full::<Bytes>::default());
     let administrator = Some(Arc::new(Actor::new("admin")));
-    let over = Cell::new(false);
     let asks = async {
         let answer = api.handle(request.expect("a request"), administrator).await;
         assert_eq!(answer.status(), 200);
         let frame = answer.into_body().frame().await.expect("one");
-        over.set(true);
         frame.expect("sound").into_data().expect("data")
     };
-    let others = async {
-        let mut turns = 0;
-        while !over.get() {
-            turns += 1;
-            tokio::task::yield_now().await;
-        }
-        turns
-    };
-    let (body, turns) = tokio::join!(asks, others);
+    let (body, turns) = Box::pin(beside(asks)).await;
     let text = String::from_utf8_lossy(&body);
     assert!(text.contains("p60") && !text.contains("p59"), "{text}");
     turns

@@ -179,15 +179,11 @@ impl From<Cascade> for Propagation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, ControlPlane};
+    use crate::testing::plane;
 
     #[test]
     fn in_a_world_of_the_past_it_is_as_late_as_it_was_then() {
-        let config = Config {
-            collectors: false,
-            ..Config::default()
-        };
-        let plane = ControlPlane::open(config).expect("it opens");
+        let plane = plane();
         let first = plane.reader().scan(hindsight_core::Revision(1)).next();
         let then = first.expect("a commit").expect("read").time;
         let asked = point("1").expect("a point");

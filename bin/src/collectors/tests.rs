@@ -1,6 +1,7 @@
 //! What the collectors do when they fall behind, are refused, or panic.
 
 use super::*;
+use crate::testing::plane;
 use crate::{Config, ControlPlane, published};
 use crossbeam_channel::never;
 use hindsight_core::command::{Create, Delete, FieldValidation, Preconditions, Target};
@@ -55,11 +56,7 @@ fn alone(plane: &ControlPlane, news: News) -> Driver {
 
 /// With room for that many changes: it has to take in a dependent of nobody and what came after it.
 fn driver(changes_max: usize) -> Driver {
-    let config = Config {
-        collectors: false,
-        ..Config::default()
-    };
-    let plane = ControlPlane::open(config).expect("it opens");
+    let plane = plane();
     let state = plane.state();
     let window = Window::new(state.revision, changes_max, usize::MAX);
     let (mut publisher, news) = published::channel(State::clone(&state), window);
@@ -131,11 +128,7 @@ fn who_waits_for_the_clock_hears_that_it_is_to_end() {
 
 #[test]
 fn who_is_to_end_does_not_read_the_log_back_first() {
-    let plane = ControlPlane::open(Config {
-        collectors: false,
-        ..Config::default()
-    });
-    let plane = plane.expect("it opens");
+    let plane = plane();
     let owner = write(&plane, json!({"metadata": {"name": "o"}}));
     let owner_of = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": owner.commit.uid.as_str()}]);
     write(

@@ -1,6 +1,7 @@
 //! What a submitter is told when nobody is left to answer, and what clones of a closed plane can do.
 
 use super::*;
+use crate::testing::plane;
 use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::{Actor, GroupResource, Intent, ObjectKey};
 use serde_json::json;
@@ -34,11 +35,7 @@ fn of_a_write_that_a_panic_left_unanswered_nobody_is_told_that_nothing_was_done(
         runtime.block_on(plane.submit(commands))
     };
     for submit in [here, waited] {
-        let config = Config {
-            collectors: false,
-            ..Config::default()
-        };
-        let plane = ControlPlane::open(config).expect("it opens");
+        let plane = plane();
         let mut changed = plane.changed();
         changed.borrow_and_update();
         let mut watching = Box::pin(changed.changed());

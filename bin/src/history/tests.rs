@@ -3,8 +3,9 @@
 mod pages;
 
 use super::{HistoryIndex, LogHistory};
+use crate::ControlPlane;
 use crate::inspect::{Filter, Selection, page, tell};
-use crate::{Config, ControlPlane};
+use crate::testing::plane;
 use hindsight_api::AsOf;
 use hindsight_core::command::{Create, Delete, FieldValidation, Target};
 use hindsight_core::{
@@ -18,14 +19,6 @@ use std::time::Duration;
 
 /// A bound for a run that fails.
 const PATIENCE: Duration = Duration::from_mins(1);
-
-fn plane() -> ControlPlane {
-    let config = Config {
-        collectors: false,
-        ..Config::default()
-    };
-    ControlPlane::open(config).expect("it opens")
-}
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)

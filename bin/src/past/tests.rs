@@ -1,7 +1,8 @@
 //! How many look at the past at one time, and what becomes of the next one.
 
 use super::{PLACES_MAX, Pasts};
-use crate::{Config, ControlPlane};
+use crate::ControlPlane;
+use crate::testing::plane;
 use bytes::Bytes;
 use hindsight_api::{AsOf, AsOfError, Backend, Past};
 use hindsight_core::{Revision, State, Time};
@@ -14,14 +15,6 @@ use tower_service::Service;
 
 /// Lists of them come in pieces.
 const BODY_BYTES: usize = 300 << 10;
-
-fn plane() -> ControlPlane {
-    let config = Config {
-        collectors: false,
-        ..Config::default()
-    };
-    ControlPlane::open(config).expect("it opens")
-}
 
 async fn at(plane: &ControlPlane, revision: u64) -> Result<Past, AsOfError> {
     Backend::as_of(plane, AsOf::Revision(Revision(revision))).await

@@ -248,7 +248,7 @@ fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
+    use crate::testing::plane;
     use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
     use hindsight_core::kind::Subresource;
     use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey};
@@ -258,11 +258,7 @@ mod tests {
     /// Others of this process that ask meanwhile only wait a little longer: time stands still here.
     #[tokio::test(start_paused = true)]
     async fn one_too_many_who_walks_the_log_waits_and_is_told_to_come_again() {
-        let config = Config {
-            collectors: false,
-            ..Config::default()
-        };
-        let plane = ControlPlane::open(config).expect("it opens");
+        let plane = plane();
         let uri = Uri::from_static("/hindsight/v1/log");
         let asked = || async { answer(&plane, &uri).await.status() };
         let three = WALKS.acquire_many(3).await.expect("free");
@@ -276,11 +272,7 @@ mod tests {
     /// A job that was finished long ago is due by now, and was not then.
     #[tokio::test]
     async fn a_plan_of_the_past_is_made_at_the_time_that_it_was() {
-        let config = Config {
-            collectors: false,
-            ..Config::default()
-        };
-        let plane = ControlPlane::open(config).expect("it opens");
+        let plane = plane();
         let pod = json!({"spec": {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}});
         let job = json!({"metadata": {"name": "j"},
             "spec": {"ttlSecondsAfterFinished": 100, "template": pod}});

@@ -92,15 +92,11 @@ impl Write for Chunks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Config;
+    use crate::testing::plane;
 
     #[tokio::test]
     async fn a_third_backup_at_one_time_is_told_to_come_again() {
-        let config = Config {
-            collectors: false,
-            ..Config::default()
-        };
-        let plane = ControlPlane::open(config).expect("it opens");
+        let plane = plane();
         let administrator = Actor {
             groups: vec![ADMINISTRATORS.into()],
             ..Actor::new("t")

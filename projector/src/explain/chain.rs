@@ -126,16 +126,11 @@ fn newest_since<H: History>(
 }
 
 fn asked_for(commit: &Commit) -> Option<Propagation> {
-    commit.events.iter().find_map(|event| match event {
-        Event::DeletionRequested { propagation, .. } => Some(*propagation),
-        Event::ObjectCreated { .. }
-        | Event::ObjectUpdated { .. }
-        | Event::ObjectDeleted { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerAdded { .. }
-        | Event::OwnerRemoved { .. }
-        | Event::OwnerChanged { .. } => None,
+    commit.events.iter().find_map(|event| {
+        let Event::DeletionRequested { propagation, .. } = event else {
+            return None;
+        };
+        Some(*propagation)
     })
 }
 

@@ -1,19 +1,11 @@
 //! What a plan tells where it is cut off, and where others are going.
 
 use super::*;
-use crate::{Config, ControlPlane};
+use crate::ControlPlane;
+use crate::testing::plane;
 use hindsight_core::GroupResource;
 use hindsight_core::command::{Create, FieldValidation};
 use serde_json::{Value, json};
-
-/// Nobody collects in it.
-fn plane() -> ControlPlane {
-    let config = Config {
-        collectors: false,
-        ..Config::default()
-    };
-    ControlPlane::open(config).expect("it opens")
-}
 
 fn key(name: &str) -> ObjectKey {
     ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)

@@ -7,8 +7,8 @@ mod tests;
 use crate::decide::commit::Written;
 use crate::decide::{Bound, Context, conditions};
 use crate::object::ObjectKey;
-use crate::state::is_definition;
-use crate::{Commit, Decision, GroupResource, Object, Rejection, State, apply};
+use crate::state::{definition_named, is_definition};
+use crate::{Commit, Decision, Object, Rejection, State, apply};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -49,9 +49,8 @@ pub(crate) fn settle_names(context: &Context<'_>, document: &mut Value) {
 }
 
 fn key_of(document: &Value) -> Option<ObjectKey> {
-    let resource = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
     let name = document.pointer("/metadata/name")?.as_str()?;
-    Some(ObjectKey::new(resource, "", name))
+    Some(definition_named(name))
 }
 
 /// Whoever waits for a name of a definition that goes, or that has others now, is looked at again.

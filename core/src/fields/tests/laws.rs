@@ -210,6 +210,24 @@ fn what_is_merged_holds_what_was_said_and_nothing_merges_with_itself() {
     }
 }
 
+/// An apply that takes whatever it says.
+fn forced(
+    versions: &Single,
+    name: &str,
+    (live, managers): (&Value, &Managers),
+    config: &Value,
+) -> (Value, Managers) {
+    let who = id(name, None);
+    let updater = Updater {
+        api_version: "v1",
+        versions,
+        unowned: &[],
+        who: &who,
+    };
+    let applied = updater.apply(live, config, managers.clone(), true);
+    applied.expect("force has no conflicts")
+}
+
 #[test]
 fn an_apply_repeated_changes_nothing_and_what_nobody_says_any_more_is_gone() {
     let versions = Single(schema());
@@ -219,15 +237,7 @@ fn an_apply_repeated_changes_nothing_and_what_nobody_says_any_more_is_gone() {
         let mut managers = Managers::new();
         let names = ["a", "b", "c"];
         let apply = |live: &mut Value, managers: &mut Managers, name: &str, config: &Value| {
-            let who = id(name, None);
-            let updater = Updater {
-                api_version: "v1",
-                versions: &versions,
-                unowned: &[],
-                who: &who,
-            };
-            let outcome = updater.apply(live, config, managers.clone(), true);
-            (*live, *managers) = outcome.expect("force has no conflicts");
+            (*live, *managers) = forced(&versions, name, (live, managers), config);
         };
         for _ in 0..8 {
             let (name, config) = (dice.one_of(&names), dice.object());
@@ -292,13 +302,6 @@ fn finalizers_and_owners_are_what_is_said_of_them_and_what_nobody_ever_said() {
                 }
             }
             let name = dice.one_of(&["a", "b"]);
-            let who = id(name, None);
-            let updater = Updater {
-                api_version: "v1",
-                versions: &versions,
-                unowned: &[],
-                who: &who,
-            };
             let (finalizers, held) = listed(&mut dice, finalizer);
             let (owners, owning) = listed(&mut dice, owner);
             let mut metadata = json!({});
@@ -309,8 +312,7 @@ fn finalizers_and_owners_are_what_is_said_of_them_and_what_nobody_ever_said() {
             }
             said.insert(name, [held, owning]);
             let config = json!({"apiVersion": "v1", "metadata": metadata});
-            let applied = updater.apply(&live, &config, managers, true);
-            (live, managers) = applied.expect("force has no conflicts");
+            (live, managers) = forced(&versions, name, (&live, &managers), &config);
             for (index, list, name_of) in [(0, "finalizers", ""), (1, "ownerReferences", "/uid")] {
                 let items = live["metadata"][list].as_array().into_iter().flatten();
                 let found = items.filter_map(|item| item.pointer(name_of)?.as_str());

@@ -17,6 +17,14 @@ pub struct Read {
 }
 
 impl Read {
+    /// Of a log of which nothing was dropped.
+    pub fn of<'a>(commits: impl Iterator<Item = &'a Commit>) -> Self {
+        Self {
+            commits: commits.map(|one| (one.revision, one.clone())).collect(),
+            floor: Revision::ZERO,
+        }
+    }
+
     /// Reads all of it.
     pub fn from(reader: &Reader) -> Result<Self, Violation> {
         let unreadable = |error: Error| violation("a sound log is read", error.to_string());
