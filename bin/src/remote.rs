@@ -16,7 +16,7 @@ use rustls_pki_types::pem::PemObject;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use std::io::{self, Read};
+use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
@@ -66,10 +66,10 @@ impl Server {
 
     /// Whether a question failed because nobody was there to answer it, or not to the end.
     pub(crate) fn is_away(error: &anyhow::Error) -> bool {
-        let of_connection = |cause: &(dyn std::error::Error + 'static)| {
-            cause.is::<io::Error>() || cause.is::<hyper::Error>()
-        };
-        error.chain().any(of_connection)
+        error.chain().any(|cause| {
+            let of_connection = cause.downcast_ref::<io::Error>();
+            cause.is::<hyper::Error>() || of_connection.is_some_and(|one| breaks_off(one.kind()))
+        })
     }
 
     /// One question, as the administrator.
@@ -200,6 +200,19 @@ impl Server {
              kill -CONT; if not, end it and start it again"
         )
     }
+}
+
+/// Nobody listens, or nobody goes on. A file that cannot be read and a certificate that is not believed stay so.
+const fn breaks_off(kind: ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::ConnectionRefused
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted
+            | ErrorKind::NotConnected
+            | ErrorKind::BrokenPipe
+            | ErrorKind::UnexpectedEof
+    )
 }
 
 fn runtime() -> io::Result<Runtime> {

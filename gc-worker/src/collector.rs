@@ -343,15 +343,12 @@ impl Collector {
         }
     }
 
-    /// An instance that comes to wait when its definition is going already.
+    /// An instance that comes to wait, where its definition is going already.
     fn note_definition_of(&mut self, change: &Change) {
         let object = change.commit.object();
-        if self.ending.is_empty() || !object.is_some_and(|object| object.is_waiting()) {
-            return;
-        }
-        let definition = definition_named(&change.commit.key.resource.to_string());
-        if self.ending.contains(&definition) {
-            self.containers.push(definition);
+        if object.is_some_and(|object| object.is_waiting()) {
+            let resource = change.commit.key.resource.to_string();
+            self.containers.push(definition_named(&resource));
         }
     }
 

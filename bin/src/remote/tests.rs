@@ -144,3 +144,27 @@ fn a_server_that_lives_has_all_the_time_that_it_needs() {
     download.read_to_string(&mut text).expect("it ends");
     assert_eq!(text, "1234");
 }
+
+#[test]
+fn a_server_is_away_where_nobody_listens_and_not_where_who_asks_is_at_fault() {
+    let fake = Fake::start(Does::ShakesHands, HANGS);
+    let other = Fake::start(Does::ShakesHands, HANGS);
+    let free = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let address = free.local_addr().expect("an address").to_string();
+    drop(free);
+    let asked = |directory: &Path, address: &str| {
+        let server = Server::new(directory, "process 7", address);
+        server.ask::<u64>("/x").expect_err("there is no answer")
+    };
+    let directory = fake.server.data_dir.as_path();
+    let refused = asked(directory, &address);
+    assert!(Server::is_away(&refused), "{refused:#}");
+    let elsewhere = asked(&directory.join("none"), &fake.server.address);
+    assert!(!Server::is_away(&elsewhere), "{elsewhere:#}");
+    let unbelieved = asked(directory, &other.server.address);
+    assert!(!Server::is_away(&unbelieved), "{unbelieved:#}");
+    assert!(
+        format!("{unbelieved:#}").contains("certificate"),
+        "{unbelieved:#}"
+    );
+}
