@@ -7,12 +7,14 @@ use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{Route, route, split_time};
 use crate::status::Failure;
-use crate::{discovery, health, list, openapi, respond, reviews, table, verbs, watch};
+use crate::{discovery, health, list, openapi, respond, reviews, table, verbs, wait, watch};
 use bytes::Bytes;
 use hindsight_core::kind::{GroupVersionKind, Kind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
-use hindsight_core::{Actor, Command, Form, GroupResource, Intent, Request as Origin, State, Time};
+use hindsight_core::{
+    Actor, Command, Form, GroupResource, Intent, Request as Origin, Revision, State, Time,
+};
 use http::request::Parts;
 use http::{HeaderMap, HeaderName, Method, Request, Response, header};
 use http_body::Body;
@@ -170,7 +172,7 @@ impl Api {
         self.dispatch(asked, body).await
     }
 
-    async fn dispatch<B>(&self, asked: Routed, body: B) -> Result<Response<ApiBody>, Failure>
+    async fn dispatch<B>(&self, mut asked: Routed, body: B) -> Result<Response<ApiBody>, Failure>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -189,14 +191,14 @@ impl Api {
         }
         match (method, named) {
             (Method::GET, _) if asked.kind.strategy.review => Err(Failure::method_not_allowed()),
-            (Method::GET, true) => verbs::get(self, &asked).await,
+            (Method::GET, true) => verbs::get(self, asked).await,
             (Method::GET, false) if watches(&asked.route, &asked.params) => {
                 watch::open(self, asked).await
             }
-            (Method::GET, false) => list::answer(self, &asked).await,
+            (Method::GET, false) => list::answer(self, asked).await,
             (method, _) => {
                 let Received { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
-                let answer = self.with_body(&method, &asked, bytes).await;
+                let answer = self.with_body(&method, &mut asked, bytes).await;
                 drop(room);
                 answer
             }
@@ -206,7 +208,7 @@ impl Api {
     async fn with_body(
         &self,
         method: &Method,
-        asked: &Routed,
+        asked: &mut Routed,
         body: Bytes,
     ) -> Result<Response<ApiBody>, Failure> {
         let named = asked.route.name.is_some();
@@ -276,6 +278,18 @@ impl Routed {
             state: Arc::clone(&self.state),
             permit: self.permit.clone(),
         }
+    }
+
+    /// Waits for a revision that lies ahead. From then on the request is about the state of then, and about
+    /// what its path names there.
+    pub(crate) async fn catch_up(&mut self, api: &Api, wanted: Revision) -> Result<(), Failure> {
+        let state = wait::not_older(&*api.backend, wanted).await?;
+        let named = resolve(&state, &self.route);
+        let (kind, version) = named.ok_or_else(Failure::no_such_resource)?;
+        self.subresource = self.route.below.served(&version)?;
+        self.form = Form::of(&state.kinds, &kind, &version.name);
+        (self.kind, self.version, self.state) = (kind, version, state);
+        Ok(())
     }
 
     /// The storage key of the named object; the namespace of a create.

@@ -10,8 +10,8 @@ use crate::backend::{AsOf, Past, Permit};
 use crate::body::ApiBody;
 use crate::handler::{Api, Routed};
 use crate::pace::{LOOK_BYTES, Pace};
+use crate::position;
 use crate::status::Failure;
-use crate::{position, wait};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::{FieldSelector, LabelSelector};
 use hindsight_core::{Form, Object, ObjectKey, Revision, State};
@@ -155,7 +155,6 @@ impl Selection {
 /// What the parameters of a list ask for, right by themselves.
 #[derive(Debug)]
 pub(crate) struct Query {
-    selection: Selection,
     limit: i64,
 }
 
@@ -163,7 +162,7 @@ impl Query {
     /// Refuses what is wrong whatever is stored: versions and places to go on from are storage's.
     pub(crate) fn of(asked: &Routed) -> Result<Self, Failure> {
         let params = &asked.params;
-        let selection = Selection::of(asked)?;
+        Selection::of(asked)?;
         let limit = params.integer("limit")?.unwrap_or_default();
         check_options(
             params.text("resourceVersion"),
@@ -171,20 +170,21 @@ impl Query {
             params.text("resourceVersionMatch"),
             params.get("sendInitialEvents").is_some(),
         )?;
-        Ok(Self { selection, limit })
+        Ok(Self { limit })
     }
 
     /// What a deletion of the collection lists: pages, where it asks for none too, and so as it was at the
     /// version that is named. Only less than nothing is no page. Source: upstream's `DeleteCollection`.
-    pub(crate) async fn to_delete(&self, api: &Api, asked: &Routed) -> Result<Page, Failure> {
+    pub(crate) async fn to_delete(&self, api: &Api, asked: &mut Routed) -> Result<Page, Failure> {
         self.page(api, asked, self.limit >= 0).await
     }
 
-    async fn page(&self, api: &Api, asked: &Routed, paged: bool) -> Result<Page, Failure> {
+    async fn page(&self, api: &Api, asked: &mut Routed, paged: bool) -> Result<Page, Failure> {
         let (Past { state, permit }, after) = start(api, asked, paged).await?;
         let limit = usize::try_from(self.limit).ok().filter(|limit| *limit > 0);
         let limit = limit.unwrap_or(usize::MAX);
-        let found = self.selection.first(&state, after.as_ref(), limit).await;
+        let selection = Selection::of(asked)?;
+        let found = selection.first(&state, after.as_ref(), limit).await;
         let last = found.items.last().filter(|_| found.more);
         let token = last.map(|last| encode_token(state.revision, &last.key));
         let remaining = found.others.map(|others| others + 1);
@@ -198,17 +198,17 @@ impl Query {
     }
 }
 
-pub(crate) async fn answer(api: &Api, asked: &Routed) -> Result<Response<ApiBody>, Failure> {
-    let query = Query::of(asked)?;
-    let page = query.page(api, asked, query.limit > 0).await?;
-    Ok(render(asked, page))
+pub(crate) async fn answer(api: &Api, mut asked: Routed) -> Result<Response<ApiBody>, Failure> {
+    let query = Query::of(&asked)?;
+    let page = query.page(api, &mut asked, query.limit > 0).await?;
+    Ok(render(&asked, page))
 }
 
 /// The state to list, and where to go on. Source: the table of list semantics by limit, continue,
 /// resourceVersion and resourceVersionMatch.
 async fn start(
     api: &Api,
-    asked: &Routed,
+    asked: &mut Routed,
     paged: bool,
 ) -> Result<(Past, Option<(String, String)>), Failure> {
     let params = &asked.params;
@@ -242,8 +242,8 @@ async fn start(
         return Err(Failure::too_large_version(revision.0, newest));
     }
     if ahead {
-        let state = wait::not_older(&*api.backend, revision).await?;
-        return Ok((Past::newest(state), None));
+        asked.catch_up(api, revision).await?;
+        return Ok((asked.shown(), None));
     }
     if matching == "Exact" || (matching.is_empty() && paged) {
         return Ok((at(api, asked, revision).await?, None));

@@ -17,11 +17,10 @@ use crate::body::ApiBody;
 use crate::handler::{Api, Routed};
 use crate::respond;
 use crate::status::Failure;
-use crate::{table, wait};
+use crate::table;
 use hindsight_core::kind::Subresource;
 use hindsight_core::{Object, Rejection, scale::scale_as_read};
 use http::{Method, Response};
-use std::sync::Arc;
 
 /// Whether what is asked for has this method.
 pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool {
@@ -39,24 +38,23 @@ pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool 
 }
 
 /// `get`: the stored bytes, unless another form was asked for.
-pub(crate) async fn get(api: &Api, asked: &Routed) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn get(api: &Api, mut asked: Routed) -> Result<Response<ApiBody>, Failure> {
+    let newest = asked.state.revision;
+    let revision = asked.params.revision()?;
+    if let Some(wanted) = revision.filter(|wanted| *wanted > newest) {
+        if asked.past {
+            return Err(Failure::too_large_version(wanted.0, newest.0));
+        }
+        asked.catch_up(api, wanted).await?;
+    }
     let key = asked.key();
-    let state = match asked.params.revision()? {
-        Some(wanted) if wanted > asked.state.revision && !asked.past => {
-            wait::not_older(&*api.backend, wanted).await?
-        }
-        Some(wanted) if wanted > asked.state.revision => {
-            return Err(Failure::too_large_version(wanted.0, asked.state.revision.0));
-        }
-        _ => Arc::clone(&asked.state),
-    };
-    let object = state.get(&key).ok_or_else(|| {
+    let object = asked.state.get(&key).ok_or_else(|| {
         Failure::from(Rejection::NotFound {
             resource: key.resource.clone(),
             name: key.name.clone(),
         })
     })?;
-    show(asked, 200, object)
+    show(&asked, 200, object)
 }
 
 /// An object in the form and version that the client asked for.

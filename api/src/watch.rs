@@ -15,12 +15,12 @@ use crate::list::Selection;
 use crate::pace::Pace;
 use crate::respond;
 use crate::status::Failure;
-use crate::{position, table, wait};
+use crate::{position, table};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::Seen;
-use hindsight_core::{Change, Form, Object, Revision, State};
+use hindsight_core::{Change, Object, Revision, State};
 use http::Response;
 use line::push;
 use replay::Replay;
@@ -62,7 +62,7 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
     let ahead = revision.filter(|wanted| initial && *wanted > asked.state.revision);
     let mut late = revision.and_then(|known| position::check(&*api.backend, known).err());
     if let Some(wanted) = ahead {
-        late = catch_up(api, &mut asked, wanted).await.err().or(late);
+        late = asked.catch_up(api, wanted).await.err().or(late);
         selection = Selection::of(&asked)?;
     }
     let lifetime = lifetime(api, &asked)?;
@@ -108,13 +108,6 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
         Some((chunk, watch))
     });
     Ok(respond::stream(ApiBody::stream(chunks.boxed())))
-}
-
-/// Waits for a revision, and shows the objects as they are then.
-async fn catch_up(api: &Api, asked: &mut Routed, wanted: Revision) -> Result<(), Failure> {
-    asked.state = wait::not_older(&*api.backend, wanted).await?;
-    asked.form = Form::of(&asked.state.kinds, &asked.kind, &asked.version.name);
-    Ok(())
 }
 
 /// How long it lasts at most. Those that do not say end at different times.

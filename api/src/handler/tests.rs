@@ -4,14 +4,28 @@ use super::*;
 use crate::backend::fake::Fake;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+fn runtime() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_time().build();
+    runtime.expect("a runtime")
+}
+
+async fn send(api: &Api, method: Method, path: &str, body: &Value) -> (u16, Value) {
+    let request = Request::builder().method(method).uri(path);
+    let request = request.body(Full::from(body.to_string()));
+    let known = Some(Arc::new(Actor::new("admin")));
+    let answer = Box::pin(api.handle(request.expect("a request"), known)).await;
+    let code = answer.status().as_u16();
+    let body = answer.into_body().collect().await.expect("a body");
+    let document = serde_json::from_slice(&body.to_bytes());
+    (code, document.unwrap_or_default())
+}
 
 #[test]
 fn no_client_may_take_what_it_was_told_before_for_the_newest() {
     let api = Api::new(Arc::new(Fake::new()), Arc::new(Admission::default()));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    let runtime = runtime.expect("a runtime");
+    let runtime = runtime();
     let known = Some(Arc::new(Actor::new("admin")));
     for (path, accepted, actor, code) in [
         ("/livez", "", None, 200),
@@ -37,22 +51,10 @@ fn no_client_may_take_what_it_was_told_before_for_the_newest() {
 #[test]
 fn a_dry_run_of_a_scale_keeps_the_revision_that_is_stored() {
     let fake = Arc::new(Fake::new());
-    let known = Arc::new(Actor::new("admin"));
-    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    let runtime = runtime.expect("a runtime");
+    let api = Api::new(fake, Arc::new(Admission::default()));
+    let runtime = runtime();
     let send = |method: Method, path: &str, body: &Value| {
-        let request = Request::builder().method(method).uri(path);
-        let request = request
-            .body(Full::from(body.to_string()))
-            .expect("a request");
-        let answer = runtime.block_on(api.handle(request, Some(Arc::clone(&known))));
-        let body = runtime
-            .block_on(answer.into_body().collect())
-            .expect("a body");
-        serde_json::from_slice::<Value>(&body.to_bytes()).expect("JSON")
+        runtime.block_on(send(&api, method, path, body)).1
     };
     send(
         Method::POST,
@@ -71,4 +73,70 @@ fn a_dry_run_of_a_scale_keeps_the_revision_that_is_stored() {
     assert_eq!(shown["spec"]["replicas"], 3, "{shown}");
     let revision = |document: &Value| document["metadata"]["resourceVersion"].clone();
     assert_eq!(revision(&shown), revision(&made));
+}
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const GADGETS: &str = "/apis/example.com/v1/gadgets";
+
+fn definition(version: &Value, served: bool, members: &[&str]) -> Value {
+    let texts = members
+        .iter()
+        .map(|name| (*name, json!({"type": "string"})));
+    let texts: serde_json::Map<_, _> = texts.map(|(name, text)| (name.into(), text)).collect();
+    let spec = json!({"type": "object", "properties": texts});
+    let schema = json!({"type": "object", "properties": {"spec": spec}});
+    json!({"metadata": {"name": "gadgets.example.com", "resourceVersion": version}, "spec": {"group": "example.com",
+        "scope": "Cluster", "names": {"plural": "gadgets", "kind": "Gadget"}, "versions": [{
+            "name": "v1", "served": served, "storage": true, "schema": {"openAPIV3Schema": schema}}]}})
+}
+
+#[test]
+fn who_waits_for_what_comes_is_shown_it_as_it_is_read_by_then() {
+    let named = format!("{GADGETS}/one?");
+    let list = format!("{GADGETS}?resourceVersionMatch=NotOlderThan&");
+    for path in [named, list] {
+        let fake = Arc::new(Fake::new());
+        let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+        let both = async |method: Method, at: &str, body: Value| {
+            let next = fake.state().revision.next();
+            let path = format!("{path}resourceVersion={next}");
+            let meanwhile = async {
+                tokio::task::yield_now().await;
+                let code = send(&api, method, at, &body).await.0;
+                fake.move_to(fake.state().revision);
+                code
+            };
+            let nothing = Value::Null;
+            tokio::join!(send(&api, Method::GET, &path, &nothing), meanwhile)
+        };
+        let version_of = async |at: &str| {
+            let (_, stored) = send(&api, Method::GET, at, &Value::Null).await;
+            stored["metadata"]["resourceVersion"].clone()
+        };
+        let told = async {
+            let gadget = json!({"apiVersion": "example.com/v1", "kind": "Gadget",
+                "metadata": {"name": "one"}, "spec": {"x": "1", "y": "2"}});
+            let wide = definition(&Value::Null, true, &["x", "y"]);
+            assert_eq!(send(&api, Method::POST, DEFINITIONS, &wide).await.0, 201);
+            assert_eq!(send(&api, Method::POST, GADGETS, &gadget).await.0, 201);
+            let namespace = json!({"metadata": {"name": "other"}});
+            let before = both(Method::POST, "/api/v1/namespaces", namespace).await;
+            let at = format!("{DEFINITIONS}/gadgets.example.com");
+            let narrow = definition(&version_of(&at).await, true, &["x"]);
+            let after = both(Method::PUT, &at, narrow).await;
+            let unserved = definition(&version_of(&at).await, false, &["x"]);
+            let gone = both(Method::PUT, &at, unserved).await;
+            [before, after, gone]
+        };
+        let [before, after, gone] = runtime().block_on(told);
+        let spec = |document: &Value| {
+            let item = document.pointer("/items/0").unwrap_or(document);
+            item["spec"].clone()
+        };
+        assert_eq!((before.0.0, before.1), (200, 201), "{path}: {before:?}");
+        assert_eq!(spec(&before.0.1), json!({"x": "1", "y": "2"}), "{path}");
+        assert_eq!((after.0.0, after.1), (200, 200), "{path}: {after:?}");
+        assert_eq!(spec(&after.0.1), json!({"x": "1"}), "{path}");
+        assert_eq!((gone.0.0, gone.1), (404, 200), "{path}: {gone:?}");
+    }
 }

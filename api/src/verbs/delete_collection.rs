@@ -24,7 +24,7 @@ const DECISION_BYTES: usize = 4 << 10;
 
 pub(crate) async fn delete_collection(
     api: &Api,
-    asked: &Routed,
+    asked: &mut Routed,
     body: Bytes,
 ) -> Result<Response<ApiBody>, Failure> {
     let query = list::Query::of(asked)?;
@@ -35,11 +35,12 @@ pub(crate) async fn delete_collection(
 
 async fn delete_listed(
     api: &Api,
-    asked: &Routed,
+    asked: &mut Routed,
     query: &list::Query,
     options: &Options,
 ) -> Result<Response<ApiBody>, Failure> {
     let page = query.to_delete(api, asked).await?;
+    let asked = &*asked;
     let command = |object: &Arc<Object>| {
         let listed = Some(object.meta.uid.clone());
         let rule = Rule::RequestedCollection;
