@@ -182,19 +182,23 @@ impl Api {
             let message = "the past does not change: this method is not allowed under /as-of/";
             return Err(Failure::new(405, "MethodNotAllowed", message));
         }
-        if !verbs::allows(asked.subresource, &method) {
+        if !verbs::allows(asked.subresource, &method)
+            || (asked.route.watch && method != Method::GET)
+        {
             return Err(Failure::method_not_allowed());
         }
+        if asked.route.watch && asked.subresource.is_some() {
+            return Err(Failure::no_such_resource());
+        }
+        let watched = watches(&asked.route, &asked.params);
         let named = asked.route.name.is_some();
         if method == Method::GET {
             table::check_include(&asked)?;
         }
         match (method, named) {
             (Method::GET, _) if asked.kind.strategy.review => Err(Failure::method_not_allowed()),
+            (Method::GET, _) if watched => watch::open(self, asked).await,
             (Method::GET, true) => verbs::get(self, asked).await,
-            (Method::GET, false) if watches(&asked.route, &asked.params) => {
-                watch::open(self, asked).await
-            }
             (Method::GET, false) => list::answer(self, asked).await,
             (method, _) => {
                 let Received { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
@@ -347,9 +351,9 @@ fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
     Err(Failure::method_not_allowed())
 }
 
-/// Whether a collection is watched: such a request has no end of its own.
+/// Whether a collection is watched, or one object by the old path: such a request has no end of its own.
 fn watches(route: &Route, params: &Params) -> bool {
-    route.name.is_none() && (route.watch || params.flag("watch") == Some(true))
+    route.watch || (route.name.is_none() && params.flag("watch") == Some(true))
 }
 
 fn past_failure(error: AsOfError) -> Failure {

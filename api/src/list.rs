@@ -2,6 +2,7 @@
 
 mod items;
 mod pieces;
+mod place;
 #[cfg(test)]
 mod tests;
 mod untyped;
@@ -18,6 +19,7 @@ use hindsight_core::{Form, Object, ObjectKey, Revision, State};
 use http::Response;
 use items::Items;
 use pieces::Pieces;
+use place::Place;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -56,6 +58,10 @@ impl Selection {
         let text = asked.params.text("fieldSelector");
         let fields = FieldSelector::parse(text, &asked.kind, &asked.version.name)
             .map_err(Failure::bad_request)?;
+        let fields = match &asked.route.name {
+            Some(name) => of_one(fields, name)?,
+            None => fields,
+        };
         let namespace = asked
             .route
             .namespace
@@ -164,6 +170,7 @@ impl Query {
         let params = &asked.params;
         Selection::of(asked)?;
         let limit = params.integer("limit")?.unwrap_or_default();
+        params.integer("timeoutSeconds")?;
         check_options(
             params.text("resourceVersion"),
             params.text("continue"),
@@ -186,7 +193,7 @@ impl Query {
         let selection = Selection::of(asked)?;
         let found = selection.first(&state, after.as_ref(), limit).await;
         let last = found.items.last().filter(|_| found.more);
-        let token = last.map(|last| encode_token(state.revision, &last.key));
+        let token = last.map(|last| Place::behind(state.revision, &last.key).token());
         let remaining = found.others.map(|others| others + 1);
         Ok(Page {
             items: found.items,
@@ -196,6 +203,18 @@ impl Query {
             permit,
         })
     }
+}
+
+/// What selects the object that a path names. Source: upstream's `ListResource`.
+fn of_one(fields: FieldSelector, name: &str) -> Result<FieldSelector, Failure> {
+    if fields.requirements() == 0 {
+        return Ok(FieldSelector::of_name(name));
+    }
+    if fields.name() == Some(name) {
+        return Ok(fields);
+    }
+    let message = "fieldSelector metadata.name doesn't match requested name";
+    Err(Failure::bad_request(message))
 }
 
 pub(crate) async fn answer(api: &Api, mut asked: Routed) -> Result<Response<ApiBody>, Failure> {
@@ -216,16 +235,12 @@ async fn start(
     let token = params.text("continue");
     let matching = params.text("resourceVersionMatch");
     if !token.is_empty() {
-        let (revision, namespace, name) = decode_token(token)?;
+        let place = Place::of_token(token)?;
         if !matches!(text, "" | "0") {
             let message = "specifying resource version is not allowed when using continue";
             return Err(Failure::bad_request(message));
         }
-        if !asked.past {
-            position::check(&*api.backend, revision)?;
-        }
-        let state = at(api, asked, revision).await?;
-        return Ok((state, Some((namespace, name))));
+        return go_on(api, asked, place).await;
     }
     let Some(revision) = params
         .revision()?
@@ -233,9 +248,6 @@ async fn start(
     else {
         return Ok((asked.shown(), None));
     };
-    if !asked.past {
-        position::check(&*api.backend, revision)?;
-    }
     let ahead = revision > asked.state.revision;
     if ahead && (asked.past || matching == "Exact") {
         let newest = asked.state.revision.0;
@@ -246,13 +258,48 @@ async fn start(
         return Ok((asked.shown(), None));
     }
     if matching == "Exact" || (matching.is_empty() && paged) {
-        return Ok((at(api, asked, revision).await?, None));
+        let state = as_listed(api, asked, revision).await;
+        return Ok((state.map_err(too_old)?, None));
+    }
+    if !asked.past {
+        position::check(&*api.backend, revision)?;
     }
     Ok((asked.shown(), None))
 }
 
-/// The state at a revision, which may be the one that was asked about already.
-async fn at(api: &Api, asked: &Routed, revision: Revision) -> Result<Past, Failure> {
+/// The next page as of the first one, or of what there is now.
+async fn go_on(
+    api: &Api,
+    asked: &Routed,
+    place: Place,
+) -> Result<(Past, Option<(String, String)>), Failure> {
+    let found = match place.revision {
+        Some(revision) => as_listed(api, asked, revision).await,
+        None => Ok(asked.shown()),
+    };
+    match found {
+        Ok(state) => Ok((state, Some(place.after))),
+        Err(failure) if failure.code == 410 => {
+            Err(Failure::too_old_to_continue(&place.of_now().token()))
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// In words that clients look for.
+fn too_old(failure: Failure) -> Failure {
+    if failure.code != 410 {
+        return failure;
+    }
+    Failure::expired("The resourceVersion for the provided list is too old.")
+}
+
+/// The state at a revision, which may be the one that was asked about already, and must be of this life
+/// of the log unless the past is looked at.
+async fn as_listed(api: &Api, asked: &Routed, revision: Revision) -> Result<Past, Failure> {
+    if !asked.past {
+        position::check(&*api.backend, revision)?;
+    }
     if asked.state.revision == revision {
         return Ok(asked.shown());
     }
@@ -309,36 +356,4 @@ pub(crate) fn render(asked: &Routed, page: Page) -> Response<ApiBody> {
         }
     }
     Pieces::new(Items::of(asked, metadata), page.items, page.permit).answer()
-}
-
-/// Opaque to clients: hex of a small document.
-fn encode_token(revision: Revision, last: &ObjectKey) -> String {
-    use std::fmt::Write;
-    let document = json!({"v": "meta.k8s.io/v1", "rv": revision.0, "ns": &*last.namespace,
-        "start": &*last.name});
-    let mut token = String::new();
-    for byte in document.to_string().bytes() {
-        write!(token, "{byte:02x}").ok();
-    }
-    token
-}
-
-fn decode_token(token: &str) -> Result<(Revision, String, String), Failure> {
-    let digits: Option<Vec<u32>> = token.chars().map(|digit| digit.to_digit(16)).collect();
-    let parsed = digits
-        .filter(|digits| digits.len() % 2 == 0)
-        .and_then(|digits| {
-            let pair = |pair: &[u32]| u8::try_from(pair.first()? * 16 + pair.last()?).ok();
-            let bytes: Option<Vec<u8>> = digits.chunks(2).map(pair).collect();
-            let document: Value = serde_json::from_slice(&bytes?).ok()?;
-            let text = |member: &str| Some(document.get(member)?.as_str()?.to_owned());
-            Some((
-                Revision(document.get("rv")?.as_u64()?),
-                text("ns")?,
-                text("start")?,
-            ))
-        });
-    parsed.ok_or_else(|| {
-        Failure::bad_request("invalid continue token: continue key is not valid: encoded value")
-    })
 }

@@ -13,8 +13,10 @@ use std::borrow::Cow;
 pub(crate) struct Failure {
     pub(crate) code: u16,
     reason: Cow<'static, str>,
-    message: String,
+    message: Box<str>,
     details: Option<Value>,
+    /// Where a list that cannot go on as it was may go on.
+    token: Option<Box<str>>,
     /// Said beside the refusal (`Warning` headers).
     pub(crate) warnings: Vec<String>,
 }
@@ -24,8 +26,9 @@ impl Failure {
         Self {
             code,
             reason: reason.into(),
-            message: message.into(),
+            message: message.into().into_boxed_str(),
             details: None,
+            token: None,
             warnings: Vec::new(),
         }
     }
@@ -112,6 +115,17 @@ impl Failure {
         Self::new(410, "Expired", message)
     }
 
+    /// 410: the version of the first pages is kept no more, and whoever takes this token is shown the rest
+    /// as it is now. Clients look for the beginning of the text.
+    pub(crate) fn too_old_to_continue(token: &str) -> Self {
+        let message = "The provided continue parameter is too old to go on with the list as it was: \
+                       list anew, or go on with the token of this answer, which shows the rest as it is now";
+        Self {
+            token: Some(token.into()),
+            ..Self::expired(message)
+        }
+    }
+
     pub(crate) fn too_large_version(asked: u64, newest: u64) -> Self {
         let message = format!("Timeout: Too large resource version: {asked}, current: {newest}");
         Self::new(504, "Timeout", message).with(json!({
@@ -144,10 +158,14 @@ impl Failure {
 
     /// The document that says so.
     pub(crate) fn to_json(&self) -> Value {
+        let metadata = match &self.token {
+            Some(token) => json!({"continue": token}),
+            None => json!({}),
+        };
         let mut status = json!({
             "kind": "Status",
             "apiVersion": "v1",
-            "metadata": {},
+            "metadata": metadata,
             "status": "Failure",
             "message": self.message,
             "code": self.code,

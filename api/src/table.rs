@@ -16,19 +16,10 @@ use serde_json::{Value, json};
 
 /// What stands around the rows.
 #[derive(Debug)]
-pub(crate) struct Envelope {
-    pub(crate) metadata: Value,
-    /// A watch repeats its headings only once.
-    pub(crate) headings: bool,
-}
-
-impl Default for Envelope {
-    fn default() -> Self {
-        Self {
-            metadata: json!({}),
-            headings: true,
-        }
-    }
+struct Envelope {
+    metadata: Value,
+    /// A watch sends its headings only once.
+    headings: bool,
 }
 
 /// A table can only show the objects that it knows how to.
@@ -42,15 +33,20 @@ pub(crate) fn check_include(asked: &Routed) -> Result<(), Failure> {
     Err(Failure::bad_request(message))
 }
 
-/// A `meta.k8s.io/v1` Table of these objects.
-pub(crate) fn of(asked: &Routed, objects: &[&Object], envelope: Envelope) -> Value {
-    let rows = Rows::of(asked);
-    let mut table = rows.without_rows(envelope);
-    let shown: Vec<Value> = objects.iter().map(|object| rows.row(object)).collect();
-    if let Some(members) = table.as_object_mut() {
-        members.insert("rows".into(), shown.into());
-    }
-    table
+/// A `meta.k8s.io/v1` Table of one object, as it is at this time.
+pub(crate) fn of(asked: &Routed, object: &Object, now: Time, headings: bool) -> Value {
+    let rows = Rows::of(asked, now);
+    let document = rows.form.looked_at(object);
+    let row = rows.row(object);
+    with_row(&rows.columns, metadata_at(&document), headings, &row)
+}
+
+/// The position of a watch: nobody's row. Source: what a real server sends.
+pub(crate) fn of_bookmark(asked: &Routed, metadata: &Value, headings: bool) -> Value {
+    let columns = columns(&asked.kind, &asked.version);
+    let document = json!({"metadata": metadata});
+    let row = json!({"cells": vec![""; columns.len()], "object": partial(&document)});
+    with_row(&columns, metadata_at(&document), headings, &row)
 }
 
 /// The same of a `Scale`.
@@ -62,9 +58,22 @@ pub(crate) fn of_scale(asked: &Routed, scale: &Value) -> Value {
         "Object" => scale.clone(),
         _ => partial(scale),
     };
-    let mut table = without_rows(&columns, Envelope::default());
+    let row = json!({"cells": cells, "object": shown});
+    with_row(&columns, metadata_at(scale), true, &row)
+}
+
+/// Of a table of one object: its version, where it has one.
+fn metadata_at(document: &Value) -> Value {
+    match document.pointer("/metadata/resourceVersion") {
+        Some(version) => json!({"resourceVersion": version}),
+        None => json!({}),
+    }
+}
+
+fn with_row(columns: &[Column], metadata: Value, headings: bool, row: &Value) -> Value {
+    let mut table = without_rows(columns, Envelope { metadata, headings });
     if let Some(members) = table.as_object_mut() {
-        members.insert("rows".into(), json!([{"cells": cells, "object": shown}]));
+        members.insert("rows".into(), json!([row]));
     }
     table
 }
@@ -78,11 +87,11 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn of(asked: &Routed) -> Self {
+    pub(crate) fn of(asked: &Routed, now: Time) -> Self {
         Self {
             columns: columns(&asked.kind, &asked.version),
             include: asked.params.text("includeObject").to_owned(),
-            now: asked.now(),
+            now,
             form: asked.form.clone(),
         }
     }
@@ -98,8 +107,9 @@ impl Rows {
     }
 
     /// The table but for them.
-    pub(crate) fn without_rows(&self, envelope: Envelope) -> Value {
-        without_rows(&self.columns, envelope)
+    pub(crate) fn without_rows(&self, metadata: Value) -> Value {
+        let headings = true;
+        without_rows(&self.columns, Envelope { metadata, headings })
     }
 }
 
@@ -108,8 +118,8 @@ fn without_rows(columns: &[Column], envelope: Envelope) -> Value {
         json!({"name": column.name, "type": column.type_name, "format": column.format,
             "description": column.description, "priority": column.priority})
     };
-    let shown = columns.iter().filter(|_| envelope.headings);
-    let definitions: Vec<Value> = shown.map(definition).collect();
+    let shown = columns.iter().map(definition);
+    let definitions = envelope.headings.then(|| shown.collect::<Vec<_>>());
     json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": envelope.metadata,
         "columnDefinitions": definitions})
 }

@@ -77,7 +77,7 @@ pub(crate) fn show(
         View::Object => respond::json_bytes(code, asked.form.body(object), syntax),
         View::Metadata => respond::json(code, &table::metadata_of(&asked.form, object), syntax),
         View::Table => {
-            let table = table::of(asked, &[object], table::Envelope::default());
+            let table = table::of(asked, object, asked.now(), true);
             respond::json(code, &table, syntax)
         }
     })

@@ -1,13 +1,14 @@
 //! Watches: each has a position of its own and pulls changes; nobody keeps a queue for it.
 
 mod line;
+mod options;
 mod replay;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use replay::REPLAYS_MAX;
 
-use crate::accept::{Accept, View};
+use crate::accept::View;
 use crate::body::{ApiBody, frame};
 use crate::handler::{Api, Routed};
 use crate::lease::Lease;
@@ -18,11 +19,11 @@ use crate::status::Failure;
 use crate::{position, table};
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt};
-use hindsight_core::rejection::FieldCause;
 use hindsight_core::selector::Seen;
 use hindsight_core::{Change, Object, Revision, State};
 use http::Response;
 use line::push;
+use options::{Beginning, lifetime};
 use replay::Replay;
 use serde_json::{Value, json};
 use std::pin::Pin;
@@ -36,9 +37,8 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Changes that one turn of a watch looks at.
 const TURN_CHANGES_MAX: usize = 512;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
-const DEFAULT_SECONDS: u64 = 1800;
-/// A year. Who asks for more gets this, for no clock reaches as far as the number can.
-const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
+/// One more comes so long before the end.
+const LAST_BOOKMARK_BEFORE: Duration = Duration::from_secs(2);
 static NOTHING: LazyLock<Arc<State>> =
     LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
 
@@ -48,13 +48,9 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
         let message = "the past does not change: it cannot be watched";
         return Err(Failure::new(405, "MethodNotAllowed", message));
     }
-    if let Some(name) = asked.route.name.take() {
-        return Err(Failure::bad_request(format!(
-            "watch {name} with a field selector"
-        )));
-    }
     let mut selection = Selection::of(&asked)?;
-    let initial = wants_initial(&asked)?;
+    asked.params.integer("limit")?;
+    let Beginning { initial, marked } = Beginning::of(&asked)?;
     let revision = asked
         .params
         .revision()?
@@ -66,29 +62,27 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
         selection = Selection::of(&asked)?;
     }
     let lifetime = lifetime(api, &asked)?;
-    let position = if initial {
-        asked.state.revision
-    } else {
-        revision.unwrap_or(asked.state.revision)
-    };
+    let opened = asked.state.revision;
+    let after = revision.filter(|_| !initial).unwrap_or(opened);
     let ends = Instant::now() + lifetime;
     let begins_with = if initial && late.is_none() {
         Some(beginning(selection.objects(&asked.state).await))
     } else {
         None
     };
-    let opened = asked.state.revision;
     // Or it would be kept as it is now for as long as it is watched.
     asked.state = Arc::clone(&NOTHING);
     let mut watch = Watch {
         moved: api.backend.changed(),
         api: api.clone(),
-        position,
+        position: after.min(opened),
+        after,
         selection,
         ends,
         alarm: Box::pin(tokio::time::sleep_until(ends)),
-        next_bookmark: Instant::now() + BOOKMARK_EVERY,
+        next_bookmark: next_bookmark(Instant::now(), ends),
         bookmarks: asked.params.flag("allowWatchBookmarks") == Some(true),
+        marked,
         headings: true,
         begins_with,
         ready: Vec::new(),
@@ -110,52 +104,19 @@ pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBod
     Ok(respond::stream(ApiBody::stream(chunks.boxed())))
 }
 
-/// How long it lasts at most. Those that do not say end at different times.
-fn lifetime(api: &Api, asked: &Routed) -> Result<Duration, Failure> {
-    let seconds = asked.params.integer("timeoutSeconds")?.unwrap_or(0);
-    let seconds = u64::try_from(seconds).ok().filter(|seconds| *seconds > 0);
-    let jitter = u64::from(api.backend.seed().first().copied().unwrap_or(0)) * 7;
-    let seconds = seconds.unwrap_or(DEFAULT_SECONDS + jitter);
-    Ok(Duration::from_secs(seconds.min(SECONDS_MAX)))
+/// From time to time, and shortly before the end, so that whoever watches something quiet begins the next
+/// watch near now. Source: upstream's `nextBookmarkTime`.
+fn next_bookmark(now: Instant, ends: Instant) -> Instant {
+    let regular = now + BOOKMARK_EVERY;
+    let last = ends.checked_sub(LAST_BOOKMARK_BEFORE);
+    last.filter(|last| *last > now)
+        .map_or(regular, |last| last.min(regular))
 }
 
-/// A watch from nowhere begins with what is there, unless the client says otherwise. Source:
-/// apimachinery's `validateWatchOptions`.
-fn wants_initial(asked: &Routed) -> Result<bool, Failure> {
-    let matching = asked.params.text("resourceVersionMatch");
-    let sends = asked.params.flag("sendInitialEvents");
-    let (field, mut causes) = ("resourceVersionMatch", Vec::new());
-    if sends.is_some() && matching != "NotOlderThan" {
-        let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        causes.push(FieldCause::forbidden(field, why));
-    }
-    if sends.is_none() && !matching.is_empty() {
-        let why =
-            "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-        causes.push(FieldCause::forbidden(field, why));
-    }
-    if !matches!(matching, "" | "NotOlderThan") {
-        causes.push(FieldCause::not_supported(
-            field,
-            matching,
-            &["NotOlderThan"],
-        ));
-    }
-    if !matching.is_empty() && !asked.params.text("continue").is_empty() {
-        let why = "resourceVersionMatch is forbidden when continue is provided";
-        causes.push(FieldCause::forbidden(field, why));
-    }
-    if !causes.is_empty() {
-        return Err(Failure::invalid_options("ListOptions", causes));
-    }
-    let from_nowhere = matches!(asked.params.text("resourceVersion"), "" | "0");
-    Ok(sends.unwrap_or(from_nowhere))
-}
-
-type Beginning = std::vec::IntoIter<Arc<Object>>;
+type Objects = std::vec::IntoIter<Arc<Object>>;
 
 /// What there is more of than is sent at one time is given up where nobody takes it.
-fn beginning(objects: Vec<Arc<Object>>) -> Lease<Beginning> {
+fn beginning(objects: Vec<Arc<Object>>) -> Lease<Objects> {
     let bytes: usize = objects.iter().map(|object| object.body.len()).sum();
     let objects = objects.into_iter();
     if bytes > PIECE_BYTES {
@@ -175,14 +136,18 @@ struct Watch {
     selection: Selection,
     moved: Receiver<Revision>,
     position: Revision,
+    /// What the client has seen: perhaps more than has happened.
+    after: Revision,
     ends: Instant,
     /// For the end or the next bookmark, whichever is sooner.
     alarm: Pin<Box<Sleep>>,
     next_bookmark: Instant,
     bookmarks: bool,
+    /// The end of what was there is told.
+    marked: bool,
     headings: bool,
     /// What was there at the beginning and was not sent yet.
-    begins_with: Option<Lease<Beginning>>,
+    begins_with: Option<Lease<Objects>>,
     /// Lines that were not sent yet.
     ready: Vec<u8>,
     /// Of lines that are being sent, the rest.
@@ -205,7 +170,7 @@ enum Mark {
 
 impl Watch {
     /// The next of what was there, in list order, and after the last the mark that ends it.
-    async fn begin(&mut self, objects: Lease<Beginning>) {
+    async fn begin(&mut self, objects: Lease<Objects>) {
         loop {
             let Some(next) = objects.with(Iterator::next) else {
                 return self.fail(&stalled());
@@ -221,7 +186,7 @@ impl Watch {
                 return;
             }
         }
-        if self.bookmarks && self.asked.params.flag("sendInitialEvents") == Some(true) {
+        if self.bookmarks && self.marked {
             self.bookmark(Mark::EndOfInitial);
         }
     }
@@ -263,8 +228,9 @@ impl Watch {
     }
 
     fn mark_time(&mut self) {
-        if self.bookmarks && Instant::now() >= self.next_bookmark {
-            self.next_bookmark = Instant::now() + BOOKMARK_EVERY;
+        let now = Instant::now();
+        if self.bookmarks && now >= self.next_bookmark {
+            self.next_bookmark = next_bookmark(now, self.ends);
             self.bookmark(Mark::Position);
         }
         self.set_alarm();
@@ -296,7 +262,9 @@ impl Watch {
                 self.over = true;
                 return;
             }
-            self.derive(change);
+            if self.position > self.after {
+                self.derive(change);
+            }
             self.pace.read(self.reads(change)).await;
             let is_enough = self.ready.len() >= PIECE_BYTES || self.is_due();
             if is_enough && self.replay.is_none() {
@@ -387,11 +355,9 @@ impl Watch {
             }
             View::Table => {
                 let headings = std::mem::take(&mut self.headings);
-                let metadata = json!({"resourceVersion": object.revision.to_string()});
-                let envelope = table::Envelope { metadata, headings };
-                table::of(&self.asked, &[object], envelope)
-                    .to_string()
-                    .into()
+                let now = self.api.backend.now();
+                let table = table::of(&self.asked, object, now, headings);
+                table.to_string().into()
             }
         };
         push(&mut self.ready, kind, &body);
@@ -399,7 +365,7 @@ impl Watch {
 
     /// An empty object that carries nothing but the position. One that lies ahead was never reached.
     fn bookmark(&mut self, mark: Mark) {
-        if self.position > self.api.backend.state().revision {
+        if self.after > self.position {
             return;
         }
         let mut metadata = json!({"resourceVersion": self.position.to_string(),
@@ -409,20 +375,19 @@ impl Watch {
             let annotations = json!({"k8s.io/initial-events-end": "true"});
             metadata.insert("annotations".into(), annotations);
         }
-        let Accept { view, .. } = self.asked.accept;
-        let (kind, version) = match view {
-            View::Object => (
-                &*self.asked.kind.kind,
-                self.asked.kind.api_version(&self.asked.version.name),
-            ),
-            View::Metadata => ("PartialObjectMetadata", "meta.k8s.io/v1".to_owned()),
-            View::Table => ("Table", "meta.k8s.io/v1".to_owned()),
+        let Routed { kind, version, .. } = &self.asked;
+        let object = match self.asked.accept.view {
+            View::Object => {
+                json!({"kind": kind.kind, "apiVersion": kind.api_version(&version.name),
+                "metadata": metadata})
+            }
+            View::Metadata => json!({"kind": "PartialObjectMetadata",
+                "apiVersion": "meta.k8s.io/v1", "metadata": metadata}),
+            View::Table => {
+                let headings = std::mem::take(&mut self.headings);
+                table::of_bookmark(&self.asked, &metadata, headings)
+            }
         };
-        let mut object = json!({"kind": kind, "apiVersion": version, "metadata": metadata});
-        if let Some(members) = object.as_object_mut().filter(|_| view == View::Table) {
-            members.insert("columnDefinitions".into(), json!([]));
-            members.insert("rows".into(), json!([]));
-        }
         push(&mut self.ready, "BOOKMARK", object.to_string().as_bytes());
     }
 }

@@ -51,10 +51,16 @@ pub(crate) struct Fake {
     pub(crate) permit: Mutex<Option<Permit>>,
     /// How long whoever reads the log or the past waits for it.
     pub(crate) reading: Mutex<Duration>,
+    /// The wall clock.
+    pub(crate) clock: Mutex<Time>,
+    /// When a backup was restored.
+    pub(crate) restored: Mutex<Revision>,
     /// How many bytes were read from the log at each time.
     pub(crate) held: Mutex<Vec<usize>>,
     /// What was put here. Where there is any, watches find it in the log alone.
     log: Mutex<Vec<Arc<Commit>>>,
+    /// What watches are told of.
+    window: Mutex<Vec<Arc<Change>>>,
     moved: watch::Sender<Revision>,
 }
 
@@ -69,8 +75,11 @@ impl Fake {
             slow: Mutex::default(),
             permit: Mutex::default(),
             reading: Mutex::default(),
+            clock: Mutex::new(Time(0)),
+            restored: Mutex::new(Revision::ZERO),
             held: Mutex::default(),
             log: Mutex::default(),
+            window: Mutex::default(),
             moved,
         }
     }
@@ -107,6 +116,15 @@ impl Fake {
         commit
     }
 
+    /// The same, while watches look on.
+    pub(crate) fn happens(&self, object: &Arc<Object>) {
+        let commit = self.put(object);
+        let previous = None;
+        let change = Arc::new(Change { commit, previous });
+        self.window.lock().expect("a lock").push(change);
+        self.moved.send_replace(object.revision);
+    }
+
     /// The same, long ago.
     pub(crate) fn put_before_the_window(&self, object: &Arc<Object>) {
         let commit = self.put(object);
@@ -138,7 +156,7 @@ impl Backend for Fake {
     }
 
     fn restored(&self) -> Revision {
-        Revision::ZERO
+        *self.restored.lock().expect("a lock")
     }
 
     fn changed(&self) -> watch::Receiver<Revision> {
@@ -146,13 +164,13 @@ impl Backend for Fake {
     }
 
     fn changes_after(&self, asked: Revision, _: usize) -> Result<Vec<Arc<Change>>, Expired> {
-        match self.log.lock().expect("a lock").last() {
-            Some(last) => Err(Expired {
-                asked,
-                oldest: last.revision,
-            }),
-            None => Ok(Vec::new()),
+        if let Some(last) = self.log.lock().expect("a lock").last() {
+            let oldest = last.revision;
+            return Err(Expired { asked, oldest });
         }
+        let window = self.window.lock().expect("a lock");
+        let after = window.iter().filter(|one| one.commit.revision > asked);
+        Ok(after.map(Arc::clone).collect())
     }
 
     fn commits_after(
@@ -213,7 +231,7 @@ impl Backend for Fake {
     }
 
     fn now(&self) -> Time {
-        Time(0)
+        *self.clock.lock().expect("a lock")
     }
 
     fn seed(&self) -> [u8; 16] {

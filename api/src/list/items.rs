@@ -45,11 +45,8 @@ impl Items {
                 (Shown::Metadata(asked.form.clone()), around)
             }
             View::Table => {
-                let rows = Rows::of(asked);
-                let around = rows.without_rows(table::Envelope {
-                    metadata,
-                    ..table::Envelope::default()
-                });
+                let rows = Rows::of(asked, asked.now());
+                let around = rows.without_rows(metadata);
                 (Shown::Table(rows), around)
             }
         };

@@ -1,17 +1,18 @@
-//! What is asked of every object has a bound.
+//! What is asked of every object has a bound; and what is too old has a way on.
 
+use crate::admission::Admission;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
 use bytes::Bytes;
-use hindsight_core::Actor;
+use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision};
 use http::{Method, Request};
 use http_body_util::{BodyExt, Full};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 const REQUIREMENTS_MAX: usize = 1_000;
 
-async fn ask(api: &Api, method: Method, query: &str) -> (u16, String) {
+async fn answered(api: &Api, method: Method, query: &str) -> (u16, Value) {
     let request = Request::builder().method(method);
     let request = request.uri(format!("/api/v1/namespaces/default/configmaps?{query}"));
     let request = request.body(Full::<Bytes>::default()).expect("a request");
@@ -19,12 +20,16 @@ async fn ask(api: &Api, method: Method, query: &str) -> (u16, String) {
         .handle(request, Some(Arc::new(Actor::new("admin"))))
         .await;
     let code = answer.status().as_u16();
-    if code == 200 {
-        return (code, String::new());
+    if query.contains("watch") && code == 200 {
+        return (code, Value::Null);
     }
     let body = answer.into_body().collect().await.expect("read").to_bytes();
-    let status: Value = serde_json::from_slice(&body).expect("JSON");
-    (code, status["message"].to_string())
+    (code, serde_json::from_slice(&body).expect("JSON"))
+}
+
+async fn ask(api: &Api, method: Method, query: &str) -> (u16, String) {
+    let (code, document) = answered(api, method, query).await;
+    (code, document["message"].to_string())
 }
 
 #[test]
@@ -57,4 +62,70 @@ fn a_selector_of_too_many_requirements_is_refused_by_whatever_lists() {
             }
         }
     });
+}
+
+fn object(revision: u64, name: &str) -> Arc<Object> {
+    let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", name);
+    let version = revision.to_string();
+    let document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name,
+        "namespace": "default", "uid": name, "resourceVersion": version}});
+    let object = Object::from_value(key, document, Revision(revision), None);
+    Arc::new(object.expect("an object"))
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_whose_version_is_too_old_goes_on_as_it_is_now() {
+    const EXACT: &str = "resourceVersion=2&resourceVersionMatch=Exact";
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    for (revision, name) in [(1, "a"), (2, "c")] {
+        drop(fake.put(&object(revision, name)));
+    }
+    let names = |document: &Value| {
+        let items = document["items"].as_array().cloned().unwrap_or_default();
+        let names = items.iter().map(|one| one["metadata"]["name"].to_string());
+        names.collect::<String>()
+    };
+    let (_, first) = answered(&api, Method::GET, "limit=1").await;
+    let token = first["metadata"]["continue"].as_str().expect("a token");
+    let next = format!("limit=1&continue={token}");
+    let (code, second) = answered(&api, Method::GET, &next).await;
+    assert_eq!((code, names(&second).as_str()), (200, "\"c\""));
+    drop(fake.put(&object(3, "b")));
+    *fake.restored.lock().expect("a lock") = Revision(3);
+
+    let (code, status) = answered(&api, Method::GET, &next).await;
+    let message = status["message"].as_str().expect("a message");
+    let begins = "The provided continue parameter is too old";
+    assert!(code == 410 && message.starts_with(begins), "{status}");
+    assert_eq!(status["reason"], "Expired");
+    let token = status["metadata"]["continue"].as_str().expect("a token");
+    let rest = format!("limit=1&continue={token}");
+    let (code, rest) = answered(&api, Method::GET, &rest).await;
+    assert_eq!((code, names(&rest).as_str()), (200, "\"b\""), "{rest}");
+    assert_eq!(rest["metadata"]["resourceVersion"], "3");
+    let token = rest["metadata"]["continue"].as_str().expect("a token");
+    let (code, last) = answered(&api, Method::GET, &format!("continue={token}")).await;
+    assert_eq!((code, names(&last).as_str()), (200, "\"c\""));
+
+    let too_old = "\"The resourceVersion for the provided list is too old.\"";
+    for (query, expected) in [
+        (EXACT, too_old),
+        ("resourceVersion=2&limit=1", too_old),
+        ("resourceVersion=2", "\"too old resource version: 2 (3)\""),
+    ] {
+        let (code, message) = ask(&api, Method::GET, query).await;
+        assert_eq!((code, message.as_str()), (410, expected), "{query}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_option_is_read_by_lists_and_watches_alike() {
+    let api = Api::new(Arc::new(Fake::new()) as _, Arc::default());
+    for name in ["limit", "timeoutSeconds"] {
+        for more in ["", "&watch=1"] {
+            let query = format!("{name}=abc{more}");
+            assert_eq!(ask(&api, Method::GET, &query).await.0, 400, "{query}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //! that was restarted, costs no new list.
 
 use super::{PIECE_BYTES, stalled};
-use crate::backend::{AsOf, Permit};
+use crate::backend::{AsOf, AsOfError, Permit};
 use crate::handler::Api;
 use crate::lease::Lease;
 use crate::status::Failure;
@@ -40,7 +40,13 @@ impl Replay {
         let permit = permit.ok().filter(|_| behind <= BEHIND_MAX);
         let permit = permit.ok_or_else(refused)?;
         let point = AsOf::Revision(expired.asked);
-        let past = api.backend.as_of(point).await.map_err(|_| refused())?;
+        let past = api.backend.as_of(point).await;
+        let past = past.map_err(|error| match error {
+            AsOfError::Pruned { oldest } => {
+                Failure::expired(Expired { oldest, ..expired }.to_string())
+            }
+            _ => refused(),
+        })?;
         Ok(Self(Lease::new(Reading {
             state: State::clone(&past.state),
             coming: VecDeque::new(),

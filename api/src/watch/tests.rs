@@ -1,6 +1,7 @@
 //! A watch alone, over an engine that the test moves.
 
 use crate::admission::Admission;
+use crate::backend::Backend;
 use crate::backend::fake::{Fake, held_elsewhere};
 use crate::body::ApiBody;
 use crate::handler::Api;
@@ -8,9 +9,10 @@ use crate::lease::STALLED;
 use crate::watch::replay::READ_BYTES_MAX;
 use crate::watch::{PIECE_BYTES, REPLAYS_MAX};
 use bytes::Bytes;
-use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State};
+use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State, Time};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
+use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Runtime;
@@ -45,7 +47,7 @@ fn a_bookmark_says_how_far_its_own_stream_is() {
         body.body_mut().frame().await.expect("a bookmark")
     });
     let bytes = frame.expect("sound").into_data().expect("data");
-    let event: serde_json::Value = serde_json::from_slice(&bytes).expect("JSON");
+    let event: Value = serde_json::from_slice(&bytes).expect("JSON");
     assert_eq!(event["type"], "BOOKMARK");
     assert_eq!(event["object"]["metadata"]["resourceVersion"], "5");
 }
@@ -64,8 +66,9 @@ fn begun(fake: &Arc<Fake>, objects: &[Arc<Object>]) -> Response<ApiBody> {
 fn object(revision: u64, bytes: usize) -> Arc<Object> {
     let name = format!("c{revision}");
     let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", &name);
-    let document = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": "default", "uid": format!("{revision}")},
+    let document = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": "default", "uid": format!("{revision}"),
+            "resourceVersion": revision.to_string(), "creationTimestamp": "1970-01-01T00:00:00Z"},
         "data": {"k": "v".repeat(bytes)}});
     let object = Object::from_value(key, document, Revision(revision), None);
     Arc::new(object.expect("an object"))
@@ -88,7 +91,7 @@ fn what_is_there_at_the_beginning_comes_in_pieces_and_is_not_kept_afterwards() {
         let piece = frame();
         assert!(piece.len() < PIECE_BYTES + BYTES + 1024, "{}", piece.len());
         let events = piece.lines().map(|line| {
-            let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            let event: Value = serde_json::from_str(line).expect("JSON");
             let name = event["object"]["metadata"]["name"].as_str();
             (
                 event["type"].as_str().map(str::to_owned),
@@ -167,7 +170,7 @@ fn who_reads_the_beginning_of_a_watch_slowly_gets_all_of_it() {
 fn a_watch_of_any_length_begins() {
     let fake = Arc::new(Fake::new());
     let api = Api::new(fake as _, Arc::new(Admission::default()));
-    for seconds in [i64::MIN, -1, 0, 1, i64::MAX / 1_000_000_000, i64::MAX] {
+    for seconds in [0, 1, i64::MAX / 1_000_000_000, i64::MAX] {
         let path = format!(
             "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&sendInitialEvents=true\
              &resourceVersionMatch=NotOlderThan&timeoutSeconds={seconds}"
@@ -279,7 +282,7 @@ fn what_a_watch_has_missed_comes_in_pieces() {
             let piece = first_frame(&mut body).await;
             assert!(piece.len() < PIECE_BYTES + BYTES + 1024, "{}", piece.len());
             for line in piece.lines() {
-                let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+                let event: Value = serde_json::from_str(line).expect("JSON");
                 seen += 1;
                 assert_eq!(event["object"]["metadata"]["name"], format!("c{seen}"));
             }
@@ -289,4 +292,161 @@ fn what_a_watch_has_missed_comes_in_pieces() {
     let held = held.expect("it was read");
     let bound = READ_BYTES_MAX..READ_BYTES_MAX + BYTES + 1024;
     assert!(bound.contains(&held), "{held}");
+}
+
+/// What is sent until the stream ends or nothing more comes for an hour.
+async fn events(api: &Api, path: &str) -> (u16, Vec<Value>) {
+    let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
+    let code = answer.status().as_u16();
+    let (mut body, mut bytes) = (answer.into_body(), Vec::new());
+    let hour = Duration::from_hours(1);
+    while let Ok(Some(frame)) = tokio::time::timeout(hour, body.frame()).await {
+        bytes.extend(frame.expect("sound").into_data().expect("data"));
+    }
+    let lines = bytes
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    let read = |line: &[u8]| serde_json::from_slice(line).expect("JSON");
+    (code, lines.map(read).collect())
+}
+
+fn types(events: &[Value]) -> Vec<&str> {
+    let types = events.iter().map(|event| event["type"].as_str());
+    types.map(Option::unwrap_or_default).collect()
+}
+
+#[test]
+fn the_end_of_what_was_there_is_marked_unless_nobody_asked_for_bookmarks() {
+    const MARK: &str = "/object/metadata/annotations/k8s.io~1initial-events-end";
+    let fake = Arc::new(Fake::new());
+    drop(fake.put(&object(1, 1)));
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = "/api/v1/configmaps?watch=1&timeoutSeconds=1";
+    for (query, expected) in [
+        (
+            "&allowWatchBookmarks=true",
+            ["ADDED", "BOOKMARK"].as_slice(),
+        ),
+        (
+            "&allowWatchBookmarks=true&resourceVersion=0",
+            &["ADDED", "BOOKMARK"],
+        ),
+        ("&allowWatchBookmarks=true&resourceVersion=1", &[]),
+        ("", &["ADDED"]),
+    ] {
+        let (code, events) = paused().block_on(events(&api, &format!("{path}{query}")));
+        assert_eq!(
+            (code, types(&events).as_slice()),
+            (200, expected),
+            "{query}"
+        );
+        let marks = events.iter().filter(|one| one.pointer(MARK).is_some());
+        assert_eq!(marks.count(), expected.len().saturating_sub(1), "{query}");
+    }
+    let from_nowhere = format!("{path}&continue=abc");
+    let (code, _) = paused().block_on(events(&api, &from_nowhere));
+    assert_eq!(code, 422, "what it begins with is said for it");
+    let from_somewhere = format!("{path}&continue=abc&resourceVersion=1");
+    let (code, _) = paused().block_on(events(&api, &from_somewhere));
+    assert_eq!(code, 200);
+}
+
+#[test]
+fn a_last_bookmark_comes_before_the_end() {
+    let fake = Arc::new(Fake::new());
+    fake.move_to(Revision(5));
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&resourceVersion=5";
+    for (seconds, expected) in [(1, 0), (30, 1), (61, 1), (63, 2), (125, 3)] {
+        let path = format!("{path}&timeoutSeconds={seconds}");
+        let (_, events) = paused().block_on(events(&api, &path));
+        assert_eq!(types(&events), vec!["BOOKMARK"; expected], "{seconds}");
+    }
+}
+
+#[test]
+fn a_watch_that_is_to_last_less_than_nothing_is_over() {
+    let fake = Arc::new(Fake::new());
+    drop(fake.put(&object(1, 1)));
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    for seconds in [-1, i64::MIN] {
+        let path = format!("/api/v1/configmaps?watch=1&timeoutSeconds={seconds}");
+        let (code, events) = paused().block_on(async {
+            let begun = Instant::now();
+            let answer = events(&api, &path).await;
+            assert_eq!(begun.elapsed(), Duration::ZERO);
+            answer
+        });
+        assert_eq!((code, events.len()), (200, 0));
+    }
+}
+
+#[test]
+fn below_the_old_path_things_are_watched_and_nothing_else() {
+    let fake = Arc::new(Fake::new());
+    for revision in 1..=2 {
+        drop(fake.put(&object(revision, 1)));
+    }
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let named = "/api/v1/watch/namespaces/default/configmaps/c1";
+    let before = fake.state();
+    for method in ["POST", "PUT", "PATCH", "DELETE"] {
+        for path in [named, "/api/v1/watch/namespaces/default/configmaps"] {
+            let request = Request::builder().method(method).uri(path);
+            let request = request.body(Full::<Bytes>::default()).expect("a request");
+            let asked = api.handle(request, Some(Arc::new(administrator())));
+            let answer = paused().block_on(asked);
+            assert_eq!(answer.status(), 405, "{method} {path}");
+        }
+    }
+    assert!(before.is_same(&fake.state()));
+    let watched = |query: &str| {
+        let path = format!("{named}?timeoutSeconds=1{query}");
+        paused().block_on(events(&api, &path))
+    };
+    for query in ["", "&fieldSelector=metadata.name=c1"] {
+        let (code, seen) = watched(query);
+        assert_eq!((code, types(&seen)), (200, vec!["ADDED"]), "{query}");
+        assert_eq!(seen[0]["object"]["metadata"]["name"], "c1");
+    }
+    for query in [
+        "&fieldSelector=metadata.name=c2",
+        "&fieldSelector=metadata.name!=c2",
+    ] {
+        assert_eq!(watched(query).0, 400, "{query}");
+    }
+    let below = format!("{named}/status?timeoutSeconds=1");
+    assert_eq!(paused().block_on(events(&api, &below)).0, 404);
+}
+
+#[test]
+fn the_rows_of_a_watched_table_are_as_old_as_they_are_then() {
+    const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true";
+    let mut request = get(path);
+    let accept = http::HeaderValue::from_static(TABLE);
+    request.headers_mut().insert(http::header::ACCEPT, accept);
+    let (mark, row) = paused().block_on(async {
+        let answer = api.handle(request, Some(Arc::new(administrator()))).await;
+        let mut body = answer.into_body();
+        let mark = first_frame(&mut body).await;
+        *fake.clock.lock().expect("a lock") = Time(90_000_000);
+        fake.happens(&object(1, 1));
+        (mark, first_frame(&mut body).await)
+    });
+    let mark: Value = serde_json::from_str(&mark).expect("JSON");
+    assert_eq!(mark["object"]["columnDefinitions"][0]["name"], "Name");
+    let annotated = "/object/rows/0/object/metadata/annotations/k8s.io~1initial-events-end";
+    assert_eq!(mark.pointer(annotated), Some(&"true".into()), "{mark}");
+    assert_eq!(mark["object"]["rows"][0]["cells"], json!(["", "", ""]));
+    let row: Value = serde_json::from_str(&row).expect("JSON");
+    assert_eq!(row["object"]["columnDefinitions"], Value::Null);
+    assert_eq!(row["object"]["metadata"]["resourceVersion"], "1");
+    assert_eq!(
+        row["object"]["rows"][0]["cells"],
+        json!(["c1", 1, "90s"]),
+        "{row}"
+    );
 }

@@ -45,6 +45,23 @@ impl FieldSelector {
         Ok(Self { terms })
     }
 
+    /// Whatever has this name.
+    pub fn of_name(name: &str) -> Self {
+        let term = Term {
+            source: Source::Name,
+            value: name.to_owned(),
+            equal: true,
+        };
+        Self { terms: vec![term] }
+    }
+
+    /// The name that it requires, if it does.
+    pub fn name(&self) -> Option<&str> {
+        let mut terms = self.terms.iter();
+        let term = terms.find(|term| term.equal && matches!(term.source, Source::Name))?;
+        Some(&term.value)
+    }
+
     /// How many requirements it has.
     pub fn requirements(&self) -> usize {
         self.terms.len()

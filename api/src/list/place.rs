@@ -1,0 +1,108 @@
+//! Where a list goes on, as clients hand it back.
+
+use crate::status::Failure;
+use hindsight_core::{ObjectKey, Revision};
+use serde_json::{Value, json};
+use std::fmt::Write;
+
+/// Of what there is now, whatever the first page showed. Source: the sign of upstream's tokens.
+const OF_NOW: i64 = -1;
+
+/// A place in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The revision of its pages; none for what there is now.
+    pub(super) revision: Option<Revision>,
+    /// Namespace and name of the last object that was shown.
+    pub(super) after: (String, String),
+}
+
+impl Place {
+    /// Behind this object.
+    pub(super) fn behind(revision: Revision, last: &ObjectKey) -> Self {
+        Self {
+            revision: Some(revision),
+            after: (last.namespace.to_string(), last.name.to_string()),
+        }
+    }
+
+    /// The same place in what there is now.
+    pub(super) fn of_now(self) -> Self {
+        Self {
+            revision: None,
+            ..self
+        }
+    }
+
+    /// Opaque to clients: hex of a small document.
+    pub(super) fn token(&self) -> String {
+        let (namespace, name) = &self.after;
+        let revision = match self.revision {
+            Some(revision) => json!(revision.0),
+            None => json!(OF_NOW),
+        };
+        let document =
+            json!({"v": "meta.k8s.io/v1", "rv": revision, "ns": namespace, "start": name});
+        let mut token = String::new();
+        for byte in document.to_string().bytes() {
+            write!(token, "{byte:02x}").ok();
+        }
+        token
+    }
+
+    pub(super) fn of_token(token: &str) -> Result<Self, Failure> {
+        read(token).ok_or_else(|| {
+            let message = "invalid continue token: continue key is not valid: encoded value";
+            Failure::bad_request(message)
+        })
+    }
+}
+
+fn read(token: &str) -> Option<Place> {
+    let digits = token.chars().map(|digit| digit.to_digit(16));
+    let digits = digits.collect::<Option<Vec<u32>>>()?;
+    let (pairs, []) = digits.as_chunks::<2>() else {
+        return None;
+    };
+    let byte = |[high, low]: &[u32; 2]| u8::try_from(high * 16 + low).ok();
+    let bytes = pairs.iter().map(byte).collect::<Option<Vec<u8>>>()?;
+    let document: Value = serde_json::from_slice(&bytes).ok()?;
+    let text = |member: &str| Some(document.get(member)?.as_str()?.to_owned());
+    let revision = document.get("rv")?;
+    let revision = if revision.as_i64() == Some(OF_NOW) {
+        None
+    } else {
+        Some(Revision(revision.as_u64()?))
+    };
+    Some(Place {
+        revision,
+        after: (text("ns")?, text("start")?),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_read_as_it_was_written() {
+        for revision in [Some(Revision(7)), Some(Revision(u64::MAX)), None] {
+            let after = ("n1".to_owned(), "a".to_owned());
+            let place = Place { revision, after };
+            assert_eq!(Place::of_token(&place.token()).expect("a token"), place);
+        }
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused() {
+        let hex = |text: &str| {
+            text.bytes()
+                .fold(String::new(), |all, one| all + &format!("{one:02x}"))
+        };
+        let document = r#"{"rv":-2,"ns":"a","start":"b"}"#;
+        for token in ["7", "7b7d", "zz", "\u{e4}", &hex(document), &hex("[1]")] {
+            let failure = Place::of_token(token).expect_err(token);
+            assert_eq!(failure.code, 400, "{token}");
+        }
+    }
+}
