@@ -395,3 +395,19 @@ fn what_cannot_be_had_here_is_refused_in_words() {
     let said = refused(&["logs", "other"]);
     assert!(said.contains("\"other\" not found"), "{said}");
 }
+
+#[test]
+fn who_asks_for_what_is_deprecated_is_warned() {
+    let server = Server::start();
+    let warned = |arguments: &[&str]| {
+        let output = server.try_kubectl(arguments, "");
+        let said = text(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        let warnings = said.lines().filter(|line| line.starts_with("Warning:"));
+        warnings.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let told =
+        "Warning: v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+    assert_eq!(warned(&["get", "endpoints"]), [told]);
+    assert_eq!(warned(&["get", "endpointslices"]), [""; 0]);
+}

@@ -1,5 +1,7 @@
 //! One request to one answer: who may ask, what they ask for, and which verb that is.
 
+mod deprecated;
+
 use crate::accept::{Accept, NotAcceptable, accept};
 use crate::admission::{self, Admission, Wish};
 use crate::backend::{self, AsOfError, Backend, Past};
@@ -9,6 +11,7 @@ use crate::path::{Route, route, split_time};
 use crate::status::Failure;
 use crate::{discovery, health, list, openapi, respond, reviews, table, verbs, wait, watch};
 use bytes::Bytes;
+use deprecated::Deprecated;
 use hindsight_core::kind::{GroupVersionKind, Kind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
 use hindsight_core::validate::manager_of_agent;
@@ -102,6 +105,7 @@ impl Api {
         let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
         let answer = self.answer(parts, body, actor, wanted).await;
         let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
+        respond::write_warnings(&mut answer);
         let cached = header::HeaderValue::from_static(NOT_CACHED);
         answer.headers_mut().insert(header::CACHE_CONTROL, cached);
         answer
@@ -147,29 +151,34 @@ impl Api {
         let Some((kind, version)) = resolve(&state, &route) else {
             return nowhere(&state, &route.group);
         };
-        let subresource = route.below.served(&version)?;
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return across_namespaces(&kind);
         }
-        let accept = wanted.map_err(|refused| refused.of(&kind))?;
-        let form = Form::of(&state.kinds, &kind, &version.name);
-        let asked = Routed {
-            parts,
-            params,
-            route,
-            kind,
-            version,
-            subresource,
-            form,
-            state,
-            actor,
-            accept,
-            past: point.is_some(),
-            permit,
-            now: self.backend.now(),
-            deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+        let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
+        let deprecated = Deprecated::of(&kind, &version, &route.below);
+        let answer = async {
+            let subresource = route.below.served(&version)?;
+            let accept = wanted.map_err(|refused| refused.of(&kind))?;
+            let form = Form::of(&state.kinds, &kind, &version.name);
+            let asked = Routed {
+                parts,
+                params,
+                route,
+                kind,
+                version,
+                subresource,
+                form,
+                state,
+                actor,
+                accept,
+                past: point.is_some(),
+                permit,
+                now: self.backend.now(),
+                deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
+            };
+            self.dispatch(asked, body).await
         };
-        self.dispatch(asked, body).await
+        Ok(deprecated.told(answer.await, syntax))
     }
 
     async fn dispatch<B>(&self, mut asked: Routed, body: B) -> Result<Response<ApiBody>, Failure>

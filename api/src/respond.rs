@@ -129,9 +129,26 @@ fn told(warnings: &[String]) -> Vec<String> {
     cut.take_while(fits).collect()
 }
 
-/// `Warning: 299 - "..."`, one for each, as far as a header should go.
+/// What is said beside an answer, until its headers are written.
+#[derive(Debug, Clone, Default)]
+struct Warnings(Vec<String>);
+
+/// Says these beside the answer, behind what is said already.
 pub(crate) fn warn(response: &mut Response<ApiBody>, warnings: &[String]) {
-    for warning in told(warnings) {
+    let said: &mut Warnings = response.extensions_mut().get_or_insert_default();
+    said.0.extend_from_slice(warnings);
+}
+
+/// Says this beside the answer, before all others.
+pub(crate) fn warn_first(response: &mut Response<ApiBody>, warning: &str) {
+    let said: &mut Warnings = response.extensions_mut().get_or_insert_default();
+    said.0.insert(0, warning.to_owned());
+}
+
+/// `Warning: 299 - "..."`, one for each that was said, as far as a header should go.
+pub(crate) fn write_warnings(response: &mut Response<ApiBody>) {
+    let said: Warnings = response.extensions_mut().remove().unwrap_or_default();
+    for warning in told(&said.0) {
         let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         let value = format!("299 - \"{text}\"");
         if let Ok(value) = header::HeaderValue::from_str(&value) {

@@ -73,6 +73,21 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
 /// Group, resource and version of what is served in another form beside the stored one.
 const ALSO_SERVED: &[(&str, &str, &str)] = &[("autoscaling", "horizontalpodautoscalers", "v1")];
 
+/// Group, resource and version of what is deprecated, and what requests of it are told. Source: upstream's
+/// `APILifecycleDeprecated` of the kinds that are served here, and `deprecation.WarningMessage`.
+const DEPRECATED: &[(&str, &str, &str, &str)] = &[(
+    "",
+    "endpoints",
+    "v1",
+    "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+)];
+
+fn deprecation_warning(group: &str, plural: &str, version: &str) -> Option<Name> {
+    let mut rows = DEPRECATED.iter();
+    let row = rows.find(|row| (row.0, row.1, row.2) == (group, plural, version));
+    row.map(|(.., told)| Name::from(*told))
+}
+
 fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Version> {
     let version = |name: &str, storage: bool| Version {
         name: name.into(),
@@ -82,7 +97,7 @@ fn versions(group: &Group, plural: &str, subresources: &[Subresource]) -> Vec<Ve
         scale: subresources.contains(&Subresource::Scale).then(scale_paths),
         columns: Vec::new(),
         selectable_fields: Vec::new(),
-        deprecation_warning: None,
+        deprecation_warning: deprecation_warning(group.group, plural, name),
     };
     let also = ALSO_SERVED
         .iter()

@@ -2,6 +2,7 @@
 
 mod check;
 mod decode;
+mod deprecation;
 
 pub(crate) use check::{check, warnings};
 pub(crate) use decode::decode_schemas;
@@ -33,7 +34,8 @@ pub(crate) fn kind_of_definition(
     let reader = Reader { document };
     let named = ["/spec/group", "/spec/names/plural", "/spec/names/kind"];
     let stored = |version: &&Version| version.storage;
-    let versions: Vec<Version> = reader.versions().iter().map(read_version).collect();
+    let versions = reader.versions().iter();
+    let versions: Vec<Version> = versions.map(|version| reader.version(version)).collect();
     let readable = named.iter().all(|pointer| !reader.text(pointer).is_empty())
         && versions.iter().filter(stored).count() == 1;
     if !readable {
@@ -98,6 +100,13 @@ impl Reader<'_> {
             .collect()
     }
 
+    fn version(&self, version: &Value) -> Version {
+        Version {
+            deprecation_warning: self.deprecation_warning(version),
+            ..read_version(version)
+        }
+    }
+
     /// The names that it is served by: those that were accepted, and not all that it wants.
     fn names_of_kind(&self) -> &'static str {
         let is_accepted = |member: &str| {
@@ -158,7 +167,6 @@ const STRATEGY: Strategy = Strategy {
 };
 
 fn read_version(version: &Value) -> Version {
-    let flag = |key: &str| version.get(key) == Some(&Value::Bool(true));
     let mut subresources = Vec::new();
     if at(version, "/subresources/status").is_some() {
         subresources.push(Subresource::Status);
@@ -174,10 +182,9 @@ fn read_version(version: &Value) -> Version {
             .cloned()
             .unwrap_or_default()
     };
-    let warning = text(version, "/deprecationWarning");
     Version {
-        served: flag("served"),
-        storage: flag("storage"),
+        served: flag(version, "served"),
+        storage: flag(version, "storage"),
         subresources,
         scale,
         columns: list("additionalPrinterColumns")
@@ -188,7 +195,7 @@ fn read_version(version: &Value) -> Version {
             .iter()
             .map(|field| text(field, "/jsonPath").into())
             .collect(),
-        deprecation_warning: flag("deprecated").then(|| warning.into()),
+        deprecation_warning: None,
         name: text(version, "/name").into(),
     }
 }
@@ -220,6 +227,10 @@ fn column(column: &Value) -> PrinterColumn {
 fn at<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
     let mut names = pointer.split('/').skip(1);
     names.try_fold(document, |value, name| value.get(name))
+}
+
+fn flag(document: &Value, member: &str) -> bool {
+    document.get(member) == Some(&Value::Bool(true))
 }
 
 fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {

@@ -1,10 +1,12 @@
 //! What kinds of objects exist, and how each behaves: the built-in table and the custom ones.
 
 mod names;
+mod preference;
 mod registry;
 mod subresource;
 
 pub use names::{GroupResource, GroupVersionKind};
+pub use preference::{Preference, Stability};
 pub use registry::{BuiltinKinds, BuiltinSchemas, Kinds, Schemas};
 pub use subresource::{ScalePaths, ScaleSelector, Subresource};
 

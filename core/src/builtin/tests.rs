@@ -184,3 +184,12 @@ fn every_kind_that_is_stored_behaves_as_upstreams() {
     }
     assert_eq!(upstream.next(), None);
 }
+
+#[test]
+fn every_row_of_what_is_deprecated_is_a_version_that_is_served() {
+    let kinds = kinds();
+    let versions = kinds.iter().flat_map(|kind| &kind.versions);
+    let told = versions.filter_map(|version| version.deprecation_warning.as_deref());
+    let rows = DEPRECATED.iter().map(|row| row.3);
+    assert_eq!(told.collect::<Vec<_>>(), rows.collect::<Vec<_>>());
+}

@@ -1,0 +1,152 @@
+//! Each verb, refused or not, of a custom kind and of a built-in one.
+
+use crate::admission::Admission;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
+use hindsight_core::Actor;
+use http::{Request, header};
+use http_body_util::Full;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+const GADGETS: &str = "/apis/z.io/v1beta1/namespaces/d/gadgets";
+const ENDPOINTS: &str = "/api/v1/namespaces/d/endpoints";
+const OF_ENDPOINTS: &str =
+    "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
+const OF_GADGETS: &str = "299 - \"say \\\"v1\\\"\"";
+
+struct Served {
+    api: Api,
+    runtime: Runtime,
+}
+
+impl Served {
+    /// With a namespace, and a kind of which one version is deprecated.
+    fn new() -> Self {
+        let runtime = Builder::new_current_thread().enable_time().build();
+        let served = Self {
+            api: Api::new(Arc::new(Fake::new()), Arc::new(Admission::default())),
+            runtime: runtime.expect("a runtime"),
+        };
+        let namespace = json!({"metadata": {"name": "d"}});
+        let made = served.send("POST", "/api/v1/namespaces", &namespace);
+        assert_eq!(made, (201, vec![]));
+        assert_eq!(
+            served.send("POST", DEFINITIONS, &definition()),
+            (201, vec![])
+        );
+        served
+    }
+
+    /// The code, and the warnings.
+    fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Vec<String>) {
+        let media = if method == "PATCH" {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header(header::CONTENT_TYPE, media);
+        let body = if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        };
+        let request = request.body(Full::from(body)).expect("a request");
+        let actor = Some(Arc::new(Actor::new("admin")));
+        let answer = self.runtime.block_on(self.api.handle(request, actor));
+        let warnings = answer.headers().get_all(header::WARNING).iter();
+        let warnings = warnings.map(|one| one.to_str().expect("text").to_owned());
+        (answer.status().as_u16(), warnings.collect())
+    }
+
+    /// Each row is a method, what stands behind the path of the collection, the code, and the body.
+    fn each(&self, collection: &str, rows: &str, wanted: &[&str]) {
+        for row in rows.lines() {
+            let words: Vec<&str> = row.splitn(4, ' ').collect();
+            let path = format!("{collection}{}", words[1].trim_start_matches('-'));
+            let body = words.get(3).map(|body| serde_json::from_str(body));
+            let body: Value = body.transpose().expect("JSON").unwrap_or_default();
+            let (code, warnings) = self.send(words[0], &path, &body);
+            assert_eq!(code.to_string(), words[2], "{row}");
+            assert_eq!(warnings, wanted, "{row}");
+        }
+    }
+}
+
+fn definition() -> Value {
+    let open = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let schema = json!({"openAPIV3Schema": {"type": "object",
+        "properties": {"spec": open, "status": open}}});
+    let below = json!({"status": {}, "scale": {"specReplicasPath": ".spec.n",
+        "statusReplicasPath": ".status.n"}});
+    json!({"metadata": {"name": "gadgets.z.io"}, "spec": {"group": "z.io", "scope": "Namespaced",
+        "names": {"plural": "gadgets", "kind": "Gadget"}, "versions": [
+            {"name": "v1", "served": true, "storage": true, "schema": schema, "subresources": below},
+            {"name": "v1beta1", "served": true, "storage": false, "schema": schema,
+             "subresources": below, "deprecated": true, "deprecationWarning": "say \"v1\""}]}})
+}
+
+#[test]
+fn every_request_of_a_deprecated_version_is_told_so() {
+    let rows = r#"POST - 201 {"apiVersion":"z.io/v1beta1","kind":"Gadget","metadata":{"name":"a"},"spec":{"n":1}}
+POST - 409 {"apiVersion":"z.io/v1beta1","kind":"Gadget","metadata":{"name":"a"}}
+POST - 400 {"apiVersion":"z.io/v1","kind":"Gadget","metadata":{"name":"b"}}
+GET /a 200
+GET /none 404
+GET - 200
+GET ?limit=x 400
+GET ?watch=1 200
+GET ?watch=1&resourceVersion=x 400
+PUT /a 200 {"apiVersion":"z.io/v1beta1","kind":"Gadget","metadata":{"name":"a","resourceVersion":"3"},"spec":{"n":2}}
+PATCH /a 200 {"spec":{"n":3}}
+PATCH /a 422 {"metadata":{"labels":{"a":"&"}}}
+PATCH /a/status 200 {"status":{"n":3}}
+GET /a/scale 200
+PATCH /a/scale 200 {"spec":{"replicas":4}}
+GET /a/other 404
+DELETE /a/status 405
+PUT - 405
+DELETE /a 200
+DELETE - 200"#;
+    Served::new().each(GADGETS, rows, &[OF_GADGETS]);
+}
+
+#[test]
+fn every_request_of_endpoints_is_told_so_that_there_is() {
+    let served = Served::new();
+    let rows = r#"POST - 201 {"metadata":{"name":"a"}}
+POST - 409 {"metadata":{"name":"a"}}
+GET /a 200
+GET /none 404
+GET - 200
+GET ?watch=1 200
+PUT /b 201 {"metadata":{"name":"b"}}
+PATCH /a 200 {"metadata":{"labels":{"a":"b"}}}
+DELETE /a 200
+DELETE - 200"#;
+    served.each(ENDPOINTS, rows, &[OF_ENDPOINTS]);
+    served.each(ENDPOINTS, "GET /a/other 404\nPUT - 405\nPOST /a 405", &[]);
+    let slices = "/apis/discovery.k8s.io/v1/namespaces/d/endpointslices";
+    served.each(slices, "GET - 200", &[]);
+}
+
+#[test]
+fn who_asks_for_nothing_that_is_deprecated_is_told_nothing() {
+    let served = Served::new();
+    served.each("/apis/z.io", "GET - 200\nGET /v1beta1 200", &[]);
+    served.each("/apis/z.io/v1/namespaces/d/gadgets", "GET - 200", &[]);
+    served.each("/apis/z.io/v1beta1/gadgets", "GET - 200", &[OF_GADGETS]);
+    served.each("/apis/z.io/v1beta1/gadgets", "POST - 404", &[]);
+    served.each("/apis/z.io/v1beta1", "GET /others 404", &[]);
+}
+
+#[test]
+fn it_is_the_first_of_the_warnings() {
+    let repeated = r#"{"apiVersion":"z.io/v1beta1","kind":"Gadget","metadata":{"name":"a","a":1}}"#;
+    let row = format!("POST ?fieldValidation=Warn 201 {repeated}");
+    let wanted = [OF_GADGETS, "299 - \"unknown field \\\"metadata.a\\\"\""];
+    Served::new().each(GADGETS, &row, &wanted);
+}
