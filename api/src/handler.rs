@@ -400,7 +400,8 @@ fn resolve(state: &State, route: &Route) -> Option<(KindRef, Version)> {
     let kind = state.kinds.by_resource(&resource)?;
     let version = kind.served(&route.version)?;
     let in_none = route.name.is_some() && route.namespace.is_none() && kind.is_namespaced();
-    if in_none || (route.namespace.is_some() && !kind.is_namespaced()) {
+    let in_all = route.everywhere && !kind.is_namespaced();
+    if in_none || in_all || (route.namespace.is_some() && !kind.is_namespaced()) {
         return None;
     }
     Some((Arc::clone(kind), version.clone()))

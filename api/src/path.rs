@@ -11,6 +11,8 @@ pub(crate) struct Route {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) namespace: Option<String>,
+    /// Where a namespace stands there is none: all of them are meant.
+    pub(crate) everywhere: bool,
     pub(crate) resource: String,
     pub(crate) name: Option<String>,
     pub(crate) below: Below,
@@ -72,9 +74,10 @@ pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
     Ok((Some(parsed), if rest.is_empty() { "/" } else { rest }))
 }
 
-/// Reads the path of a resource; `None` where it is not one.
+/// Reads the path of a resource; `None` where it is not one. A segment may be empty where a namespace stands, and
+/// nowhere else. Source: upstream's `requestinfo.go` and go-restful, which split a path alike.
 pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
-    let segments = path.split('/').filter(|segment| !segment.is_empty());
+    let segments = path.trim_matches('/').split('/');
     let segments = segments.map(unescaped).collect::<Result<Vec<_>, _>>()?;
     let mut rest = segments.iter().map(String::as_str);
     let (group, version) = match (rest.next(), rest.next()) {
@@ -98,8 +101,12 @@ pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     if let ["namespaces", namespace, resource, ..] = rest.as_slice()
         && !matches!(*resource, "status" | "finalize")
     {
-        route.namespace = Some((*namespace).to_owned());
+        route.namespace = Some((*namespace).to_owned()).filter(|name| !name.is_empty());
+        route.everywhere = route.namespace.is_none();
         rest.drain(..2);
+    }
+    if rest.contains(&"") {
+        return Ok(None);
     }
     let Some((resource, rest)) = rest.split_first() else {
         return Ok(None);
@@ -184,6 +191,30 @@ mod tests {
         }
         assert!(route("/api/v1/namespaces/d/configmaps/..").is_err());
         assert!(route("/api/v1/nodes/%zz").is_err() && route("/api/v1/nodes/%ff").is_err());
+    }
+
+    #[test]
+    fn a_segment_is_empty_at_the_ends_or_where_a_namespace_stands() {
+        let read = |path: &str| route(path).expect("readable");
+        let all = read("/api/v1/namespaces//configmaps").expect("a resource");
+        assert_eq!((all.namespace, all.everywhere), (None, true));
+        assert_eq!((&*all.resource, all.name), ("configmaps", None));
+        let watched = read("/api/v1/watch/namespaces//pods").expect("a resource");
+        assert!(watched.watch && watched.everywhere);
+        let plain = read("/api/v1/namespaces/d/configmaps");
+        assert_eq!(read("//api/v1/namespaces/d/configmaps//"), plain);
+        assert_eq!(read("/api/v1/namespaces//"), read("/api/v1/namespaces"));
+        for path in [
+            "/api/v1//configmaps",
+            "/api/v1/namespaces/d//configmaps",
+            "/api/v1/namespaces/d/configmaps//a",
+            "/api/v1/namespaces/d/pods//log",
+            "/api/v1/namespaces//status",
+            "/api/v1/namespaces//finalize",
+            "/api/v1/namespaces///configmaps",
+        ] {
+            assert_eq!(read(path), None, "{path}");
+        }
     }
 
     #[test]
