@@ -1,5 +1,8 @@
 //! Which groups, versions and resources there are: the old form and the aggregated one.
 
+#[cfg(test)]
+mod tests;
+
 use crate::accept::wants_aggregate;
 use crate::body::{ApiBody, Syntax};
 use crate::respond;
@@ -8,6 +11,7 @@ use hindsight_core::builtin;
 use hindsight_core::kind::{Kind, KindRef};
 use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Value, json};
+use std::cmp::Reverse;
 
 pub(crate) const AGGREGATED: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -71,24 +75,35 @@ pub(crate) fn versions(state: &State, group: &str) -> Vec<String> {
             }
         }
     }
-    versions.sort_by_key(|version| std::cmp::Reverse(rank(version)));
+    versions.sort_by(|one, other| preference(one).cmp(&preference(other)));
     versions
 }
 
-/// `v2` before `v1` before `v2beta1` before `v1alpha1`.
-fn rank(version: &str) -> (u8, u32, u32) {
-    let digits = |text: &str| text.parse::<u32>().ok();
-    let rest = version.strip_prefix('v').unwrap_or(version);
-    for (word, stability) in [("beta", 1), ("alpha", 0)] {
-        if let Some((major, minor)) = rest.split_once(word) {
-            return (
-                stability,
-                digits(major).unwrap_or(0),
-                digits(minor).unwrap_or(0),
-            );
-        }
-    }
-    (2, digits(rest).unwrap_or(0), 0)
+/// `v2` before `v1` before `v2beta1` before `v1alpha1`, and then all that is called otherwise, by its name.
+/// Source: upstream's `CompareKubeAwareVersionStrings`.
+fn preference(version: &str) -> (Reverse<Option<Rank>>, &str) {
+    (Reverse(rank(version)), version)
+}
+
+/// How stable a version is, and its numbers.
+type Rank = (u8, i64, i64);
+
+/// Of what is called as Kubernetes calls versions.
+fn rank(version: &str) -> Option<Rank> {
+    let rest = version.strip_prefix('v')?;
+    let words = [("alpha", 0), ("beta", 1)];
+    let mut words = words.into_iter();
+    let stage = words.find_map(|(word, stage)| Some((rest.split_once(word)?, stage)));
+    let Some(((major, minor), stage)) = stage else {
+        return Some((2, number(rest)?, 0));
+    };
+    Some((stage, number(major)?, number(minor)?))
+}
+
+/// Digits alone, and no more than fit where upstream keeps them.
+fn number(digits: &str) -> Option<i64> {
+    let is_digit = |byte: u8| byte.is_ascii_digit();
+    digits.bytes().all(is_digit).then_some(digits)?.parse().ok()
 }
 
 pub(crate) fn kinds<'a>(state: &'a State, group: &'a str) -> impl Iterator<Item = &'a KindRef> {

@@ -32,7 +32,7 @@ pub struct Kind {
     pub categories: Vec<Name>,
     /// Namespaced or not.
     pub scope: Scope,
-    /// Served and stored versions, preferred first. Never empty.
+    /// Served and stored versions; of a custom kind in the order of its definition. Never empty.
     pub versions: Vec<Version>,
     /// What the type does differently.
     pub strategy: Strategy,

@@ -1,0 +1,106 @@
+//! Which version is preferred, and what clients are told of it.
+
+use super::*;
+use crate::admission::Admission;
+use crate::backend::fake::Fake;
+use crate::handler::Api;
+use bytes::Bytes;
+use hindsight_core::Actor;
+use http::{Method, Request};
+use http_body_util::{BodyExt, Full};
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+
+struct Asked {
+    api: Api,
+    runtime: Runtime,
+}
+
+impl Asked {
+    fn new() -> Self {
+        let runtime = Builder::new_current_thread().enable_time().build();
+        Self {
+            api: Api::new(Arc::new(Fake::new()), Arc::new(Admission::default())),
+            runtime: runtime.expect("a runtime"),
+        }
+    }
+
+    fn send(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
+        let known = Some(Arc::new(Actor::new("admin")));
+        self.runtime.block_on(async {
+            let (parts, body) = self.api.handle(request, known).await.into_parts();
+            let body = body.collect().await.expect("a body").to_bytes();
+            Response::from_parts(parts, body)
+        })
+    }
+
+    fn define(&self, plural: &str, versions: &[&str]) {
+        let schema = json!({"openAPIV3Schema": {"type": "object"}});
+        let one = |name: &&str| json!({"name": name, "served": true, "storage": name == &versions[0], "schema": schema});
+        let versions: Vec<Value> = versions.iter().map(one).collect();
+        let definition = json!({"metadata": {"name": format!("{plural}.y.io")}, "spec": {"group": "y.io",
+            "scope": "Cluster", "names": {"plural": plural, "kind": plural.to_uppercase()}, "versions": versions}});
+        let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+        let request = Request::builder().method(Method::POST).uri(path);
+        let answer = self.send(
+            request
+                .body(Full::from(definition.to_string()))
+                .expect("a request"),
+        );
+        assert_eq!(answer.status().as_u16(), 201, "{answer:?}");
+    }
+
+    fn get(&self, path: &str, headers: &[(&str, &str)]) -> Response<Bytes> {
+        let request = Request::get(path);
+        let request = headers.iter().fold(request, |request, (name, value)| {
+            request.header(*name, *value)
+        });
+        self.send(request.body(Full::default()).expect("a request"))
+    }
+}
+
+#[test]
+fn a_group_prefers_what_is_called_as_versions_are() {
+    let asked = Asked::new();
+    asked.define("as", &["zeta", "v1alpha1", "v1beta", "v2beta2"]);
+    asked.define("bs", &["v10beta1", "alpha"]);
+    let answer = asked.get("/apis/y.io", &[]);
+    let group: Value = serde_json::from_slice(answer.body()).expect("JSON");
+    assert_eq!(group["preferredVersion"]["version"], "v10beta1");
+    let versions = group["versions"].as_array().expect("versions").iter();
+    let versions: Vec<_> = versions.map(|one| one["version"].as_str()).collect();
+    let wanted = ["v10beta1", "v2beta2", "v1alpha1", "alpha", "v1beta", "zeta"];
+    assert_eq!(versions, wanted.map(Some));
+}
+
+#[test]
+fn a_version_that_is_called_like_none_is_preferred_to_none() {
+    for (one, other) in [
+        ("v2", "v1"),
+        ("v10", "v9"),
+        ("v1", "v2beta1"),
+        ("v10beta1", "v2beta2"),
+        ("v1beta2", "v1beta1"),
+        ("v1beta1", "v2alpha1"),
+        ("v1alpha10", "v1alpha9"),
+        ("v0", "v1beta1"),
+        // Only what is `v`, a number, and nothing or a stage and its number.
+        ("v1alpha1", "v1beta"),
+        ("v1alpha1", "alpha"),
+        ("v1alpha1", "beta1"),
+        ("v1alpha1", "1"),
+        ("v1alpha1", "v"),
+        ("v1alpha1", "v+1"),
+        ("v1alpha1", "v1gamma2"),
+        ("v1alpha1", "v1beta1alpha1"),
+        ("v1alpha1", "v1-2"),
+        ("v9223372036854775807", "v1"),
+        ("v1alpha1", "v9223372036854775808"),
+        // Others by the alphabet.
+        ("bar", "foo"),
+        ("version1", "version10"),
+        ("v1beta", "version"),
+    ] {
+        assert!(preference(one) < preference(other), "{one} {other}");
+    }
+}
