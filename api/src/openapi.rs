@@ -10,9 +10,10 @@ mod v3;
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
 use crate::respond;
+use bytes::Bytes;
 use hindsight_core::State;
 use hindsight_core::kind::Origin;
-use http::{HeaderMap, HeaderValue, Response, header};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -86,7 +87,7 @@ fn tagged(
     let quoted = format!("\"{tag}\"");
     let known = headers.get(header::IF_NONE_MATCH);
     let mut response = if known.is_some_and(|known| known.as_bytes() == quoted.as_bytes()) {
-        respond::text(304, "")
+        not_modified()
     } else {
         make()
     };
@@ -95,6 +96,13 @@ fn tagged(
     }
     let vary = HeaderValue::from_static("Accept");
     response.headers_mut().insert(header::VARY, vary);
+    response
+}
+
+/// Without a body, and so without a type of one.
+fn not_modified() -> Response<ApiBody> {
+    let mut response = Response::new(ApiBody::full(Bytes::new()));
+    *response.status_mut() = StatusCode::NOT_MODIFIED;
     response
 }
 

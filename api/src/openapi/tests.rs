@@ -95,5 +95,7 @@ fn a_tag_stands_for_its_document() {
         (first.status().as_u16(), again.status().as_u16()),
         (200, 304)
     );
+    assert!(first.headers().contains_key(header::CONTENT_TYPE));
+    assert_eq!(again.headers().get(header::CONTENT_TYPE), None);
     assert!(respond("/openapi/v3/apis/none/v1", &headers, &state).is_none());
 }
