@@ -83,6 +83,10 @@ pub(super) fn of_kind(served: &Served<'_>, version: &str) -> Vec<Operation> {
     if kind.strategy.review {
         return all;
     }
+    if kind.is_namespaced() {
+        let everywhere = format!("{base}/{}", kind.resource.resource);
+        all.push(operation(served, version, &everywhere, ("get", "list")));
+    }
     let item = format!("{collection}/{{name}}");
     for method in ["get", "put", "patch", "delete"] {
         all.push(operation(served, version, &item, (method, method)));
@@ -158,7 +162,7 @@ fn operation(
     }
 }
 
-/// As in `readAppsV1NamespacedDeploymentScale`.
+/// As in `readAppsV1NamespacedDeploymentScale` and `listAppsV1DeploymentForAllNamespaces`.
 fn id(served: &Served<'_>, version: &str, path: &str, action: &str) -> String {
     let verb = match action {
         "get" => "read",
@@ -175,15 +179,16 @@ fn id(served: &Served<'_>, version: &str, path: &str, action: &str) -> String {
         .next()
         .unwrap_or_default();
     let group = if group.is_empty() { "core" } else { group };
-    let scope = if served.kind.is_namespaced() {
-        "Namespaced"
-    } else {
-        ""
+    let in_one = path.contains("{namespace}");
+    let (scope, everywhere) = match served.kind.is_namespaced() {
+        true if in_one => ("Namespaced", ""),
+        true => ("", "ForAllNamespaces"),
+        false => ("", ""),
     };
     let below = path.split("{name}/").nth(1).unwrap_or_default();
     let kind = &served.kind.kind;
     format!(
-        "{verb}{}{}{scope}{kind}{}",
+        "{verb}{}{}{scope}{kind}{}{everywhere}",
         capital(group),
         capital(version),
         capital(below)

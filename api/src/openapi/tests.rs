@@ -63,6 +63,29 @@ fn a_patch_may_be_written_as_it_is_taken_and_an_apply_by_force() {
 }
 
 #[test]
+fn what_is_in_namespaces_is_listed_in_all_of_them_too() {
+    let state = State::new(builtin_kinds());
+    let whole = v2::document(&state);
+    let core = v3::document(&state, "", "v1");
+    for document in [&whole, &core] {
+        let everywhere = &document["paths"]["/api/v1/pods"];
+        let id = &everywhere["get"]["operationId"];
+        assert_eq!(id, "listCoreV1PodForAllNamespaces");
+        assert_eq!(everywhere.as_object().expect("an item").len(), 1);
+        let one = &document["paths"]["/api/v1/namespaces/{namespace}/pods"]["get"];
+        assert_eq!(one["operationId"], "listCoreV1NamespacedPod");
+        let all = &everywhere["get"];
+        assert_eq!(all["responses"], one["responses"]);
+        let parameters = |operation: &Value| operation["parameters"].as_array().map(Vec::len);
+        assert_eq!(parameters(all).map(|count| count + 1), parameters(one));
+    }
+    let of_nodes = &core["paths"]["/api/v1/nodes"]["get"]["operationId"];
+    assert_eq!(of_nodes, "listCoreV1Node");
+    let reviews = "/apis/authorization.k8s.io/v1/localsubjectaccessreviews";
+    assert_eq!(whole["paths"].get(reviews), None);
+}
+
+#[test]
 fn no_two_operations_have_one_name() {
     let state = State::new(builtin_kinds());
     let document = v2::document(&state);
