@@ -6,12 +6,14 @@ mod tests;
 use crate::accept::wants_aggregate;
 use crate::body::{ApiBody, Syntax};
 use crate::respond;
+use crate::tag::tagged;
 use hindsight_core::State;
 use hindsight_core::builtin;
 use hindsight_core::kind::{Kind, KindRef};
 use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Value, json};
 use std::cmp::Reverse;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub(crate) const AGGREGATED: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
@@ -34,8 +36,8 @@ pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<
         .collect();
     let aggregated = wants_aggregate(headers);
     let document = match segments.as_slice() {
-        ["api"] if aggregated => return Some(aggregate(state, &[String::new()])),
-        ["apis"] if aggregated => return Some(aggregate(state, &groups(state))),
+        ["api"] if aggregated => return Some(aggregate(state, headers, &[String::new()])),
+        ["apis"] if aggregated => return Some(aggregate(state, headers, &groups(state))),
         ["api"] => json!({"kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": []}),
         ["apis"] => {
@@ -170,7 +172,7 @@ fn resources(state: &State, group: &str, version: &str) -> Option<Value> {
     )
 }
 
-fn aggregate(state: &State, groups: &[String]) -> Response<ApiBody> {
+fn aggregate(state: &State, headers: &HeaderMap, groups: &[String]) -> Response<ApiBody> {
     let items: Vec<Value> = groups
         .iter()
         .map(|group| {
@@ -186,11 +188,16 @@ fn aggregate(state: &State, groups: &[String]) -> Response<ApiBody> {
         .collect();
     let document = json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",
         "metadata": {}, "items": items});
-    let mut response = respond::json(200, &document, Syntax::Json);
-    response
-        .headers_mut()
-        .insert(header::CONTENT_TYPE, HeaderValue::from_static(AGGREGATED));
-    response
+    let text = document.to_string();
+    let mut hasher = DefaultHasher::new();
+    text.hash(&mut hasher);
+    let tag = format!("{:016X}", hasher.finish());
+    tagged(headers, &tag, || {
+        let mut response = respond::json_bytes(200, text.into(), Syntax::Json);
+        let media = HeaderValue::from_static(AGGREGATED);
+        response.headers_mut().insert(header::CONTENT_TYPE, media);
+        response
+    })
 }
 
 fn aggregated_resources(state: &State, group: &str, version: &str) -> Vec<Value> {

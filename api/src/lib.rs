@@ -22,6 +22,7 @@ mod reviews;
 mod schemas;
 mod status;
 mod table;
+mod tag;
 mod verbs;
 mod wait;
 mod watch;

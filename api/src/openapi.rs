@@ -10,10 +10,10 @@ mod v3;
 use crate::body::{ApiBody, Syntax};
 use crate::discovery::{groups, kinds, versions};
 use crate::respond;
-use bytes::Bytes;
+use crate::tag::tagged;
 use hindsight_core::State;
 use hindsight_core::kind::Origin;
-use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Map, Value, json};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -76,34 +76,6 @@ fn index(state: &State) -> Value {
         }
     }
     json!({"paths": paths})
-}
-
-/// A client that has this document already is told so.
-fn tagged(
-    headers: &HeaderMap,
-    tag: &str,
-    make: impl FnOnce() -> Response<ApiBody>,
-) -> Response<ApiBody> {
-    let quoted = format!("\"{tag}\"");
-    let known = headers.get(header::IF_NONE_MATCH);
-    let mut response = if known.is_some_and(|known| known.as_bytes() == quoted.as_bytes()) {
-        not_modified()
-    } else {
-        make()
-    };
-    if let Ok(value) = HeaderValue::from_str(&quoted) {
-        response.headers_mut().insert(header::ETAG, value);
-    }
-    let vary = HeaderValue::from_static("Accept");
-    response.headers_mut().insert(header::VARY, vary);
-    response
-}
-
-/// Without a body, and so without a type of one.
-fn not_modified() -> Response<ApiBody> {
-    let mut response = Response::new(ApiBody::full(Bytes::new()));
-    *response.status_mut() = StatusCode::NOT_MODIFIED;
-    response
 }
 
 /// Changes where a document does: with the program, and with the definitions of custom kinds.

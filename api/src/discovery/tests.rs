@@ -104,3 +104,39 @@ fn a_version_that_is_called_like_none_is_preferred_to_none() {
         assert!(preference(one) < preference(other), "{one} {other}");
     }
 }
+
+#[test]
+fn who_has_the_document_of_all_groups_is_not_sent_it_again() {
+    let asked = Asked::new();
+    for (path, changes) in [("/apis", true), ("/api", false)] {
+        let get = |tag: &str| asked.get(path, &[("accept", AGGREGATED), ("if-none-match", tag)]);
+        let tag_of = |answer: &Response<Bytes>| {
+            let tag = answer.headers().get(header::ETAG).expect("a tag");
+            tag.to_str().expect("text").to_owned()
+        };
+        let first = get("");
+        let tag = tag_of(&first);
+        assert!(
+            tag.len() > 2 && tag.starts_with('"') && tag.ends_with('"'),
+            "{tag}"
+        );
+        let again = get(&tag);
+        assert_eq!(
+            (first.status().as_u16(), again.status().as_u16()),
+            (200, 304)
+        );
+        assert_eq!((tag_of(&again), again.body().len()), (tag.clone(), 0));
+        assert_eq!(again.headers().get(header::CONTENT_TYPE), None);
+        for answer in [&first, &again] {
+            let varies = answer.headers().get(header::VARY);
+            assert_eq!(varies.expect("a header"), "Accept");
+        }
+        if changes {
+            asked.define("cs", &["v1"]);
+        }
+        let later = get(&tag);
+        let code = if changes { 200 } else { 304 };
+        assert_eq!(later.status().as_u16(), code, "{path}");
+        assert_eq!(tag_of(&later) != tag, changes, "{path}");
+    }
+}
