@@ -22,6 +22,43 @@ pub(crate) enum View {
 pub(crate) struct Accept {
     pub(crate) view: View,
     pub(crate) syntax: Syntax,
+    /// Whether the metadata of a list was asked for.
+    of_list: bool,
+    /// Whether the router of built-in kinds lets it through.
+    is_routed: bool,
+}
+
+/// What an answer is, of whatever form.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Answer {
+    One,
+    List,
+    Events,
+}
+
+impl Accept {
+    /// Refuses what has no such form. Upstream looks at it when it answers, whatever was written until then, and
+    /// in a watch it ends the stream; here nothing is done before. Source: `doTransformObject`, and
+    /// `NegotiateOutputMediaTypeStream` for watches: neither goes on to the next alternative.
+    pub(crate) fn check(self, answer: Answer, kind: &Kind) -> Result<(), Failure> {
+        if !self.is_routed && !kind.is_custom() {
+            return Err(Failure::no_representation());
+        }
+        if answer == Answer::Events && self.syntax == Syntax::Yaml {
+            return Err(Failure::not_streamable());
+        }
+        let is_list = answer == Answer::List;
+        if self.view != View::Metadata || self.of_list == is_list {
+            return Ok(());
+        }
+        let (asked, is, name) = if is_list {
+            ("PartialObjectMetadata", "a list", &kind.list_kind)
+        } else {
+            ("PartialObjectMetadataList", "not a list", &kind.kind)
+        };
+        let message = format!("you requested {asked}, but the requested object is {is} ({name})");
+        Err(Failure::new(406, "NotAcceptable", message))
+    }
 }
 
 /// Nothing of what a client accepts is there.
@@ -44,9 +81,11 @@ impl NotAcceptable {
 
 pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, NotAcceptable> {
     let all = alternatives(headers);
+    let is_routed = all.iter().any(Alternative::is_routed);
     let first = all.iter().find_map(Alternative::accept);
-    first.ok_or_else(|| NotAcceptable {
-        is_known: all.iter().any(|one| one.syntax().is_some()),
+    let first = first.map(|first| Accept { is_routed, ..first });
+    first.ok_or(NotAcceptable {
+        is_known: is_routed,
     })
 }
 
@@ -129,14 +168,29 @@ impl<'a> Alternative<'a> {
         }
     }
 
+    /// The router knows media types by their names, and one wildcard.
+    fn is_routed(&self) -> bool {
+        self.syntax().is_some() && self.media != "application/*"
+    }
+
+    /// Another form has a name, a group and a version, all of them.
     fn accept(&self) -> Option<Accept> {
-        let view = match self.parameter("as") {
-            None => View::Object,
-            Some("Table") => View::Table,
-            Some("PartialObjectMetadata" | "PartialObjectMetadataList") => View::Metadata,
-            Some(_) => return None,
+        let form = ["as", "g", "v"].map(|name| self.parameter(name));
+        let (view, of_list) = match form {
+            [None, None, None] => (View::Object, false),
+            [Some(name), Some("meta.k8s.io"), Some("v1")] => match name {
+                "Table" => (View::Table, false),
+                "PartialObjectMetadata" => (View::Metadata, false),
+                "PartialObjectMetadataList" => (View::Metadata, true),
+                _ => return None,
+            },
+            _ => return None,
         };
-        let syntax = self.syntax()?;
-        Some(Accept { view, syntax })
+        Some(Accept {
+            view,
+            syntax: self.syntax()?,
+            of_list,
+            is_routed: self.is_routed(),
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 mod deprecated;
 
-use crate::accept::{Accept, NotAcceptable, accept};
+use crate::accept::{Accept, Answer, NotAcceptable, accept};
 use crate::admission::{self, Admission, Wish};
 use crate::backend::{self, AsOfError, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
@@ -201,6 +201,9 @@ impl Api {
         }
         let watched = watches(&asked.route, &asked.params);
         let named = asked.route.name.is_some();
+        if !asked.kind.strategy.review {
+            asked.accept.check(asked.answer(), &asked.kind)?;
+        }
         if method == Method::GET {
             table::check_include(&asked)?;
         }
@@ -315,6 +318,18 @@ impl Routed {
     /// What bodies of the endpoint are.
     pub(crate) fn spoken(&self) -> GroupVersionKind {
         self.kind.spoken_at(&self.version.name, self.subresource)
+    }
+
+    /// What comes back where all goes well.
+    fn answer(&self) -> Answer {
+        let method = &self.parts.method;
+        if method == Method::GET && watches(&self.route, &self.params) {
+            Answer::Events
+        } else if self.route.name.is_some() || method == Method::POST {
+            Answer::One
+        } else {
+            Answer::List
+        }
     }
 
     /// Whether the request speaks of the object's scale alone.

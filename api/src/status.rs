@@ -103,6 +103,12 @@ impl Failure {
         Self::new(406, "NotAcceptable", message)
     }
 
+    /// The same of a watch, which is written in nothing else.
+    pub(crate) fn not_streamable() -> Self {
+        let message = "only the following media types are accepted: application/json;stream=watch";
+        Self::new(406, "NotAcceptable", message)
+    }
+
     pub(crate) fn unsupported(accepted: &[&str]) -> Self {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: {}",

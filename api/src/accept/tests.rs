@@ -85,6 +85,34 @@ fn what_is_wanted_most_and_known_is_what_is_shown() {
         ("text/html,*/*;q=0.1", Some((View::Object, Syntax::Json))),
         ("text/html", None),
         ("application/json;as=Other", None),
+        // A form that has no such name, version or group, or not all three.
+        ("application/json;as=Table", None),
+        ("application/json;as=Table;v=v1", None),
+        ("application/json;as=Table;g=meta.k8s.io", None),
+        ("application/json;v=v1", None),
+        ("application/json;as=Table;v=v2;g=meta.k8s.io", None),
+        ("application/json;as=Table;v=v1;g=x", None),
+        ("application/json;as=Other;v=v1;g=meta.k8s.io", None),
+        (
+            "application/json;as=Table;v=v2;g=meta.k8s.io,application/yaml",
+            Some((View::Object, Syntax::Yaml)),
+        ),
+        (
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Some((View::Metadata, Syntax::Json)),
+        ),
+        // kubectl's.
+        (
+            "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,\
+             application/json",
+            Some((View::Table, Syntax::Json)),
+        ),
+        // The metadata client's of client-go.
+        (
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
+             application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+            Some((View::Metadata, Syntax::Json)),
+        ),
     ] {
         let found = accept(&headers(accepted)).ok();
         let found = found.map(|one| (one.view, one.syntax));
@@ -93,4 +121,56 @@ fn what_is_wanted_most_and_known_is_what_is_shown() {
     let either = headers(&format!("{table},application/yaml"));
     let object = accept_object(&either).expect("an object");
     assert_eq!((object.view, object.syntax), (View::Object, Syntax::Yaml));
+}
+
+fn kind(resource: &str) -> Kind {
+    let mut kinds = hindsight_core::builtin::kinds().into_iter();
+    let found = kinds.find(|kind| &*kind.resource.resource == resource);
+    found.expect("a kind")
+}
+
+#[test]
+fn a_form_fits_what_is_answered() {
+    let form =
+        |name: &str| format!("application/json;as={name};v=v1;g=meta.k8s.io,application/json");
+    let (one, list) = (
+        form("PartialObjectMetadata"),
+        form("PartialObjectMetadataList"),
+    );
+    let streams = "application/json;stream=watch";
+    let is_list = "PartialObjectMetadata, but the requested object is a list (PodList)";
+    let is_one = "PartialObjectMetadataList, but the requested object is not a list (Pod)";
+    for (accepted, wanted) in [
+        (&*one, [None, Some(is_list), None]),
+        (&*list, [Some(is_one), None, Some(is_one)]),
+        (&*form("Table"), [None; 3]),
+        ("application/json", [None; 3]),
+        ("", [None; 3]),
+        ("application/yaml", [None, None, Some(streams)]),
+        (
+            "application/yaml,application/json",
+            [None, None, Some(streams)],
+        ),
+        ("application/json,application/yaml", [None; 3]),
+        ("application/*", [Some("Available representations"); 3]),
+        (
+            "application/*,application/xml",
+            [Some("Available representations"); 3],
+        ),
+        ("application/*,*/*;q=0.1", [None; 3]),
+        ("application/*,application/json", [None; 3]),
+    ] {
+        let accept = accept(&headers(accepted)).expect("acceptable");
+        let answers = [Answer::One, Answer::List, Answer::Events];
+        for (answer, wanted) in answers.into_iter().zip(wanted) {
+            let refused = accept.check(answer, &kind("pods")).err();
+            assert_eq!(refused.is_some(), wanted.is_some(), "{accepted} {answer:?}");
+            if let (Some(refused), Some(wanted)) = (refused, wanted) {
+                assert_eq!(refused.code, 406);
+                let document = refused.to_json();
+                let message = document["message"].as_str().expect("a message");
+                assert!(message.contains(wanted), "{message}");
+            }
+        }
+    }
 }
