@@ -22,6 +22,8 @@ pub(crate) enum View {
 pub(crate) struct Accept {
     pub(crate) view: View,
     pub(crate) syntax: Syntax,
+    /// The version of that view.
+    pub(crate) meta: &'static str,
     /// Whether the metadata of a list was asked for.
     of_list: bool,
     /// Whether the router of built-in kinds lets it through.
@@ -178,17 +180,20 @@ impl<'a> Alternative<'a> {
         let form = ["as", "g", "v"].map(|name| self.parameter(name));
         let (view, of_list) = match form {
             [None, None, None] => (View::Object, false),
-            [Some(name), Some("meta.k8s.io"), Some("v1")] => match name {
-                "Table" => (View::Table, false),
-                "PartialObjectMetadata" => (View::Metadata, false),
-                "PartialObjectMetadataList" => (View::Metadata, true),
-                _ => return None,
-            },
+            [Some("Table"), ..] => (View::Table, false),
+            [Some("PartialObjectMetadata"), ..] => (View::Metadata, false),
+            [Some("PartialObjectMetadataList"), ..] => (View::Metadata, true),
+            _ => return None,
+        };
+        let meta = match form {
+            [None, ..] | [_, Some("meta.k8s.io"), Some("v1")] => "meta.k8s.io/v1",
+            [_, Some("meta.k8s.io"), Some("v1beta1")] => "meta.k8s.io/v1beta1",
             _ => return None,
         };
         Some(Accept {
             view,
             syntax: self.syntax()?,
+            meta,
             of_list,
             is_routed: self.is_routed(),
         })

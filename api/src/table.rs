@@ -17,9 +17,26 @@ use serde_json::{Value, json};
 /// What stands around the rows.
 #[derive(Debug)]
 struct Envelope {
+    /// The version that was asked for.
+    meta: &'static str,
     metadata: Value,
     /// A watch sends its headings only once.
     headings: bool,
+}
+
+impl Envelope {
+    /// Around one object: of its version, where it has one.
+    fn of(meta: &'static str, document: &Value, headings: bool) -> Self {
+        let metadata = match document.pointer("/metadata/resourceVersion") {
+            Some(version) => json!({"resourceVersion": version}),
+            None => json!({}),
+        };
+        Self {
+            meta,
+            metadata,
+            headings,
+        }
+    }
 }
 
 /// A table can only show the objects that it knows how to.
@@ -33,20 +50,22 @@ pub(crate) fn check_include(asked: &Routed) -> Result<(), Failure> {
     Err(Failure::bad_request(message))
 }
 
-/// A `meta.k8s.io/v1` Table of one object, as it is at this time.
+/// A `meta.k8s.io` Table of one object, as it is at this time.
 pub(crate) fn of(asked: &Routed, object: &Object, now: Time, headings: bool) -> Value {
     let rows = Rows::of(asked, now);
     let document = rows.form.looked_at(object);
     let row = rows.row(object);
-    with_row(&rows.columns, metadata_at(&document), headings, &row)
+    let envelope = Envelope::of(rows.meta, &document, headings);
+    with_row(&rows.columns, envelope, &row)
 }
 
 /// The position of a watch: nobody's row. Source: what a real server sends.
 pub(crate) fn of_bookmark(asked: &Routed, metadata: &Value, headings: bool) -> Value {
     let columns = columns(&asked.kind, &asked.version);
     let document = json!({"metadata": metadata});
-    let row = json!({"cells": vec![""; columns.len()], "object": partial(&document)});
-    with_row(&columns, metadata_at(&document), headings, &row)
+    let meta = asked.accept.meta;
+    let row = json!({"cells": vec![""; columns.len()], "object": partial(meta, &document)});
+    with_row(&columns, Envelope::of(meta, &document, headings), &row)
 }
 
 /// The same of a `Scale`.
@@ -56,22 +75,14 @@ pub(crate) fn of_scale(asked: &Routed, scale: &Value) -> Value {
     let shown = match asked.params.text("includeObject") {
         "None" => Value::Null,
         "Object" => scale.clone(),
-        _ => partial(scale),
+        _ => partial(asked.accept.meta, scale),
     };
     let row = json!({"cells": cells, "object": shown});
-    with_row(&columns, metadata_at(scale), true, &row)
+    with_row(&columns, Envelope::of(asked.accept.meta, scale, true), &row)
 }
 
-/// Of a table of one object: its version, where it has one.
-fn metadata_at(document: &Value) -> Value {
-    match document.pointer("/metadata/resourceVersion") {
-        Some(version) => json!({"resourceVersion": version}),
-        None => json!({}),
-    }
-}
-
-fn with_row(columns: &[Column], metadata: Value, headings: bool, row: &Value) -> Value {
-    let mut table = without_rows(columns, Envelope { metadata, headings });
+fn with_row(columns: &[Column], envelope: Envelope, row: &Value) -> Value {
+    let mut table = without_rows(columns, envelope);
     if let Some(members) = table.as_object_mut() {
         members.insert("rows".into(), json!([row]));
     }
@@ -84,6 +95,7 @@ pub(crate) struct Rows {
     include: String,
     now: Time,
     form: Form,
+    meta: &'static str,
 }
 
 impl Rows {
@@ -93,6 +105,7 @@ impl Rows {
             include: asked.params.text("includeObject").to_owned(),
             now,
             form: asked.form.clone(),
+            meta: asked.accept.meta,
         }
     }
 
@@ -101,15 +114,19 @@ impl Rows {
         let shown = match self.include.as_str() {
             "None" => Value::Null,
             "Object" => self.form.document(object),
-            _ => metadata_of(&self.form, object),
+            _ => metadata_of(self.meta, &self.form, object),
         };
         json!({"cells": cells(&self.columns, &document, self.now), "object": shown})
     }
 
     /// The table but for them.
     pub(crate) fn without_rows(&self, metadata: Value) -> Value {
-        let headings = true;
-        without_rows(&self.columns, Envelope { metadata, headings })
+        let envelope = Envelope {
+            meta: self.meta,
+            metadata,
+            headings: true,
+        };
+        without_rows(&self.columns, envelope)
     }
 }
 
@@ -120,16 +137,16 @@ fn without_rows(columns: &[Column], envelope: Envelope) -> Value {
     };
     let shown = columns.iter().map(definition);
     let definitions = envelope.headings.then(|| shown.collect::<Vec<_>>());
-    json!({"kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": envelope.metadata,
+    json!({"kind": "Table", "apiVersion": envelope.meta, "metadata": envelope.metadata,
         "columnDefinitions": definitions})
 }
 
-/// `PartialObjectMetadata` of an object.
-pub(crate) fn metadata_of(form: &Form, object: &Object) -> Value {
-    partial(&form.document(object))
+/// `PartialObjectMetadata` of an object, in this version.
+pub(crate) fn metadata_of(meta: &str, form: &Form, object: &Object) -> Value {
+    partial(meta, &form.document(object))
 }
 
-fn partial(document: &Value) -> Value {
-    json!({"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1",
+fn partial(meta: &str, document: &Value) -> Value {
+    json!({"kind": "PartialObjectMetadata", "apiVersion": meta,
         "metadata": document.get("metadata")})
 }

@@ -75,7 +75,11 @@ pub(crate) fn show(
     }
     Ok(match asked.accept.view {
         View::Object => respond::json_bytes(code, asked.form.body(object), syntax),
-        View::Metadata => respond::json(code, &table::metadata_of(&asked.form, object), syntax),
+        View::Metadata => respond::json(
+            code,
+            &table::metadata_of(asked.accept.meta, &asked.form, object),
+            syntax,
+        ),
         View::Table => {
             let table = table::of(asked, object, asked.now(), true);
             respond::json(code, &table, syntax)

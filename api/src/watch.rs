@@ -350,7 +350,7 @@ impl Watch {
         let body = match self.asked.accept.view {
             View::Object => self.asked.form.body(object),
             View::Metadata => {
-                let metadata = table::metadata_of(&self.asked.form, object);
+                let metadata = table::metadata_of(self.asked.accept.meta, &self.asked.form, object);
                 metadata.to_string().into()
             }
             View::Table => {
@@ -382,7 +382,7 @@ impl Watch {
                 "metadata": metadata})
             }
             View::Metadata => json!({"kind": "PartialObjectMetadata",
-                "apiVersion": "meta.k8s.io/v1", "metadata": metadata}),
+                "apiVersion": self.asked.accept.meta, "metadata": metadata}),
             View::Table => {
                 let headings = std::mem::take(&mut self.headings);
                 table::of_bookmark(&self.asked, &metadata, headings)

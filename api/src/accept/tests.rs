@@ -85,13 +85,26 @@ fn what_is_wanted_most_and_known_is_what_is_shown() {
         ("text/html,*/*;q=0.1", Some((View::Object, Syntax::Json))),
         ("text/html", None),
         ("application/json;as=Other", None),
-        // A form that has no such name, version or group, or not all three.
+    ] {
+        let found = accept(&headers(accepted)).ok();
+        let found = found.map(|one| (one.view, one.syntax));
+        assert_eq!(found, wanted, "{accepted}");
+    }
+    let either = headers(&format!("{table},application/yaml"));
+    let object = accept_object(&either).expect("an object");
+    assert_eq!((object.view, object.syntax), (View::Object, Syntax::Yaml));
+}
+
+#[test]
+fn a_form_has_a_name_a_version_and_a_group() {
+    for (accepted, wanted) in [
         ("application/json;as=Table", None),
         ("application/json;as=Table;v=v1", None),
         ("application/json;as=Table;g=meta.k8s.io", None),
         ("application/json;v=v1", None),
         ("application/json;as=Table;v=v2;g=meta.k8s.io", None),
         ("application/json;as=Table;v=v1;g=x", None),
+        ("application/json;as=Table;v=v1beta1;g=x", None),
         ("application/json;as=Other;v=v1;g=meta.k8s.io", None),
         (
             "application/json;as=Table;v=v2;g=meta.k8s.io,application/yaml",
@@ -118,9 +131,6 @@ fn what_is_wanted_most_and_known_is_what_is_shown() {
         let found = found.map(|one| (one.view, one.syntax));
         assert_eq!(found, wanted, "{accepted}");
     }
-    let either = headers(&format!("{table},application/yaml"));
-    let object = accept_object(&either).expect("an object");
-    assert_eq!((object.view, object.syntax), (View::Object, Syntax::Yaml));
 }
 
 fn kind(resource: &str) -> Kind {

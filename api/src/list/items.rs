@@ -21,7 +21,7 @@ enum Shown {
     Objects(Form),
     /// Of a built-in kind: only the list says which.
     Untyped(Form),
-    Metadata(Form),
+    Metadata(Form, &'static str),
     Table(Rows),
 }
 
@@ -40,9 +40,10 @@ impl Items {
                 }
             }
             View::Metadata => {
+                let meta = asked.accept.meta;
                 let around = json!({"kind": "PartialObjectMetadataList",
-                    "apiVersion": "meta.k8s.io/v1", "metadata": metadata});
-                (Shown::Metadata(asked.form.clone()), around)
+                    "apiVersion": meta, "metadata": metadata});
+                (Shown::Metadata(asked.form.clone(), meta), around)
             }
             View::Table => {
                 let rows = Rows::of(asked, asked.now());
@@ -65,7 +66,7 @@ impl Items {
     /// Everything before the first item.
     pub(super) fn head(&self, is_empty: bool) -> Vec<u8> {
         let list = match self.shown {
-            Shown::Objects(_) | Shown::Untyped(_) | Shown::Metadata(_) => "items",
+            Shown::Objects(_) | Shown::Untyped(_) | Shown::Metadata(..) => "items",
             Shown::Table(_) => "rows",
         };
         if self.syntax == Syntax::Yaml {
@@ -85,7 +86,7 @@ impl Items {
             Shown::Untyped(form) if !is_yaml => return untyped::append(&form.body(object), to),
             Shown::Objects(form) => form.document(object),
             Shown::Untyped(form) => without_type(form.document(object)),
-            Shown::Metadata(form) => table::metadata_of(form, object),
+            Shown::Metadata(form, meta) => table::metadata_of(meta, form, object),
             Shown::Table(rows) => rows.row(object),
         };
         let text = if is_yaml {
