@@ -9,10 +9,9 @@ use crate::respond;
 use crate::tag::tagged;
 use hindsight_core::State;
 use hindsight_core::builtin;
-use hindsight_core::kind::{Kind, KindRef};
+use hindsight_core::kind::{Kind, KindRef, Preference};
 use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Value, json};
-use std::cmp::Reverse;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub(crate) const AGGREGATED: &str =
@@ -77,35 +76,8 @@ pub(crate) fn versions(state: &State, group: &str) -> Vec<String> {
             }
         }
     }
-    versions.sort_by(|one, other| preference(one).cmp(&preference(other)));
+    versions.sort_by(|one, other| Preference::of(one).cmp(&Preference::of(other)));
     versions
-}
-
-/// `v2` before `v1` before `v2beta1` before `v1alpha1`, and then all that is called otherwise, by its name.
-/// Source: upstream's `CompareKubeAwareVersionStrings`.
-fn preference(version: &str) -> (Reverse<Option<Rank>>, &str) {
-    (Reverse(rank(version)), version)
-}
-
-/// How stable a version is, and its numbers.
-type Rank = (u8, i64, i64);
-
-/// Of what is called as Kubernetes calls versions.
-fn rank(version: &str) -> Option<Rank> {
-    let rest = version.strip_prefix('v')?;
-    let words = [("alpha", 0), ("beta", 1)];
-    let mut words = words.into_iter();
-    let stage = words.find_map(|(word, stage)| Some((rest.split_once(word)?, stage)));
-    let Some(((major, minor), stage)) = stage else {
-        return Some((2, number(rest)?, 0));
-    };
-    Some((stage, number(major)?, number(minor)?))
-}
-
-/// Digits alone, and no more than fit where upstream keeps them.
-fn number(digits: &str) -> Option<i64> {
-    let is_digit = |byte: u8| byte.is_ascii_digit();
-    digits.bytes().all(is_digit).then_some(digits)?.parse().ok()
 }
 
 pub(crate) fn kinds<'a>(state: &'a State, group: &'a str) -> impl Iterator<Item = &'a KindRef> {

@@ -1,4 +1,4 @@
-//! Which version is preferred, and what clients are told of it.
+//! What clients are told of the groups.
 
 use super::*;
 use crate::admission::Admission;
@@ -71,38 +71,6 @@ fn a_group_prefers_what_is_called_as_versions_are() {
     let versions: Vec<_> = versions.map(|one| one["version"].as_str()).collect();
     let wanted = ["v10beta1", "v2beta2", "v1alpha1", "alpha", "v1beta", "zeta"];
     assert_eq!(versions, wanted.map(Some));
-}
-
-#[test]
-fn a_version_that_is_called_like_none_is_preferred_to_none() {
-    for (one, other) in [
-        ("v2", "v1"),
-        ("v10", "v9"),
-        ("v1", "v2beta1"),
-        ("v10beta1", "v2beta2"),
-        ("v1beta2", "v1beta1"),
-        ("v1beta1", "v2alpha1"),
-        ("v1alpha10", "v1alpha9"),
-        ("v0", "v1beta1"),
-        // Only what is `v`, a number, and nothing or a stage and its number.
-        ("v1alpha1", "v1beta"),
-        ("v1alpha1", "alpha"),
-        ("v1alpha1", "beta1"),
-        ("v1alpha1", "1"),
-        ("v1alpha1", "v"),
-        ("v1alpha1", "v+1"),
-        ("v1alpha1", "v1gamma2"),
-        ("v1alpha1", "v1beta1alpha1"),
-        ("v1alpha1", "v1-2"),
-        ("v9223372036854775807", "v1"),
-        ("v1alpha1", "v9223372036854775808"),
-        // Others by the alphabet.
-        ("bar", "foo"),
-        ("version1", "version10"),
-        ("v1beta", "version"),
-    ] {
-        assert!(preference(one) < preference(other), "{one} {other}");
-    }
 }
 
 #[test]
