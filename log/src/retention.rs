@@ -126,7 +126,7 @@ impl Pruner {
         window: &mut Aging,
     ) -> Result<bool, Error> {
         let storage = &*self.storage;
-        if thinning.walk(storage, |frame| window.push(frame))? {
+        if Thinning::tidy(storage)? || thinning.walk(storage, |frame| window.push(frame))? {
             return Ok(true);
         }
         let cut = window.cut(limit);

@@ -57,6 +57,12 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// old ones are there, or it is, with any of the others behind it.
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error>;
 
+    /// Does a piece of what is needed for the room of what was replaced to be used again, and makes it durable.
+    /// False where nothing is left to do. Others may write between two pieces.
+    fn tidy(&self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// Makes everything that was appended durable. After a failure nothing may be appended.
     fn sync(&self) -> Result<(), Error>;
 

@@ -18,6 +18,8 @@ const BEFORE_MAX: usize = 2;
 const RENEWED_MAX: usize = 4;
 /// Frames that one of those is made of.
 const TOGETHER_MAX: usize = 8;
+/// Pieces of tidying that are done between two pauses. Each is a sync.
+const TIDIED_MAX: usize = 16;
 /// What all that one piece writes takes, and more.
 const ROOM_BYTES: usize = 1 << 20;
 
@@ -33,7 +35,9 @@ pub fn thin(
 ) -> Result<(), Error> {
     let mut thinning = Thinning::new(reader.floor()?, empty, kinds.to_vec());
     while thinning.walk(storage, |_| {})? {}
-    while thinning.advance(storage, floor, |_| {})? || thinning.renew(storage)? {}
+    while thinning.advance(storage, floor, |_| {})? || thinning.renew(storage)? {
+        while Thinning::tidy(storage)? {}
+    }
     thinning.settle(storage)
 }
 
@@ -153,6 +157,16 @@ impl Thinning {
                 group.add(fetch(storage, first)?, &self.index)?;
             }
             self.put(storage, group, self.floor())?;
+        }
+        Ok(true)
+    }
+
+    /// Does some of what the storage has to do after that. False where nothing is left.
+    pub(super) fn tidy(storage: &dyn Storage) -> Result<bool, Error> {
+        for _ in 0..TIDIED_MAX {
+            if !storage.tidy()? {
+                return Ok(false);
+            }
         }
         Ok(true)
     }

@@ -101,15 +101,16 @@ impl SledStorage {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn make_durable(&self) -> Result<(), Error> {
+    /// Tells how many bytes it wrote.
+    fn make_durable(&self) -> Result<usize, Error> {
         self.frames.syncing();
-        self.database
-            .flush()
-            .map_err(|error| engine("flushing", error))?;
+        let written = self.database.flush();
+        let written = written.map_err(|error| engine("flushing", error))?;
         self.file
             .sync_data()
             .map_err(Error::io("syncing the event log"))?;
-        self.place.check()
+        self.place.check()?;
+        Ok(written)
     }
 }
 
@@ -125,9 +126,14 @@ impl Storage for SledStorage {
             .replace(first, last, frame, &|| self.make_durable())
     }
 
+    fn tidy(&self) -> Result<bool, Error> {
+        let _writing = self.alone();
+        self.frames.move_pages(&|| self.make_durable())
+    }
+
     fn sync(&self) -> Result<(), Error> {
         let _writing = self.alone();
-        self.make_durable()
+        self.make_durable().map(drop)
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
@@ -342,7 +348,7 @@ mod tests {
             }
             begun.wait();
             for revision in (1..=SYNCS).map(Revision) {
-                let appended = storage.frames.append(revision, &[7; 100], &|| Ok(()));
+                let appended = storage.frames.append(revision, &[7; 100], &|| Ok(0));
                 appended
                     .and_then(|()| storage.make_durable())
                     .expect("durable");

@@ -55,10 +55,10 @@ impl Synced {
     }
 
     /// Writes, unless something failed before. A write that fails may have been a sync that did.
-    fn unless_failed(
+    fn unless_failed<T>(
         &self,
-        write: impl FnOnce(&dyn Storage) -> Result<(), Error>,
-    ) -> Result<(), Error> {
+        write: impl FnOnce(&dyn Storage) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
         if self.is_broken.load(Ordering::Acquire) && failed.is_none() {
             *failed = Some(PANIC.into());
@@ -115,6 +115,10 @@ impl Storage for Synced {
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
         self.unless_failed(|inner| inner.replace(first, last, frame))
+    }
+
+    fn tidy(&self) -> Result<bool, Error> {
+        self.unless_failed(|inner| inner.tidy())
     }
 
     fn sync(&self) -> Result<(), Error> {

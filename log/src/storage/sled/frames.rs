@@ -27,40 +27,56 @@ const TIMES_WRITTEN: usize = 3;
 const CHANGE_BYTES: usize = 1 << 10;
 
 /// sled takes a segment again once what is left in it was moved, a page at a time: whenever it rewrites
-/// a page, which is at every eleventh change of that, it moves one. Where large frames are replaced by
-/// small ones it falls behind for ever. So a page is changed for that alone, as often as it takes for one
-/// to be moved, for so many bytes that were replaced.
+/// a page, which is at every eleventh change of that, it moves one. Where much is replaced it falls behind
+/// for ever. So a page is changed for that alone, as often as it takes for one to be moved, for so many bytes
+/// that were replaced, and for each value: what is left over ends once nothing is there to be moved.
 const BYTES_FOR_A_MOVE: usize = 16 << 10;
 const CHANGES_FOR_A_MOVE: usize = 11;
-/// Half of the largest page.
-const MOVED_BYTES: usize = 1 << 20;
+/// Values of a page, at most; and what each needs beside itself.
+const PAGE_VALUES: usize = 18;
+const VALUE_BYTES: usize = 64;
+/// A turn that moves nothing writes less. It may be that of a page that was to be moved and was written
+/// anew meanwhile; after so many in a row nothing is left to be moved.
+const TURN_BYTES: usize = 1 << 10;
+const IDLE_MAX: usize = 1 << 10;
 const TURNS: &str = "turns-1";
+const TURN: &[u8] = b"turn";
+const LARGEST: &[u8] = b"largest";
 
 /// The first piece of every frame by its first revision, and the others behind by their number.
 #[derive(Debug)]
 pub(super) struct FrameTrees {
     first: Tree,
     others: Tree,
-    /// One value, which is changed so that pages are moved.
+    /// A value that is changed so that pages are moved, and how large values are.
     turns: Tree,
     turn: AtomicU64,
     /// Replaced bytes for which no page was moved yet.
     owed: AtomicUsize,
+    /// Turns in a row that moved nothing.
+    idle: AtomicUsize,
     unsynced: AtomicUsize,
+    /// No value is or was larger: a power of two.
+    largest: AtomicUsize,
 }
 
-/// Makes durable whatever was written.
-type Sync<'a> = &'a dyn Fn() -> Result<(), Error>;
+/// Makes durable whatever was written, and tells how many bytes that is in the file.
+type Sync<'a> = &'a dyn Fn() -> Result<usize, Error>;
 
 impl FrameTrees {
     pub(super) fn open(database: &Db) -> Result<Self, Error> {
+        let first = open_tree(database, FRAMES)?;
+        let turns = open_tree(database, TURNS)?;
+        let largest = largest_of(&first, &turns)?;
         Ok(Self {
-            first: open_tree(database, FRAMES)?,
+            first,
             others: open_tree(database, PIECES)?,
-            turns: open_tree(database, TURNS)?,
+            turns,
             turn: AtomicU64::new(0),
             owed: AtomicUsize::new(0),
+            idle: AtomicUsize::new(0),
             unsynced: AtomicUsize::new(0),
+            largest: AtomicUsize::new(largest),
         })
     }
 
@@ -70,9 +86,27 @@ impl FrameTrees {
     }
 
     fn put(&self, tree: &Tree, key: &[u8], value: &[u8], sync: Sync<'_>) -> Result<(), Error> {
+        self.note_length(value.len())?;
         tree.insert(key, value)
             .map_err(|error| engine("writing", error))?;
         self.changed(value.len(), sync)
+    }
+
+    /// Is there whenever the value is, for it is written before.
+    fn note_length(&self, length: usize) -> Result<(), Error> {
+        if length <= self.largest.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let largest = length.next_power_of_two();
+        let noted = self.turns.insert(LARGEST, &(largest as u64).to_be_bytes());
+        noted.map_err(|error| engine("writing", error))?;
+        self.largest.store(largest, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// What a page takes at most.
+    fn page_bytes(&self) -> usize {
+        PAGE_VALUES * (self.largest.load(Ordering::Relaxed).min(PIECE_BYTES) + VALUE_BYTES)
     }
 
     fn drop_all(
@@ -85,26 +119,45 @@ impl FrameTrees {
         for found in found {
             let (key, value) = found.map_err(failed)?;
             tree.remove(key).map_err(failed)?;
-            self.owed.fetch_add(value.len(), Ordering::Relaxed);
-            self.changed(value.len(), sync)?;
+            let owed = value.len().max(BYTES_FOR_A_MOVE);
+            self.owed.fetch_add(owed, Ordering::Relaxed);
+            // sled moves a page meanwhile too.
+            let moved = self.page_bytes() / CHANGES_FOR_A_MOVE;
+            self.wrote(value.len() * TIMES_WRITTEN + CHANGE_BYTES + moved, sync)?;
         }
         Ok(())
     }
 
-    /// Has as many pages moved as were paid for.
-    fn move_pages(&self, sync: Sync<'_>) -> Result<(), Error> {
-        let owed = self.owed.swap(0, Ordering::Relaxed);
-        for _ in 0..owed / BYTES_FOR_A_MOVE {
-            for _ in 0..CHANGES_FOR_A_MOVE {
-                let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-                let changed = self.turns.insert(b"turn", &turn.to_be_bytes());
-                changed.map_err(|error| engine("tidying up", error))?;
-            }
-            self.wrote(MOVED_BYTES, sync)?;
+    /// Has some of the pages moved that were paid for, and makes that durable. False where no more are to be
+    /// moved, be it that none is left.
+    pub(super) fn move_pages(&self, sync: Sync<'_>) -> Result<bool, Error> {
+        let at_once = (UNSYNCED_BYTES / self.page_bytes()).max(1);
+        let paid = self.owed.load(Ordering::Relaxed) / BYTES_FOR_A_MOVE;
+        let moves = paid.min(at_once);
+        if moves == 0 {
+            return Ok(false);
         }
-        let rest = owed % BYTES_FOR_A_MOVE;
-        self.owed.fetch_add(rest, Ordering::Relaxed);
-        Ok(())
+        let is_alone = self.unsynced.load(Ordering::Relaxed) == 0;
+        for _ in 0..moves * CHANGES_FOR_A_MOVE {
+            let turn = self.turn.fetch_add(1, Ordering::Relaxed);
+            let changed = self.turns.insert(TURN, &turn.to_be_bytes());
+            changed.map_err(|error| engine("tidying up", error))?;
+        }
+        self.owed
+            .fetch_sub(moves * BYTES_FOR_A_MOVE, Ordering::Relaxed);
+        let written = sync()?;
+        let is_idle = is_alone && written < moves * TURN_BYTES;
+        let idle = if is_idle {
+            self.idle.fetch_add(moves, Ordering::Relaxed) + moves
+        } else {
+            self.idle.store(0, Ordering::Relaxed);
+            0
+        };
+        if idle < IDLE_MAX {
+            return Ok(moves < paid);
+        }
+        self.owed.store(0, Ordering::Relaxed);
+        Ok(false)
     }
 
     fn changed(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
@@ -115,7 +168,7 @@ impl FrameTrees {
         if self.unsynced.fetch_add(bytes, Ordering::Relaxed) + bytes <= UNSYNCED_BYTES {
             return Ok(());
         }
-        sync()
+        sync().map(drop)
     }
 
     /// The first piece is written last: where that is there, the whole frame is. A first piece of full
@@ -153,8 +206,7 @@ impl FrameTrees {
         let replaced = self.first.range(key(first.next())..=key(last));
         self.drop_all(&self.first, replaced, sync)?;
         let pieces = other_key(first, 0)..other_key(last.next(), 0);
-        self.drop_all(&self.others, self.others.range(pieces), sync)?;
-        self.move_pages(sync)
+        self.drop_all(&self.others, self.others.range(pieces), sync)
     }
 
     pub(super) fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
@@ -208,6 +260,17 @@ impl FrameTrees {
         let now = now.map_err(|error| engine("reading", error))?;
         Ok(now.as_ref() == Some(head))
     }
+}
+
+/// As it is noted; a database of before that may have any.
+fn largest_of(first: &Tree, turns: &Tree) -> Result<usize, Error> {
+    let noted = turns.get(LARGEST);
+    let noted = noted.map_err(|error| engine("reading", error))?;
+    let length = noted.and_then(|noted| <[u8; 8]>::try_from(&*noted).ok());
+    if let Some(length) = length {
+        return Ok(usize::try_from(u64::from_be_bytes(length)).unwrap_or(PIECE_BYTES));
+    }
+    Ok(if first.is_empty() { 0 } else { PIECE_BYTES })
 }
 
 fn split(bytes: &[u8]) -> (&[u8], &[u8]) {

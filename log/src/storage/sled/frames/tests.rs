@@ -1,7 +1,8 @@
 //! What is written between two syncs, what is left of what was replaced, and what is read meanwhile.
 
 use super::{
-    CHANGES_FOR_A_MOVE, IVec, MOVED_BYTES, PIECE_BYTES, TIMES_WRITTEN, UNSYNCED_BYTES, key,
+    BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IVec, LARGEST, PIECE_BYTES, TIMES_WRITTEN,
+    UNSYNCED_BYTES, key,
 };
 use crate::storage::conformance::copy;
 use crate::{SledStorage, Storage};
@@ -19,7 +20,7 @@ fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
     let sync = || {
         storage.frames.syncing();
         unsynced.set(0);
-        Ok(())
+        Ok(0)
     };
     for number in 1..=200 {
         unsynced.set(unsynced.get() + FRAME_BYTES * TIMES_WRITTEN);
@@ -72,6 +73,7 @@ fn the_room_of_what_was_replaced_is_used_again() {
             let thinned = storage.replace(replaced.next(), until, &[1; 200]);
             thinned.expect("replaced");
             replaced = until;
+            while storage.tidy().expect("tidied") {}
             storage.sync().expect("synced");
         }
         if number % 1000 == 0 {
@@ -101,7 +103,7 @@ fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
         let found = SledStorage::open(&copied.path().join("events")).expect("opened");
         let last = found.at_or_before(Revision(u64::MAX)).expect("read");
         assert_eq!(last.map(|(first, _)| first), Some(Revision(1)));
-        Ok(())
+        Ok(0)
     };
     let frame = vec![8; 20 * PIECE_BYTES + 1];
     let appended = storage.frames.append(Revision(2), &frame, &sync);
@@ -111,33 +113,107 @@ fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
     assert!(last == Some((Revision(2), frame)), "now it is there");
 }
 
-/// Pages that are moved are written too.
+/// As somebody writes who waits for each answer: small frames, of which many are thinned at one time.
 #[test]
-fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
-    const MOVED_MAX: u64 = (UNSYNCED_BYTES / MOVED_BYTES + 1) as u64;
+fn the_room_of_many_small_frames_is_used_again() {
+    const KEPT: u64 = 20_000;
+    const ROUND: u64 = 5_000;
+    const AT_ONCE: u64 = 64;
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(temporary.path()).expect("opened");
-    for number in 1..=40 {
-        let appended = storage.append(Revision(number), &vec![7; 60 << 10]);
-        appended.expect("appended");
+    let mut lengths = Vec::new();
+    for number in 1..=120_000 {
+        let length = 200 + usize::try_from(number % 7).expect("small") * 100;
+        let frame = vec![7; length];
+        storage.append(Revision(number), &frame).expect("appended");
+        if number % ROUND == 0 && number > KEPT {
+            let begin = number - KEPT - ROUND;
+            for last in (begin + AT_ONCE..=begin + ROUND).step_by(64) {
+                let first = Revision(last - AT_ONCE + 1);
+                let thinned = storage.replace(first, Revision(last), &[1; 5_000]);
+                thinned.expect("replaced");
+                while storage.tidy().expect("tidied") {}
+            }
+        }
+        if number % 30_000 == 0 {
+            let file = temporary.path().join("db").metadata();
+            lengths.push(file.expect("it is there").len() >> 20);
+        }
     }
+    // What is left grows too, by less than that.
+    let (first, last) = (lengths[0], lengths[3]);
+    assert!(last <= first + 32, "MiB: {lengths:?}");
+}
+
+/// Pages that are moved are written too, each as large as one can be.
+#[test]
+fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
+    for (length, at_once) in [(60 << 10, 1), (10 << 10, 7), (900, 107)] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let storage = SledStorage::open(temporary.path()).expect("opened");
+        for number in 1..=400 {
+            let appended = storage.append(Revision(number), &vec![7; length]);
+            appended.expect("appended");
+        }
+        storage.sync().expect("synced");
+        let frames = &storage.frames;
+        let replaced = storage.replace(Revision(1), Revision(400), &[1; 200]);
+        replaced.expect("replaced");
+        let turn = || frames.turn.load(Ordering::Relaxed);
+        let (synced, most) = (Cell::new(turn()), Cell::new(0));
+        let sync = || {
+            most.set(most.get().max(turn() - synced.get()));
+            synced.set(turn());
+            storage.make_durable()
+        };
+        while frames.move_pages(&sync).expect("moved") {}
+        let most = usize::try_from(most.get()).expect("small");
+        assert_eq!(most, at_once * CHANGES_FOR_A_MOVE, "{length}");
+        assert_eq!(synced.get(), turn(), "all of it");
+        assert!(at_once * frames.page_bytes() <= UNSYNCED_BYTES);
+    }
+}
+
+#[test]
+fn what_is_paid_for_and_not_there_is_not_moved() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    storage.append(Revision(1), &[7; 200]).expect("appended");
     storage.sync().expect("synced");
     let frames = &storage.frames;
-    let turn = || frames.turn.load(Ordering::Relaxed);
-    let (synced, most) = (Cell::new(turn()), Cell::new(0));
-    let unsynced = || most.set(most.get().max(turn() - synced.get()));
-    let sync = || {
-        frames.syncing();
-        unsynced();
-        synced.set(turn());
-        Ok(())
+    frames
+        .owed
+        .store(10_000 * BYTES_FOR_A_MOVE, Ordering::Relaxed);
+    while storage.tidy().expect("tidied") {}
+    let turns = frames.turn.load(Ordering::Relaxed);
+    assert!(
+        turns > 0 && turns < 3_000 * CHANGES_FOR_A_MOVE as u64,
+        "{turns}"
+    );
+}
+
+#[test]
+fn how_large_values_are_is_known_at_the_next_start() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let path = temporary.path().join("events");
+    let page_bytes = |storage: &SledStorage| storage.frames.page_bytes();
+    let largest = {
+        let storage = SledStorage::open(&path).expect("opened");
+        let empty = page_bytes(&storage);
+        storage.append(Revision(1), &[7; 5_000]).expect("appended");
+        storage.append(Revision(2), &[7; 50]).expect("appended");
+        storage.sync().expect("synced");
+        assert!(page_bytes(&storage) > empty);
+        page_bytes(&storage)
     };
-    let replaced = frames.replace(Revision(1), Revision(40), &[1; 200], &sync);
-    replaced.expect("replaced");
-    unsynced();
-    let changes = CHANGES_FOR_A_MOVE as u64;
-    assert!(turn() > 10 * MOVED_MAX * changes, "{}", turn());
-    assert!(most.get() <= MOVED_MAX * changes, "{}", most.get());
+    let storage = SledStorage::open(&path).expect("opened");
+    assert_eq!(page_bytes(&storage), largest);
+    // As a release that did not note it leaves a database.
+    storage.frames.turns.remove(LARGEST).expect("removed");
+    storage.sync().expect("synced");
+    drop(storage);
+    let storage = SledStorage::open(&path).expect("opened");
+    assert!(page_bytes(&storage) > 17 * PIECE_BYTES);
 }
 
 #[test]
