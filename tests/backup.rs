@@ -128,18 +128,19 @@ fn what_clients_know_of_before_a_restore_has_expired_and_the_past_is_still_there
             events.contains("\"ERROR\"") && events.contains("\"code\":410"),
             "{events}"
         );
-        for matching in [
-            "",
-            "&resourceVersionMatch=NotOlderThan",
-            "&resourceVersionMatch=Exact",
-            "&limit=1",
+        let exactly = "The resourceVersion for the provided list is too old";
+        for (matching, expected) in [
+            ("", "too old resource version"),
+            (
+                "&resourceVersionMatch=NotOlderThan",
+                "too old resource version",
+            ),
+            ("&resourceVersionMatch=Exact", exactly),
+            ("&limit=1", exactly),
         ] {
             let list = format!("{MAPS}?resourceVersion={known}{matching}");
             let message = server.kubectl_fails(&["get", "--raw", &list], "");
-            assert!(
-                message.contains("too old resource version"),
-                "{list}: {message}"
-            );
+            assert!(message.contains(expected), "{list}: {message}");
         }
     }
     create(&server, "new");
@@ -189,7 +190,8 @@ fn a_list_that_was_begun_before_a_restore_has_expired_and_one_of_the_past_goes_o
     stdout(&place.restore(&other));
     let server = Server::start_on(&other);
     let message = server.kubectl_fails(&["get", "--raw", &next], "");
-    assert!(message.contains("too old resource version"), "{message}");
+    let expected = "The provided continue parameter is too old";
+    assert!(message.contains(expected), "{message}");
     let second = server.kubectl(&["get", "--raw", &begun(&server, "/as-of/4")]);
     assert!(second.contains("kube-node-lease"), "{second}");
 }

@@ -40,6 +40,8 @@ POST MAPS protobuf 400 BadRequest k8s
 POST MAPS json     400 BadRequest {"metadata": 7}
 POST MAPS json     400 BadRequest {"kind": "Pod", "metadata": {"name": "a"}}
 POST MAPS json     400 BadRequest {"apiVersion": "v2", "metadata": {"name": "a"}}
+POST MAPS json     400 BadRequest {"apiVersion": 5, "metadata": {"name": "a"}}
+POST MAPS json     400 BadRequest {"kind": ["ConfigMap"], "metadata": {"name": "a"}}
 POST MAPS json     400 BadRequest {"metadata": {"name": "a", "labels": [1]}}
 POST MAPS json     400 BadRequest {"metadata": {"name": "a", "finalizers": "x"}}
 POST MAPS json     400 BadRequest {"metadata": {"name": "a", "namespace": "other"}}

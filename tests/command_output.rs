@@ -462,3 +462,17 @@ fn a_server_that_is_started_again_is_followed_on() {
     assert!(line.contains("default/b: created"), "{line:?} {code:?}");
     assert_eq!(code, Some(0));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_directory_that_cannot_be_looked_at_is_not_one_without_a_log() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let events = temporary.path().join("events");
+    std::os::unix::fs::symlink(&events, &events).expect("a link to itself");
+    for arguments in [["log"].as_slice(), &["verify"], &["why", "pod/a"]] {
+        let output = hindsight(temporary.path(), arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains("looking for the event log: "), "{said}");
+    }
+}

@@ -163,13 +163,7 @@ fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result<Value, Fai
     let root = document
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the body is not an object"))?;
-    let text = |member: &str| {
-        root.get(member)
-            .and_then(Value::as_str)
-            .unwrap_or_default()
-            .to_owned()
-    };
-    let (sent_version, sent_kind) = (text("apiVersion"), text("kind"));
+    let (sent_version, sent_kind) = (said(root, "apiVersion")?, said(root, "kind")?);
     if !sent_version.is_empty() && sent_version != version {
         return Err(Failure::bad_request(format!(
             "the API version in the data ({sent_version}) does not match the expected API version \
@@ -188,6 +182,19 @@ fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result<Value, Fai
     root.insert("apiVersion".into(), version.into());
     root.insert("kind".into(), Value::from(kind));
     Ok(document)
+}
+
+/// What a body says that it is; nothing where it does not.
+fn said(object: &Map<String, Value>, member: &str) -> Result<String, Failure> {
+    match object.get(member) {
+        None | Some(Value::Null) => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => {
+            let message =
+                format!("couldn't get version/kind; json parse error: {member} is no string");
+            Err(Failure::bad_request(message))
+        }
+    }
 }
 
 /// Of a custom kind that is a fault of the object, which is named by the kind that it says.

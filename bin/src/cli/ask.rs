@@ -55,7 +55,12 @@ impl Directory {
         if restoring::is_unfinished(&self.data_dir) {
             return Err(Error::Unfinished(self.data_dir.clone()).into());
         }
-        if !self.data_dir.join("events").exists() {
+        let is_there = self.data_dir.join("events").try_exists();
+        let is_there = is_there.map_err(|source| Error::Io {
+            what: "looking for the event log".into(),
+            source,
+        })?;
+        if !is_there {
             bail!(
                 "{} holds no event log; name the --data-dir that `hindsight serve` was given, or set \
                  HINDSIGHT_DATA_DIR",

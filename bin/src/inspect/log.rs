@@ -175,8 +175,12 @@ impl Teller<'_> {
             return Ok(known);
         }
         let until = commit.revision.previous();
-        let before = self.history.last(&commit.key, Some(&commit.uid), until)?;
-        Ok(before.and_then(|before| before.object().cloned()))
+        match self.history.last(&commit.key, Some(&commit.uid), until) {
+            Ok(before) => Ok(before.and_then(|before| before.object().cloned())),
+            // It was thinned while it was looked for.
+            Err(Error::Pruned { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 }
 
@@ -219,14 +223,13 @@ pub(crate) fn page(
     let from = selection.first(from);
     match &selection.key {
         None => fill(teller, from, history.all(from)),
-        Some(key) => {
-            let touched = history.touched(key, from)?;
-            fill(
-                teller,
-                from,
-                touched.map(|commit| commit.map(Entry::Commit)),
-            )
-        }
+        Some(key) => match history.touched(key, from) {
+            Ok(touched) => {
+                let touched = touched.map(|commit| commit.map(Entry::Commit));
+                fill(teller, from, touched)
+            }
+            Err(error) => fill(teller, from, [Err(error)].into_iter()),
+        },
     }
 }
 
@@ -238,7 +241,14 @@ fn fill(
     let (mut entries, mut bytes) = (Vec::new(), 0);
     let (mut next, mut end) = (None, from);
     for (looked_at, entry) in found.enumerate() {
-        let entry = entry?;
+        let entry = match entry {
+            // It was thinned while it was read. The next page tells what is left of it.
+            Err(Error::Pruned { .. }) => {
+                next = Some(end);
+                break;
+            }
+            entry => entry?,
+        };
         if teller.selection.is_last(&entry) {
             break;
         }
@@ -325,5 +335,31 @@ fn describe(event: &Event) -> String {
         Event::OwnerChanged { to, .. } => format!("owner {} {} changed", to.kind, to.name),
         Event::DeletionRequested { rule, .. } => format!("deletion requested [{}]", rule.name()),
         Event::ObjectDeleted { rule, .. } => format!("deleted [{}]", rule.name()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::plane;
+
+    #[test]
+    fn what_is_thinned_while_it_is_told_is_told_by_the_next_page() {
+        let plane = plane();
+        let history = plane.history();
+        let selection = Selection::default();
+        let (asked, floor) = (Revision(3), Revision(4));
+        let pruned = || Err(Error::Pruned { asked, floor });
+        for (read, next) in [(0, 1), (2, 3)] {
+            let commits = plane.reader().entries(Revision(1)).take(read);
+            let found = commits.chain([pruned()]);
+            let teller = teller(&history, &selection).expect("a teller");
+            let page = fill(teller, Revision(1), found).expect("a page");
+            assert_eq!(page.entries.len(), read);
+            assert_eq!(page.next, Some(Revision(next)));
+        }
+        let broken = Err(Error::Closed);
+        let teller = teller(&history, &selection).expect("a teller");
+        assert!(fill(teller, Revision(1), [broken].into_iter()).is_err());
     }
 }

@@ -48,12 +48,22 @@ impl Tokens {
         Ok(Self(tokens))
     }
 
-    /// The token's owner, or the certificate's; a token that nobody has is nobody.
+    /// The token's owner, or the certificate's where there is none; a token that nobody has is nobody.
+    /// Source: upstream's `bearertoken`, to which another scheme is not its own.
     pub(super) fn identify(&self, headers: &HeaderMap, certificate: Identity) -> Identity {
         let Some(value) = headers.get(header::AUTHORIZATION) else {
             return certificate;
         };
-        let token = value.to_str().ok()?.strip_prefix("Bearer ")?.trim();
+        let (scheme, token) = value
+            .to_str()
+            .ok()?
+            .trim()
+            .split_once(' ')
+            .unwrap_or_default();
+        if !scheme.eq_ignore_ascii_case("bearer") {
+            return certificate;
+        }
+        let token = token.trim();
         // Every token is compared, so the time tells nothing.
         let same = |known: &str| bool::from(known.as_bytes().ct_eq(token.as_bytes()));
         let found = self.0.iter().rfind(|(known, _)| same(known));
@@ -135,7 +145,34 @@ mod tests {
             identify("Bearer t2").map(|actor| actor.uid.to_string()),
             Some("u2".into())
         );
-        assert!(identify("Bearer t3").is_none() && identify("Basic t1").is_none());
+        for scheme in ["bearer", "BEARER"] {
+            let found = identify(&format!("{scheme} t1"));
+            assert_eq!(
+                found.map(|actor| actor.user.to_string()),
+                Some("alice".into())
+            );
+        }
+        for value in ["Bearer t3", "bearer t3", "Basic t1", "t1", "Bearer"] {
+            assert!(identify(value).is_none(), "{value}");
+        }
+    }
+
+    #[test]
+    fn beside_a_certificate_a_bad_token_is_nobody_and_another_scheme_says_nothing() {
+        let tokens = Tokens::parse("t1,alice,u1\n").expect("readable");
+        let admin = Arc::new(Actor::new("admin"));
+        for (value, expected) in [
+            ("Bearer t1", Some("alice")),
+            ("Bearer t3", None),
+            ("Basic dDE6", Some("admin")),
+            ("Bearer", Some("admin")),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::AUTHORIZATION, value.parse().expect("a header"));
+            let found = tokens.identify(&headers, Some(Arc::clone(&admin)));
+            let found = found.map(|actor| actor.user.to_string());
+            assert_eq!(found.as_deref(), expected, "{value}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 #[derive(Deserialize)]
 struct Operation {
-    op: String,
+    op: Option<String>,
     path: Option<String>,
     from: Option<String>,
     #[serde(default)]
@@ -23,7 +23,7 @@ pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection
     if operations.is_null() {
         return Ok(live.clone());
     }
-    let operations: Vec<Operation> = Vec::deserialize(operations)
+    let operations: Vec<Option<Operation>> = Vec::deserialize(operations)
         .map_err(|error| Rejection::BadRequest(format!("error decoding patch: {error}")))?;
     if operations.len() > OPERATIONS_MAX {
         return Err(Rejection::TooLarge(format!(
@@ -35,6 +35,7 @@ pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection
     let mut document = live.clone();
     let mut copied = 0;
     for operation in &operations {
+        let operation = operation.as_ref().ok_or(Rejection::Unprocessable)?;
         copied += step(&mut document, operation).ok_or(Rejection::Unprocessable)?;
         if copied > COPIED_BYTES_MAX {
             return Err(Rejection::Unprocessable);
@@ -47,7 +48,7 @@ pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection
 fn step(document: &mut Value, operation: &Operation) -> Option<usize> {
     let path = segments(operation.path.as_deref()?);
     let from = || operation.from.as_deref().map(segments);
-    match operation.op.as_str() {
+    match operation.op.as_deref()? {
         "add" => add(document, &path, operation.value.clone())?,
         "replace" => replace(document, &path, operation.value.clone())?,
         "remove" => remove(document, &path).map(drop)?,
