@@ -98,6 +98,24 @@ fn create(server: &Server, name: &str) {
     server.kubectl(&["create", "configmap", name]);
 }
 
+/// Of exactly that version, and of one that is not older.
+fn lists_have_expired(server: &Server, known: u64) {
+    let exactly = "The resourceVersion for the provided list is too old";
+    for (matching, expected) in [
+        ("", "too old resource version"),
+        (
+            "&resourceVersionMatch=NotOlderThan",
+            "too old resource version",
+        ),
+        ("&resourceVersionMatch=Exact", exactly),
+        ("&limit=1", exactly),
+    ] {
+        let list = format!("{MAPS}?resourceVersion={known}{matching}");
+        let message = server.kubectl_fails(&["get", "--raw", &list], "");
+        assert!(message.contains(expected), "{list}: {message}");
+    }
+}
+
 #[test]
 fn what_clients_know_of_before_a_restore_has_expired_and_the_past_is_still_there() {
     let place = Place::new();
@@ -128,20 +146,7 @@ fn what_clients_know_of_before_a_restore_has_expired_and_the_past_is_still_there
             events.contains("\"ERROR\"") && events.contains("\"code\":410"),
             "{events}"
         );
-        let exactly = "The resourceVersion for the provided list is too old";
-        for (matching, expected) in [
-            ("", "too old resource version"),
-            (
-                "&resourceVersionMatch=NotOlderThan",
-                "too old resource version",
-            ),
-            ("&resourceVersionMatch=Exact", exactly),
-            ("&limit=1", exactly),
-        ] {
-            let list = format!("{MAPS}?resourceVersion={known}{matching}");
-            let message = server.kubectl_fails(&["get", "--raw", &list], "");
-            assert!(message.contains(expected), "{list}: {message}");
-        }
+        lists_have_expired(&server, known);
     }
     create(&server, "new");
     assert!(revision_of(&server, "new") > newest + BUMP);

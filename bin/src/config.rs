@@ -17,7 +17,8 @@ pub struct Config {
     /// Commits after which the state is written down beside the log, so that the next start need not
     /// read them; also at a clean end, after a tenth as many. Zero for never.
     pub snapshot_every: u64,
-    /// How much of the history is kept; all of it without a policy.
+    /// How much of the history is kept; all of it without a policy. It takes a directory and snapshots, for
+    /// history is dropped below these.
     pub retention: Option<Retention>,
     /// Whether garbage, deleted namespaces and finished jobs are collected.
     pub collectors: bool,
@@ -47,6 +48,37 @@ impl Default for Config {
     }
 }
 
+/// Below this it is no age that a clock tells.
+const AGE_MICROS_MIN: i64 = 1_000;
+
+impl Config {
+    /// Refuses a policy that nobody can mean: what was dropped does not come back.
+    pub(crate) fn check(&self) -> Result<(), OpenError> {
+        let Some(retention) = &self.retention else {
+            return Ok(());
+        };
+        let (age, bytes) = (retention.age_micros, retention.bytes);
+        let wrong = [
+            (
+                age.is_some_and(|age| age < AGE_MICROS_MIN),
+                "an age of less than a millisecond would drop everything",
+            ),
+            (bytes == Some(0), "a size of 0 would drop everything"),
+            (
+                age.is_none() && bytes.is_none(),
+                "without an age or a size nothing would ever be dropped",
+            ),
+            (self.data_dir.is_none(), "in memory nothing is ever dropped"),
+            (
+                self.snapshot_every == 0,
+                "without snapshots nothing is ever dropped",
+            ),
+        ];
+        let wrong = wrong.into_iter().find(|(is_so, _)| *is_so);
+        wrong.map_or(Ok(()), |(_, why)| Err(OpenError::Retention(why)))
+    }
+}
+
 /// Why it could not be opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -59,7 +91,60 @@ pub enum OpenError {
         "the disk is full: a new log needs 40 MiB; free some room and start again, or name another --data-dir"
     )]
     NoRoom,
+    /// A policy for history that nobody can mean.
+    #[error("history cannot be kept so: {0}")]
+    Retention(&'static str),
     /// The first objects could not be written.
     #[error("the first objects could not be written: {0}")]
     Bootstrap(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hindsight_core::Time;
+
+    fn policy(age_micros: Option<i64>, bytes: Option<u64>) -> Config {
+        let retention = Retention {
+            age_micros,
+            bytes,
+            kinds: Vec::new(),
+            clock: Time::default,
+        };
+        Config {
+            data_dir: Some("somewhere".into()),
+            retention: Some(retention),
+            ..Config::default()
+        }
+    }
+
+    #[test]
+    fn a_policy_that_nobody_can_mean_is_refused() {
+        let in_memory = Config {
+            data_dir: None,
+            ..policy(None, Some(1))
+        };
+        let without_snapshots = Config {
+            snapshot_every: 0,
+            ..policy(None, Some(1))
+        };
+        for (config, expected) in [
+            (policy(Some(-5), None), "less than a millisecond"),
+            (policy(Some(999), Some(1)), "less than a millisecond"),
+            (policy(None, Some(0)), "a size of 0"),
+            (policy(None, None), "without an age or a size"),
+            (in_memory, "in memory"),
+            (without_snapshots, "without snapshots"),
+        ] {
+            let said = config.check().expect_err(expected).to_string();
+            assert!(said.contains(expected), "{said}");
+        }
+        for config in [
+            policy(Some(1_000), None),
+            policy(None, Some(1)),
+            Config::default(),
+        ] {
+            assert!(config.check().is_ok(), "{config:?}");
+        }
+    }
 }

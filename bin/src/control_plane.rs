@@ -63,6 +63,7 @@ impl ControlPlane {
     }
 
     pub(crate) fn open_turning(config: Config, turn: collectors::Turn) -> Result<Self, OpenError> {
+        config.check()?;
         let (lock, storage) = match &config.data_dir {
             None => (None, Arc::new(MemoryStorage::default()) as Arc<dyn Storage>),
             Some(directory) => {

@@ -29,7 +29,8 @@ for ever unless --keep-history or --keep-history-bytes is given.";
 pub(super) struct Serve {
     #[command(flatten)]
     directory: Directory,
-    /// Address to listen on; port 0 takes a free one
+    /// Address to listen on, such as 127.0.0.1:6443; port 0 takes a free one. The server's certificate is
+    /// for this address and for loopback
     #[arg(long, env = "HINDSIGHT_LISTEN", default_value = "127.0.0.1:6443")]
     listen: SocketAddr,
     /// Write the administrator's kubeconfig here too
@@ -65,7 +66,7 @@ pub(super) struct Serve {
         value_parser = keep::resource
     )]
     keep_kind: Vec<GroupResource>,
-    /// How the process's own log is written
+    /// How the process's own log is written, to standard error; `RUST_LOG` selects what, warnings without it
     #[arg(long, env = "HINDSIGHT_LOG_FORMAT", default_value = "text")]
     log_format: LogFormat,
 }
@@ -88,6 +89,12 @@ impl Serve {
             return Err(wrong("serve", ErrorKind::ArgumentConflict, complaint));
         }
         start_logging(self.log_format);
+        if self.listen.ip().is_unspecified() {
+            show::hint(
+                "the certificate is for loopback alone: who connects from elsewhere does not believe it; listen on \
+                 the address that they use, or let them name tls-server-name: localhost",
+            );
+        }
         let retention = self.retention();
         let options = Options {
             snapshot_every: self.snapshot_every,
@@ -181,9 +188,10 @@ fn start_logging(format: LogFormat) {
     use std::io::IsTerminal;
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_ansi(std::io::stderr().is_terminal())
+        .with_ansi(std::io::stderr().is_terminal() && !is_colourless)
         .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => builder.init(),
