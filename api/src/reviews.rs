@@ -6,10 +6,11 @@ mod tests;
 
 use crate::accept::accept_object;
 use crate::authorizer::{Access, Authorizer, Verdict};
-use crate::body::{ApiBody, decode};
+use crate::body::{ApiBody, Noted};
 use crate::handler::Routed;
 use crate::respond;
 use crate::status::Failure;
+use crate::verbs;
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{Actor, GroupResource, Rejection};
 use http::{Method, Response};
@@ -24,17 +25,19 @@ pub(crate) fn answer(
         return Err(Failure::method_not_allowed());
     }
     let accept = accept_object(&asked.parts.headers)?;
-    let version = asked.kind.api_version(&asked.version.name);
-    let syntax = respond::syntax(&asked.parts.headers)?;
-    let mut review = decode(body, syntax.of(&version, &asked.kind.kind))?;
+    let options = asked.params.write_options("CreateOptions")?;
+    let mut noted = Noted::new(options.validation());
+    let mut review = verbs::document(asked, body, &mut noted)?;
     let resource = &*asked.kind.resource.resource;
     let spec = review.get("spec").unwrap_or(&Value::Null);
+    check_types(spec)?;
     let status = match resource {
         "selfsubjectreviews" => json!({"userInfo": user(asked)}),
         "tokenreviews" => token(spec)?,
         "selfsubjectrulesreviews" => rules(authorizer, spec)?,
         "subjectaccessreviews" | "localsubjectaccessreviews" | "selfsubjectaccessreviews" => {
             check(asked, spec)?;
+            check_namespace(asked, spec)?;
             access(authorizer, asked, spec)
         }
         _ => return Err(Failure::method_not_allowed()),
@@ -43,10 +46,10 @@ pub(crate) fn answer(
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the review is not an object"))?;
     root.insert("status".into(), status);
-    root.insert("kind".into(), Value::from(&*asked.kind.kind));
-    root.insert("apiVersion".into(), version.into());
     root.entry("metadata").or_insert_with(|| json!({}));
-    Ok(respond::json(201, &review, accept.syntax))
+    let mut response = respond::json(201, &review, accept.syntax);
+    respond::warn(&mut response, noted.warnings());
+    Ok(response)
 }
 
 fn user(asked: &Routed) -> Value {
@@ -119,6 +122,36 @@ fn subject(spec: &Value) -> Actor {
     }
 }
 
+type Fits = fn(&Value) -> bool;
+
+/// What upstream's decoder would not take: of a group that is none the question would be another.
+fn check_types(spec: &Value) -> Result<(), Failure> {
+    if !spec.is_null() && !spec.is_object() {
+        return Err(Failure::bad_request("spec is not an object"));
+    }
+    let members: [(&str, Fits); 5] = [
+        ("user", Value::is_string),
+        ("uid", Value::is_string),
+        ("groups", are_texts),
+        ("resourceAttributes", Value::is_object),
+        ("nonResourceAttributes", Value::is_object),
+    ];
+    let mut members = members.into_iter();
+    let wrong = members.find(|(name, fits)| {
+        let found = spec.get(*name);
+        found.is_some_and(|found| !found.is_null() && !fits(found))
+    });
+    wrong.map_or(Ok(()), |(name, _)| {
+        let message = format!("spec.{name} is of another type");
+        Err(Failure::bad_request(message))
+    })
+}
+
+fn are_texts(found: &Value) -> bool {
+    let all = found.as_array();
+    all.is_some_and(|all| all.iter().all(Value::is_string))
+}
+
 /// Source: upstream's `pkg/apis/authorization/validation`.
 fn check(asked: &Routed, spec: &Value) -> Result<(), Failure> {
     let resource = &*asked.kind.resource.resource;
@@ -155,6 +188,20 @@ fn check(asked: &Routed, spec: &Value) -> Result<(), Failure> {
         name: "".into(),
         causes,
     }))
+}
+
+/// What is asked in a namespace is asked of it. Source: upstream's `localsubjectaccessreview/rest.go`.
+fn check_namespace(asked: &Routed, spec: &Value) -> Result<(), Failure> {
+    let Some(namespace) = asked.route.namespace.as_deref() else {
+        return Ok(());
+    };
+    let attributes = spec.get("resourceAttributes").unwrap_or(&Value::Null);
+    if text(attributes, "namespace") == namespace {
+        return Ok(());
+    }
+    Err(Failure::bad_request(format!(
+        "spec.resourceAttributes.namespace must match namespace: {namespace}"
+    )))
 }
 
 fn text<'a>(spec: &'a Value, member: &str) -> &'a str {

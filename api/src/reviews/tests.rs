@@ -30,12 +30,17 @@ impl Authorizer for OneGrant {
 }
 
 fn status(authorizer: Arc<dyn Authorizer>, path: &str, spec: &Value) -> Value {
+    let (_, review) = answered(authorizer, path, &json!({"spec": spec}));
+    review["status"].clone()
+}
+
+fn answered(authorizer: Arc<dyn Authorizer>, path: &str, review: &Value) -> (u16, Value) {
     let admission = Admission {
         authorizer,
         ..Admission::default()
     };
     let api = Api::new(Arc::new(Fake::new()), Arc::new(admission));
-    let body = Full::from(json!({"spec": spec}).to_string());
+    let body = Full::from(review.to_string());
     let path = format!("/apis/authorization.k8s.io/v1/{path}");
     let request = Request::post(path).body(body).expect("a request");
     let actor = Actor {
@@ -45,11 +50,12 @@ fn status(authorizer: Arc<dyn Authorizer>, path: &str, spec: &Value) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let answer = async {
         let answer = api.handle(request, Some(Arc::new(actor))).await;
-        answer.into_body().collect().await.expect("a body")
+        let code = answer.status().as_u16();
+        (code, answer.into_body().collect().await.expect("a body"))
     };
-    let body = runtime.expect("a runtime").block_on(answer).to_bytes();
-    let review: Value = serde_json::from_slice(&body).expect("JSON");
-    review["status"].clone()
+    let (code, body) = runtime.expect("a runtime").block_on(answer);
+    let document = serde_json::from_slice(&body.to_bytes());
+    (code, document.expect("JSON"))
 }
 
 #[test]
@@ -101,4 +107,60 @@ fn all_rules_are_known_where_everybody_may_do_everything() {
     assert_eq!(unknown["incomplete"], true);
     assert_eq!(unknown["resourceRules"], json!([]));
     assert!(unknown["evaluationError"].is_string());
+}
+
+#[test]
+fn what_is_no_review_is_not_answered_as_one() {
+    let of = |spec: Value| json!({"spec": spec});
+    let asked = json!({"resource": "pods", "verb": "get", "namespace": "d"});
+    let subject = "subjectaccessreviews";
+    for (path, review, expected) in [
+        (
+            subject,
+            of(json!({"user": "a", "resourceAttributes": asked})),
+            201,
+        ),
+        (
+            subject,
+            of(json!({"groups": ["a"], "resourceAttributes": asked})),
+            201,
+        ),
+        (
+            subject,
+            of(json!({"groups": "a", "resourceAttributes": asked})),
+            400,
+        ),
+        (
+            subject,
+            of(json!({"groups": ["a", 5], "resourceAttributes": asked})),
+            400,
+        ),
+        (
+            subject,
+            of(json!({"user": 5, "resourceAttributes": asked})),
+            400,
+        ),
+        (
+            subject,
+            of(json!({"user": "a", "resourceAttributes": "x"})),
+            400,
+        ),
+        (subject, of(json!("x")), 400),
+        (subject, of(Value::Null), 422),
+        (subject, json!({"kind": "Foo", "apiVersion": "x/v9"}), 400),
+        ("subjectaccessreviews?dryRun=x", of(json!({})), 422),
+        (
+            "namespaces/d/localsubjectaccessreviews",
+            of(json!({"user": "a", "resourceAttributes": asked})),
+            201,
+        ),
+        (
+            "namespaces/e/localsubjectaccessreviews",
+            of(json!({"user": "a", "resourceAttributes": asked})),
+            400,
+        ),
+    ] {
+        let (code, answer) = answered(Arc::new(AllowAll), path, &review);
+        assert_eq!(code, expected, "{path} {review}: {answer}");
+    }
 }

@@ -150,7 +150,7 @@ pub(super) fn as_stored(asked: &Routed, object: &Object) -> Object {
 }
 
 /// The body as a document of the endpoint's kind.
-fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
+pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
     let syntax = respond::syntax(&asked.parts.headers)?;
     let unknown = |document: &Value| unknown::of(asked, document);
     let is_custom = asked.kind.is_custom() && !asked.is_scale();
