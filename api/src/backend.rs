@@ -109,7 +109,9 @@ pub enum AsOfError {
         now: Time,
     },
     /// It was pruned.
-    #[error("history before revision {oldest} was pruned")]
+    #[error(
+        "history before revision {oldest} was pruned; ask for revision {oldest} or a later one"
+    )]
     Pruned {
         /// The oldest one kept.
         oldest: Revision,

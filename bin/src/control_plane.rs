@@ -173,12 +173,13 @@ impl ControlPlane {
         LogHistory::new(&self.shared.reader, &self.shared.index)
     }
 
-    /// Tells whenever the state has moved.
+    /// Tells whenever the state has moved, until it is closed.
     pub fn changed(&self) -> watch::Receiver<Revision> {
         self.shared.changed.clone()
     }
 
-    /// Changes after a revision, oldest first; empty when there are none yet.
+    /// Changes after a revision, oldest first; empty when there are none yet. As far back as the newest 100,000
+    /// or 16 MiB of them, and not from before it was opened: [`Reader::scan`] has what came before.
     pub fn changes_after(
         &self,
         revision: Revision,

@@ -1,5 +1,5 @@
 //! Hindsight as a library: [`ControlPlane::open`] gives a Kubernetes-compatible control plane on a
-//! directory or in memory. The only crate that reads the clock and makes randomness.
+//! directory or in memory. The only crate that reads the wall clock and makes randomness.
 
 #[cfg(feature = "http")]
 mod answer;

@@ -167,10 +167,10 @@ impl Target {
     }
 }
 
-/// Makes an object.
+/// Makes an object. Whether the body is of the key's kind is the caller's to see, and nobody looks for it here.
 #[derive(Debug, Clone)]
 pub struct Create {
-    /// Resource, namespace, and the name from the body (empty with `generateName`).
+    /// Resource and namespace; its name is not looked at, for it is the body's.
     pub key: ObjectKey,
     /// Version of the API that the body is in; with its group where another group stores it.
     pub version: Name,

@@ -225,7 +225,8 @@ impl Reader {
         Ok(base)
     }
 
-    /// The state after this commit, folded from the newest snapshot that is not after it.
+    /// The state after this commit, folded from the newest snapshot that is not after it. Of a revision that has
+    /// not happened it is the newest state: [`Self::newest`] tells them apart.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|one| one.until(&*self.storage, revision, &empty));
