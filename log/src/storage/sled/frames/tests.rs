@@ -1,7 +1,7 @@
 //! What is written between two syncs, what is left of what was replaced, and what is read meanwhile.
 
 use super::{
-    BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IVec, LARGEST, PIECE_BYTES, TIMES_WRITTEN,
+    BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IDLE_MAX, IVec, LARGEST, PIECE_BYTES, TIMES_WRITTEN,
     UNSYNCED_BYTES, key,
 };
 use crate::storage::conformance::copy;
@@ -190,6 +190,43 @@ fn what_is_paid_for_and_not_there_is_not_moved() {
         turns > 0 && turns < 3_000 * CHANGES_FOR_A_MOVE as u64,
         "{turns}"
     );
+}
+
+/// What sled has noted to be moved may have been written anew meanwhile.
+#[test]
+fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
+    const PAID: usize = 3 * IDLE_MAX;
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    let appended = storage.append(Revision(1), &[7; 10 << 10]);
+    appended.expect("appended");
+    storage.sync().expect("synced");
+    let frames = &storage.frames;
+    let turns = |moved_at: usize| {
+        let before = frames.turn.load(Ordering::Relaxed);
+        if moved_at > 1 {
+            frames.idle.store(0, Ordering::Relaxed);
+        }
+        frames
+            .owed
+            .store(PAID * BYTES_FOR_A_MOVE, Ordering::Relaxed);
+        let syncs = Cell::new(0);
+        let sync = || {
+            frames.syncing();
+            syncs.set(syncs.get() + 1);
+            Ok(if syncs.get() == moved_at { 1 << 20 } else { 0 })
+        };
+        while frames.move_pages(&sync).expect("moved") {}
+        let turns = frames.turn.load(Ordering::Relaxed) - before;
+        usize::try_from(turns).expect("small") / CHANGES_FOR_A_MOVE
+    };
+    let never = turns(0);
+    assert!((IDLE_MAX..IDLE_MAX + 10).contains(&never), "{never}");
+    assert!(turns(0) < 10, "nothing has come since");
+    let later = turns(1);
+    assert!((IDLE_MAX..IDLE_MAX + 20).contains(&later), "{later}");
+    let once = turns(100);
+    assert!(once > IDLE_MAX + 600 && once < PAID, "{once}");
 }
 
 #[test]
