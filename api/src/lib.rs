@@ -23,6 +23,8 @@ mod schemas;
 mod status;
 mod table;
 mod tag;
+#[cfg(test)]
+mod testing;
 mod verbs;
 mod wait;
 mod watch;

@@ -49,7 +49,7 @@ impl Default for Config {
 }
 
 /// Below this it is no age that a clock tells.
-const AGE_MICROS_MIN: i64 = 1_000;
+pub(crate) const AGE_MICROS_MIN: i64 = 1_000;
 
 impl Config {
     /// Refuses a policy that nobody can mean: what was dropped does not come back.

@@ -1,39 +1,12 @@
 //! What clients are told of the groups.
 
 use super::*;
-use crate::admission::Admission;
-use crate::backend::fake::Fake;
-use crate::handler::Api;
+use crate::testing::Served;
 use bytes::Bytes;
-use hindsight_core::Actor;
 use http::{Method, Request};
-use http_body_util::{BodyExt, Full};
-use std::sync::Arc;
-use tokio::runtime::{Builder, Runtime};
+use http_body_util::Full;
 
-struct Asked {
-    api: Api,
-    runtime: Runtime,
-}
-
-impl Asked {
-    fn new() -> Self {
-        let runtime = Builder::new_current_thread().enable_time().build();
-        Self {
-            api: Api::new(Arc::new(Fake::new()), Arc::new(Admission::default())),
-            runtime: runtime.expect("a runtime"),
-        }
-    }
-
-    fn send(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
-        let known = Some(Arc::new(Actor::new("admin")));
-        self.runtime.block_on(async {
-            let (parts, body) = self.api.handle(request, known).await.into_parts();
-            let body = body.collect().await.expect("a body").to_bytes();
-            Response::from_parts(parts, body)
-        })
-    }
-
+impl Served {
     fn define(&self, plural: &str, versions: &[&str]) {
         let schema = json!({"openAPIV3Schema": {"type": "object"}});
         let one = |name: &&str| json!({"name": name, "served": true, "storage": name == &versions[0], "schema": schema});
@@ -42,7 +15,7 @@ impl Asked {
             "scope": "Cluster", "names": {"plural": plural, "kind": plural.to_uppercase()}, "versions": versions}});
         let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         let request = Request::builder().method(Method::POST).uri(path);
-        let answer = self.send(
+        let answer = self.whole(
             request
                 .body(Full::from(definition.to_string()))
                 .expect("a request"),
@@ -55,13 +28,13 @@ impl Asked {
         let request = headers.iter().fold(request, |request, (name, value)| {
             request.header(*name, *value)
         });
-        self.send(request.body(Full::default()).expect("a request"))
+        self.whole(request.body(Full::default()).expect("a request"))
     }
 }
 
 #[test]
 fn a_group_prefers_what_is_called_as_versions_are() {
-    let asked = Asked::new();
+    let asked = Served::new();
     asked.define("as", &["zeta", "v1alpha1", "v1beta", "v2beta2"]);
     asked.define("bs", &["v10beta1", "alpha"]);
     let answer = asked.get("/apis/y.io", &[]);
@@ -75,7 +48,7 @@ fn a_group_prefers_what_is_called_as_versions_are() {
 
 #[test]
 fn who_has_the_document_of_all_groups_is_not_sent_it_again() {
-    let asked = Asked::new();
+    let asked = Served::new();
     for (path, changes) in [("/apis", true), ("/api", false)] {
         let get = |tag: &str| asked.get(path, &[("accept", AGGREGATED), ("if-none-match", tag)]);
         let tag_of = |answer: &Response<Bytes>| {

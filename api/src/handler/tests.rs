@@ -2,14 +2,9 @@
 
 use super::*;
 use crate::backend::fake::Fake;
+use crate::testing::runtime;
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
-use tokio::runtime::{Builder, Runtime};
-
-fn runtime() -> Runtime {
-    let runtime = Builder::new_current_thread().enable_time().build();
-    runtime.expect("a runtime")
-}
 
 async fn send(api: &Api, method: Method, path: &str, body: &Value) -> (u16, Value) {
     let request = Request::builder().method(method).uri(path);

@@ -1,6 +1,7 @@
 //! What is to be kept, as it is said: checked before the server starts, for what was dropped does not
 //! come back.
 
+use crate::config::AGE_MICROS_MIN;
 use bytesize::ByteSize;
 use hindsight_core::GroupResource;
 use hindsight_core::builtin;
@@ -8,8 +9,7 @@ use std::time::Duration;
 
 const NOTHING: &str = "it would drop all history; leave the option out to keep everything";
 
-/// Below this it is no age that a clock tells.
-const AGE_MIN: Duration = Duration::from_millis(1);
+const AGE_MIN: Duration = Duration::from_micros(AGE_MICROS_MIN.unsigned_abs());
 /// Times are counted in microseconds, in 63 bits: 292,000 years.
 const AGE_MAX: Duration = Duration::from_micros(i64::MAX.unsigned_abs());
 /// Longer no file can be.

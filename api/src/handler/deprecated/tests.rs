@@ -1,14 +1,9 @@
 //! Each verb, refused or not, of a custom kind and of a built-in one.
 
-use crate::admission::Admission;
-use crate::backend::fake::Fake;
-use crate::handler::Api;
-use hindsight_core::Actor;
+use crate::testing::Served;
 use http::{Request, header};
 use http_body_util::Full;
 use serde_json::{Value, json};
-use std::sync::Arc;
-use tokio::runtime::{Builder, Runtime};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const GADGETS: &str = "/apis/z.io/v1beta1/namespaces/d/gadgets";
@@ -17,31 +12,20 @@ const OF_ENDPOINTS: &str =
     "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
 const OF_GADGETS: &str = "299 - \"say \\\"v1\\\"\"";
 
-struct Served {
-    api: Api,
-    runtime: Runtime,
+/// With a namespace, and a kind of which one version is deprecated.
+fn served() -> Served {
+    let served = Served::new();
+    let namespace = json!({"metadata": {"name": "d"}});
+    let made = served.warned("POST", "/api/v1/namespaces", &namespace);
+    assert_eq!(made, (201, vec![]));
+    let made = served.warned("POST", DEFINITIONS, &definition());
+    assert_eq!(made, (201, vec![]));
+    served
 }
 
 impl Served {
-    /// With a namespace, and a kind of which one version is deprecated.
-    fn new() -> Self {
-        let runtime = Builder::new_current_thread().enable_time().build();
-        let served = Self {
-            api: Api::new(Arc::new(Fake::new()), Arc::new(Admission::default())),
-            runtime: runtime.expect("a runtime"),
-        };
-        let namespace = json!({"metadata": {"name": "d"}});
-        let made = served.send("POST", "/api/v1/namespaces", &namespace);
-        assert_eq!(made, (201, vec![]));
-        assert_eq!(
-            served.send("POST", DEFINITIONS, &definition()),
-            (201, vec![])
-        );
-        served
-    }
-
     /// The code, and the warnings.
-    fn send(&self, method: &str, path: &str, body: &Value) -> (u16, Vec<String>) {
+    fn warned(&self, method: &str, path: &str, body: &Value) -> (u16, Vec<String>) {
         let media = if method == "PATCH" {
             "application/merge-patch+json"
         } else {
@@ -54,9 +38,7 @@ impl Served {
         } else {
             body.to_string()
         };
-        let request = request.body(Full::from(body)).expect("a request");
-        let actor = Some(Arc::new(Actor::new("admin")));
-        let answer = self.runtime.block_on(self.api.handle(request, actor));
+        let answer = self.answer(request.body(Full::from(body)).expect("a request"));
         let warnings = answer.headers().get_all(header::WARNING).iter();
         let warnings = warnings.map(|one| one.to_str().expect("text").to_owned());
         (answer.status().as_u16(), warnings.collect())
@@ -69,7 +51,7 @@ impl Served {
             let path = format!("{collection}{}", words[1].trim_start_matches('-'));
             let body = words.get(3).map(|body| serde_json::from_str(body));
             let body: Value = body.transpose().expect("JSON").unwrap_or_default();
-            let (code, warnings) = self.send(words[0], &path, &body);
+            let (code, warnings) = self.warned(words[0], &path, &body);
             assert_eq!(code.to_string(), words[2], "{row}");
             assert_eq!(warnings, wanted, "{row}");
         }
@@ -111,12 +93,12 @@ DELETE /a/status 405
 PUT - 405
 DELETE /a 200
 DELETE - 200"#;
-    Served::new().each(GADGETS, rows, &[OF_GADGETS]);
+    served().each(GADGETS, rows, &[OF_GADGETS]);
 }
 
 #[test]
 fn every_request_of_endpoints_is_told_so_that_there_is() {
-    let served = Served::new();
+    let served = served();
     let rows = r#"POST - 201 {"metadata":{"name":"a"}}
 POST - 409 {"metadata":{"name":"a"}}
 GET /a 200
@@ -135,7 +117,7 @@ DELETE - 200"#;
 
 #[test]
 fn who_asks_for_nothing_that_is_deprecated_is_told_nothing() {
-    let served = Served::new();
+    let served = served();
     served.each("/apis/z.io", "GET - 200\nGET /v1beta1 200", &[]);
     served.each("/apis/z.io/v1/namespaces/d/gadgets", "GET - 200", &[]);
     served.each("/apis/z.io/v1beta1/gadgets", "GET - 200", &[OF_GADGETS]);
@@ -148,5 +130,5 @@ fn it_is_the_first_of_the_warnings() {
     let repeated = r#"{"apiVersion":"z.io/v1beta1","kind":"Gadget","metadata":{"name":"a","a":1}}"#;
     let row = format!("POST ?fieldValidation=Warn 201 {repeated}");
     let wanted = [OF_GADGETS, "299 - \"unknown field \\\"metadata.a\\\"\""];
-    Served::new().each(GADGETS, &row, &wanted);
+    served().each(GADGETS, &row, &wanted);
 }

@@ -1,0 +1,46 @@
+//! The API over an engine that does nothing by itself, for tests.
+
+use crate::admission::Admission;
+use crate::backend::fake::Fake;
+use crate::body::ApiBody;
+use crate::handler::Api;
+use bytes::Bytes;
+use hindsight_core::Actor;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+
+/// Where time passes, on this thread.
+pub(crate) fn runtime() -> Runtime {
+    let runtime = Builder::new_current_thread().enable_time().build();
+    runtime.expect("a runtime")
+}
+
+/// An API, and what drives it.
+pub(crate) struct Served {
+    api: Api,
+    runtime: Runtime,
+}
+
+impl Served {
+    pub(crate) fn new() -> Self {
+        Self {
+            api: Api::new(Arc::new(Fake::new()), Arc::new(Admission::default())),
+            runtime: runtime(),
+        }
+    }
+
+    /// To an administrator. What comes of it later is not waited for.
+    pub(crate) fn answer(&self, request: Request<Full<Bytes>>) -> Response<ApiBody> {
+        let known = Some(Arc::new(Actor::new("admin")));
+        self.runtime.block_on(self.api.handle(request, known))
+    }
+
+    /// The same, to its end.
+    pub(crate) fn whole(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
+        let (parts, body) = self.answer(request).into_parts();
+        let body = self.runtime.block_on(body.collect());
+        Response::from_parts(parts, body.expect("a body").to_bytes())
+    }
+}
