@@ -54,7 +54,7 @@ pub(crate) fn check_include(asked: &Routed) -> Result<(), Failure> {
 pub(crate) fn of(asked: &Routed, object: &Object, now: Time, headings: bool) -> Value {
     let rows = Rows::of(asked, now);
     let document = rows.form.looked_at(object);
-    let row = rows.row(object);
+    let row = rows.of_document(object, &document);
     let envelope = Envelope::of(rows.meta, &document, headings);
     with_row(&rows.columns, envelope, &row)
 }
@@ -110,13 +110,16 @@ impl Rows {
     }
 
     pub(crate) fn row(&self, object: &Object) -> Value {
-        let document = self.form.looked_at(object);
+        self.of_document(object, &self.form.looked_at(object))
+    }
+
+    fn of_document(&self, object: &Object, document: &Value) -> Value {
         let shown = match self.include.as_str() {
             "None" => Value::Null,
             "Object" => self.form.document(object),
             _ => metadata_of(self.meta, &self.form, object),
         };
-        json!({"cells": cells(&self.columns, &document, self.now), "object": shown})
+        json!({"cells": cells(&self.columns, document, self.now), "object": shown})
     }
 
     /// The table but for them.
