@@ -12,9 +12,13 @@ use crate::respond;
 use crate::status::Failure;
 use crate::verbs;
 use hindsight_core::rejection::FieldCause;
-use hindsight_core::{Actor, GroupResource, Rejection};
+use hindsight_core::{Actor, GroupResource, Rejection, prune_review};
 use http::{Method, Response};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+
+/// What of a spec says that a resource is asked for, and what that a path is.
+const RESOURCE: &str = "resourceAttributes";
+const PATH: &str = "nonResourceAttributes";
 
 pub(crate) fn answer(
     authorizer: &dyn Authorizer,
@@ -28,16 +32,22 @@ pub(crate) fn answer(
     let options = asked.params.write_options("CreateOptions")?;
     let mut noted = Noted::new(options.validation());
     let mut review = verbs::document(asked, body, &mut noted)?;
+    let unknown = prune_review(
+        &asked.state.kinds,
+        &asked.kind,
+        &asked.version.name,
+        options.validation(),
+        &mut review,
+    )?;
+    settle_metadata(asked, &mut review)?;
     let resource = &*asked.kind.resource.resource;
     let spec = review.get("spec").unwrap_or(&Value::Null);
-    check_types(spec)?;
     let status = match resource {
         "selfsubjectreviews" => json!({"userInfo": user(asked)}),
         "tokenreviews" => token(spec)?,
         "selfsubjectrulesreviews" => rules(authorizer, spec)?,
         "subjectaccessreviews" | "localsubjectaccessreviews" | "selfsubjectaccessreviews" => {
-            check(asked, spec)?;
-            check_namespace(asked, spec)?;
+            check(asked, &review)?;
             access(authorizer, asked, spec)
         }
         _ => return Err(Failure::method_not_allowed()),
@@ -46,9 +56,8 @@ pub(crate) fn answer(
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the review is not an object"))?;
     root.insert("status".into(), status);
-    root.entry("metadata").or_insert_with(|| json!({}));
     let mut response = respond::json(201, &review, accept.syntax);
-    respond::warn(&mut response, noted.warnings());
+    respond::warn(&mut response, &[noted.warnings(), &unknown].concat());
     Ok(response)
 }
 
@@ -88,8 +97,7 @@ fn access(authorizer: &dyn Authorizer, asked: &Routed, spec: &Value) -> Value {
     if authorizer.allows_everything() {
         return json!({"allowed": true, "reason": "every authenticated user may do everything"});
     }
-    let attributes = spec.get("resourceAttributes");
-    let Some(attributes) = attributes.filter(|one| one.is_object()) else {
+    let Some(attributes) = said(spec, RESOURCE) else {
         return json!({"allowed": true, "reason": "every authenticated user may reach every path"});
     };
     let subject = match &*asked.kind.resource.resource {
@@ -122,50 +130,53 @@ fn subject(spec: &Value) -> Actor {
     }
 }
 
-type Fits = fn(&Value) -> bool;
-
-/// What upstream's decoder would not take: of a group that is none the question would be another.
-fn check_types(spec: &Value) -> Result<(), Failure> {
-    if !spec.is_null() && !spec.is_object() {
-        return Err(Failure::bad_request("spec is not an object"));
-    }
-    let members: [(&str, Fits); 5] = [
-        ("user", Value::is_string),
-        ("uid", Value::is_string),
-        ("groups", are_texts),
-        ("resourceAttributes", Value::is_object),
-        ("nonResourceAttributes", Value::is_object),
+/// What the server fills in is nobody's to say, and the namespace is that of the path.
+/// Source: upstream's `WipeObjectMetaSystemFields` and `EnsureObjectNamespaceMatchesRequestNamespace`.
+fn settle_metadata(asked: &Routed, review: &mut Value) -> Result<(), Failure> {
+    const SYSTEM: [&str; 5] = [
+        "creationTimestamp",
+        "deletionGracePeriodSeconds",
+        "deletionTimestamp",
+        "selfLink",
+        "uid",
     ];
-    let mut members = members.into_iter();
-    let wrong = members.find(|(name, fits)| {
-        let found = spec.get(*name);
-        found.is_some_and(|found| !found.is_null() && !fits(found))
-    });
-    wrong.map_or(Ok(()), |(name, _)| {
-        let message = format!("spec.{name} is of another type");
-        Err(Failure::bad_request(message))
-    })
-}
-
-fn are_texts(found: &Value) -> bool {
-    let all = found.as_array();
-    all.is_some_and(|all| all.iter().all(Value::is_string))
+    let sent = review.get_mut("metadata").map(Value::take);
+    let mut metadata = match sent {
+        Some(Value::Object(members)) => members,
+        _ => Map::new(),
+    };
+    metadata.retain(|member, _| !SYSTEM.contains(&member.as_str()));
+    let sent = metadata.remove("namespace");
+    let sent = sent.as_ref().and_then(Value::as_str).unwrap_or_default();
+    if let Some(namespace) = asked.route.namespace.as_deref() {
+        if !sent.is_empty() && sent != namespace {
+            return Err(Failure::bad_request(verbs::OTHER_NAMESPACE));
+        }
+        metadata.insert("namespace".into(), namespace.into());
+    }
+    if let Some(root) = review.as_object_mut() {
+        root.insert("metadata".into(), metadata.into());
+    }
+    Ok(())
 }
 
 /// Source: upstream's `pkg/apis/authorization/validation`.
-fn check(asked: &Routed, spec: &Value) -> Result<(), Failure> {
+fn check(asked: &Routed, review: &Value) -> Result<(), Failure> {
+    let spec = review.get("spec").unwrap_or(&Value::Null);
     let resource = &*asked.kind.resource.resource;
-    let has = |member: &str| spec.get(member).is_some_and(Value::is_object);
-    let (of_resource, of_path) = (has("resourceAttributes"), has("nonResourceAttributes"));
     let invalid = |field: &str, why: &str| FieldCause::invalid(field, &Value::Null, why);
     let mut causes = Vec::new();
-    if of_resource && of_path {
-        let why = "cannot be specified in combination with resourceAttributes";
-        causes.push(invalid("spec.nonResourceAttributes", why));
-    }
-    if !of_resource && !of_path {
-        let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        causes.push(invalid("spec.resourceAttributes", why));
+    match (said(spec, RESOURCE), said(spec, PATH)) {
+        (Some(_), Some(_)) => {
+            let why = "cannot be specified in combination with resourceAttributes";
+            causes.push(invalid("spec.nonResourceAttributes", why));
+        }
+        (None, None) => {
+            let why =
+                "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+            causes.push(invalid("spec.resourceAttributes", why));
+        }
+        _ => {}
     }
     let groups = spec.get("groups").and_then(Value::as_array);
     let nobody = text(spec, "user").is_empty() && groups.is_none_or(Vec::is_empty);
@@ -173,11 +184,20 @@ fn check(asked: &Routed, spec: &Value) -> Result<(), Failure> {
         let why = "at least one of user or group must be specified";
         causes.push(FieldCause::invalid("spec.user", &json!(""), why));
     }
-    if resource == "localsubjectaccessreviews" && of_path {
-        causes.push(invalid(
-            "spec.nonResourceAttributes",
-            "disallowed on this kind of request",
-        ));
+    let is_local = resource == "localsubjectaccessreviews";
+    let metadata = review.get("metadata").unwrap_or(&Value::Null);
+    let of_kind = |name: &str| name == "managedFields" || is_local && name == "namespace";
+    let mut members = metadata.as_object().into_iter().flatten();
+    if members.any(|(name, value)| !of_kind(name) && !is_zero(value)) {
+        let why = if is_local {
+            "must be empty except for namespace"
+        } else {
+            "must be empty"
+        };
+        causes.push(FieldCause::invalid("metadata", metadata, why));
+    }
+    if is_local {
+        causes.extend(of_its_namespace(spec, text(metadata, "namespace")));
     }
     if causes.is_empty() {
         return Ok(());
@@ -190,18 +210,40 @@ fn check(asked: &Routed, spec: &Value) -> Result<(), Failure> {
     }))
 }
 
-/// What is asked in a namespace is asked of it. Source: upstream's `localsubjectaccessreview/rest.go`.
-fn check_namespace(asked: &Routed, spec: &Value) -> Result<(), Failure> {
-    let Some(namespace) = asked.route.namespace.as_deref() else {
-        return Ok(());
-    };
-    let attributes = spec.get("resourceAttributes").unwrap_or(&Value::Null);
-    if text(attributes, "namespace") == namespace {
-        return Ok(());
+/// What is asked in a namespace is asked of it.
+fn of_its_namespace(spec: &Value, namespace: &str) -> Vec<FieldCause> {
+    let mut causes = Vec::new();
+    let asked = said(spec, RESOURCE).map(|attributes| text(attributes, "namespace"));
+    if let Some(asked) = asked.filter(|asked| *asked != namespace) {
+        let field = "spec.resourceAttributes.namespace";
+        let why = "must match metadata.namespace";
+        causes.push(FieldCause::invalid(field, &asked.into(), why));
     }
-    Err(Failure::bad_request(format!(
-        "spec.resourceAttributes.namespace must match namespace: {namespace}"
-    )))
+    if let Some(of_path) = said(spec, PATH) {
+        let why = "disallowed on this kind of request";
+        causes.push(FieldCause::invalid(
+            "spec.nonResourceAttributes",
+            of_path,
+            why,
+        ));
+    }
+    causes
+}
+
+fn said<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
+    spec.get(member).filter(|found| !found.is_null())
+}
+
+/// What Go has where nothing is said.
+fn is_zero(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_i64() == Some(0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+    }
 }
 
 fn text<'a>(spec: &'a Value, member: &str) -> &'a str {

@@ -10,7 +10,7 @@ mod write;
 pub(crate) use delete::delete;
 pub(crate) use delete_collection::delete_collection;
 pub(crate) use pod::bind;
-pub(crate) use write::{create, document, patch, update};
+pub(crate) use write::{OTHER_NAMESPACE, create, document, patch, update};
 
 use crate::accept::View;
 use crate::body::ApiBody;

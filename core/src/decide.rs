@@ -24,7 +24,7 @@ pub use delete::grace_told;
 pub(crate) use evict::evict;
 pub use lifecycle::namespace_of_new;
 pub(crate) use patch::patch;
-pub use prepare::prune_posted;
+pub use prepare::{prune_posted, prune_review};
 pub(crate) use update::update;
 
 use crate::kind::Kind;

@@ -5,7 +5,8 @@ use crate::admission::Admission;
 use crate::authorizer::AllowAll;
 use crate::backend::fake::Fake;
 use crate::handler::Api;
-use http::Request;
+use http::response::Parts;
+use http::{Request, header};
 use http_body_util::{BodyExt, Full};
 use std::sync::Arc;
 
@@ -35,6 +36,11 @@ fn status(authorizer: Arc<dyn Authorizer>, path: &str, spec: &Value) -> Value {
 }
 
 fn answered(authorizer: Arc<dyn Authorizer>, path: &str, review: &Value) -> (u16, Value) {
+    let (head, document) = sent(authorizer, path, review);
+    (head.status.as_u16(), document)
+}
+
+fn sent(authorizer: Arc<dyn Authorizer>, path: &str, review: &Value) -> (Parts, Value) {
     let admission = Admission {
         authorizer,
         ..Admission::default()
@@ -50,12 +56,12 @@ fn answered(authorizer: Arc<dyn Authorizer>, path: &str, review: &Value) -> (u16
     let runtime = tokio::runtime::Builder::new_current_thread().build();
     let answer = async {
         let answer = api.handle(request, Some(Arc::new(actor))).await;
-        let code = answer.status().as_u16();
-        (code, answer.into_body().collect().await.expect("a body"))
+        let (head, body) = answer.into_parts();
+        (head, body.collect().await.expect("a body"))
     };
-    let (code, body) = runtime.expect("a runtime").block_on(answer);
+    let (head, body) = runtime.expect("a runtime").block_on(answer);
     let document = serde_json::from_slice(&body.to_bytes());
-    (code, document.expect("JSON"))
+    (head, document.expect("JSON"))
 }
 
 #[test]
@@ -157,10 +163,116 @@ fn what_is_no_review_is_not_answered_as_one() {
         (
             "namespaces/e/localsubjectaccessreviews",
             of(json!({"user": "a", "resourceAttributes": asked})),
-            400,
+            422,
         ),
     ] {
         let (code, answer) = answered(Arc::new(AllowAll), path, &review);
         assert_eq!(code, expected, "{path} {review}: {answer}");
     }
+}
+
+#[test]
+fn fields_that_no_review_has_are_judged_as_those_of_any_object() {
+    let asked = json!({"resource": "pods", "verb": "get", "nam": "p"});
+    let review = json!({"spec": {"user": "a", "resourceAttributes": asked, "use": "b"}, "x": 1});
+    let warned = [
+        r#"299 - "unknown field \"spec.resourceAttributes.nam\"""#,
+        r#"299 - "unknown field \"spec.use\"""#,
+        r#"299 - "unknown field \"x\"""#,
+    ];
+    for (query, expected, warnings) in [
+        ("", 201, &warned[..]),
+        ("?fieldValidation=Warn", 201, &warned),
+        ("?fieldValidation=Ignore", 201, &[]),
+        ("?fieldValidation=Strict", 400, &[]),
+    ] {
+        let path = format!("subjectaccessreviews{query}");
+        let (head, answer) = sent(Arc::new(AllowAll), &path, &review);
+        assert_eq!(head.status.as_u16(), expected, "{query}: {answer}");
+        let told: Vec<_> = head.headers.get_all(header::WARNING).iter().collect();
+        assert_eq!(told, warnings, "{query}");
+        let message = answer["message"].as_str().unwrap_or_default();
+        let strict = message.starts_with(r#"strict decoding error: unknown field "spec.res"#);
+        assert_eq!(strict, expected == 400, "{message}");
+        assert_eq!(answer["spec"]["use"], Value::Null, "{answer}");
+    }
+}
+
+/// Source: upstream's `pkg/apis/authorization/validation`.
+#[test]
+fn a_review_has_no_metadata_but_its_namespace() {
+    let (own, local) = (
+        "selfsubjectaccessreviews",
+        "namespaces/d/localsubjectaccessreviews",
+    );
+    let other = "the namespace of the provided object does not match";
+    let system = json!({"uid": "u", "creationTimestamp": null, "name": "", "generation": 0});
+    for (path, metadata, code, told) in [
+        (own, Value::Null, 201, ""),
+        (own, system, 201, ""),
+        (
+            own,
+            json!({"namespace": "e", "managedFields": [{}]}),
+            201,
+            "",
+        ),
+        (own, json!({"name": "x"}), 422, "}: must be empty"),
+        (own, json!({"labels": {"a": "b"}}), 422, "}: must be empty"),
+        (own, json!("x"), 400, "cannot be handled as a"),
+        (local, json!({"namespace": "d"}), 201, ""),
+        (local, json!({"namespace": "e"}), 400, other),
+        (
+            local,
+            json!({"name": "x"}),
+            422,
+            "}: must be empty except for namespace",
+        ),
+    ] {
+        let asked = json!({"resource": "pods", "verb": "get", "namespace": "d"});
+        let spec = json!({"user": "a", "resourceAttributes": asked});
+        let review = json!({"metadata": metadata, "spec": spec});
+        let (found, answer) = answered(Arc::new(AllowAll), path, &review);
+        assert_eq!(found, code, "{path} {metadata}: {answer}");
+        let message = answer["message"].as_str().unwrap_or_default();
+        assert!(message.contains(told), "{path} {metadata}: {message}");
+    }
+}
+
+#[test]
+fn a_review_in_a_namespace_is_of_that_namespace_and_of_no_path() {
+    let local = "namespaces/d/localsubjectaccessreviews";
+    let path = json!({"path": "/livez", "verb": "get"});
+    for (spec, causes) in [
+        (json!({"resourceAttributes": {"namespace": "d"}}), &[][..]),
+        (
+            json!({"resourceAttributes": {"namespace": "e"}}),
+            &["spec.resourceAttributes.namespace: \"e\": must match metadata.namespace"],
+        ),
+        (
+            json!({"resourceAttributes": {}}),
+            &["spec.resourceAttributes.namespace: \"\": must match metadata.namespace"],
+        ),
+        (
+            json!({"nonResourceAttributes": path}),
+            &["spec.nonResourceAttributes: {...}: disallowed on this kind of request"],
+        ),
+    ] {
+        let mut spec = spec;
+        spec["user"] = json!("a");
+        let (_, answer) = answered(Arc::new(AllowAll), local, &json!({"spec": spec}));
+        assert_eq!(answer["metadata"]["namespace"] == "d", causes.is_empty());
+        let told = answer["details"]["causes"].as_array().cloned();
+        let told: Vec<_> = told.iter().flatten().map(cause).collect();
+        assert_eq!(told, causes, "{answer}");
+    }
+}
+
+/// A field, and what is wrong with it; objects cut short.
+fn cause(cause: &Value) -> String {
+    let text = |member: &str| cause[member].as_str().unwrap_or_default();
+    let message = text("message").trim_start_matches("Invalid value: ");
+    let why = message
+        .rsplit_once("}: ")
+        .map(|(_, why)| format!("{{...}}: {why}"));
+    format!("{}: {}", text("field"), why.unwrap_or(message.to_owned()))
 }

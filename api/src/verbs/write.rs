@@ -19,7 +19,7 @@ use http::Response;
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-pub(super) const OTHER_NAMESPACE: &str =
+pub(crate) const OTHER_NAMESPACE: &str =
     "the namespace of the provided object does not match the namespace sent on the request";
 
 pub(crate) async fn create(

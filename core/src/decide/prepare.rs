@@ -6,6 +6,7 @@ use crate::custom;
 use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
 use crate::object::{Name, Object};
 use crate::rejection::FieldCause;
+use crate::schema::Schema;
 use crate::{Form, Rejection, defaults, scale, schema, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
@@ -101,8 +102,40 @@ pub fn prune_posted(
     let Some((schema, posted)) = kinds.posted_schema(to).zip(to.posted()) else {
         return Ok(Vec::new());
     };
+    prune_by(
+        schema,
+        (&posted.kind, &posted.version),
+        validation,
+        document,
+    )
+}
+
+/// The same of a review, which is answered and never stored.
+///
+/// # Errors
+///
+/// What cannot be read as its kind, and what a strict client wants refused.
+pub fn prune_review(
+    kinds: &Kinds,
+    kind: &Kind,
+    version: &str,
+    validation: FieldValidation,
+    document: &mut Value,
+) -> Result<Vec<String>, Rejection> {
+    let Some(schema) = kinds.schema(kind, version) else {
+        return Ok(Vec::new());
+    };
+    prune_by(schema, (&kind.kind, version), validation, document)
+}
+
+fn prune_by(
+    schema: &Schema,
+    (kind, version): (&str, &str),
+    validation: FieldValidation,
+    document: &mut Value,
+) -> Result<Vec<String>, Rejection> {
     if let Some(wrong) = schema.validate(document).first() {
-        return Err(unreadable(&posted.kind, &posted.version, &wrong.message));
+        return Err(unreadable(kind, version, &wrong.message));
     }
     let unknown = schema.prune(document);
     schema.decode_nulls(document);
