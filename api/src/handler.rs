@@ -9,7 +9,9 @@ use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{Route, route, split_time};
 use crate::status::Failure;
-use crate::{discovery, health, list, openapi, respond, reviews, table, verbs, wait, watch};
+use crate::{
+    discovery, health, impersonation, list, openapi, respond, reviews, table, verbs, wait, watch,
+};
 use bytes::Bytes;
 use deprecated::Deprecated;
 use hindsight_core::kind::{GroupVersionKind, Kind, KindRef, Subresource, Version};
@@ -19,7 +21,7 @@ use hindsight_core::{
     Actor, Command, Form, GroupResource, Intent, Request as Origin, Revision, State, Time,
 };
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, Method, Request, Response, header};
+use http::{HeaderMap, Method, Request, Response, header};
 use http_body::Body;
 use std::sync::Arc;
 use tokio::sync::Semaphore;
@@ -123,24 +125,22 @@ impl Api {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let uri = parts.uri.clone();
-        if let Some(response) = health::respond(uri.path(), &*self.backend) {
+        let health = health::respond(uri.path(), &*self.backend);
+        let Some(actor) = actor else {
+            return health.ok_or_else(Failure::unauthorized);
+        };
+        impersonation::refuse(&parts.headers, &actor)?;
+        if let Some(response) = health {
             return Ok(response);
         }
-        let actor = actor.ok_or_else(Failure::unauthorized)?;
-        refuse_impersonation(&parts.headers, &actor)?;
         let (point, path) = split_time(uri.path())?;
         let Past { state, permit } = match point {
             Some(point) => self.backend.as_of(point).await.map_err(past_failure)?,
             None => Past::newest(self.backend.state()),
         };
-        if let Some(document) = discovery::respond(path, &parts.headers, &state) {
-            return Ok(document);
-        }
-        if let Some(document) = openapi::respond(path, &parts.headers, &state) {
-            return Ok(document);
-        }
-        let Some(route) = route(path)? else {
-            return Ok(respond::text(404, NOT_FOUND));
+        let route = match named(path, &parts.headers, &state)? {
+            Ok(route) => route,
+            Err(answer) => return Ok(answer),
         };
         let params = Params::parse(uri.query())?;
         let watched = parts.method == Method::GET && watches(&route, &params);
@@ -366,6 +366,21 @@ impl Routed {
     }
 }
 
+/// The resource that a path names, or what is answered where it names none.
+fn named(
+    path: &str,
+    headers: &HeaderMap,
+    state: &State,
+) -> Result<Result<Route, Response<ApiBody>>, Failure> {
+    let document =
+        discovery::respond(path, headers, state).or_else(|| openapi::respond(path, headers, state));
+    if let Some(document) = document {
+        return Ok(Err(document));
+    }
+    let nothing = || respond::text(404, NOT_FOUND);
+    Ok(route(path)?.ok_or_else(nothing))
+}
+
 /// All namespaces at once can only be read. Source: upstream's `APIInstaller`, which has no such
 /// method, and for custom kinds `crdHandler`, which has no such path.
 fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
@@ -385,28 +400,6 @@ fn past_failure(error: AsOfError) -> Failure {
         AsOfError::Future { asked, newest } => Failure::not_yet(asked.0, newest.0),
         other => other.into(),
     }
-}
-
-/// Who asks is what the log says, so to speak for somebody else is refused and not overlooked. The
-/// words are those of an authorizer that does not allow it.
-fn refuse_impersonation(headers: &HeaderMap, actor: &Actor) -> Result<(), Failure> {
-    let asks = |name: &HeaderName| name.as_str().starts_with("impersonate-");
-    if !headers.keys().any(asks) {
-        return Ok(());
-    }
-    let whom = headers.get("impersonate-user");
-    let whom = whom
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    Err(Failure::new(
-        403,
-        "Forbidden",
-        format!(
-            "users \"{whom}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" \
-             at the cluster scope: nobody can here, use credentials of that user (--token-auth-file)",
-            actor.user
-        ),
-    ))
 }
 
 /// The kind and the version that the path names, in its scope.

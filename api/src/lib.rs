@@ -8,6 +8,7 @@ mod body;
 mod discovery;
 mod handler;
 mod health;
+mod impersonation;
 mod lease;
 mod list;
 mod openapi;

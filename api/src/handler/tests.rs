@@ -43,6 +43,38 @@ fn no_client_may_take_what_it_was_told_before_for_the_newest() {
     }
 }
 
+/// Source: upstream's `processImpersonationHeaders`.
+#[test]
+fn whoever_wants_to_be_somebody_else_is_refused_on_every_path() {
+    let api = Api::new(Arc::new(Fake::new()), Arc::new(Admission::default()));
+    let runtime = runtime();
+    for (header, value, code) in [
+        ("impersonate-user", "alice", 403),
+        ("impersonate-user", "\u{e9}", 403),
+        ("impersonate-user", "", 200),
+        ("impersonate-uid", "", 200),
+        ("impersonate-uid", "u", 400),
+        ("impersonate-group", "g", 400),
+        ("impersonate-group", "", 400),
+        ("impersonate-extra-scopes", "s", 400),
+        ("impersonate-nobody", "n", 200),
+    ] {
+        for path in ["/api/v1/configmaps", "/livez"] {
+            let request = Request::get(path).header(header, value.as_bytes());
+            let request = request.body(Full::<Bytes>::default()).expect("a request");
+            let known = Some(Arc::new(Actor::new("admin")));
+            let answer = runtime.block_on(api.handle(request, known));
+            let found = answer.status().as_u16();
+            assert_eq!(found, code, "{path} {header}: {value}");
+        }
+    }
+    let both = Request::get("/livez").header("impersonate-user", "alice");
+    let both = both.header("impersonate-group", "g");
+    let both = both.body(Full::<Bytes>::default()).expect("a request");
+    let known = Some(Arc::new(Actor::new("admin")));
+    assert_eq!(runtime.block_on(api.handle(both, known)).status(), 403);
+}
+
 #[test]
 fn a_dry_run_of_a_scale_keeps_the_revision_that_is_stored() {
     let fake = Arc::new(Fake::new());

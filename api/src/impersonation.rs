@@ -1,0 +1,34 @@
+//! Who asks is what the log says, so to speak for somebody else is refused and not overlooked.
+
+use crate::status::Failure;
+use hindsight_core::Actor;
+use http::HeaderMap;
+
+const USER: &str = "impersonate-user";
+const UID: &str = "impersonate-uid";
+const GROUP: &str = "impersonate-group";
+const EXTRA: &str = "impersonate-extra-";
+
+/// Refuses whoever wants to be somebody else, in the words of an authorizer that does not allow it. A name
+/// or a uid that is empty asks for nothing. Source: upstream's `processImpersonationHeaders`.
+pub(crate) fn refuse(headers: &HeaderMap, actor: &Actor) -> Result<(), Failure> {
+    let said = |name: &str| headers.get(name).filter(|value| !value.is_empty());
+    if let Some(whom) = said(USER) {
+        let whom = String::from_utf8_lossy(whom.as_bytes());
+        let message = format!(
+            "users \"{whom}\" is forbidden: User \"{}\" cannot impersonate resource \"users\" in API group \"\" \
+             at the cluster scope: nobody can here, use credentials of that user (--token-auth-file)",
+            actor.user
+        );
+        return Err(Failure::new(403, "Forbidden", message));
+    }
+    let mut names = headers.keys().map(http::HeaderName::as_str);
+    let alone = names.find(|name| match *name {
+        UID => said(UID).is_some(),
+        name => name == GROUP || name.starts_with(EXTRA),
+    });
+    alone.map_or(Ok(()), |name| {
+        let message = format!("requested {name} without impersonating a user name");
+        Err(Failure::bad_request(message))
+    })
+}
