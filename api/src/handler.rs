@@ -106,11 +106,14 @@ impl Api {
         let wanted = accept(&parts.headers);
         let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
         let answer = self.answer(parts, body, actor, wanted).await;
-        let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
-        respond::write_warnings(&mut answer);
-        let cached = header::HeaderValue::from_static(NOT_CACHED);
-        answer.headers_mut().insert(header::CACHE_CONTROL, cached);
-        answer
+        finished(answer, syntax)
+    }
+
+    /// The answer to whoever says who they are and is not: 401, whatever is asked for, where without a word
+    /// of theirs health and version would be told.
+    pub fn unauthorized(headers: &HeaderMap) -> Response<ApiBody> {
+        let syntax = accept(headers).map_or(Syntax::Json, |accept| accept.syntax);
+        finished(Err(Failure::unauthorized()), syntax)
     }
 
     async fn answer<B>(
@@ -379,6 +382,15 @@ fn named(
     }
     let nothing = || respond::text(404, NOT_FOUND);
     Ok(route(path)?.ok_or_else(nothing))
+}
+
+/// What is said of every answer.
+fn finished(answer: Result<Response<ApiBody>, Failure>, syntax: Syntax) -> Response<ApiBody> {
+    let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
+    respond::write_warnings(&mut answer);
+    let cached = header::HeaderValue::from_static(NOT_CACHED);
+    answer.headers_mut().insert(header::CACHE_CONTROL, cached);
+    answer
 }
 
 /// All namespaces at once can only be read. Source: upstream's `APIInstaller`, which has no such

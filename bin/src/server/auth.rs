@@ -15,6 +15,10 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Somebody, or nobody.
 pub(super) type Identity = Option<Arc<Actor>>;
 
+/// Somebody said who they are, and it is not so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct NotTheirs;
+
 /// The token file: `token,user,uid,"group1,group2"` a line.
 #[derive(Debug, Default)]
 pub(super) struct Tokens(Vec<(String, Arc<Actor>)>);
@@ -48,26 +52,27 @@ impl Tokens {
         Ok(Self(tokens))
     }
 
-    /// The token's owner, or the certificate's where there is none; a token that nobody has is nobody.
-    /// Source: upstream's `bearertoken`, to which another scheme is not its own.
-    pub(super) fn identify(&self, headers: &HeaderMap, certificate: Identity) -> Identity {
+    /// The token's owner, or the certificate's where there is none. A token that nobody has is not the same
+    /// as none. Source: upstream's `bearertoken`, to which another scheme is not its own.
+    pub(super) fn identify(
+        &self,
+        headers: &HeaderMap,
+        certificate: Identity,
+    ) -> Result<Identity, NotTheirs> {
         let Some(value) = headers.get(header::AUTHORIZATION) else {
-            return certificate;
+            return Ok(certificate);
         };
-        let (scheme, token) = value
-            .to_str()
-            .ok()?
-            .trim()
-            .split_once(' ')
-            .unwrap_or_default();
+        let value = String::from_utf8_lossy(value.as_bytes());
+        let (scheme, token) = value.trim().split_once(' ').unwrap_or_default();
         if !scheme.eq_ignore_ascii_case("bearer") {
-            return certificate;
+            return Ok(certificate);
         }
         let token = token.trim();
         // Every token is compared, so the time tells nothing.
         let same = |known: &str| bool::from(known.as_bytes().ct_eq(token.as_bytes()));
         let found = self.0.iter().rfind(|(known, _)| same(known));
-        found.map(|(_, actor)| Arc::clone(actor))
+        let (_, actor) = found.ok_or(NotTheirs)?;
+        Ok(Some(Arc::clone(actor)))
     }
 }
 
@@ -129,49 +134,51 @@ pub(super) fn of_certificate(certificate: &[u8]) -> Identity {
 mod tests {
     use super::*;
 
+    fn said(value: &[u8]) -> HeaderMap {
+        let value = header::HeaderValue::from_bytes(value).expect("a header");
+        HeaderMap::from_iter([(header::AUTHORIZATION, value)])
+    }
+
     #[test]
     fn tokens_name_users_and_groups() {
         let tokens = Tokens::parse("t1,alice,u1,\"dev,ops\"\nt2,bob,u2\n").expect("readable");
-        let identify = |value: &str| {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::AUTHORIZATION, value.parse().expect("a header"));
-            tokens.identify(&headers, None)
-        };
-        let alice = identify("Bearer t1").expect("alice");
+        let identify = |value: &str| tokens.identify(&said(value.as_bytes()), None);
+        let known = |value: &str| identify(value).expect("a token").expect("somebody");
+        let alice = known("Bearer t1");
         assert_eq!(&*alice.user, "alice");
         let groups: Vec<&str> = alice.groups.iter().map(|group| &**group).collect();
         assert_eq!(groups, ["dev", "ops", "system:authenticated"]);
-        assert_eq!(
-            identify("Bearer t2").map(|actor| actor.uid.to_string()),
-            Some("u2".into())
-        );
+        assert_eq!(&*known("Bearer t2").uid, "u2");
         for scheme in ["bearer", "BEARER"] {
-            let found = identify(&format!("{scheme} t1"));
-            assert_eq!(
-                found.map(|actor| actor.user.to_string()),
-                Some("alice".into())
-            );
+            assert_eq!(&*known(&format!("{scheme} t1")).user, "alice");
         }
-        for value in ["Bearer t3", "bearer t3", "Basic t1", "t1", "Bearer"] {
-            assert!(identify(value).is_none(), "{value}");
+        for value in ["Basic t1", "t1", "Bearer"] {
+            assert_eq!(identify(value), Ok(None), "{value}");
         }
     }
 
     #[test]
-    fn beside_a_certificate_a_bad_token_is_nobody_and_another_scheme_says_nothing() {
+    fn beside_a_certificate_a_bad_token_is_refused_and_another_scheme_says_nothing() {
         let tokens = Tokens::parse("t1,alice,u1\n").expect("readable");
         let admin = Arc::new(Actor::new("admin"));
         for (value, expected) in [
-            ("Bearer t1", Some("alice")),
-            ("Bearer t3", None),
-            ("Basic dDE6", Some("admin")),
-            ("Bearer", Some("admin")),
+            (&b"Bearer t1"[..], Ok("alice")),
+            (b"Bearer t3", Err(NotTheirs)),
+            (b"bearer t3", Err(NotTheirs)),
+            (b"Bearer \xff", Err(NotTheirs)),
+            (b"Basic dDE6", Ok("admin")),
+            (b"Bearer", Ok("admin")),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(header::AUTHORIZATION, value.parse().expect("a header"));
-            let found = tokens.identify(&headers, Some(Arc::clone(&admin)));
-            let found = found.map(|actor| actor.user.to_string());
-            assert_eq!(found.as_deref(), expected, "{value}");
+            for certificate in [Some(Arc::clone(&admin)), None] {
+                let is_certified = certificate.is_some();
+                let found = tokens.identify(&said(value), certificate);
+                let found = found.map(|actor| actor.map(|actor| actor.user.to_string()));
+                let expected = expected.map(|name| {
+                    let named = is_certified || name != "admin";
+                    named.then(|| name.to_owned())
+                });
+                assert_eq!(found, expected, "{value:?}");
+            }
         }
     }
 

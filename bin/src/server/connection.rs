@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::auth::{Identity, Tokens, of_certificate};
+use super::auth::{Identity, NotTheirs, Tokens, of_certificate};
 use super::patience::{Answer, Patience, Requests};
 use super::places::{Limits, Seat, Seats};
 use super::unread::{self, Lent};
@@ -136,7 +136,7 @@ async fn serve(
         let actor = acceptor
             .tokens
             .identify(request.headers(), certificate.clone());
-        if actor.is_some() {
+        if matches!(actor, Ok(Some(_))) {
             recognise();
         }
         let acceptor = acceptor.clone();
@@ -173,9 +173,12 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
 
 async fn answer(
     acceptor: &Acceptor,
-    actor: Identity,
+    actor: Result<Identity, NotTheirs>,
     request: http::Request<Lent<Incoming>>,
 ) -> Response<ApiBody> {
+    let Ok(actor) = actor else {
+        return Api::unauthorized(request.headers());
+    };
     let path = request.uri().path();
     match &actor {
         Some(_) if path.starts_with(admin::PATHS) && request.method() != Method::GET => {

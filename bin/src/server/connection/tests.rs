@@ -275,6 +275,38 @@ fn who_asks_before_sending_too_much_is_told_at_once() {
     });
 }
 
+/// Source: upstream's `WithAuthentication`, which asks before anybody looks at the path.
+#[test]
+fn a_bad_token_is_refused_where_nobody_is_answered() {
+    served(Patience::default(), async |peer, _| {
+        for (path, stranger) in [
+            ("/livez", "200"),
+            ("/readyz", "200"),
+            ("/healthz", "200"),
+            ("/version", "200"),
+            ("/api", "401"),
+            ("/nowhere", "401"),
+            ("/hindsight/v1/log", "401"),
+        ] {
+            for (token, code) in [("", stranger), ("authorization: Bearer t3\r\n", "401")] {
+                let mut streams = vec![peer.connect_as_a_stranger("http/1.1").await];
+                if !token.is_empty() {
+                    streams.push(peer.connect("http/1.1").await);
+                }
+                for mut stream in streams {
+                    let head = format!("GET {path} HTTP/1.1\r\nhost: a\r\n{token}\r\n");
+                    stream.write_all(head.as_bytes()).await.expect("sent");
+                    let said = read(&mut stream, "\r\n\r\n").await;
+                    assert!(
+                        said.starts_with(&format!("HTTP/1.1 {code}")),
+                        "{head}{said}"
+                    );
+                }
+            }
+        }
+    });
+}
+
 /// Who asks, and what is refused before its body is read.
 const REFUSED: &[(bool, &str, &str)] = &[
     (true, "POST /api/v1/nothings", "404"),
