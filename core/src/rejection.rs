@@ -102,6 +102,13 @@ pub enum Rejection {
 }
 
 impl Rejection {
+    /// Nothing is left in a body that says which object it is.
+    pub(crate) fn unnamed(wanted: &str) -> Self {
+        Self::BadRequest(format!(
+            "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
+        ))
+    }
+
     /// What a patch makes of an object, or the patch itself, cannot be read.
     pub fn invalid_patch(value: &serde_json::Value, why: &str) -> Self {
         let cause = FieldCause::invalid("patch", value, why);

@@ -101,7 +101,7 @@ fn same_type(
             let why = format!("{field} {found} cannot be handled as {expected}");
             return Err(Rejection::invalid_patch(&found, &why));
         } else if field == "apiVersion" {
-            return Err(Rejection::BadRequest("name must be provided".into()));
+            return Err(Rejection::unnamed(text(live, "/metadata/name")));
         }
     }
     prepare::refuse(kind, text(live, "/metadata/name"), causes)

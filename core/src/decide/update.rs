@@ -177,9 +177,7 @@ pub(super) fn same_coordinates(
     same_namespace(metadata, key)?;
     let (name, wanted) = (prepare::text(metadata, "name"), &key.name);
     if name.is_empty() {
-        return Err(Rejection::BadRequest(format!(
-            "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
-        )));
+        return Err(Rejection::unnamed(wanted));
     }
     if name != &**wanted {
         return Err(Rejection::BadRequest(format!(

@@ -26,7 +26,8 @@ pub(super) fn apply(live: &Value, change: &Value, schema: &Schema) -> Result<Val
     let change = change.as_object().ok_or_else(|| unreadable_patch(change))?;
     if let Some(directive) = change.get(DIRECTIVE) {
         replacement(directive, change)?;
-        return Err(Rejection::BadRequest("name must be provided".into()));
+        let name = live.pointer("/metadata/name").and_then(Value::as_str);
+        return Err(Rejection::unnamed(name.unwrap_or_default()));
     }
     let mut result = live.clone();
     if let Some(target) = result.as_object_mut() {

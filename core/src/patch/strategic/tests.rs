@@ -139,7 +139,7 @@ fn what_is_new_keeps_no_null_and_no_directive() {
 /// Code, patch, and upstream's text.
 const REFUSED: &str = r#"
 400 [] | json: cannot unmarshal array into Go value of type map[string]interface {}
-400 {"$patch": "delete"} | name must be provided
+400 {"$patch": "delete"} | the name of the object (n based on URL) was undeterminable: name must be provided
 500 {"$patch": "fly"} | unknown patch type: fly in map: map[$patch:fly]
 500 {"part": {"$patch": "merge", "y": [1, "b"]}} | unknown patch type: merge in map: map[$patch:merge y:[1 b]]
 500 {"items": [{"name": "a", "$patch": "merge"}]} | merging lists cannot yet be specified in the patch
@@ -157,7 +157,8 @@ const REFUSED: &str = r#"
 
 #[test]
 fn patches_that_make_no_sense_are_refused_with_upstreams_texts() {
-    let live = json!({"items": [{"name": "a"}], "set": ["a"], "part": {"x": 1}});
+    let live = json!({"items": [{"name": "a"}], "set": ["a"], "part": {"x": 1},
+        "metadata": {"name": "n"}});
     for (code, cells) in rows(REFUSED) {
         let (found, said) = match patched(&live, &read(cells[0])) {
             Err(Rejection::BadRequest(text)) => ("400", text),
