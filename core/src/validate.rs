@@ -126,7 +126,11 @@ fn name(kind: &Kind, metadata: &Map<String, Value>, is_new: bool, causes: &mut V
 fn masked(prefix: &str) -> Cow<'_, str> {
     let head = prefix.strip_suffix('-').map(str::chars);
     match head.map(|mut head| (head.next_back(), head)) {
-        Some((Some(_), head)) => Cow::Owned(format!("{}a", head.as_str())),
+        // Two bytes are taken: of a letter that has more a part is left, which is none.
+        Some((Some(letter), head)) => {
+            let part = if letter.is_ascii() { "" } else { "\u{fffd}" };
+            Cow::Owned(format!("{}{part}a", head.as_str()))
+        }
         Some((None, _)) | None => Cow::Borrowed(prefix),
     }
 }

@@ -65,16 +65,16 @@ enum Operator {
 impl LabelSelector {
     /// Reads a selector of a query; the message is the one that Kubernetes gives, which has no bound.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut rest = text.trim();
+        let mut rest = text.trim_matches(is_space);
         let mut requirements = Vec::new();
         while !rest.is_empty() {
             let (requirement, after) =
                 requirement(rest).map_err(|why| format!("unable to parse requirement: {why}"))?;
             requirements.push(requirement);
             check_length(requirements.len())?;
-            rest = after.trim_start();
+            rest = after.trim_start_matches(is_space);
             if let Some(after) = rest.strip_prefix(',') {
-                rest = after.trim_start();
+                rest = after.trim_start_matches(is_space);
                 if rest.is_empty() {
                     return Err("found '', expected: identifier after ','".into());
                 }
@@ -150,7 +150,7 @@ fn expression(document: &Value) -> Result<Requirement, String> {
 
 fn requirement(text: &str) -> Result<(Requirement, &str), String> {
     if let Some(rest) = text.strip_prefix('!') {
-        let (key, rest) = key(rest.trim_start())?;
+        let (key, rest) = key(rest.trim_start_matches(is_space))?;
         return Ok((
             Requirement {
                 key,
@@ -160,7 +160,7 @@ fn requirement(text: &str) -> Result<(Requirement, &str), String> {
         ));
     }
     let (key, rest) = key(text)?;
-    let rest = rest.trim_start();
+    let rest = rest.trim_start_matches(is_space);
     for (sign, equal) in [("==", true), ("!=", false), ("=", true)] {
         if let Some(rest) = rest.strip_prefix(sign) {
             let (value, rest) = value(rest)?;
@@ -194,13 +194,13 @@ fn set(key: String, rest: &str) -> Result<(Requirement, &str), String> {
         let Some(after) = rest.strip_prefix(word) else {
             continue;
         };
-        let Some(list) = after.trim_start().strip_prefix('(') else {
+        let Some(list) = after.trim_start_matches(is_space).strip_prefix('(') else {
             continue;
         };
         let (inside, rest) = list
             .split_once(')')
             .ok_or_else(|| format!("found '{list}', expected: ',' or ')'"))?;
-        let values = || inside.split(',').map(str::trim);
+        let values = || inside.split(',').map(|one| one.trim_matches(is_space));
         if let Some(bad) = values().find(|one| !is_label_value(one)) {
             return Err(format!("Invalid value: \"{bad}\""));
         }
@@ -237,7 +237,7 @@ fn key(text: &str) -> Result<(String, &str), String> {
 }
 
 fn value(text: &str) -> Result<(String, &str), String> {
-    let (value, rest) = word(text.trim_start());
+    let (value, rest) = word(text.trim_start_matches(is_space));
     if is_label_value(value) {
         return Ok((value.to_owned(), rest));
     }
@@ -247,8 +247,13 @@ fn value(text: &str) -> Result<(String, &str), String> {
 }
 
 fn word(text: &str) -> (&str, &str) {
-    let end = text.find(|one: char| one.is_whitespace() || "=!,()<>".contains(one));
+    let end = text.find(|one: char| is_space(one) || "=!,()<>".contains(one));
     text.split_at(end.unwrap_or(text.len()))
+}
+
+/// Source: `isWhitespace`.
+const fn is_space(one: char) -> bool {
+    matches!(one, ' ' | '\t' | '\r' | '\n')
 }
 
 #[cfg(test)]
@@ -276,6 +281,8 @@ mod tests {
             ("a<1", false),
             ("b>0", false),
             ("c in ()", false),
+            ("\ta\n=\r1 ,\n! c\t", true),
+            ("a\nin\t(\r1\n, 2 )", true),
         ] {
             let parsed = LabelSelector::parse(selector).expect(selector);
             assert_eq!(parsed.matches(&labels), matches, "{selector}");
@@ -372,7 +379,20 @@ mod tests {
     #[test]
     fn what_is_no_selector_is_refused() {
         for selector in [
-            ",", "a,", "a=b=c", "a in (", "a x", "=b", "a in b", "x>y", "a=-",
+            ",",
+            "a,",
+            "a=b=c",
+            "a in (",
+            "a x",
+            "=b",
+            "a in b",
+            "x>y",
+            "a=-",
+            "a\0=b",
+            "a\u{a0}=b",
+            "a=\u{2003}b",
+            "\u{b}a",
+            "a in (b\u{c})",
         ] {
             assert!(LabelSelector::parse(selector).is_err(), "{selector}");
         }
