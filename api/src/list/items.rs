@@ -69,13 +69,23 @@ impl Items {
             Shown::Objects(_) | Shown::Untyped(_) | Shown::Metadata(..) => "items",
             Shown::Table(_) => "rows",
         };
+        let none = match self.shown {
+            // In Go a list that was never made.
+            Shown::Metadata(..) => "null",
+            Shown::Objects(_) | Shown::Untyped(_) | Shown::Table(_) => "[]",
+        };
         if self.syntax == Syntax::Yaml {
-            let none = if is_empty { " []" } else { "" };
+            let none = if is_empty {
+                format!(" {none}")
+            } else {
+                String::new()
+            };
             return format!("{}{list}:{none}\n", yaml(&self.around)).into_bytes();
         }
         let around = self.around.to_string();
         let open = around.strip_suffix('}').unwrap_or_default();
-        format!("{open},\"{list}\":[").into_bytes()
+        let begun = if is_empty { none } else { "[" };
+        format!("{open},\"{list}\":{begun}").into_bytes()
     }
 
     /// Appends one of them.
@@ -104,9 +114,11 @@ impl Items {
         }
     }
 
-    pub(super) const fn tail(&self) -> &'static [u8] {
+    /// Everything after the last item.
+    pub(super) const fn tail(&self, is_empty: bool) -> &'static [u8] {
         match self.syntax {
             Syntax::Yaml => b"",
+            Syntax::Json | Syntax::Protobuf if is_empty => b"}",
             Syntax::Json | Syntax::Protobuf => b"]}",
         }
     }

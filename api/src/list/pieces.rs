@@ -91,7 +91,7 @@ impl Pieces {
             let next = self.rest.with(|rest| rest.objects.next());
             let Some(Some(object)) = next else {
                 if next.is_some() {
-                    piece.extend_from_slice(self.items.tail());
+                    piece.extend_from_slice(self.items.tail(!self.separates));
                     self.is_written = true;
                 }
                 break;

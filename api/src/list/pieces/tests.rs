@@ -116,7 +116,11 @@ fn a_large_list_comes_in_pieces_in_every_form() {
             );
             assert_eq!(large["kind"], paged["kind"], "{accept}");
             let none = runtime().block_on(pieces(&api(0).1, accept, PATH));
-            assert_eq!(read(accept, &none)[list], json!([]), "{accept}");
+            let empty = match view {
+                "PartialObjectMetadataList" => Value::Null,
+                _ => json!([]),
+            };
+            assert_eq!(read(accept, &none).get(list), Some(&empty), "{accept}");
         }
     }
 }

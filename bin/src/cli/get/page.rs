@@ -85,7 +85,7 @@ impl<'de> DeserializeSeed<'de> for Items<'_, '_> {
     type Value = ();
 
     fn deserialize<D: serde::Deserializer<'de>>(self, items: D) -> Result<(), D::Error> {
-        items.deserialize_seq(self)
+        items.deserialize_option(self)
     }
 }
 
@@ -94,6 +94,15 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("items")
+    }
+
+    /// A list of metadata that is empty.
+    fn visit_none<E: Error>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_some<D: serde::Deserializer<'de>>(self, items: D) -> Result<(), D::Error> {
+        items.deserialize_seq(self)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
@@ -130,10 +139,11 @@ mod tests {
             (piece.revision.as_str(), piece.next.as_deref()),
             ("7", Some("more"))
         );
-        let last = read(br#"{"metadata":{"continue":""},"items":[]}"#, &mut |_| {
-            Ok(())
-        });
-        assert_eq!(last.expect("a list").next, None);
+        for items in ["[]", "null"] {
+            let last = format!(r#"{{"metadata":{{"continue":""}},"items":{items}}}"#);
+            let last = read(last.as_bytes(), &mut |_| bail!("there is none"));
+            assert_eq!(last.expect("a list").next, None, "{items}");
+        }
     }
 
     #[test]
