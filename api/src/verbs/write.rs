@@ -11,7 +11,7 @@ use crate::respond;
 use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
-use hindsight_core::kind::Subresource;
+use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
 use hindsight_core::object::ObjectKey;
 use hindsight_core::rejection::FieldCause;
 use hindsight_core::{Decision, Object, Outcome, Rejection};
@@ -163,21 +163,16 @@ pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result
     let root = document
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the body is not an object"))?;
-    let (sent_version, sent_kind) = (said(root, "apiVersion")?, said(root, "kind")?);
-    if !sent_version.is_empty() && sent_version != version {
-        return Err(Failure::bad_request(format!(
-            "the API version in the data ({sent_version}) does not match the expected API version \
-             ({version})"
-        )));
+    let sent_version = said(root, "apiVersion")?.unwrap_or_else(|| version.clone());
+    let sent_kind = said(root, "kind")?.unwrap_or_else(|| kind.to_owned());
+    if is_custom && sent_version != version {
+        return Err(other_version(&sent_version, &version));
     }
-    if !sent_kind.is_empty() && sent_kind != kind && is_custom {
+    if is_custom && sent_kind != kind {
         return Err(wrong_kind(asked, root, &sent_kind));
     }
-    if !sent_kind.is_empty() && sent_kind != kind {
-        let version = &spoken.version;
-        return Err(Failure::bad_request(format!(
-            "{sent_kind} in version \"{version}\" cannot be handled as a {kind}"
-        )));
+    if (&*sent_version, &*sent_kind) != (&*version, kind) {
+        return Err(other_type(asked, &spoken, &sent_version, &sent_kind));
     }
     root.insert("apiVersion".into(), version.into());
     root.insert("kind".into(), Value::from(kind));
@@ -185,16 +180,49 @@ pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result
 }
 
 /// What a body says that it is; nothing where it does not.
-fn said(object: &Map<String, Value>, member: &str) -> Result<String, Failure> {
+fn said(object: &Map<String, Value>, member: &str) -> Result<Option<String>, Failure> {
     match object.get(member) {
-        None | Some(Value::Null) => Ok(String::new()),
-        Some(Value::String(text)) => Ok(text.clone()),
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone()).filter(|text| !text.is_empty())),
         Some(_) => {
             let message =
                 format!("couldn't get version/kind; json parse error: {member} is no string");
             Err(Failure::bad_request(message))
         }
     }
+}
+
+fn other_version(sent: &str, expected: &str) -> Failure {
+    Failure::bad_request(format!(
+        "the API version in the data ({sent}) does not match the expected API version ({expected})"
+    ))
+}
+
+/// What a body of a built-in kind says that it is, and is not. Source: upstream's `transformDecodeError`:
+/// another version of the same kind can be read, but is not expected.
+fn other_type(asked: &Routed, spoken: &GroupVersionKind, version: &str, kind: &str) -> Failure {
+    let sent = GroupVersionKind::parse(version, kind);
+    let found = sent.and_then(|sent| asked.state.kinds.by_gvk(&sent));
+    let found = found.filter(|found| !found.is_custom());
+    let is_same = |found: &KindRef| {
+        *found.kind == *spoken.kind && found.stored_under() == asked.kind.stored_under()
+    };
+    if found.is_some_and(is_same) {
+        return other_version(version, &spoken.api_version());
+    }
+    let why = match found {
+        Some(_) => format!(
+            "{version} {kind} cannot be converted to {} {}",
+            spoken.api_version(),
+            spoken.kind
+        ),
+        None => format!("no kind {kind:?} is registered for version {version:?}"),
+    };
+    let (_, short) = version.rsplit_once('/').unwrap_or(("", version));
+    Failure::bad_request(format!(
+        "{kind} in version {short:?} cannot be handled as a {}: {why}",
+        spoken.kind
+    ))
 }
 
 /// Of a custom kind that is a fault of the object, which is named by the kind that it says.
