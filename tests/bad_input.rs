@@ -199,6 +199,13 @@ const NOWHERE: &str = "
 /apis/unknown.io/v1/namespaces/default/things/a/status  | false
 /apis/example.com/v1/namespaces/default/others          | false
 /apis/example.com/v9/namespaces/default/widgets         | false
+/apis/example.com/v9                                    | false
+/apis/unknown.io/v1                                     | false
+/apis/unknown.io                                        | false
+/api/v1/watch                                           | false
+/apis/apps/v9                                           | true
+/apis/apps/v9/                                          | true
+/api/v9                                                 | true
 /apis/example.com/v1/widgets/a                          | false
 /apis/example.com/v1/namespaces/default/widgets/a/scale | true
 /apis/apps/v1/namespaces/default/others                 | true
@@ -224,7 +231,9 @@ fn where_no_built_in_group_is_the_answer_is_a_text() {
             let answer = client.send(method, path.trim(), "", "");
             assert_eq!(answer.code, 404, "{method} {line}: {}", answer.text);
             if is_known.trim() == "true" {
-                assert_eq!(answer.json()["reason"], "NotFound", "{line}");
+                let status = answer.json();
+                assert_eq!(status["reason"], "NotFound", "{line}");
+                assert_eq!(status["details"], json!({}), "{line}");
             } else {
                 assert_eq!(answer.text, "404 page not found\n", "{method} {line}");
             }

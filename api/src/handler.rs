@@ -7,7 +7,7 @@ use crate::admission::{self, Admission, Wish};
 use crate::backend::{self, AsOfError, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
-use crate::path::{Route, route, split_time};
+use crate::path::{self, Route, route, split_time};
 use crate::status::Failure;
 use crate::{
     discovery, health, impersonation, list, openapi, respond, reviews, table, verbs, wait, watch,
@@ -380,8 +380,14 @@ fn named(
     if let Some(document) = document {
         return Ok(Err(document));
     }
-    let nothing = || respond::text(404, NOT_FOUND);
-    Ok(route(path)?.ok_or_else(nothing))
+    if let Some(route) = route(path)? {
+        return Ok(Ok(route));
+    }
+    let nothing = Ok(respond::text(404, NOT_FOUND));
+    let group = path::group(path)?;
+    group
+        .map_or(nothing, |group| nowhere(state, &group))
+        .map(Err)
 }
 
 /// What is said of every answer.

@@ -124,6 +124,16 @@ pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     Ok(Some(route))
 }
 
+/// The group, where a path names a version of one and nothing in it.
+pub(crate) fn group(path: &str) -> Result<Option<String>, Failure> {
+    let group = match path.trim_matches('/').split('/').collect::<Vec<_>>()[..] {
+        ["api", _] => "",
+        ["apis", group, _] if !group.is_empty() => group,
+        _ => return Ok(None),
+    };
+    unescaped(group).map(Some)
+}
+
 /// A part of a URL as it was meant.
 pub(crate) fn unescaped(text: &str) -> Result<String, Failure> {
     percent_decode(text).map_err(Failure::bad_request)
@@ -191,6 +201,23 @@ mod tests {
         }
         assert!(route("/api/v1/namespaces/d/configmaps/..").is_err());
         assert!(route("/api/v1/nodes/%zz").is_err() && route("/api/v1/nodes/%ff").is_err());
+    }
+
+    #[test]
+    fn a_version_is_named_with_its_group() {
+        for (path, expected) in [
+            ("/api/v1", Some("")),
+            ("/api/v9/", Some("")),
+            ("/apis/apps/v%31", Some("apps")),
+            ("/apis/example%2ecom/v1", Some("example.com")),
+            ("/apis//v1", None),
+            ("/apis/apps", None),
+            ("/api", None),
+            ("/api/v1/pods", None),
+        ] {
+            let found = group(path).expect("readable");
+            assert_eq!(found.as_deref(), expected, "{path}");
+        }
     }
 
     #[test]
