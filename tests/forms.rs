@@ -299,3 +299,56 @@ fn an_object_in_protobuf_is_of_the_kind_of_its_endpoint() {
     );
     assert_eq!(custom.code, 415, "{}", custom.text);
 }
+
+/// A method, where, and what comes of it: the code, and of a 405 the kind that it names.
+const METHODS: &str = "
+HEAD    MAPS/a          405 {}
+HEAD    MAPS            405 {}
+OPTIONS MAPS/a          405 {}
+HEAD    WIDGETS/a       200
+HEAD    WIDGETS/none    404
+HEAD    WIDGETS         200
+HEAD    WIDGETS?watch=1 200
+HEAD    PAST/a          200
+DELETE  PAST/a          405 -
+OPTIONS WIDGETS/a       405 widgets
+OPTIONS WIDGETS         405 widgets
+PUT     WIDGETS         405 widgets
+POST    WIDGETS/a       405 widgets
+POST    WIDGETS/a/status 404
+";
+
+/// Source: upstream's `crdHandler`; built-in kinds have a router, which knows no such method.
+#[test]
+fn custom_kinds_have_methods_that_others_have_not_and_name_themselves_where_they_have_none() {
+    let client = client();
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let yaml = "application/yaml";
+    client.send("POST", definitions, yaml, &widgets("{type: object}"));
+    let (maps, all) = (
+        "/api/v1/namespaces/default/configmaps",
+        "/apis/example.com/v1/namespaces/default/widgets",
+    );
+    for path in [maps, all] {
+        send(&client, "POST", path, &json!({"metadata": {"name": "a"}}));
+    }
+    let past = format!("/as-of/{}{all}", client.revision());
+    for row in METHODS.lines().filter(|row| !row.is_empty()) {
+        let words: Vec<&str> = row.split_whitespace().collect();
+        let path = words[1].replace("MAPS", maps).replace("WIDGETS", all);
+        let path = path.replace("PAST", &past);
+        let answer = client.send(words[0], &path, JSON, "");
+        assert_eq!(answer.code.to_string(), words[2], "{row}: {}", answer.text);
+        assert!(
+            words[0] != "HEAD" || words[2] == "405" || answer.text.is_empty(),
+            "{row}"
+        );
+        let details = match words.get(3).copied() {
+            Some("-") => Value::Null,
+            Some("{}") => json!({}),
+            Some(name) => json!({"group": "example.com", "kind": name}),
+            None => continue,
+        };
+        assert_eq!(answer.json()["details"], details, "{row}");
+    }
+}

@@ -1,5 +1,6 @@
 //! One request to one answer: who may ask, what they ask for, and which verb that is.
 
+mod custom;
 mod deprecated;
 
 use crate::accept::{Accept, Answer, NotAcceptable, accept};
@@ -13,6 +14,7 @@ use crate::{
     discovery, health, impersonation, list, openapi, respond, reviews, table, verbs, wait, watch,
 };
 use bytes::Bytes;
+use custom::Methods;
 use deprecated::Deprecated;
 use hindsight_core::kind::{GroupVersionKind, Kind, KindRef, Subresource, Version};
 use hindsight_core::object::{Name, ObjectKey};
@@ -118,7 +120,7 @@ impl Api {
 
     async fn answer<B>(
         &self,
-        parts: Parts,
+        mut parts: Parts,
         body: B,
         actor: Option<Arc<Actor>>,
         wanted: Result<Accept, NotAcceptable>,
@@ -154,6 +156,7 @@ impl Api {
         let Some((kind, version)) = resolve(&state, &route) else {
             return nowhere(&state, &route.group);
         };
+        let methods = Methods::of(&kind, &route, &mut parts);
         if parts.method != Method::GET && kind.is_namespaced() && route.namespace.is_none() {
             return across_namespaces(&kind);
         }
@@ -179,9 +182,10 @@ impl Api {
                 now: self.backend.now(),
                 deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
             };
-            self.dispatch(asked, body).await
+            let answer = self.dispatch(asked, body).await;
+            answer.map_err(|failure| methods.named(failure))
         };
-        Ok(deprecated.told(answer.await, syntax))
+        Ok(methods.shown(deprecated.told(answer.await, syntax)))
     }
 
     async fn dispatch<B>(&self, mut asked: Routed, body: B) -> Result<Response<ApiBody>, Failure>

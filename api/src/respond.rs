@@ -5,6 +5,7 @@ use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::kind::GroupVersionKind;
 use http::{HeaderMap, Response, StatusCode, header};
+use http_body::Body;
 use serde_json::Value;
 
 /// How the request's body is written; JSON where nothing is said.
@@ -57,6 +58,15 @@ pub(crate) fn text(code: u16, text: &str) -> Response<ApiBody> {
         "text/plain; charset=utf-8",
         ApiBody::full(text.to_owned()),
     )
+}
+
+/// What would come, without it.
+pub(crate) fn without_body(answer: Response<ApiBody>) -> Response<ApiBody> {
+    let (mut head, body) = answer.into_parts();
+    if let Some(length) = body.size_hint().exact() {
+        head.headers.insert(header::CONTENT_LENGTH, length.into());
+    }
+    Response::from_parts(head, ApiBody::full(Bytes::new()))
 }
 
 /// What was written in a syntax already.

@@ -85,6 +85,18 @@ impl Failure {
         Self::new(405, "MethodNotAllowed", message).with(json!({}))
     }
 
+    /// The same in the words of custom kinds, if it is that, and not a past that does not change.
+    pub(crate) fn of_method(self, resource: &GroupResource, verb: &str) -> Self {
+        if self.code != 405 || self.details.is_none() {
+            return self;
+        }
+        let message = format!("{verb} is not supported on resources of kind \"{resource}\"");
+        Self {
+            message: message.into(),
+            ..self.with(json!({"group": &*resource.group, "kind": &*resource.resource}))
+        }
+    }
+
     pub(crate) fn no_such_resource() -> Self {
         let message = "the server could not find the requested resource";
         Self::new(404, "NotFound", message).with(json!({}))
