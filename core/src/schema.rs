@@ -66,6 +66,8 @@ pub struct Schema {
     pub int_or_string: bool,
     /// An integer is what Go's decoder takes for one: 64 bits, and neither a point nor an exponent.
     pub go_integer: bool,
+    /// An integer of 64 bits, which is written again before it is decoded: 1.0 is 1.
+    pub rewritten: bool,
     /// Unknown members stay.
     pub preserve_unknown: bool,
     /// An object with `apiVersion`, `kind` and `metadata` of its own.

@@ -5,6 +5,7 @@ mod scalar;
 
 use super::lists::Counterparts;
 use super::{Path, Schema};
+use crate::patch::whole;
 use crate::rejection::FieldCause;
 use serde_json::{Map, Value};
 
@@ -51,6 +52,8 @@ fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, rep
     } else if schema.go_integer && value.is_number() {
         let why = "should be an integer of 64 bits, without a point or an exponent";
         report.invalid(at, value, why);
+    } else if schema.rewritten && value.is_number() {
+        report.invalid(at, value, "should be an integer of 64 bits");
     } else {
         report.wrong_type(at, wanted_type(schema), type_of(value));
     }
@@ -189,7 +192,16 @@ fn is_whole(schema: &Schema, value: &Value) -> bool {
     if schema.go_integer {
         return value.is_i64();
     }
+    if schema.rewritten {
+        return rewritten(value).is_some();
+    }
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|one| one.fract() == 0.0)
+}
+
+/// The integer of 64 bits that a number is, however it is written.
+pub(super) fn rewritten(value: &Value) -> Option<i64> {
+    let float = || value.as_f64().filter(|_| value.is_f64());
+    value.as_i64().or_else(|| whole(float()?))
 }
 
 fn type_of(value: &Value) -> &'static str {

@@ -1,6 +1,6 @@
 //! Removing what a schema does not know.
 
-use super::{Path, Schema, object_meta};
+use super::{Path, Schema, check, object_meta};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
@@ -53,6 +53,11 @@ fn prune(
             };
             for (index, item) in items.iter_mut().enumerate() {
                 prune(schema, item, &at.item(index), inside, removed);
+            }
+        }
+        Value::Number(number) if schema.rewritten && number.is_f64() => {
+            if let Some(whole) = check::rewritten(value) {
+                *value = whole.into();
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
