@@ -54,11 +54,22 @@ pub(super) fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
     // YAML 1.1, as upstream's decoder: `010` is 8, `yes` is true, also where it is a key.
     options.legacy_octal_numbers = true;
-    let repeats = RefCell::default();
-    let document = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
-        Node::<Spanned<YamlKey>>::root(&repeats).deserialize(reader)
+    let (repeats, mut first) = (RefCell::default(), None);
+    let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
+        first = Some(Node::<Spanned<YamlKey>>::root(&repeats).deserialize(reader)?);
+        Ok(())
     });
-    finish(document, repeats)
+    let read = match read {
+        // Source: `Unmarshal` of `sigs.k8s.io/yaml`, which looks at no other document.
+        Err(error) if is_of_several(&error) => Ok(()),
+        read => read,
+    };
+    finish(read.map(|()| first.unwrap_or_default()), repeats)
+}
+
+fn is_of_several(error: &serde_saphyr::Error) -> bool {
+    let error = error.without_snippet();
+    matches!(error, serde_saphyr::Error::MultipleDocuments { .. })
 }
 
 /// Where every member of a body is that can be read, in order.
@@ -336,6 +347,24 @@ mod tests {
         let expected =
             json!({"false": true, "8": 8, "no": "no", "plain": true, "1.5": null, "16": 16});
         assert_eq!(decoded.document, expected);
+    }
+
+    #[test]
+    fn of_several_documents_of_yaml_the_first_is_read() {
+        for text in [
+            "a: 1\n---\na: 2\n",
+            "---\na: 1\n---\n",
+            "a: 1\n...\n---\n[]\n",
+            "a: 1\n---\nb: [1\n",
+            "{\"a\": 1}\n---\na: 2\na: 3\n",
+        ] {
+            let decoded = yaml(text.as_bytes()).expect(text);
+            assert_eq!(decoded.document, json!({"a": 1}), "{text}");
+            assert!(decoded.repeats.is_empty(), "{text}");
+        }
+        for text in ["a: 1\n]\n", "a: 1\n  b: 2\n", "{} {}", "a: [\n---\na: 1\n"] {
+            assert!(yaml(text.as_bytes()).is_err(), "{text}");
+        }
     }
 
     #[test]
