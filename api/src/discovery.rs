@@ -33,10 +33,10 @@ pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<
         .split('/')
         .filter(|segment| !segment.is_empty())
         .collect();
-    let aggregated = wants_aggregate(headers);
+    let aggregated = || wants_aggregate(headers);
     let document = match segments.as_slice() {
-        ["api"] if aggregated => return Some(aggregate(state, headers, &[String::new()])),
-        ["apis"] if aggregated => return Some(aggregate(state, headers, &groups(state))),
+        ["api"] if aggregated() => return Some(aggregate(state, headers, &[String::new()])),
+        ["apis"] if aggregated() => return Some(aggregate(state, headers, &groups(state))),
         ["api"] => json!({"kind": "APIVersions", "versions": ["v1"],
             "serverAddressByClientCIDRs": []}),
         ["apis"] => {
