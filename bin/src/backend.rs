@@ -108,6 +108,7 @@ impl ControlPlane {
 fn unanswered(error: Error) -> AsOfError {
     match error {
         Error::Pruned { floor, .. } => AsOfError::Pruned { oldest: floor },
+        Error::Future { asked, newest } => AsOfError::Future { asked, newest },
         other => AsOfError::Unreadable(Arc::new(other)),
     }
 }

@@ -76,6 +76,16 @@ pub enum Error {
         /// The first revision of which the state can be told.
         floor: Revision,
     },
+    /// What was asked for is yet to come.
+    #[error(
+        "revision {asked} has not happened yet; the newest is {newest}: ask for that one, or an earlier one"
+    )]
+    Future {
+        /// What was asked for.
+        asked: Revision,
+        /// The newest one.
+        newest: Revision,
+    },
     /// A snapshot cannot be read.
     #[error(
         "the snapshot {} cannot be used: {source}; move it away: what is in it is read from the log",
@@ -265,6 +275,10 @@ mod tests {
             Error::Pruned {
                 asked: revision,
                 floor,
+            },
+            Error::Future {
+                asked: revision,
+                newest,
             },
             Error::Snapshot {
                 path: path.clone(),

@@ -1,10 +1,13 @@
 //! Reads commits back: by revision, from a revision on, and the whole state at a point.
 
+mod behind;
+
 use crate::chain::Chain;
 use crate::codec::Stands;
 use crate::frame::{self, CHECKSUM_BYTES, Frame, Hash};
 use crate::tail::Whole;
 use crate::{Base, Error, Snapshots, Storage, Tail, codec};
+use behind::Behind;
 use hindsight_core::{Commit, Revision, State, Time, apply};
 use std::sync::Arc;
 
@@ -162,7 +165,7 @@ impl Reader {
         .flatten()
     }
 
-    /// Folds the log into `base`, from there up to the first revision that is not wanted.
+    /// Folds the log into `base`, from there up to the first revision that is not wanted, or to its end.
     pub fn fold(
         &self,
         base: Base,
@@ -225,9 +228,25 @@ impl Reader {
         Ok(base)
     }
 
-    /// The state after this commit, folded from the newest snapshot that is not after it. Of a revision that has
-    /// not happened it is the newest state: [`Self::newest`] tells them apart.
+    /// The state after this commit, folded from the newest snapshot that is not after it: [`Error::Future`] of a
+    /// revision that has not happened, [`Error::Pruned`] of one that is not kept.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {
+        // Where the end is damaged, what is before it can be told.
+        if let Ok(newest) = self.newest()
+            && newest < revision
+        {
+            let asked = revision;
+            return Err(Error::Future { asked, newest });
+        }
+        self.state_until(empty, revision)
+    }
+
+    /// The state after all that was written, folded from the newest snapshot.
+    pub fn newest_state(&self, empty: State) -> Result<State, Error> {
+        self.state_until(empty, Revision(u64::MAX))
+    }
+
+    fn state_until(&self, empty: State, revision: Revision) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|one| one.until(&*self.storage, revision, &empty));
         let base = found.unwrap_or_else(|| Base::empty(empty));
@@ -244,7 +263,7 @@ impl Reader {
     }
 
     /// The state before the first commit or restore that was later than this. Clocks may step back; what comes
-    /// behind that is not looked at.
+    /// behind that is not looked at. There is no clock here: of a time that has not come it is the newest state.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|one| one.until_time(&*self.storage, time, &empty));
@@ -311,58 +330,6 @@ impl Reader {
     pub(crate) fn frames(&self, from: Revision) -> impl Iterator<Item = Result<Read, Error>> {
         walk(Chain::new(Arc::clone(&self.storage), from))
     }
-}
-
-/// The frame behind the one that is read next, on the way back.
-#[derive(Default)]
-struct Behind(Option<(Revision, Hash, Holds)>);
-
-impl Behind {
-    /// Where there is nothing although there should be: before the first there is, and of an empty backup.
-    fn missing(&self, until: Revision) -> Option<Error> {
-        let (_, previous, _) = self.0?;
-        (previous != Hash::default()).then(|| Error::corrupt(until, "it is missing"))
-    }
-
-    /// Gives the frame back where it is the one before, or the one that stands for that since it was thinned.
-    fn follow(&mut self, storage: &dyn Storage, frame: Read) -> Result<Read, Error> {
-        let Some((first, previous, holds)) = self.0 else {
-            return Ok(self.noted(frame));
-        };
-        let skips = matches!(holds, Holds::Restored(_)) && frame.end < first;
-        let frame = if skips || frame.end >= first {
-            frame
-        } else {
-            standing_over(storage, frame, first)?
-        };
-        let is_over = matches!(frame.holds, Holds::Some(..)) && frame.end > first;
-        if !is_over && (frame.hash != previous || frame.end > first) {
-            let reason = "it does not follow the record before it";
-            return Err(Error::corrupt(first, reason));
-        }
-        Ok(self.noted(frame))
-    }
-
-    fn noted(&mut self, frame: Read) -> Read {
-        self.0 = Some((frame.first, frame.previous, frame.holds));
-        frame
-    }
-}
-
-/// What a thinned frame stands for may be there still, in parts.
-fn standing_over(storage: &dyn Storage, frame: Read, first: Revision) -> Result<Read, Error> {
-    let missing = frame.end;
-    let mut before = frame.first;
-    while before.0 > 1
-        && let Some((at, bytes)) = storage.at_or_before(before.previous())?
-    {
-        let frame = read(&bytes, at)?;
-        if matches!(frame.holds, Holds::Some(..)) && frame.end >= first {
-            return Ok(frame);
-        }
-        before = at;
-    }
-    Err(Error::corrupt(missing, "it is missing"))
 }
 
 fn walk(mut chain: Chain) -> impl Iterator<Item = Result<Read, Error>> {

@@ -124,9 +124,6 @@ pub(super) fn state_of(reader: &Reader, point: Option<&Point>) -> Result<State> 
     let Some(point) = point else {
         return newest_state(reader);
     };
-    if let AsOf::Revision(asked) = point.at {
-        happened(reader, asked)?;
-    }
     Ok(inspect::state_at(reader, empty_state(), point.at)?)
 }
 
@@ -134,14 +131,14 @@ pub(super) fn state_of(reader: &Reader, point: Option<&Point>) -> Result<State> 
 pub(super) fn happened(reader: &Reader, asked: Revision) -> Result<()> {
     let newest = reader.newest()?;
     if asked > newest {
-        bail!("revision {asked} has not happened yet; the newest is {newest}");
+        return Err(Error::Future { asked, newest }.into());
     }
     Ok(())
 }
 
 /// Everything that the log says.
 pub(super) fn newest_state(reader: &Reader) -> Result<State> {
-    Ok(reader.state_at(empty_state(), Revision(u64::MAX))?)
+    Ok(reader.newest_state(empty_state())?)
 }
 
 /// `KIND`, or `KIND/NAME`.

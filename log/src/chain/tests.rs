@@ -191,7 +191,7 @@ fn a_panic_of_what_reads_ahead_is_no_end_of_the_log() {
         let found = [
             last.err(),
             verify(&reader, |_| {}).err(),
-            reader.state_at(empty.clone(), Revision(u64::MAX)).err(),
+            reader.newest_state(empty.clone()).err(),
             Log::open(storage, empty).err(),
         ];
         for error in found {

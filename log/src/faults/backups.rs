@@ -116,6 +116,9 @@ fn a_restored_log_has_the_state_of_the_backup_at_a_later_revision_and_all_its_pa
     for revision in [newest.next(), jumped.previous()] {
         assert_eq!(at(&again, revision).revision, newest, "{revision}");
     }
+    let future = again.state_at(script::empty(), jumped.next());
+    assert!(matches!(future, Err(Error::Future { asked, newest })
+        if (asked, newest) == (jumped.next(), jumped)));
     let now = again
         .state_at_time(script::empty(), Time(7_000_000))
         .expect("read");

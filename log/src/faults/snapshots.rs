@@ -73,11 +73,18 @@ fn the_past_is_folded_from_the_newest_snapshot_before_it() {
     let quick = reader.clone().with_snapshots(snapshots.clone());
     for base in &bases {
         let revision = base.state.revision;
-        for at in [revision.previous(), revision, Revision(revision.0 + 3)] {
+        for at in [revision.previous(), revision, revision.next()] {
             let slow = reader.state_at(script::empty(), at).expect("folded");
             let fast = quick.state_at(script::empty(), at).expect("folded");
             assert_eq!((fast.revision, fast.hash()), (slow.revision, slow.hash()));
         }
+    }
+    let newest = reader.newest().expect("read");
+    for reader in [&reader, &quick] {
+        let future = reader.state_at(script::empty(), newest.next());
+        assert!(matches!(future, Err(Error::Future { .. })), "{future:?}");
+        let now = reader.newest_state(script::empty()).expect("folded");
+        assert_eq!(now.revision, newest);
     }
     let found = snapshots.until(&*disk, bases[1].state.revision.previous(), &script::empty());
     assert_eq!(found.map(|base| base.tail()), Some(bases[0].tail()));
