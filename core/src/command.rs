@@ -167,20 +167,22 @@ impl Target {
     }
 }
 
-/// Makes an object. Whether the body is of the key's kind is the caller's to see, and nobody looks for it here.
+/// Makes an object. A body may say its kind and its namespace, and is refused where they are not the key's.
 #[derive(Debug, Clone)]
 pub struct Create {
-    /// Resource and namespace; its name is not looked at, for it is the body's.
+    /// Resource, namespace, and the name, which must be the body's; without one it is whatever the body says, or is
+    /// made of its `generateName`.
     pub key: ObjectKey,
     /// Version of the API that the body is in; with its group where another group stores it.
     pub version: Name,
-    /// The object as sent.
+    /// The object as sent; what `apiVersion` says in it is not looked at.
     pub object: Value,
     /// What becomes of unknown fields.
     pub validation: FieldValidation,
 }
 
-/// Replaces an object, or what a subresource shows of it.
+/// Replaces an object, or what a subresource shows of it. The body must have its name, and may say its kind and
+/// its namespace: it is refused where they are not the key's.
 #[derive(Debug, Clone)]
 pub struct Update {
     /// Where it is; preconditions come from the body.
@@ -189,7 +191,7 @@ pub struct Update {
     pub version: Name,
     /// What of it, where that is not the whole: all but an eviction.
     pub subresource: Option<Subresource>,
-    /// The object as sent.
+    /// The object as sent; what `apiVersion` says in it is not looked at.
     pub object: Value,
     /// What becomes of unknown fields.
     pub validation: FieldValidation,

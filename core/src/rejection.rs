@@ -1,7 +1,9 @@
 //! Why a command was refused, by what was wrong with it; `api` alone knows which answer that is.
 
-use crate::kind::GroupResource;
+use crate::kind::{GroupResource, GroupVersionKind};
 use crate::object::{Name, ObjectKey};
+use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// A refusal. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -110,13 +112,39 @@ impl Rejection {
     }
 
     /// What a patch makes of an object, or the patch itself, cannot be read.
-    pub fn invalid_patch(value: &serde_json::Value, why: &str) -> Self {
+    pub fn invalid_patch(value: &Value, why: &str) -> Self {
         let cause = FieldCause::invalid("patch", value, why);
         Self::Invalid {
             group: "".into(),
             kind: "".into(),
             name: "".into(),
             causes: vec![cause],
+        }
+    }
+
+    /// An object that says another kind than the one that it is sent as. Of a custom kind that is a fault of
+    /// the object, which is named by the kind that it says.
+    pub fn other_kind(
+        object: &Map<String, Value>,
+        sent_as: &GroupVersionKind,
+        is_custom: bool,
+    ) -> Self {
+        let said = object.get("kind").and_then(Value::as_str);
+        let (said, kind) = (said.unwrap_or_default(), &sent_as.kind);
+        if !is_custom {
+            let version = &sent_as.version;
+            let why = format!("{said} in version \"{version}\" cannot be handled as a {kind}");
+            return Self::BadRequest(why);
+        }
+        let name = object
+            .get("metadata")
+            .and_then(|metadata| metadata.get("name"));
+        let why = format!("must be {kind}");
+        Self::Invalid {
+            group: Arc::clone(&sent_as.group),
+            kind: said.into(),
+            name: name.and_then(Value::as_str).unwrap_or_default().into(),
+            causes: vec![FieldCause::invalid("kind", &said.into(), &why)],
         }
     }
 }
@@ -134,7 +162,7 @@ pub struct FieldCause {
 
 impl FieldCause {
     /// `Invalid value`.
-    pub fn invalid(field: impl Into<String>, value: &serde_json::Value, why: &str) -> Self {
+    pub fn invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
         let message = format!("Invalid value: {value}: {why}");
         Self {
             reason: "FieldValueInvalid",
@@ -153,11 +181,7 @@ impl FieldCause {
     }
 
     /// A value of the wrong type; reads like an invalid one.
-    pub(crate) fn type_invalid(
-        field: impl Into<String>,
-        value: &serde_json::Value,
-        why: &str,
-    ) -> Self {
+    pub(crate) fn type_invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
         Self {
             reason: "FieldValueTypeInvalid",
             ..Self::invalid(field, value, why)
@@ -165,7 +189,7 @@ impl FieldCause {
     }
 
     /// `Duplicate value`.
-    pub fn duplicate(field: impl Into<String>, value: &serde_json::Value) -> Self {
+    pub fn duplicate(field: impl Into<String>, value: &Value) -> Self {
         Self {
             reason: "FieldValueDuplicate",
             message: format!("Duplicate value: {value}"),
@@ -208,15 +232,11 @@ impl FieldCause {
 
     /// `Unsupported value`, of a text.
     pub fn not_supported(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
-        Self::unsupported(field, &serde_json::Value::from(value), supported)
+        Self::unsupported(field, &Value::from(value), supported)
     }
 
     /// `Unsupported value`.
-    pub fn unsupported(
-        field: impl Into<String>,
-        value: &serde_json::Value,
-        supported: &[&str],
-    ) -> Self {
+    pub fn unsupported(field: impl Into<String>, value: &Value, supported: &[&str]) -> Self {
         Self::unsupported_as(field, &value.to_string(), supported)
     }
 
@@ -236,7 +256,7 @@ impl FieldCause {
     }
 
     /// `Not found`.
-    pub(crate) fn not_found(field: impl Into<String>, value: &serde_json::Value) -> Self {
+    pub(crate) fn not_found(field: impl Into<String>, value: &Value) -> Self {
         Self {
             reason: "FieldValueNotFound",
             message: format!("Not found: {value}"),

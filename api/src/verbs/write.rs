@@ -13,11 +13,9 @@ use bytes::Bytes;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
 use hindsight_core::object::ObjectKey;
-use hindsight_core::rejection::FieldCause;
 use hindsight_core::{Decision, Object, Outcome, Rejection};
 use http::Response;
 use serde_json::{Map, Value};
-use std::sync::Arc;
 
 pub(crate) const OTHER_NAMESPACE: &str =
     "the namespace of the provided object does not match the namespace sent on the request";
@@ -169,7 +167,7 @@ pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result
         return Err(other_version(&sent_version, &version));
     }
     if is_custom && sent_kind != kind {
-        return Err(wrong_kind(asked, root, &sent_kind));
+        return Err(Rejection::other_kind(root, &spoken, true).into());
     }
     if (&*sent_version, &*sent_kind) != (&*version, kind) {
         return Err(other_type(asked, &spoken, &sent_version, &sent_kind));
@@ -223,20 +221,6 @@ fn other_type(asked: &Routed, spoken: &GroupVersionKind, version: &str, kind: &s
         "{kind} in version {short:?} cannot be handled as a {}: {why}",
         spoken.kind
     ))
-}
-
-/// Of a custom kind that is a fault of the object, which is named by the kind that it says.
-fn wrong_kind(asked: &Routed, object: &Map<String, Value>, sent: &str) -> Failure {
-    let name = object
-        .get("metadata")
-        .and_then(|metadata| metadata.get("name"));
-    let why = format!("must be {}", asked.kind.kind);
-    Failure::from(Rejection::Invalid {
-        group: Arc::clone(&asked.kind.resource.group),
-        kind: sent.into(),
-        name: name.and_then(Value::as_str).unwrap_or_default().into(),
-        causes: vec![FieldCause::invalid("kind", &sent.into(), &why)],
-    })
 }
 
 /// The namespace of a create, which the body may not contradict.

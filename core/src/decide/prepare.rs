@@ -27,6 +27,30 @@ pub(super) fn kind<'a>(
     })
 }
 
+/// What is sent as an object of a kind may say so, and no other; of a subresource it is what that is posted as.
+pub(super) fn same_kind(
+    context: &Context<'_>,
+    (kind, version): (&Kind, &Version),
+    subresource: Option<Subresource>,
+    document: &Value,
+) -> Result<(), Rejection> {
+    let said = document.get("kind").and_then(Value::as_str);
+    let said = said.filter(|said| !said.is_empty());
+    // What a webhook makes of it is not the asker's.
+    let (Some(said), Some(root), false) = (said, document.as_object(), context.is_settled) else {
+        return Ok(());
+    };
+    if subresource.is_none() && *said == *kind.kind {
+        return Ok(());
+    }
+    let sent_as = kind.spoken_at(&version.name, subresource);
+    if *said == *sent_as.kind {
+        return Ok(());
+    }
+    let is_custom = kind.is_custom() && subresource != Some(Subresource::Scale);
+    Err(Rejection::other_kind(root, &sent_as, is_custom))
+}
+
 /// The document's metadata, made if it is absent.
 pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, Rejection> {
     let root = document

@@ -20,6 +20,12 @@ use std::sync::Arc;
 
 pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
+    prepare::same_kind(
+        &context,
+        (kind, version),
+        intent.subresource,
+        &intent.object,
+    )?;
     if intent.subresource == Some(Subresource::Binding) {
         return binding::bind(context, kind, intent);
     }

@@ -5,7 +5,7 @@ use crate::command::{Create, FieldValidation};
 use crate::decide::account::{Account, Target};
 use crate::decide::commit::Written;
 use crate::decide::delete::decision;
-use crate::decide::update::{namespace, same_namespace};
+use crate::decide::update::{namespace, same_coordinates, same_namespace};
 use crate::decide::{Causes, Context, Strictness, prepare};
 use crate::kind::{Generation, Kind, Shape};
 use crate::object::ObjectKey;
@@ -20,6 +20,7 @@ pub(in crate::decide) fn create_with(
     account: Account,
 ) -> Result<Decision, Rejection> {
     let (kind, version) = prepare::kind(&context, &intent.key, &intent.version)?;
+    prepare::same_kind(&context, (kind, version), None, &intent.object)?;
     let target = Target {
         context,
         kind,
@@ -84,7 +85,11 @@ impl<'a> Draft<'a> {
     fn name(&mut self, key: &ObjectKey) -> Result<Named, Rejection> {
         let Target { context, kind, .. } = self.target;
         let metadata = prepare::metadata(&mut self.document)?;
-        same_namespace(metadata, key)?;
+        if key.name.is_empty() {
+            same_namespace(metadata, key)?;
+        } else {
+            same_coordinates(metadata, key)?;
+        }
         let is_numbered = has_revision(metadata);
         self.sent_account = metadata.remove("managedFields");
         self.causes.put_right = negative_generation(kind, metadata);

@@ -1,7 +1,8 @@
 //! Creates, through `decide` and `apply`.
 
+use crate::command::{Create, FieldValidation, Intent};
 use crate::testing::World;
-use crate::{Outcome, Rejection};
+use crate::{GroupResource, ObjectKey, Outcome, Rejection};
 use serde_json::{Value, json};
 
 #[test]
@@ -48,6 +49,75 @@ fn generated_names_extend_their_prefix() {
     let made = world.create("configmaps", json!({"metadata": {"generateName": "job-"}}));
     let name = made.expect("created").outcome.object().key.name.to_string();
     assert!(name.starts_with("job-") && name.len() == 9, "{name}");
+}
+
+#[test]
+fn an_object_is_made_of_the_kind_and_with_the_name_of_its_key() {
+    let mut world = World::new();
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let definition = json!({"metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com",
+        "scope": "Namespaced", "names": {"plural": "widgets", "kind": "Widget"},
+        "versions": [{"name": "v1", "served": true, "storage": true, "schema": schema}]}});
+    world
+        .create("customresourcedefinitions", definition)
+        .expect("defined");
+    let mut create = |resource: (&str, &str), name: &str, object: Value| {
+        let made = world.run(Intent::Create(Create {
+            key: ObjectKey::new(GroupResource::new(resource.0, resource.1), "default", name),
+            version: "v1".into(),
+            object,
+            validation: FieldValidation::Strict,
+        }));
+        made.err().map(|refused| refused.to_string())
+    };
+    let (maps, widgets) = (("", "configmaps"), ("example.com", "widgets"));
+    let named = |kind: &str, name: &str| json!({"kind": kind, "metadata": {"name": name}});
+    for (resource, name, object, refused) in [
+        (
+            maps,
+            "b",
+            named("ConfigMap", "a"),
+            "the name of the object (a) does not match the name on the URL (b)",
+        ),
+        (
+            maps,
+            "b",
+            json!({"metadata": {"generateName": "a"}}),
+            "the name of the object (b based on URL) was undeterminable: name must be provided",
+        ),
+        (
+            maps,
+            "",
+            named("Secret", "a"),
+            "Secret in version \"v1\" cannot be handled as a ConfigMap",
+        ),
+        (
+            maps,
+            "a",
+            named("Secret", "a"),
+            "Secret in version \"v1\" cannot be handled as a ConfigMap",
+        ),
+        (
+            widgets,
+            "a",
+            named("Gadget", "a"),
+            "Gadget.example.com \"a\" is invalid: kind: Invalid value: \"Gadget\": must be Widget",
+        ),
+    ] {
+        assert_eq!(create(resource, name, object).as_deref(), Some(refused));
+    }
+    for (resource, name, object) in [
+        (maps, "", named("", "a")),
+        (maps, "b", named("ConfigMap", "b")),
+        (
+            maps,
+            "c",
+            json!({"apiVersion": "x.io/v9", "metadata": {"name": "c"}}),
+        ),
+        (widgets, "a", named("Widget", "a")),
+    ] {
+        assert_eq!(create(resource, name, object), None);
+    }
 }
 
 #[test]

@@ -39,6 +39,23 @@ fn a_replace_with_a_stale_revision_conflicts() {
 }
 
 #[test]
+fn a_replace_is_of_the_kind_of_its_key() {
+    let (mut world, mut map) = with_map(json!({}));
+    map["kind"] = json!("Secret");
+    let refused = world.update("configmaps", "", map).expect_err("refused");
+    assert_eq!(
+        refused.to_string(),
+        "Secret in version \"v1\" cannot be handled as a ConfigMap"
+    );
+    let scale = json!({"kind": "Deployment", "metadata": {"name": "d"}, "spec": {"replicas": 5}});
+    let refused = world.update("deployments", "scale", scale);
+    assert_eq!(
+        refused.expect_err("refused").to_string(),
+        "Deployment in version \"v1\" cannot be handled as a Scale"
+    );
+}
+
+#[test]
 fn a_write_that_changes_nothing_moves_nothing() {
     let (mut world, map) = with_map(json!({}));
     let before = world.state.revision;
