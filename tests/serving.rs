@@ -167,9 +167,14 @@ fn discovery_is_told_whole_or_group_by_group_and_says_the_same() {
 }
 
 #[test]
-fn the_example_that_embeds_it_runs() {
-    let output = Command::new(binary("examples/embedded")).output();
-    let output = output.expect("it starts");
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(!output.stdout.is_empty());
+fn the_examples_that_embed_it_run() {
+    for (example, told) in [
+        ("embedded", "all gone at revision"),
+        ("without_http", "it began with alice (delete)"),
+    ] {
+        let output = Command::new(binary(&format!("examples/{example}"))).output();
+        let output = output.expect("it starts");
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        assert!(text(&output.stdout).contains(told), "{example}");
+    }
 }

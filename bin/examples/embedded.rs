@@ -2,6 +2,7 @@
 //! with `cargo run --example embedded`.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
+use hindsight::core::Revision;
 use hindsight::{Config, ControlPlane};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, PostParams};
@@ -36,7 +37,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             .resource_version()
             .unwrap_or_default()
             .parse()
-            .map(hindsight_core::Revision)?,
+            .map(Revision)?,
         100,
     )? {
         println!("{:>4}  {}", change.commit.revision, change.commit.key);

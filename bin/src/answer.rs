@@ -3,7 +3,6 @@
 
 use hindsight_core::object::Name;
 use hindsight_core::{Revision, State};
-use hindsight_projector::Explanation;
 use serde::{Deserialize, Serialize};
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
@@ -42,16 +41,6 @@ pub(crate) struct LogPage {
     pub(crate) end: Revision,
     /// From here on nothing is missing.
     pub(crate) floor: Revision,
-}
-
-/// Why an object was deleted, or is there.
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct WhyAnswer {
-    #[serde(flatten)]
-    pub(crate) explanation: Explanation,
-    /// Of what is there: what it waits for, or what its owners are.
-    #[serde(default)]
-    pub(crate) reasons: Vec<String>,
 }
 
 /// What a deletion would do.

@@ -8,7 +8,7 @@ use crate::effects;
 use crate::published::News;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 use health::Health;
-use hindsight_core::{Actor, Command, Decision, Rejection, State, Unavailable};
+use hindsight_core::{Command, Decision, Rejection, State, Unavailable};
 use hindsight_gc::{Collector, Step, Worker};
 use hindsight_log::{Error, Reader, Submitted, Writer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -262,7 +262,7 @@ impl Carried {
 fn submit(writer: &Writer, steps: Vec<(Worker, Step)>) -> (usize, Receiver<Submitted>) {
     let commands: Vec<Command> = steps
         .into_iter()
-        .map(|(worker, step)| command(worker, step))
+        .map(|(worker, step)| worker.command(step, effects::now(), effects::seed()))
         .collect();
     let count = commands.len();
     let (sender, answers) = bounded(1);
@@ -276,29 +276,4 @@ fn is_stopped(stopped: &Receiver<()>) -> bool {
         stopped.try_recv(),
         Err(crossbeam_channel::TryRecvError::Disconnected)
     )
-}
-
-pub(crate) fn command(worker: Worker, step: Step) -> Command {
-    let user = match worker {
-        Worker::GarbageCollector => "system:serviceaccount:kube-system:generic-garbage-collector",
-        Worker::NamespaceController => "system:serviceaccount:kube-system:namespace-controller",
-        Worker::DefinitionController => "system:apiserver",
-        Worker::TtlController => "system:serviceaccount:kube-system:ttl-after-finished-controller",
-    };
-    let group = match worker {
-        Worker::DefinitionController => "system:masters",
-        Worker::GarbageCollector | Worker::NamespaceController | Worker::TtlController => {
-            "system:serviceaccounts"
-        }
-    };
-    let groups = vec![group.into(), "system:authenticated".into()];
-    let actor = Arc::new(Actor {
-        groups,
-        ..Actor::new(user)
-    });
-    Command {
-        cause: step.cause,
-        manager: Some(worker.field_manager().into()),
-        ..Command::new(actor, effects::now(), effects::seed(), step.intent)
-    }
 }

@@ -9,12 +9,15 @@ use crate::history::{HistoryIndex, LogHistory};
 use crate::past::Pasts;
 use crate::pending::Pending;
 use crate::published::{self, Published};
+use crate::questions::{self, CHANGES_MAX, Why};
 use crate::{Config, OpenError, bootstrap, effects, reply, restoring};
 use arc_swap::ArcSwap;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
-    Change, Command, Decision, Expired, Rejection, Revision, State, Time, Unavailable,
+    Change, Command, Decision, Expired, ObjectKey, Rejection, Revision, State, Time, Uid,
+    Unavailable,
 };
+use hindsight_gc::Forecast;
 use hindsight_log::{
     Base, DirectoryLock, Error, Log, MemoryStorage, Poison, Reader, SledStorage, Snapshots,
     Storage, Submitted, Writer,
@@ -173,13 +176,41 @@ impl ControlPlane {
         LogHistory::new(&self.shared.reader, &self.shared.index)
     }
 
-    /// Tells whenever the state has moved, until it is closed.
+    /// Why the object of this key was deleted, is being deleted, or is there: the newest that had the name, or the
+    /// one with this uid. One that never was is an answer too: [`hindsight_projector::Fate::Unknown`]. What is not
+    /// kept any more ends the chain, which then has no root.
+    ///
+    /// Blocks, on the disk too. The newest 1,024 commits are read back; the first question that reaches further
+    /// reads the whole log once, for an index in memory to which later ones add what was written since.
+    pub fn explain(&self, key: &ObjectKey, uid: Option<&Uid>) -> Result<Why, Error> {
+        let state = self.state();
+        let kind = state.kinds.by_resource(&key.resource);
+        questions::explain(&self.history(), &state, key, uid, kind)
+    }
+
+    /// What a command would come to with all that the collectors would do because of it, whether this plane has
+    /// any: decided on a copy of the newest state, with the clock standing still at the command's time. Nothing is
+    /// written and no webhook is asked. A refusal is an answer ([`Forecast::answer`]), not an error.
+    ///
+    /// Follows 20,000 changes, and says whether there would be more. What is due without the command is in
+    /// [`Forecast::due`], and in the course with it.
+    ///
+    /// Blocks, on the disk too: looks at every object, and where one refers to an owner that is gone, reads the log
+    /// back to the oldest such reference. For a point of the past, see [`hindsight_gc::forecast`] and
+    /// [`Reader::state_at`].
+    pub fn forecast(&self, command: Command) -> Result<Forecast, Error> {
+        questions::forecast(self.reader(), &self.state(), command, CHANGES_MAX)
+    }
+
+    /// Tells whenever the state has moved. Its end, an error of [`watch::Receiver::changed`], is that the plane was
+    /// closed.
     pub fn changed(&self) -> watch::Receiver<Revision> {
         self.shared.changed.clone()
     }
 
     /// Changes after a revision, oldest first; empty when there are none yet. As far back as the newest 100,000
-    /// or 16 MiB of them, and not from before it was opened: [`Reader::scan`] has what came before.
+    /// or 16 MiB of them, and not from before this was opened: who is told [`Expired`] goes on with
+    /// [`Reader::scan_all`], from `revision.next()`.
     pub fn changes_after(
         &self,
         revision: Revision,
@@ -245,7 +276,8 @@ impl ControlPlane {
         collectors.as_ref().and_then(Collectors::complaint)
     }
 
-    /// What a command would come to; nothing is written.
+    /// What a command alone would come to; nothing is written. What the collectors would do then is in
+    /// [`Self::forecast`].
     pub fn preview(&self, command: Command) -> Result<Decision, Rejection> {
         hindsight_core::decide(&self.state(), command)
     }

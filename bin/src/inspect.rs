@@ -5,23 +5,20 @@ mod changed;
 mod log;
 mod place;
 mod plan;
-mod reasons;
 mod told;
 mod versions;
 
-use crate::answer::WhyAnswer;
 use crate::history::LogHistory;
+use crate::questions::{self, Why};
 use hindsight_api::AsOf;
 use hindsight_core::kind::{Kind, KindRef};
-use hindsight_core::{GroupResource, Object, ObjectKey, State, Time, Uid};
+use hindsight_core::{GroupResource, ObjectKey, State, Time, Uid};
 use hindsight_log::{Error, Reader};
-use hindsight_projector::{Fate, Subject, explain};
-use std::sync::Arc;
+use hindsight_projector::Fate;
 
 pub(crate) use log::{Selection, page, tell};
 pub(crate) use place::{Owner, Served, is_there, served};
 pub(crate) use plan::{World, plan};
-use reasons::{held, reasons};
 
 /// Which objects a question is about.
 #[derive(Debug, Clone, Default)]
@@ -100,35 +97,21 @@ pub(crate) fn why(
     history: &LogHistory<'_>,
     state: &State,
     filter: &Filter,
-) -> Result<WhyAnswer, Unanswered> {
+) -> Result<Why, Unanswered> {
     let (resource, kind) = named(state, filter.kind.as_deref().unwrap_or_default())?;
     let wanted = filter.namespace.as_deref().unwrap_or("default");
+    let name = filter.name.as_deref().unwrap_or_default();
     let uid = filter.uid.as_deref().map(Uid::from);
     let mut answer = None;
     for namespace in places(kind.as_deref(), wanted) {
-        let subject = subject(kind.as_ref(), namespace, filter);
-        let key = ObjectKey::new(resource.clone(), namespace, &subject.name);
-        let explanation = explain(history, &key, uid.as_ref(), subject)?;
-        let known = explanation.state != Fate::Unknown;
-        let is_there = |object: &&Arc<Object>| object.meta.uid.as_str() == explanation.object.uid;
-        let object = state.get(&key).filter(is_there);
-        if known || answer.is_none() {
-            answer = Some(WhyAnswer {
-                reasons: object.map_or_else(Vec::new, |object| reasons(state, object)),
-                explanation,
-            });
+        let key = ObjectKey::new(resource.clone(), namespace, name);
+        let why = questions::explain(history, state, &key, uid.as_ref(), kind.as_ref())?;
+        if why.explanation.state != Fate::Unknown {
+            return Ok(why);
         }
-        if known {
-            break;
-        }
+        answer.get_or_insert(why);
     }
-    let mut answer = answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))?;
-    let object = &mut answer.explanation.object;
-    if object.kind.is_empty() {
-        object.kind = resource.resource.to_string();
-        object.api_version = resource.group.to_string();
-    }
-    Ok(answer)
+    answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))
 }
 
 /// Where an object of this kind may have been: a definition that was made again may have another scope.
@@ -138,17 +121,5 @@ fn places<'a>(kind: Option<&Kind>, wanted: &'a str) -> Vec<&'a str> {
         Some(kind) if !kind.is_custom() => vec![""],
         Some(kind) if !kind.is_namespaced() => vec!["", wanted],
         Some(_) | None => vec![wanted, ""],
-    }
-}
-
-/// As its kind is called now; of what was there its body knows better.
-fn subject(kind: Option<&KindRef>, namespace: &str, filter: &Filter) -> Subject {
-    let version = kind.and_then(|kind| Some(kind.api_version(&kind.storage_version()?.name)));
-    Subject {
-        api_version: version.unwrap_or_default(),
-        kind: kind.map_or_else(String::new, |kind| kind.kind.to_string()),
-        namespace: namespace.to_owned(),
-        name: filter.name.clone().unwrap_or_default(),
-        uid: filter.uid.clone().unwrap_or_default(),
     }
 }

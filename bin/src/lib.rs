@@ -1,5 +1,15 @@
 //! Hindsight as a library: [`ControlPlane::open`] gives a Kubernetes-compatible control plane on a
 //! directory or in memory. The only crate that reads the wall clock and makes randomness.
+//!
+//! What its methods take and give is in the crates that it is made of, each a module here:
+//!
+//! - [`core`]: commands, objects, changes, states and refusals;
+//! - [`log`]: [`log::Reader`] reads what was written, and says why it cannot;
+//! - [`projector`]: what an explanation tells;
+//! - [`gc`]: what a forecast tells, and who the collectors are ([`gc::Worker`]);
+//! - `api`, with the feature `http`: the Kubernetes API of [`ControlPlane`] as a service.
+//!
+//! Objects are `serde_json::Value`, and [`ControlPlane::changed`] is a receiver of `tokio::sync::watch`.
 
 #[cfg(feature = "http")]
 mod answer;
@@ -19,6 +29,8 @@ mod named_file;
 mod past;
 mod pending;
 mod published;
+mod questions;
+mod reasons;
 mod reply;
 mod restoring;
 #[cfg(feature = "http")]
@@ -38,8 +50,15 @@ mod server;
 pub use config::{Config, OpenError};
 pub use control_plane::ControlPlane;
 #[cfg(feature = "http")]
+pub use hindsight_api as api;
+#[cfg(feature = "http")]
 pub use hindsight_api::{Access, Authorizer, Verdict};
+pub use hindsight_core as core;
+pub use hindsight_gc as gc;
+pub use hindsight_log as log;
 pub use hindsight_log::Retention;
+pub use hindsight_projector as projector;
 pub use history::{HistoryIndex, LogHistory};
+pub use questions::Why;
 #[cfg(feature = "http")]
 pub use service::Service;

@@ -29,7 +29,8 @@ pub struct Command {
 }
 
 impl Command {
-    /// What somebody asks for, by no request that anybody told of.
+    /// What somebody asks for, by no request that anybody told of: an explanation that ends here has a root without
+    /// a verb, unless [`Self::request`] is given one.
     pub fn new(actor: Arc<Actor>, time: Time, seed: [u8; 16], intent: Intent) -> Self {
         Self {
             actor,

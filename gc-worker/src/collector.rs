@@ -9,6 +9,7 @@ use crate::plan::{Step, View, ends_a_definition, plan};
 use crate::queue::{Queue, affected};
 use crate::ttl::Deadlines;
 use crate::warnings::{Warning, Warnings};
+use crate::worker::Worker;
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
 use hindsight_core::state::{definition_named, is_definition, is_namespace};
@@ -17,31 +18,6 @@ use hindsight_projector::OwnershipGraph;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-
-/// Which of the server's own identities a step is carried out as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Worker {
-    /// `generic-garbage-collector`.
-    GarbageCollector,
-    /// `namespace-controller`.
-    NamespaceController,
-    /// `customresourcedefinition-controller`, upstream part of the API server.
-    DefinitionController,
-    /// `ttl-after-finished-controller`.
-    TtlController,
-}
-
-impl Worker {
-    /// Whose the fields are that it writes: that of the program which it is part of upstream.
-    pub const fn field_manager(self) -> &'static str {
-        match self {
-            Self::DefinitionController => "kube-apiserver",
-            Self::GarbageCollector | Self::NamespaceController | Self::TtlController => {
-                "kube-controller-manager"
-            }
-        }
-    }
-}
 
 /// Who is asked again when a step was out of date, or was never decided.
 #[derive(Debug, Clone)]

@@ -1,7 +1,7 @@
 //! What goes because its container goes: the objects of a namespace, the instances of a definition.
 
-use crate::collector::Worker;
 use crate::plan::{Step, cause_of_mark, deletion, target};
+use crate::worker::Worker;
 use crate::{conditions, terminating};
 use hindsight_core::command::{
     Delete, FieldValidation, FinalizeNamespace, Intent, Patch, PatchObject, Propagation, Release,

@@ -62,7 +62,8 @@ impl Ground {
 
 /// Looks ahead for so many changes, with the clock standing still; where something is due already, for so
 /// many more than that. What is refused is not followed, nor what cannot be told apart from what is due.
-/// `command_of` says in whose name a step is taken.
+/// `command_of` says in whose name a step is taken: [`Worker::command`], at the command's time, and with a seed that
+/// no other has.
 pub fn forecast(
     mut ground: Ground,
     command: Command,

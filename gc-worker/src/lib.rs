@@ -13,7 +13,9 @@ mod terminating;
 mod testing;
 mod ttl;
 mod warnings;
+mod worker;
 
-pub use collector::{Collector, Worker};
+pub use collector::Collector;
 pub use forecast::{Course, Forecast, Ground, forecast};
 pub use plan::{Step, due};
+pub use worker::Worker;

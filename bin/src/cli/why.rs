@@ -2,9 +2,9 @@
 
 use super::ask::{Named, Source, given, in_words, named, newest_state, path};
 use super::{Directory, NOT_FOUND, Output, show};
-use crate::answer::WhyAnswer;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
+use crate::questions;
 use anyhow::Result;
 use clap::Args;
 use hindsight_core::Rule;
@@ -104,7 +104,7 @@ fn asked(filter: &Filter) -> String {
 }
 
 /// The object and its state first, then why it is still there, then a line for each link of the chain.
-fn render(answer: &WhyAnswer, filter: &Filter) -> String {
+fn render(answer: &questions::Why, filter: &Filter) -> String {
     let why = &answer.explanation;
     let object = &why.object;
     let mut out = format!("{} {}", object.kind, object.name);

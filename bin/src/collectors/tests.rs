@@ -26,7 +26,7 @@ fn write(plane: &ControlPlane, object: serde_json::Value) -> Arc<Change> {
         cause: Cause::Request,
         intent: Intent::Create(create),
     };
-    let command = command(Worker::GarbageCollector, step);
+    let command = Worker::GarbageCollector.command(step, effects::now(), effects::seed());
     let answers = plane.submit_blocking(vec![command]).expect("it is open");
     assert!(answers.iter().all(Result::is_ok));
     let mut changes = plane.changes_after(before, 1).expect("in the window");
@@ -226,25 +226,6 @@ fn after_a_restart_what_is_collected_names_the_cause_that_it_had_before() {
     }
 }
 
-#[test]
-fn each_worker_writes_under_a_name_of_its_own() {
-    for (worker, name) in [
-        (Worker::GarbageCollector, "generic-garbage-collector"),
-        (Worker::NamespaceController, "namespace-controller"),
-        (Worker::DefinitionController, "system:apiserver"),
-        (Worker::TtlController, "ttl-after-finished-controller"),
-    ] {
-        let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "a");
-        let delete = Delete::new(Target::any(key), "v1".into(), Rule::Requested);
-        let step = Step {
-            cause: Cause::Request,
-            intent: Intent::Delete(delete),
-        };
-        let user = command(worker, step).actor.user.to_string();
-        assert!(user.ends_with(name), "{user}");
-    }
-}
-
 fn delete(plane: &ControlPlane, made: &Change) -> Revision {
     let delete = Delete {
         target: Target {
@@ -263,7 +244,7 @@ fn delete(plane: &ControlPlane, made: &Change) -> Revision {
         cause: Cause::Request,
         intent: Intent::Delete(delete),
     };
-    let command = command(Worker::GarbageCollector, step);
+    let command = Worker::GarbageCollector.command(step, effects::now(), effects::seed());
     let answers = plane.submit_blocking(vec![command]).expect("it is open");
     assert!(answers.iter().all(Result::is_ok));
     plane.state().revision

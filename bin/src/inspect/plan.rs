@@ -4,20 +4,19 @@
 #[cfg(test)]
 mod tests;
 
-use super::{Filter, Unanswered, held, kind, log};
+use super::{Filter, Unanswered, kind, log};
 use crate::answer::{PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
-use crate::{collectors, effects};
+use crate::effects;
+use crate::questions::{self, CHANGES_MAX};
+use crate::reasons::held;
 use hindsight_core::command::{Delete, Intent, Propagation, Target};
 use hindsight_core::{
     Actor, Command, Commit, Object, ObjectKey, Rejection, Rule, State, Time, Uid,
 };
-use hindsight_gc::{Course, Ground, forecast};
+use hindsight_gc::Course;
 use hindsight_log::Reader;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// Changes that are told of.
-const CHANGES_MAX: usize = 20_000;
 
 /// The world to look at.
 #[derive(Debug, Clone, Copy)]
@@ -48,12 +47,7 @@ fn plan_within(
     let subject = delete.target.key.clone();
     let actor = Arc::new(Actor::new(""));
     let command = Command::new(actor, now, effects::seed(), Intent::Delete(delete));
-    let of_step = |worker, step| Command {
-        time: now,
-        ..collectors::command(worker, step)
-    };
-    let ground = Ground::new(state, reader.scan_back(state.revision))?;
-    let foretold = forecast(ground, command, changes_max, of_step);
+    let foretold = questions::forecast(reader, state, command, changes_max)?;
     match foretold.answer {
         Ok(_) => {
             let due = Due::of(state, foretold.due.as_ref())?;

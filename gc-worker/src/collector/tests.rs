@@ -1,6 +1,7 @@
 //! What becomes of the answers to a batch.
 
-use super::{Collector, Worker};
+use super::Collector;
+use crate::Worker;
 use crate::plan::Step;
 use crate::testing::{empty, put, world};
 use hindsight_core::{Intent, Rejection, State, Time};

@@ -3,8 +3,8 @@
 //! `docs/decisions/0005-owners-first.md`.
 
 use super::{Step, View, whole_plan};
-use crate::collector::Worker;
 use crate::content;
+use crate::worker::Worker;
 use hindsight_core::command::Intent;
 use hindsight_core::kind::Origin;
 use hindsight_core::state::{defined_by, is_definition, is_namespace};

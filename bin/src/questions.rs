@@ -1,0 +1,87 @@
+//! Why an object was deleted, and what a command would come to: the same for an embedder, for the command line on
+//! a directory, and over HTTP.
+
+#[cfg(test)]
+mod tests;
+
+use crate::effects;
+use crate::history::LogHistory;
+use crate::reasons::reasons;
+use hindsight_core::kind::KindRef;
+use hindsight_core::{Command, ObjectKey, State, Uid};
+use hindsight_gc::{Forecast, Ground};
+use hindsight_log::{Error, Reader};
+use hindsight_projector::{Explanation, Subject};
+#[cfg(feature = "http")]
+use serde::{Deserialize, Serialize};
+
+/// Changes that a look ahead follows, and as many more as are due already; these up to ten times as far.
+pub(crate) const CHANGES_MAX: usize = 20_000;
+
+/// Why an object was deleted, is being deleted, or is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[cfg_attr(feature = "http", derive(Serialize, Deserialize))]
+pub struct Why {
+    /// What became of it, and the chain of causes.
+    #[cfg_attr(feature = "http", serde(flatten))]
+    pub explanation: Explanation,
+    /// In words: of an object that is being deleted, what it waits for; of another that is there, what its owners
+    /// are. Empty of one that is gone.
+    #[cfg_attr(feature = "http", serde(default))]
+    pub reasons: Vec<String>,
+}
+
+/// Of the newest that had this name, or of the one with this identity. The kind says how it is called where the
+/// log does not.
+pub(crate) fn explain(
+    history: &LogHistory<'_>,
+    state: &State,
+    key: &ObjectKey,
+    uid: Option<&Uid>,
+    kind: Option<&KindRef>,
+) -> Result<Why, Error> {
+    let subject = subject(kind, key, uid);
+    let mut explanation = hindsight_projector::explain(history, key, uid, subject)?;
+    let object = state.get(key);
+    let object = object.filter(|object| object.meta.uid.as_str() == explanation.object.uid);
+    let reasons = object.map(|object| reasons(state, object));
+    let object = &mut explanation.object;
+    if object.kind.is_empty() {
+        object.kind = key.resource.resource.to_string();
+        object.api_version = key.resource.group.to_string();
+    }
+    Ok(Why {
+        reasons: reasons.unwrap_or_default(),
+        explanation,
+    })
+}
+
+/// As its kind is called now; of what was there its body knows better.
+fn subject(kind: Option<&KindRef>, key: &ObjectKey, uid: Option<&Uid>) -> Subject {
+    let version = kind.and_then(|kind| Some(kind.api_version(&kind.storage_version()?.name)));
+    Subject {
+        api_version: version.unwrap_or_default(),
+        kind: kind.map_or_else(String::new, |kind| kind.kind.to_string()),
+        namespace: key.namespace.to_string(),
+        name: key.name.to_string(),
+        uid: uid.map_or_else(String::new, |uid| uid.as_str().to_owned()),
+    }
+}
+
+/// On a state and the log that it is of, at the command's time and no later.
+pub(crate) fn forecast(
+    reader: &Reader,
+    state: &State,
+    command: Command,
+    changes_max: usize,
+) -> Result<Forecast, Error> {
+    let now = command.time;
+    let ground = Ground::new(state, reader.scan_back(state.revision))?;
+    let of_step = |worker: hindsight_gc::Worker, step| worker.command(step, now, effects::seed());
+    Ok(hindsight_gc::forecast(
+        ground,
+        command,
+        changes_max,
+        of_step,
+    ))
+}

@@ -1,0 +1,109 @@
+//! What an embedder is told: as the command line and HTTP are.
+
+use crate::core::command::{Create, Delete, FieldValidation, Propagation, Target};
+use crate::core::{
+    Actor, Command, GroupResource, Intent, Object, ObjectKey, Rejection, Request, Rule, Uid,
+};
+use crate::gc::Worker;
+use crate::projector::Fate;
+use crate::{Config, ControlPlane};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+fn key(name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
+}
+
+fn command(plane: &ControlPlane, intent: Intent) -> Command {
+    let request = Request {
+        verb: "asked".into(),
+        ..Request::default()
+    };
+    Command {
+        request: Arc::new(request),
+        ..Command::new(
+            Arc::new(Actor::new("alice")),
+            plane.now(),
+            plane.seed(),
+            intent,
+        )
+    }
+}
+
+fn run(plane: &ControlPlane, intent: Intent) -> Arc<Object> {
+    let mut answers = plane
+        .submit_blocking(vec![command(plane, intent)])
+        .expect("written");
+    let decision = answers.pop().expect("an answer").expect("it is taken");
+    Arc::clone(decision.outcome.object())
+}
+
+fn create(plane: &ControlPlane, name: &str, owner: Option<&Object>) -> Arc<Object> {
+    let owner = owner.map(|owner| {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": &*owner.key.name,
+            "uid": owner.meta.uid.as_str()})
+    });
+    let owners: Vec<Value> = owner.into_iter().collect();
+    let create = Create {
+        key: key(name),
+        version: "v1".into(),
+        object: json!({"metadata": {"name": name, "ownerReferences": owners}}),
+        validation: FieldValidation::Strict,
+    };
+    run(plane, Intent::Create(create))
+}
+
+fn delete(name: &str) -> Intent {
+    let delete = Delete {
+        propagation: Some(Propagation::Background),
+        ..Delete::new(Target::any(key(name)), "v1".into(), Rule::Requested)
+    };
+    Intent::Delete(delete)
+}
+
+#[test]
+fn a_deletion_is_foretold_and_then_explained() {
+    let plane = ControlPlane::open(Config::default()).expect("it opens");
+    let owner = create(&plane, "owner", None);
+    create(&plane, "child", Some(&owner));
+    let before = plane.state().revision;
+
+    let foretold = plane
+        .forecast(command(&plane, delete("owner")))
+        .expect("the log is read");
+    let commits = foretold.course.changes.iter().map(|change| &change.commit);
+    let who: Vec<_> = commits
+        .map(|commit| (commit.key.clone(), Worker::of(&commit.actor)))
+        .collect();
+    let by_collector = (key("child"), Some(Worker::GarbageCollector));
+    assert_eq!(who, [(key("owner"), None), by_collector]);
+    assert!(foretold.course.is_whole && foretold.due.is_none());
+    assert_eq!(plane.state().revision, before, "nothing is written");
+    let refused = plane.forecast(command(&plane, delete("nobody")));
+    let refused = refused.expect("the log is read").answer;
+    assert!(matches!(refused, Err(Rejection::NotFound { .. })));
+
+    let there = plane.explain(&key("child"), None).expect("read");
+    assert_eq!(there.explanation.state, Fate::Live);
+    assert_eq!(there.reasons, ["its owner ConfigMap owner is there"]);
+    run(&plane, delete("owner"));
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let gone = |_: &_| plane.state().get(&key("child")).is_none();
+    let mut changed = plane.changed();
+    drop(runtime.block_on(changed.wait_for(gone)).expect("it goes"));
+    let child = plane.explain(&key("child"), None).expect("read");
+    let why = child.explanation;
+    assert_eq!(
+        (why.state, why.rule),
+        (Fate::Deleted, Some(Rule::OwnersAbsent))
+    );
+    assert_eq!(why.object.kind, "ConfigMap");
+    let root = why.root.expect("it is kept");
+    assert_eq!((&*root.user, &*root.verb), ("alice", "asked"));
+    assert!(child.reasons.is_empty());
+    let other = plane.explain(&key("child"), Some(&Uid::from("other")));
+    assert_eq!(other.expect("read").explanation.state, Fate::Unknown);
+    plane.close();
+    let ended = runtime.block_on(changed.wait_for(|_| false));
+    assert!(ended.is_err(), "it ends with the plane");
+}
