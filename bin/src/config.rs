@@ -12,7 +12,8 @@ pub(crate) const SNAPSHOT_EVERY: u64 = 100_000;
 /// How to open a control plane.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Where the log lives; without it everything is kept in memory and lost at the end.
+    /// Where the log lives, made where it is not there; without it everything is kept in memory and lost at the end.
+    /// One process has it at a time.
     pub data_dir: Option<PathBuf>,
     /// Commits after which the state is written down beside the log, so that the next start need not
     /// read them; also at a clean end, after a tenth as many. Zero for never.
@@ -52,8 +53,15 @@ impl Default for Config {
 pub(crate) const AGE_MICROS_MIN: i64 = 1_000;
 
 impl Config {
-    /// Refuses a policy that nobody can mean: what was dropped does not come back.
+    /// Refuses a directory without a name, and a policy that nobody can mean: what was dropped does not come back.
     pub(crate) fn check(&self) -> Result<(), OpenError> {
+        if self
+            .data_dir
+            .as_ref()
+            .is_some_and(|at| at.as_os_str().is_empty())
+        {
+            return Err(OpenError::Nameless);
+        }
         let Some(retention) = &self.retention else {
             return Ok(());
         };
@@ -88,9 +96,15 @@ pub enum OpenError {
     Log(#[from] Error),
     /// There is no room for a new log.
     #[error(
-        "the disk is full: a new log needs 40 MiB; free some room and start again, or name another --data-dir"
+        "the disk is full: a new log needs 40 MiB; free some room and start again, or name another data_dir"
     )]
     NoRoom,
+    /// The directory has no name.
+    #[error(
+        "data_dir is empty; name a directory, `.` for the one that this runs in, or give none to keep everything in \
+         memory"
+    )]
+    Nameless,
     /// A policy for history that nobody can mean.
     #[error("history cannot be kept so: {0}")]
     Retention(&'static str),
@@ -116,6 +130,37 @@ mod tests {
             retention: Some(retention),
             ..Config::default()
         }
+    }
+
+    #[test]
+    fn a_directory_without_a_name_is_refused_before_anything_is_made() {
+        let config = Config {
+            data_dir: Some("".into()),
+            ..Config::default()
+        };
+        let here = || std::path::Path::new("lock").exists();
+        assert!(!here());
+        let refused = crate::ControlPlane::open(config).expect_err("refused");
+        assert!(
+            refused.to_string().contains("data_dir is empty"),
+            "{refused}"
+        );
+        assert!(!here());
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_told_by_the_name_that_the_field_has() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let config = || Config {
+            data_dir: Some(temporary.path().into()),
+            ..Config::default()
+        };
+        let plane = crate::ControlPlane::open(config()).expect("it opens");
+        let refused = crate::ControlPlane::open(config()).expect_err("it is taken");
+        let refused = refused.to_string();
+        assert!(refused.contains("or name another data_dir"), "{refused}");
+        assert!(!refused.contains("--"), "{refused}");
+        plane.close();
     }
 
     #[test]

@@ -85,7 +85,8 @@ fn told(error: &anyhow::Error) -> String {
         }
         told.push_str(&cause);
     }
-    told
+    // What a program names by the field of a `Config` has an option here.
+    told.replace("another data_dir", "another --data-dir")
 }
 
 /// Counts on standard error what was read so far; nothing without a terminal. There is no end to count
@@ -187,6 +188,17 @@ mod tests {
             .context("starting")
             .expect_err("failed");
         assert_eq!(told(&error), format!("starting: making /x: {text}"));
+    }
+
+    #[test]
+    fn the_field_that_a_message_names_is_an_option_here() {
+        let full = hindsight_log::Error::Io {
+            what: "opening /data_dir/x".into(),
+            source: io::Error::from(ErrorKind::StorageFull),
+        };
+        let told = told(&full.into());
+        assert!(told.starts_with("opening /data_dir/x: "), "{told}");
+        assert!(told.ends_with("or name another --data-dir"), "{told}");
     }
 
     #[test]
