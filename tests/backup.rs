@@ -245,6 +245,9 @@ fn a_directory_is_restored_into_whole_or_not_at_all() {
     let whole = std::fs::read(&place.file).expect("read");
     std::fs::write(&place.file, &whole[..whole.len() - 1]).expect("written");
     refused(&place.restore(&other), "cannot be used");
+    assert!(!other.exists(), "nothing is left of what was made for it");
+    std::fs::create_dir(&other).expect("made");
+    refused(&place.restore(&other), "cannot be used");
     assert!(!other.join("restoring").exists() && !other.join("events").exists());
     std::fs::write(&place.file, &whole).expect("written");
 
@@ -267,6 +270,9 @@ fn a_directory_is_restored_into_whole_or_not_at_all() {
     let none = hindsight(&third, &["restore", file, "--bump-revision", "0"]);
     assert_eq!(none.status.code(), Some(2));
     assert!(text(&none.stderr).contains("given out again"));
+    let spaced = other.with_file_name("my data");
+    let next = format!("next: hindsight serve --data-dir '{}';", spaced.display());
+    assert!(stdout(&place.restore(&spaced)).contains(&next));
 }
 
 async fn client(server: &Server) -> Client {

@@ -92,6 +92,15 @@ fn who_listens_everywhere_is_found_on_this_machine() {
 }
 
 #[test]
+fn the_command_to_type_next_can_be_typed_whatever_the_directory_is_called() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let data = directory.path().join("my data");
+    let server = Server::start_on(&data);
+    let named = format!("--kubeconfig '{}/admin.kubeconfig' ", data.display());
+    assert!(server.ready.contains(&named), "{}", server.ready);
+}
+
+#[test]
 fn its_own_log_is_text_or_json() {
     let directory = tempfile::tempdir().expect("a directory");
     for (format, is_json) in [("text", false), ("json", true)] {

@@ -59,14 +59,31 @@ mod filling {
     /// What belongs to a log, in the order in which it is moved.
     const PARTS: [&str; 4] = ["snapshots", "events.reserve", "events.tail", EVENTS];
 
-    /// Makes a log from a backup in a directory that has none.
+    /// Makes a log from a backup in a directory that has none. Where that fails, a directory that was made for it
+    /// goes again.
     pub(crate) fn restore(
         directory: &Path,
         from: impl Read,
         bump: NonZeroU64,
         progress: impl FnMut(Revision, Revision),
     ) -> Result<Restored> {
-        let _lock = DirectoryLock::acquire(directory)?;
+        let was_there = directory.exists();
+        let lock = DirectoryLock::acquire(directory)?;
+        let restored = restore_locked(directory, from, bump, progress);
+        if restored.is_err() && !was_there {
+            // Nobody else's: what is not empty stays.
+            lock.remove(directory);
+            std::fs::remove_dir(directory).ok();
+        }
+        restored
+    }
+
+    fn restore_locked(
+        directory: &Path,
+        from: impl Read,
+        bump: NonZeroU64,
+        progress: impl FnMut(Revision, Revision),
+    ) -> Result<Restored> {
         if is_unfinished(directory) {
             for part in PARTS {
                 remove(&directory.join(part))?;

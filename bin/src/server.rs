@@ -22,8 +22,13 @@ use patience::Patience;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+/// `timeout`, and whoever else signals a process and its group, sends the same signal twice.
+const SAME_SIGNAL: Duration = Duration::from_millis(100);
 
 /// What `hindsight serve` was asked to do.
 #[derive(Debug, Clone)]
@@ -165,7 +170,7 @@ fn signalled() -> Result<impl Future<Output = ()>> {
     tokio::spawn(async move {
         next().await;
         first.send(()).ok();
-        next().await;
+        asked_again(next).await;
         show::hint(
             "ended at the second signal: everything that was answered is synced, and what was under way may \
              be there or not",
@@ -175,4 +180,30 @@ fn signalled() -> Result<impl Future<Output = ()>> {
     Ok(async {
         waiter.await.ok();
     })
+}
+
+/// Resolves at the next signal that is not the last one over again.
+async fn asked_again(mut next: impl AsyncFnMut()) {
+    let first = Instant::now();
+    loop {
+        next().await;
+        if first.elapsed() >= SAME_SIGNAL {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::time::sleep;
+
+    /// By a clock of its own.
+    #[tokio::test(start_paused = true)]
+    async fn a_signal_that_is_sent_to_the_process_and_to_its_group_is_one() {
+        let begin = Instant::now();
+        let mut pauses = [1, 98, 2, 1_000].into_iter().map(Duration::from_millis);
+        asked_again(async || sleep(pauses.next().unwrap_or_default()).await).await;
+        assert_eq!(begin.elapsed(), Duration::from_millis(101));
+    }
 }

@@ -40,6 +40,11 @@ impl DirectoryLock {
         Some(text.trim().to_owned())
     }
 
+    /// Lets go of a directory that nothing came of: the file goes too, while it is still held.
+    pub fn remove(self, directory: &Path) {
+        std::fs::remove_file(directory.join(FILE)).ok();
+    }
+
     fn of(mut file: File, directory: &Path) -> Result<Self, Error> {
         match file.try_lock() {
             Ok(()) => Ok(Self { file }),

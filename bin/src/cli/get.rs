@@ -114,7 +114,10 @@ impl Get {
             _ if !served.namespaced => (String::new(), String::new()),
             None => (" in any namespace".to_owned(), String::new()),
             Some("default") => (" in default".to_owned(), String::new()),
-            Some(namespace) => (format!(" in {namespace}"), format!(" -n {namespace}")),
+            Some(namespace) => (
+                format!(" in {namespace}"),
+                format!(" -n {}", show::word(namespace)),
+            ),
         };
         let (verb, point) = match &self.as_of {
             None => ("is not there", String::new()),
@@ -123,9 +126,11 @@ impl Get {
         let Some(name) = &wanted.name else {
             return format!("{kind}: there is nothing{point}{place}");
         };
+        let named = format!("{kind}/{name}");
+        let asked = format!("{}{option}", show::word(&named));
         format!(
-            "{kind} {name} {verb}{point}{place}; `hindsight log {kind}/{name}{option}` says when it \
-             was, and `hindsight why {kind}/{name}{option}` why it went"
+            "{kind} {name} {verb}{point}{place}; `hindsight log {asked}` says when it was, and `hindsight why \
+             {asked}` why it went"
         )
     }
 }

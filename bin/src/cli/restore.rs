@@ -84,7 +84,7 @@ impl Restore {
              next: hindsight serve --data-dir {}; clients list again by themselves",
             backup.frames,
             restored.revision,
-            self.directory.data_dir.display()
+            show::word(&self.directory.data_dir.to_string_lossy())
         ))
     }
 }

@@ -9,10 +9,12 @@ use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
 use hindsight_core::GroupResource;
 use hindsight_log::Retention;
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
+use tracing_subscriber::EnvFilter;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -31,7 +33,7 @@ pub(super) struct Serve {
     directory: Directory,
     /// Address to listen on, such as 127.0.0.1:6443; port 0 takes a free one. The server's certificate is
     /// for this address and for loopback
-    #[arg(long, env = "HINDSIGHT_LISTEN", default_value = "127.0.0.1:6443")]
+    #[arg(long, env = "HINDSIGHT_LISTEN", default_value = "127.0.0.1:6443", value_parser = address)]
     listen: SocketAddr,
     /// Write the administrator's kubeconfig here too
     #[arg(long, env = "HINDSIGHT_KUBECONFIG")]
@@ -71,6 +73,15 @@ pub(super) struct Serve {
     log_format: LogFormat,
 }
 
+/// Names are not looked up: one may have several addresses, and the certificate is for the one that is listened on.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| {
+        "write ADDRESS:PORT with the numbers of an address, such as 127.0.0.1:6443, [::1]:6443, or 0.0.0.0:6443 for \
+         all of this machine's"
+            .into()
+    })
+}
+
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum LogFormat {
     Text,
@@ -107,7 +118,8 @@ impl Serve {
         };
         let runtime = start_runtime()?;
         let served = runtime.block_on(server::run(options, |address, kubeconfig| {
-            let kubeconfig = kubeconfig.display();
+            let kubeconfig = kubeconfig.to_string_lossy();
+            let kubeconfig = show::word(&kubeconfig);
             let ready = show::line(&format!(
                 "hindsight is ready on https://{address}; try: kubectl --kubeconfig {kubeconfig} get namespaces"
             ));
@@ -186,8 +198,10 @@ fn has_threads() -> std::io::Result<()> {
 /// To standard error; `RUST_LOG` selects, warnings by default.
 fn start_logging(format: LogFormat) {
     use std::io::IsTerminal;
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn"));
+    let (filter, complaint) = filter(std::env::var_os("RUST_LOG"));
+    if let Some(complaint) = complaint {
+        show::hint(&complaint);
+    }
     let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
     let builder = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -196,5 +210,57 @@ fn start_logging(format: LogFormat) {
     match format {
         LogFormat::Text => builder.init(),
         LogFormat::Json => builder.json().init(),
+    }
+}
+
+/// What is logged, and what is wrong with the text that says so: that is others' too, and keeps nobody from serving.
+fn filter(text: Option<OsString>) -> (EnvFilter, Option<String>) {
+    let warnings = || EnvFilter::new("warn");
+    let Some(text) = text.filter(|text| !text.is_empty()) else {
+        return (warnings(), None);
+    };
+    if let Some(Ok(filter)) = text.to_str().map(EnvFilter::try_new) {
+        return (filter, None);
+    }
+    let text = text.to_string_lossy();
+    let why = format!(
+        "RUST_LOG={text} cannot be read and warnings are logged; write a level, such as info, or those of modules, \
+         such as warn,hindsight_log=debug"
+    );
+    (warnings(), Some(why))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_that_cannot_be_read_is_told_and_warnings_are_logged() {
+        for (text, logged, is_told) in [
+            (None, "warn", false),
+            (Some(""), "warn", false),
+            (Some("info"), "info", false),
+            (
+                Some("warn,hindsight_log=debug"),
+                "hindsight_log=debug,warn",
+                false,
+            ),
+            (Some("hindsight=loud"), "warn", true),
+        ] {
+            let (filter, complaint) = filter(text.map(OsString::from));
+            assert_eq!(filter.to_string(), logged);
+            assert_eq!(complaint.is_some(), is_told, "{complaint:?}");
+        }
+    }
+
+    #[test]
+    fn where_to_listen_is_an_address_and_a_port() {
+        for text in ["127.0.0.1:6443", "[::1]:0", "0.0.0.0:6443"] {
+            assert!(address(text).is_ok(), "{text}");
+        }
+        for text in ["localhost:6443", ":6443", "6443", "127.0.0.1", "::1:6443x"] {
+            let told = address(text).expect_err(text);
+            assert!(told.contains("such as 127.0.0.1:6443"), "{told}");
+        }
     }
 }

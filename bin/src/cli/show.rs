@@ -4,6 +4,7 @@ use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use serde_json::json;
+use std::borrow::Cow;
 use std::future::pending;
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 use std::os::fd::AsFd;
@@ -95,6 +96,15 @@ pub(super) fn counting(what: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {human_pos} {msg} in {elapsed}");
     let bar = ProgressBar::no_length().with_message(what);
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
+}
+
+/// As one word of a shell: what is printed to be typed is what is meant.
+pub(super) fn word(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+=,".contains(&byte);
+    if !text.is_empty() && text.bytes().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
 /// What to do next, on standard error.
@@ -199,6 +209,19 @@ mod tests {
         let told = told(&full.into());
         assert!(told.starts_with("opening /data_dir/x: "), "{told}");
         assert!(told.ends_with("or name another --data-dir"), "{told}");
+    }
+
+    #[test]
+    fn a_shell_reads_a_word_as_it_is_meant() {
+        for (text, printed) in [
+            ("data/admin.kubeconfig", "data/admin.kubeconfig"),
+            ("my dir/x", "'my dir/x'"),
+            ("~/x", "'~/x'"),
+            ("it's $HOME", r"'it'\''s $HOME'"),
+            ("", "''"),
+        ] {
+            assert_eq!(word(text), printed);
+        }
     }
 
     #[test]

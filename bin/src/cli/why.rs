@@ -96,10 +96,11 @@ fn unknown(filter: &Filter) -> String {
 /// The object as the arguments of a subcommand.
 fn asked(filter: &Filter) -> String {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
-    let (kind, name) = (text(&filter.kind), text(&filter.name));
+    let named = format!("{}/{}", text(&filter.kind), text(&filter.name));
+    let named = show::word(&named);
     match filter.namespace.as_deref() {
-        None | Some("default") => format!("{kind}/{name}"),
-        Some(namespace) => format!("{kind}/{name} -n {namespace}"),
+        None | Some("default") => named.into_owned(),
+        Some(namespace) => format!("{named} -n {}", show::word(namespace)),
     }
 }
 
