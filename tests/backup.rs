@@ -239,7 +239,8 @@ fn only_an_administrator_gets_a_backup() {
 fn a_directory_is_restored_into_whole_or_not_at_all() {
     let place = Place::new();
     drop(Server::start_on(&place.data));
-    stdout(&place.backup(&[]));
+    let told = stdout(&place.backup(&["-o", "json"]));
+    assert!(told.lines().count() > 5, "a member a line: {told}");
     refused(&place.restore(&place.data), "holds a log already");
     let other = place.other();
     let whole = std::fs::read(&place.file).expect("read");

@@ -124,7 +124,28 @@ pub(crate) struct OwnerAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::questions::Why;
     use serde_json::{from_value, json};
+
+    /// As it is written, and with no member more or less.
+    fn same<T: Serialize + serde::de::DeserializeOwned>(text: &str) {
+        let written: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        let read: T = serde_json::from_str(text).expect("an answer");
+        assert_eq!(json!(read), written);
+    }
+
+    #[test]
+    fn answers_are_as_the_page_about_the_past_shows_them() {
+        let page = include_str!("../../docs/time-travel.md");
+        let blocks = page.split("```json\n").skip(1);
+        let blocks: Vec<&str> = blocks.filter_map(|one| one.split("```").next()).collect();
+        let [why, plan, log] = blocks[..] else {
+            panic!("{blocks:?}");
+        };
+        same::<Why>(why);
+        same::<PlanAnswer>(plan);
+        same::<LogPage>(log);
+    }
 
     #[test]
     fn a_plan_without_one_of_its_members_is_not_taken_for_another_answer() {

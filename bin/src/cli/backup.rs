@@ -104,7 +104,7 @@ impl Backup {
         if self.output == Output::Json {
             let document = json!({"revision": revision, "frames": frames, "bytes": bytes,
                 "chain": chain, "content": made.content()});
-            return document.to_string();
+            return format!("{document:#}");
         }
         format!("revision {revision}, {frames} frames, {bytes} bytes, chain {chain}")
     }

@@ -22,6 +22,10 @@ static WALKS: Semaphore = Semaphore::const_new(4);
 /// How long the next one waits before it is told to come again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
+/// What may be asked; `kind` and `owner` are the command line's own.
+const NO_QUESTION: &str =
+    "no such question; ask for log, why, plan or state, as docs/time-travel.md shows";
+
 /// What a question may be narrowed by.
 const NARROWING: [&str; 6] = ["kind", "namespace", "name", "uid", "user", "verb"];
 
@@ -54,7 +58,7 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
     };
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(Some(document))) => respond(StatusCode::OK, &document),
-        Ok(Ok(None)) => failure(StatusCode::NOT_FOUND, "no such question"),
+        Ok(Ok(None)) => failure(StatusCode::NOT_FOUND, NO_QUESTION),
         Ok(Err(error)) => failure(code_of_unanswered(&error), &error.to_string()),
         Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, "the answer failed"),
     }
@@ -267,6 +271,31 @@ mod tests {
         assert_eq!(asked().await, StatusCode::TOO_MANY_REQUESTS);
         drop((three, fourth));
         assert_eq!(asked().await, StatusCode::OK);
+    }
+
+    #[tokio::test]
+    async fn who_asks_for_nothing_is_told_what_may_be_asked() {
+        let plane = plane();
+        let ask = async |question: &str| {
+            let uri = format!("{PATHS}{question}").parse().expect("a path");
+            let answer = answer(&plane, &uri).await;
+            let code = answer.status();
+            let body = answer.into_body().collect().await.expect("read").to_bytes();
+            (code, String::from_utf8_lossy(&body).into_owned())
+        };
+        for question in ["", "reasons"] {
+            let (code, said) = ask(question).await;
+            assert_eq!(code, StatusCode::NOT_FOUND);
+            assert!(said.contains("ask for log, why, plan or state"), "{said}");
+        }
+        for question in [
+            "log",
+            "why?kind=namespace&name=default",
+            "plan?kind=namespace&name=kube-node-lease",
+            "state",
+        ] {
+            assert_eq!(ask(question).await.0, StatusCode::OK, "{question}");
+        }
     }
 
     /// A job that was finished long ago is due by now, and was not then.
