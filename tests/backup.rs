@@ -386,3 +386,75 @@ fn a_backup_replaces_files_alone_and_follows_links() {
         assert!(begin.starts_with(b"HSBK"), "{}", named.display());
     }
 }
+
+/// Turns a bit of each copy of a text in the database.
+fn damage(data: &Path, text: &str) {
+    let path = data.join("events/db");
+    let mut bytes = std::fs::read(&path).expect("read");
+    let is_there = |window: (usize, &[u8])| (window.1 == text.as_bytes()).then_some(window.0);
+    let found: Vec<usize> = bytes
+        .windows(text.len())
+        .enumerate()
+        .filter_map(is_there)
+        .collect();
+    assert!(!found.is_empty(), "{text} is not there");
+    found.into_iter().for_each(|at| bytes[at] ^= 1);
+    std::fs::write(path, bytes).expect("written");
+}
+
+/// The engine would open a shorter log and blank what comes after the damage.
+#[test]
+fn of_a_damaged_log_nothing_is_lost_by_starts_and_what_is_whole_is_saved() {
+    let place = Place::new();
+    let server = Server::start_on(&place.data);
+    let names: Vec<String> = (0..30)
+        .map(|number| format!("a-name-{number:02}"))
+        .collect();
+    names.iter().for_each(|name| create(&server, name));
+    let damaged_at = revision_of(&server, &names[20]);
+    drop(server);
+    damage(&place.data, &names[20]);
+    let database = place.data.join("events/db");
+    let before = std::fs::read(&database).expect("read");
+    let last = format!("intact up to revision {}, ", damaged_at - 1);
+    for _ in 0..2 {
+        refused(&serve(&place.data).output().expect("it runs"), &last);
+        refused(&hindsight(&place.data, &["verify"]), &last);
+        refused(&place.backup(&[]), &last);
+    }
+    assert!(
+        std::fs::read(&database).expect("read") == before,
+        "it was written to"
+    );
+
+    let told = text(&place.backup(&["--intact"]).stderr);
+    assert!(told.contains(&last), "{told}");
+    let other = place.other();
+    stdout(&place.restore(&other));
+    let server = Server::start_on(&other);
+    let found = server.kubectl(&["get", "configmaps", "-o", "name"]);
+    let expected = names[..20].iter().map(|name| format!("configmap/{name}"));
+    let own = ["configmap/kube-root-ca.crt".to_owned()];
+    let found: Vec<&str> = found.lines().filter(|one| *one != own[0]).collect();
+    assert_eq!(found, expected.collect::<Vec<String>>());
+    assert!(
+        server.hindsight(&["verify"]).status.code() == Some(1),
+        "it is served"
+    );
+}
+
+#[test]
+fn of_a_whole_log_all_of_it_is_intact_and_a_server_keeps_others_out() {
+    let place = Place::new();
+    let server = Server::start_on(&place.data);
+    refused(&place.backup(&["--intact"]), "a server holds the directory");
+    drop(server);
+    let told = place.backup(&["--intact"]);
+    assert!(text(&told.stderr).contains("where it ends"), "{told:?}");
+    let saved = stdout(&told);
+    let whole = stdout(&place.backup(&["--force"]));
+    assert_eq!(
+        saved.split(", chain ").nth(1),
+        whole.split(", chain ").nth(1)
+    );
+}

@@ -1,6 +1,7 @@
 //! What can go wrong with the log, and what to do about it.
 
 use crate::storage::is_without_descriptors;
+use crate::storage::sled::extent;
 use hindsight_core::Revision;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -23,7 +24,8 @@ pub enum Error {
     /// A record does not read back as it was written.
     #[error(
         "the record at revision {revision} is damaged: {source}; nothing was dropped; keep a copy of the \
-         data directory, then restore a backup, or run `hindsight verify` to see how far the log is intact"
+         data directory, then restore a backup, or save what comes before it with `hindsight backup --intact FILE` and \
+         restore that"
     )]
     Corrupt {
         /// The first revision of the record.
@@ -35,7 +37,7 @@ pub enum Error {
     #[error(
         "the log ends at revision {newest}, and revision {acknowledged} was acknowledged: the records \
          after {newest} are lost; restore a backup of the whole data directory, or, to go on without \
-         them, put an empty file in the place of events.tail and move the directory snapshots aside; a log \
+         them, save the others with `hindsight backup --intact FILE` and restore that, or put an empty file in the place of events.tail and move the directory snapshots aside; a log \
          that ends at revision 0 begins anew then, with nothing in it"
     )]
     Lost {
@@ -146,7 +148,8 @@ pub enum Error {
     /// A part of the database cannot be read by the storage engine, which would blank it.
     #[error(
         "{} is damaged at byte {at}, where a segment of it begins; nothing was changed; keep a copy of the \
-         data directory, then restore a backup",
+         data directory, then restore a backup, or save what is intact with `hindsight backup --intact FILE` and \
+         restore that",
         .path.display()
     )]
     Damaged {
@@ -154,6 +157,21 @@ pub enum Error {
         path: PathBuf,
         /// Where.
         at: u64,
+    },
+    /// The storage engine cannot open the database.
+    #[error(
+        "the storage engine cannot open the event log: {source}; the log is {}; nothing was \
+         dropped; keep a copy of the data directory, then restore a backup, or save what is intact with \
+         `hindsight backup --intact FILE` and restore that",
+        extent(*.until, .broken.as_deref())
+    )]
+    Unopened {
+        /// The last revision before what is damaged.
+        until: Revision,
+        /// What is wrong with the record after it; nothing where there is none.
+        broken: Option<Box<Self>>,
+        /// The engine's answer.
+        source: Cause,
     },
     /// The database of an open log has lost its name.
     #[error(
@@ -293,6 +311,11 @@ mod tests {
             Error::Damaged {
                 path: path.clone(),
                 at: 512,
+            },
+            Error::Unopened {
+                until: newest,
+                broken: Some(Box::new(Error::corrupt(revision, source()))),
+                source: source(),
             },
             Error::Gone(path.clone()),
             Error::ReadOnly(path),

@@ -8,6 +8,7 @@ mod backups;
 mod beside;
 mod copies;
 mod crashes;
+mod damaged;
 mod decisions;
 mod disk;
 mod failures;

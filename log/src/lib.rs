@@ -38,7 +38,7 @@ pub use reader::{Entry, Reader};
 pub use retention::{Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
-pub use storage::sled::SledStorage;
+pub use storage::sled::{Intact, SledStorage};
 pub use storage::{Purpose, Storage, Stored};
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 use clap::error::ErrorKind;
 use hindsight_api::AsOf;
 use hindsight_core::{Revision, Rule, State};
-use hindsight_log::{DirectoryLock, Error, Reader};
+use hindsight_log::{DirectoryLock, Error, Intact, Reader};
 use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -27,7 +27,8 @@ pub(super) enum Source {
     /// Nobody holds the directory.
     Directory {
         reader: Reader,
-        _lock: DirectoryLock,
+        /// Nothing where no lock can be written, and so nothing else.
+        _lock: Option<DirectoryLock>,
     },
     /// A server does.
     Server(Server),
@@ -52,6 +53,42 @@ impl Directory {
 
     /// The same, for who looks at all of it.
     pub(super) fn unchecked(&self) -> Result<Source> {
+        self.check()?;
+        Ok(match self.take(open_directory)? {
+            Ok((lock, storage)) => Source::Directory {
+                reader: Reader::new(storage).with_snapshots(snapshots_of(&self.data_dir)),
+                _lock: Some(lock),
+            },
+            Err(server) => Source::Server(server),
+        })
+    }
+
+    /// The records before the first that is damaged, without the storage engine, and so also where that
+    /// cannot open the log.
+    pub(super) fn intact(&self) -> Result<Source> {
+        self.check()?;
+        let lock = match self.take(DirectoryLock::acquire) {
+            Ok(Ok(lock)) => Some(lock),
+            Ok(Err(_)) => {
+                bail!("a server holds the directory; stop it first, or leave --intact out")
+            }
+            // Nobody else writes there either.
+            Err(error) if matches!(error.downcast_ref(), Some(Error::ReadOnly(_))) => None,
+            Err(error) => return Err(error),
+        };
+        let bar = show::counting("bytes of the database");
+        let events = self.data_dir.join("events");
+        let found = Intact::of(&events, |done, _| bar.set_position(done));
+        bar.finish_and_clear();
+        let found = found?;
+        show::hint(&format!("the log is {}", found.extent()));
+        Ok(Source::Directory {
+            reader: found.reader,
+            _lock: lock,
+        })
+    }
+
+    fn check(&self) -> Result<()> {
         if restoring::is_unfinished(&self.data_dir) {
             return Err(Error::Unfinished(self.data_dir.clone()).into());
         }
@@ -67,13 +104,7 @@ impl Directory {
                 self.data_dir.display()
             );
         }
-        Ok(match self.take(open_directory)? {
-            Ok((lock, storage)) => Source::Directory {
-                reader: Reader::new(storage).with_snapshots(snapshots_of(&self.data_dir)),
-                _lock: lock,
-            },
-            Err(server) => Source::Server(server),
-        })
+        Ok(())
     }
 
     /// The server that has the directory, or had it last.

@@ -16,6 +16,7 @@ Examples:
   hindsight backup monday.backup
   hindsight backup - | ssh elsewhere 'cat > monday.backup'
   hindsight backup --force latest.backup --data-dir /var/lib/hindsight
+  hindsight backup --intact rest.backup     of a damaged log, what comes before the damage
 
 A server that holds the directory goes on; the backup ends at the revision
 that was durable when it began. The file holds every Secret and is readable by
@@ -38,6 +39,9 @@ pub(super) struct Backup {
     /// Replace the file if it is there; nothing but a file is replaced
     #[arg(long)]
     force: bool,
+    /// Of a damaged log, everything up to the first record that cannot be read; the files are not changed
+    #[arg(long)]
+    intact: bool,
     /// How to print what was written
     #[arg(long, short, default_value = "text")]
     output: Output,
@@ -82,7 +86,11 @@ impl Backup {
             refused: &mut refused,
         };
         let to = BufWriter::with_capacity(BUFFER_BYTES, refused_by);
-        let source = self.directory.source()?;
+        let source = if self.intact {
+            self.directory.intact()?
+        } else {
+            self.directory.source()?
+        };
         let bar = show::counting("frames");
         let progress = |_, _| bar.inc(1);
         let made = match source {

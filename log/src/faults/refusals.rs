@@ -107,7 +107,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "the database twice in one file",
         |at| after(at, twice),
-        "its files are damaged so that it cannot read them; if it stays so, restore a backup",
+        "its files are damaged so that it cannot read them; the log is intact up to revision",
     ),
     (
         "the last record is blank",
@@ -424,7 +424,7 @@ const UNTOUCHED: &[(&str, Prepare, &str)] = &[
     (
         "a bit of the header of the first segment",
         |at| after(at, |at| turn(at, 8)),
-        "is or holds something that is not an event log",
+        "events/db is damaged at byte 0, where",
     ),
     (
         "a bit of the header of the first of some segments",

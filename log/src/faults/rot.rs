@@ -1,23 +1,20 @@
 //! Bits that turn by themselves: in the frames, and in the files that hold them.
 
-use super::copies::copy;
 use super::disk::{Disk, Step};
 use super::is_long;
 use super::script::{empty, run};
 use crate::reader::read;
 use crate::retention::thin;
-use crate::{Error, Log, Reader, SledStorage, Storage, Tail, frame};
+use crate::{Error, Log, Reader, SledStorage, Storage, frame};
 use hindsight_core::Revision;
 use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 const LOG_BYTES: usize = 1 << 20;
 /// Every so many bits of a log are turned in the usual run.
 const BITS_APART: usize = 4999;
-const FILES_DAMAGED: usize = 60;
 
 pub(super) type Frames = Vec<(Revision, Arc<[u8]>)>;
 
@@ -163,72 +160,8 @@ fn what_is_left_of_what_was_thinned_is_no_hole_backwards() {
     }
 }
 
-#[test]
-fn damage_to_the_files_is_noticed_or_harmless() {
-    let temporary = tempfile::tempdir().expect("a directory");
-    let sound = temporary.path().join("sound");
-    let newest = make(&sound);
-    let length = fs::metadata(sound.join("events/db")).expect("there").len();
-    let (mut refused, mut whole) = (0, 0);
-    let count = if is_long() {
-        50 * FILES_DAMAGED
-    } else {
-        FILES_DAMAGED
-    };
-    for index in 0..count {
-        let damaged = temporary.path().join("damaged");
-        copy(&sound, &damaged);
-        let path = damaged.join("events/db");
-        let at = (index as u64 * length / count as u64) + 61 * index as u64 % 4096;
-        damage(
-            &path,
-            usize::try_from(at.min(length - 1)).expect("small"),
-            index % 3 == 0,
-        );
-        match open(&damaged) {
-            Ok(found) => {
-                assert_eq!(found, newest, "byte {at}: a shorter log was opened");
-                whole += 1;
-            }
-            Err(_) => refused += 1,
-        }
-        fs::remove_dir_all(&damaged).expect("removed");
-    }
-    println!("{count} damaged: {refused} refused, {whole} opened whole");
-    assert!(refused > 0);
-    assert_eq!(open(&sound).expect("the undamaged one opens"), newest);
-}
-
-/// A log in files, not closed by sled, as a kill leaves it.
-fn make(directory: &Path) -> Revision {
-    let storage = SledStorage::open(&directory.join("events")).expect("made");
-    let mut newest = Revision::ZERO;
-    for (first, bytes) in frames().into_iter().take(60) {
-        storage.append(first, &bytes).expect("appended");
-        storage.sync().expect("synced");
-        newest = frame::end(first, &bytes).expect("whole").previous();
-        storage.witness(&Tail {
-            revision: newest,
-            hash: frame::hash(&bytes),
-        });
-    }
-    newest
-}
-
 pub(super) fn open(directory: &Path) -> Result<Revision, Error> {
     let storage = SledStorage::open(&directory.join("events"))?;
     let (_, state) = Log::open(Arc::new(storage), empty())?;
     Ok(state.revision)
-}
-
-/// Turns a bit, or blanks a page.
-fn damage(path: &Path, at: usize, blanks: bool) {
-    let mut bytes = fs::read(path).expect("read");
-    if blanks {
-        let end = (at + 4096).min(bytes.len());
-        bytes[at..end].fill(0);
-    } else {
-        bytes[at] ^= 1 << (at % 8);
-    }
-    fs::write(path, bytes).expect("written");
 }

@@ -3,9 +3,12 @@
 
 mod foreign;
 mod frames;
+mod hidden;
+mod intact;
 mod opening;
 mod settings;
 mod side;
+mod values;
 
 use super::reserve::Reserve;
 use super::room::Room;
@@ -16,6 +19,8 @@ use crate::{Error, Tail, chain, frame, private};
 use foreign::{Found, refuse_foreign, refuse_no_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
+pub use intact::Intact;
+pub(crate) use intact::extent;
 use opening::{open_in_room, refuse_short_files, wait_until_free};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -24,7 +29,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Fixed for ever: it is part of the database's own configuration. Large segments and small pieces
 /// keep frames out of sled's blob files, which it never syncs.
-pub(super) const SEGMENT_BYTES: usize = 8 << 20;
+pub(crate) const SEGMENT_BYTES: usize = 8 << 20;
 /// Of the trees that frames are in; the number of the format is behind.
 const TREE_PREFIX: &str = "frames-";
 /// The newest of those trees that this release knows.
@@ -61,9 +66,10 @@ impl SledStorage {
         chain::start_threads()?;
         let mut reserve = Reserve::at(directory.with_extension("reserve"));
         sync_what_a_kill_left(&path)?;
+        hidden::refuse_hidden(directory)?;
         let database = open_in_room(directory, &mut reserve);
         reserve.keep();
-        let database = database?;
+        let database = database.map_err(|error| told_of_records(directory, error))?;
         refuse_others(&database, found, &path)?;
         let frames = FrameTrees::open(&database)?;
         let file = File::options().write(true).open(&path);
@@ -179,6 +185,24 @@ fn open_witness(tail: &Path, frames: &FrameTrees) -> Result<(WitnessFile, Option
         );
     }
     Ok(opened)
+}
+
+/// Where the engine gives up, the bytes of its file tell which record it is.
+fn told_of_records(directory: &Path, error: Error) -> Error {
+    let Error::Engine { source, .. } = error else {
+        return error;
+    };
+    match Intact::of(directory, |_, _| {}) {
+        Ok(Intact { until, broken, .. }) => Error::Unopened {
+            until,
+            broken: broken.map(Box::new),
+            source,
+        },
+        Err(_) => Error::Engine {
+            what: "opening",
+            source,
+        },
+    }
 }
 
 /// As far as the last frame says; it is not checked yet.

@@ -11,7 +11,7 @@ use crate::{Error, Tail, private, regular};
 use crossbeam_channel::{Receiver, Sender, bounded};
 use hindsight_core::Revision;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -84,6 +84,18 @@ impl WitnessFile {
             syncing: Some(syncing),
         };
         Ok((opened, read.map(|(tail, _)| tail)))
+    }
+
+    /// What the file witnesses, if it is there; it is not changed.
+    pub(crate) fn read(path: &Path) -> Result<Option<Tail>, Error> {
+        Self::check(path)?;
+        match std::fs::read(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            found => {
+                let bytes = found.map_err(Error::io(format!("reading {}", path.display())))?;
+                Ok(read(&bytes, path)?.map(|(tail, _)| tail))
+            }
+        }
     }
 
     /// Notes an acknowledged tail. It is evidence and nothing else: where it fails, the log goes on.

@@ -34,7 +34,7 @@ pub(super) enum Objects {
         then: Box<State>,
         now: Box<OnceCell<State>>,
         reader: Reader,
-        _lock: DirectoryLock,
+        _lock: Option<DirectoryLock>,
     },
     Server {
         server: Server,

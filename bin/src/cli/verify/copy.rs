@@ -48,7 +48,7 @@ impl Copy {
         let snapshots = snapshots_of(self.directory.parent().unwrap_or(&self.directory));
         Ok(Source::Directory {
             reader: Reader::new(Arc::new(storage)).with_snapshots(snapshots),
-            _lock: DirectoryLock::acquire(&self.directory)?,
+            _lock: Some(DirectoryLock::acquire(&self.directory)?),
         })
     }
 }

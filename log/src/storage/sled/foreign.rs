@@ -1,8 +1,9 @@
 //! What is in a directory before sled opens it. sled blanks whatever it does not know in its database: it
 //! would write over a file of somebody else, and over what one turned bit keeps it from reading.
 
-use super::{SEGMENT_BYTES, entries, side};
+use super::{Intact, SEGMENT_BYTES, entries, side};
 use crate::{Error, regular};
+use hindsight_core::Revision;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::Path;
@@ -41,6 +42,12 @@ pub(super) fn refuse_no_files(directory: &Path) -> std::result::Result<(), Error
     Ok(())
 }
 
+/// Whether it is one of ours all the same.
+fn has_records(directory: &Path) -> bool {
+    let found = Intact::of(directory, |_, _| {});
+    found.is_ok_and(|found| found.until > Revision::ZERO)
+}
+
 fn is_own(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     OWN_FILES.contains(&&*name) || name.starts_with(side::PREFIX)
@@ -58,6 +65,10 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<Found, Err
     };
     let headers = headers.map_err(Error::io("reading the event log"))?;
     match (headers.sound, headers.damaged, headers.has_more) {
+        (0, damaged, true) if has_records(directory) => {
+            let at = damaged.unwrap_or_default();
+            Err(Error::Damaged { path, at })
+        }
         (0, _, true) => Err(Error::Foreign(path)),
         (_, Some(at), _) => Err(Error::Damaged { path, at }),
         (_, _, true) => Ok(Found::Written),

@@ -12,7 +12,7 @@ use hindsight_core::Revision;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A page holds up to 17 values before it is split; so many of this size stay under the limit.
-const PIECE_BYTES: usize = 96 << 10;
+pub(super) const PIECE_BYTES: usize = 96 << 10;
 /// Frames of one format are in one tree; a release that knows more formats has more trees.
 const FRAMES: &str = "frames-1";
 const PIECES: &str = "pieces-1";

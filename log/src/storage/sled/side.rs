@@ -37,6 +37,16 @@ pub(super) fn quarantine_unreadable_snapshots(directory: &Path) -> Result<(), Er
     Ok(())
 }
 
+/// How far in its log the newest of them reaches, which is its name; sled reads what comes after.
+pub(super) fn newest_place(directory: &Path) -> Result<u64, Error> {
+    let found = snapshots(directory)?;
+    let places = found.iter().filter_map(|path| {
+        let name = path.file_name()?.to_str()?.strip_prefix(PREFIX)?;
+        u64::from_str_radix(name, 16).ok()
+    });
+    Ok(places.max().unwrap_or_default())
+}
+
 fn set_aside(directory: &Path, path: &Path) -> Result<(), Error> {
     let mut aside = path.file_name().unwrap_or_default().to_owned();
     aside.push(".damaged");

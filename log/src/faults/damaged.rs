@@ -1,0 +1,226 @@
+//! Damage to the files of a database: what is still whole of it is neither lost nor hidden.
+
+use super::copies::copy;
+use super::disk::Disk;
+use super::is_long;
+use super::rot::open;
+use super::script::{self, Commands, create, empty, noise, patch, submit};
+use crate::retention::thin;
+use crate::storage::sled::SEGMENT_BYTES;
+use crate::{Error, Intact, Reader, SledStorage, Storage, Tail, frame};
+use hindsight_core::{Commit, Revision};
+use serde_json::json;
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+const FILES_DAMAGED: usize = 60;
+const RECORDS: u64 = 60;
+/// sled notes how far it is when it opens a database that has grown, and reads from there the next time.
+const OPENED_AT: [usize; 2] = [30, 60];
+/// No message begins behind this.
+const BEFORE_END: usize = 32;
+/// More than a value of sled's has here.
+const LARGE_BYTES: usize = 96 << 10;
+
+/// Of single objects, some of which are in several values: one in so many.
+fn frames(apart: u64) -> Vec<(Revision, Arc<[u8]>)> {
+    let disk = Arc::new(Disk::default());
+    let (writer, _) = script::open(&disk);
+    let mut commands = Commands::default();
+    let namespace = json!({"metadata": {"name": "default"}});
+    let mut intents = vec![create("namespaces", "", namespace)];
+    for number in 0..RECORDS {
+        let length = if number % apart == 0 {
+            3 * LARGE_BYTES
+        } else {
+            20
+        };
+        let data = json!({"k": noise(number, length)});
+        let object = json!({"metadata": {"name": format!("c{number}")}, "data": data});
+        intents.push(create("configmaps", "default", object));
+        intents
+            .extend((number > 9).then(|| patch("c1", json!({"data": {"n": number.to_string()}}))));
+    }
+    for intent in intents {
+        let command = commands.command(intent);
+        submit(&writer, &disk, vec![command]).expect("written");
+    }
+    disk.frames()
+}
+
+/// A log in files, opened now and then; the last is not closed by sled, as a kill leaves it.
+fn make(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
+    let events = directory.join("events");
+    let mut storage = SledStorage::open(&events).expect("made");
+    let mut newest = Revision::ZERO;
+    for (place, (first, bytes)) in frames.iter().enumerate() {
+        if OPENED_AT.contains(&place) {
+            drop(storage);
+            storage = SledStorage::open(&events).expect("opened");
+        }
+        storage.append(*first, bytes).expect("appended");
+        storage.sync().expect("synced");
+        newest = frame::end(*first, bytes).expect("whole").previous();
+        storage.witness(&Tail {
+            revision: newest,
+            hash: frame::hash(bytes),
+        });
+    }
+    newest
+}
+
+fn intact(directory: &Path) -> Intact {
+    Intact::of(&directory.join("events"), |_, _| {}).expect("read")
+}
+
+fn commits(reader: &Reader) -> Vec<Commit> {
+    let commits = reader.scan(Revision(1));
+    commits.map(|commit| commit.expect("whole")).collect()
+}
+
+#[test]
+fn without_the_engine_a_log_reads_as_with_it() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let at = temporary.path();
+    let frames = frames(9);
+    let newest = make(at, &frames);
+    let large = frames.iter().filter(|one| one.1.len() > LARGE_BYTES);
+    assert!(large.count() > 3, "they are in several values");
+    let with = || {
+        let storage = Arc::new(SledStorage::open(&at.join("events")).expect("opened"));
+        (
+            Reader::new(Arc::clone(&storage) as Arc<dyn Storage>),
+            storage,
+        )
+    };
+    let same = |reader: &Reader| {
+        let found = intact(at);
+        assert!(found.broken.is_none(), "{:?}", found.broken);
+        assert_eq!(found.until, newest);
+        assert_eq!(commits(&found.reader), commits(reader));
+        assert_eq!(found.reader.newest().expect("read"), newest);
+    };
+    let (reader, storage) = with();
+    same(&reader);
+    thin(&*storage, &reader, Revision(60), empty(), &[]).expect("thinned");
+    storage.sync().expect("synced");
+    same(&reader);
+    drop((reader, storage));
+    same(&with().0);
+}
+
+#[test]
+fn what_is_left_of_a_log_is_not_written_to() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    make(temporary.path(), &frames(9)[..3]);
+    let found = intact(temporary.path());
+    let storage = found.reader.storage();
+    let writes = [
+        storage.append(Revision(99), b"x"),
+        storage.replace(Revision(1), Revision(1), b"x"),
+        storage.sync(),
+    ];
+    assert!(writes.iter().all(Result::is_err), "{writes:?}");
+}
+
+/// Whoever tries to start, and tries again, makes nothing worse.
+#[test]
+fn damage_to_the_files_is_noticed_or_harmless() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let sound = temporary.path().join("sound");
+    let newest = make(&sound, &frames(9));
+    let whole = commits(&intact(&sound).reader);
+    let length = fs::metadata(sound.join("events/db")).expect("there").len();
+    let length = usize::try_from(length).expect("small");
+    let long = if is_long() { 50 } else { 1 };
+    let mut found = Found::default();
+    for index in 0..FILES_DAMAGED * long {
+        let damaged = temporary.path().join("damaged");
+        copy(&sound, &damaged);
+        let at = index * length / (FILES_DAMAGED * long) + 61 * index % 4096;
+        let place = if index % 3 == 0 {
+            at..at + 4096
+        } else {
+            at..at + 1
+        };
+        damage(&damaged, place.start..place.end.min(length), index % 8);
+        found.judge(&damaged, newest, &whole);
+        fs::remove_dir_all(&damaged).expect("removed");
+    }
+    println!("{found:?}");
+    assert!(found.all_there > 0 && found.told > 0, "{found:?}");
+    assert_eq!(open(&sound).expect("the undamaged one opens"), newest);
+}
+
+/// Nothing is left in the segment behind it, but all of the next.
+#[test]
+fn damage_at_the_end_of_a_segment_takes_no_other() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let sound = temporary.path().join("sound");
+    let newest = make(&sound, &frames(2));
+    let whole = commits(&intact(&sound).reader);
+    let length = fs::metadata(sound.join("events/db")).expect("there").len();
+    let length = usize::try_from(length).expect("small");
+    let mut found = Found::default();
+    for end in (SEGMENT_BYTES..=length).step_by(SEGMENT_BYTES) {
+        let damaged = temporary.path().join(format!("damaged-{end}"));
+        copy(&sound, &damaged);
+        let at = end - 2 * BEFORE_END;
+        damage(&damaged, at..at + 1, 0);
+        found.judge(&damaged, newest, &whole);
+    }
+    println!("{found:?}");
+    assert!(found.all_there > 0, "{found:?}");
+}
+
+#[derive(Debug, Default)]
+struct Found {
+    opened: usize,
+    told: usize,
+    /// Of those: every record is whole somewhere.
+    all_there: usize,
+}
+
+impl Found {
+    fn judge(&mut self, damaged: &Path, newest: Revision, whole: &[Commit]) {
+        let before = intact(damaged);
+        let there = commits(&before.reader);
+        assert_eq!(there, whole[..there.len()], "it is a beginning of the log");
+        assert_eq!(before.broken.is_none(), before.until == newest);
+        let error = match open(damaged) {
+            Ok(found) => {
+                assert_eq!(found, newest, "a shorter log was opened");
+                self.opened += 1;
+                return;
+            }
+            Err(error) => error,
+        };
+        self.told += 1;
+        self.all_there += usize::from(before.until == newest);
+        let told = match &error {
+            Error::Unopened { until, .. } => *until,
+            Error::Lost { newest, .. } => *newest,
+            Error::Corrupt { revision, .. } => revision.previous(),
+            Error::Damaged { .. } => before.until,
+            other => panic!("no record and no place is named: {other:?}"),
+        };
+        assert_eq!(told, before.until, "{error}");
+        assert_eq!(intact(damaged).until, before.until, "{error}");
+        let again = open(damaged).expect_err("it is as damaged as before");
+        assert_eq!(again.to_string(), error.to_string());
+    }
+}
+
+/// Turns a bit, or blanks a page.
+fn damage(directory: &Path, place: Range<usize>, bit: usize) {
+    let path: PathBuf = directory.join("events/db");
+    let mut bytes = fs::read(&path).expect("read");
+    if place.len() == 1 {
+        bytes[place.start] ^= 1 << bit;
+    } else {
+        bytes[place].fill(0);
+    }
+    fs::write(path, bytes).expect("written");
+}

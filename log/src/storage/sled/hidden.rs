@@ -1,0 +1,129 @@
+//! What sled would not see of its own database. It takes the first message that it cannot read for the end
+//! of the log, or of a segment, and blanks what is behind the end: over one turned bit it would take away all
+//! that was written later. So that is looked for before it opens.
+
+use super::intact::Intact;
+use super::values::{Header, Segment};
+use super::{SEGMENT_BYTES, side, tail_of};
+use crate::Error;
+use crate::storage::witness::WitnessFile;
+use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{Read, Result as IoResult, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+
+/// More than it takes.
+const HEADER_BYTES: u64 = 32;
+const WOULD_BLANK: &str = "its files are damaged, and it would blank records that are still there";
+
+/// Refuses a database of which sled would not see what was acknowledged. Only segments are read that sled is
+/// about to read itself.
+pub(super) fn refuse_hidden(directory: &Path) -> Result<(), Error> {
+    let Some(tail) = WitnessFile::read(&tail_of(directory))? else {
+        return Ok(());
+    };
+    let path = directory.join("db");
+    if !path.exists() {
+        return Ok(());
+    }
+    let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
+    let hidden = Segments::of(&path, from).and_then(|found| found.hidden());
+    let hidden = hidden.map_err(Error::io("reading the event log"))?;
+    if hidden.is_empty() {
+        return Ok(());
+    }
+    let intact = Intact::of(directory, |_, _| {})?;
+    let is_seen = intact.first_within(&hidden, tail.revision).is_none();
+    if is_seen && intact.until >= tail.revision {
+        return Ok(());
+    }
+    Err(Error::Unopened {
+        until: intact.until,
+        broken: intact.broken.map(Box::new),
+        source: WOULD_BLANK.into(),
+    })
+}
+
+/// The segments that sled is going to read, by their place in the log.
+struct Segments<'a> {
+    path: &'a Path,
+    at: BTreeMap<u64, u64>,
+    /// Where the first tear is the end of the log, and not of a segment.
+    ends_from: u64,
+}
+
+impl<'a> Segments<'a> {
+    fn of(path: &'a Path, from: u64) -> IoResult<Self> {
+        let length = path.metadata()?.len();
+        let (mut at, mut stable) = (BTreeMap::new(), from);
+        for begin in (0..length).step_by(SEGMENT_BYTES) {
+            let header = read(path, begin, HEADER_BYTES)?;
+            let Some(header) = Header::read(&header).filter(|one| one.place >= from) else {
+                continue;
+            };
+            at.insert(header.place, begin);
+            stable = stable.max(header.stable);
+        }
+        let ends_from = stable / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
+        Ok(Self {
+            path,
+            at,
+            ends_from,
+        })
+    }
+
+    /// Where there are whole messages that sled passes over.
+    fn hidden(&self) -> IoResult<Vec<Range<u64>>> {
+        let at: Vec<_> = self
+            .at
+            .iter()
+            .map(|(place, begin)| (*place, *begin))
+            .collect();
+        let torn = at.par_iter().map(|(_, begin)| self.torn(*begin, None));
+        let torn = torn.collect::<IoResult<Vec<_>>>()?;
+        let mut hidden = Vec::new();
+        let mut next = None;
+        let mut is_over = false;
+        for ((place, begin), mut torn) in at.into_iter().zip(torn) {
+            let is_last = place >= self.ends_from;
+            is_over |= is_last && next.is_some_and(|next| next != place);
+            if is_over {
+                torn = self.torn(begin, Some(0))?;
+            }
+            is_over |= is_last && torn.is_some();
+            next = is_last.then_some(place + SEGMENT_BYTES as u64);
+            let end = begin + SEGMENT_BYTES as u64;
+            hidden.extend(torn.filter(|torn| torn.goes_on).map(|torn| torn.at..end));
+        }
+        Ok(hidden)
+    }
+
+    /// Where a segment is torn, or from there on.
+    fn torn(&self, begin: u64, from: Option<usize>) -> IoResult<Option<Torn>> {
+        let bytes = read(self.path, begin, SEGMENT_BYTES as u64)?;
+        let segment = Segment::new(&bytes);
+        let tear = from.or_else(|| segment.tear());
+        Ok(tear.map(|tear| Torn {
+            at: begin + tear as u64,
+            goes_on: segment.goes_on_behind(tear),
+        }))
+    }
+}
+
+/// Where the messages of a segment end.
+#[derive(Debug)]
+struct Torn {
+    at: u64,
+    /// There are others behind.
+    goes_on: bool,
+}
+
+fn read(path: &Path, at: u64, length: u64) -> IoResult<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(at))?;
+    file.take(length).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

@@ -1,0 +1,269 @@
+//! What is whole of a log, read from the bytes of its database without the engine. See
+//! `docs/decisions/0024-what-is-left-of-a-damaged-database.md`.
+
+use super::frames::PIECE_BYTES;
+use super::values::{Segment, Value};
+use super::{SEGMENT_BYTES, tail_of};
+use crate::storage::witness::WitnessFile;
+use crate::{Error, Purpose, Reader, Storage, Stored, Tail, frame};
+use hindsight_core::Revision;
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The records at the beginning of a log up to the first that is damaged or missing, whether or not the engine
+/// can open the database. Nothing in the directory is changed for it.
+#[derive(Debug)]
+pub struct Intact {
+    /// Reads these records, and no others.
+    pub reader: Reader,
+    /// The last revision in them.
+    pub until: Revision,
+    /// What is wrong with what comes behind it; nothing where the log is whole.
+    pub broken: Option<Error>,
+    copies: Arc<Vec<Copy>>,
+    records: Arc<BTreeSet<Revision>>,
+}
+
+impl Intact {
+    /// Reads the database in this directory, which nobody may write to meanwhile. `progress` is told how many
+    /// bytes of it were read, and how many there are. It takes 32 bytes of memory for each copy of each value.
+    pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
+        let path = directory.join("db");
+        let file = File::open(&path).map_err(Error::io("opening the event log"))?;
+        let copies = copies(&file, &mut progress).map_err(Error::io("reading the event log"))?;
+        let witnessed = WitnessFile::read(&tail_of(directory))?;
+        let found = Copies {
+            file: Arc::new(Mutex::new(file)),
+            all: Arc::new(copies),
+            only: None,
+            witnessed,
+        };
+        found.beginning()
+    }
+
+    /// How far it is intact, and what is known of what comes behind, in a few words.
+    pub fn extent(&self) -> String {
+        extent(self.until, self.broken.as_ref())
+    }
+
+    /// The first of these records up to that revision of which every copy lies in one of these places.
+    pub(super) fn first_within(&self, places: &[Range<u64>], until: Revision) -> Option<Revision> {
+        let is_within = |copy: &Copy| places.iter().any(|place| place.contains(&copy.at));
+        let pieces = self
+            .copies
+            .chunk_by(|one, next| (one.first, one.piece) == (next.first, next.piece));
+        let mut firsts = pieces
+            .filter(|copies| copies.iter().all(is_within))
+            .filter_map(|copies| copies.first().map(|one| Revision(one.first)));
+        firsts.find(|first| *first <= until && self.records.contains(first))
+    }
+}
+
+/// The same, for messages.
+pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
+    let behind = match broken {
+        None => "where it ends".into(),
+        Some(Error::Corrupt { revision, source }) => {
+            format!("and the record at revision {revision} is damaged: {source}")
+        }
+        Some(Error::Lost { acknowledged, .. }) => {
+            format!("and revision {acknowledged} was acknowledged")
+        }
+        Some(other) => format!("and then: {other}"),
+    };
+    format!("intact up to revision {until}, {behind}")
+}
+
+/// Where a value lies. Sorted: by frame, piece, and the newest first.
+#[derive(Debug, Clone, Copy)]
+struct Copy {
+    first: u64,
+    /// The first piece of a frame is 0.
+    piece: u32,
+    length: u32,
+    segment: u64,
+    at: u64,
+}
+
+impl Copy {
+    fn of(value: &Value, segment_at: u64) -> Option<Self> {
+        let (first, piece) = match value.key.split_first_chunk::<8>()? {
+            (first, []) => (first, 0),
+            (first, rest) => {
+                let number = u32::from_be_bytes(rest.try_into().ok()?);
+                (first, number.checked_add(1)?)
+            }
+        };
+        Some(Self {
+            first: u64::from_be_bytes(*first),
+            piece,
+            length: value.place.len().try_into().ok()?,
+            segment: value.segment,
+            at: segment_at + value.place.start as u64,
+        })
+    }
+
+    fn is_full(self) -> bool {
+        usize::try_from(self.length) == Ok(PIECE_BYTES)
+    }
+}
+
+fn copies(mut file: &File, progress: &mut impl FnMut(u64, u64)) -> std::io::Result<Vec<Copy>> {
+    let length = file.metadata()?.len();
+    let mut copies = Vec::new();
+    let mut segment = Vec::with_capacity(SEGMENT_BYTES);
+    for at in (0..length).step_by(SEGMENT_BYTES) {
+        segment.clear();
+        file.seek(SeekFrom::Start(at))?;
+        file.take(SEGMENT_BYTES as u64).read_to_end(&mut segment)?;
+        let found = Segment::new(&segment).values();
+        copies.extend(found.iter().filter_map(|value| Copy::of(value, at)));
+        progress((at + SEGMENT_BYTES as u64).min(length), length);
+    }
+    copies.sort_unstable_by_key(|one| {
+        let newest_first = (!one.segment, !one.at);
+        (one.first, one.piece, newest_first)
+    });
+    Ok(copies)
+}
+
+/// Frames of which whole copies were found, to be read and nothing else.
+#[derive(Debug)]
+struct Copies {
+    file: Arc<Mutex<File>>,
+    all: Arc<Vec<Copy>>,
+    /// First revisions of the frames that there are; without any, all that were found, and some of them
+    /// were replaced long ago.
+    only: Option<Arc<BTreeSet<Revision>>>,
+    witnessed: Option<Tail>,
+}
+
+impl Copies {
+    fn beginning(self) -> Result<Intact, Error> {
+        let (file, all) = (Arc::clone(&self.file), Arc::clone(&self.all));
+        let (mut only, mut until, mut broken) = (BTreeSet::new(), Revision::ZERO, None);
+        for frame in Reader::new(Arc::new(self)).whole(Tail::START)? {
+            match frame {
+                Ok(frame) => {
+                    only.insert(frame.first);
+                    until = frame.end.previous();
+                }
+                Err(error) => broken = Some(error),
+            }
+        }
+        let records = Arc::new(only);
+        let kept = Self {
+            file,
+            all: Arc::clone(&all),
+            only: Some(Arc::clone(&records)),
+            witnessed: None,
+        };
+        Ok(Intact {
+            reader: Reader::new(Arc::new(kept)),
+            until,
+            broken,
+            copies: all,
+            records,
+        })
+    }
+
+    fn is_there(&self, first: Revision) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&first))
+    }
+
+    /// Every copy of a piece, the newest first.
+    fn of(&self, first: Revision, piece: u32) -> impl Iterator<Item = &Copy> {
+        let begin = self
+            .all
+            .partition_point(|one| (one.first, one.piece) < (first.0, piece));
+        let rest = self.all.get(begin..).unwrap_or_default().iter();
+        rest.take_while(move |one| (one.first, one.piece) == (first.0, piece))
+    }
+
+    /// The newest that is whole.
+    fn frame(&self, first: Revision) -> Result<Option<Vec<u8>>, Error> {
+        for head in self.of(first, 0) {
+            let frame = self.put_together(first, head);
+            let frame = frame.map_err(Error::io("reading the event log"))?;
+            if frame::open(first, &frame).is_ok() {
+                return Ok(Some(frame));
+            }
+        }
+        Ok(None)
+    }
+
+    fn put_together(&self, first: Revision, head: &Copy) -> std::io::Result<Vec<u8>> {
+        let mut frame = Vec::new();
+        self.append(head, &mut frame)?;
+        let mut is_open = head.is_full();
+        for piece in 1.. {
+            let next = is_open.then(|| self.of(first, piece).next()).flatten();
+            let Some(next) = next else { break };
+            self.append(next, &mut frame)?;
+            is_open = next.is_full();
+        }
+        Ok(frame)
+    }
+
+    fn append(&self, copy: &Copy, frame: &mut Vec<u8>) -> std::io::Result<()> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(copy.at))?;
+        Read::take(&mut *file, copy.length.into()).read_to_end(frame)?;
+        Ok(())
+    }
+
+    fn found(&self, mut firsts: impl Iterator<Item = Revision>) -> Result<Option<Stored>, Error> {
+        firsts
+            .find_map(|first| match self.frame(first) {
+                Ok(frame) => frame.map(|frame| Ok((first, frame))),
+                Err(error) => Some(Err(error)),
+            })
+            .transpose()
+    }
+}
+
+const READ_ONLY: &str = "what is left of a log is not written to";
+
+impl Storage for Copies {
+    fn append(&self, _: Revision, _: &[u8]) -> Result<(), Error> {
+        Err(Error::engine("writing", READ_ONLY))
+    }
+
+    fn replace(&self, _: Revision, _: Revision, _: &[u8]) -> Result<(), Error> {
+        Err(Error::engine("replacing", READ_ONLY))
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        Err(Error::engine("syncing", READ_ONLY))
+    }
+
+    fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
+        let begin = self.all.partition_point(|one| one.first < from.0);
+        let heads = self.all.get(begin..).unwrap_or_default().iter();
+        let heads = heads.filter(|one| one.piece == 0);
+        let firsts = heads.map(|one| Revision(one.first));
+        self.found(firsts.filter(|first| self.is_there(*first)))
+    }
+
+    fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
+        let end = self.all.partition_point(|one| one.first <= until.0);
+        let heads = self.all.get(..end).unwrap_or_default().iter().rev();
+        let heads = heads.filter(|one| one.piece == 0);
+        let firsts = heads.map(|one| Revision(one.first));
+        self.found(firsts.filter(|first| self.is_there(*first)))
+    }
+
+    fn witness(&self, _: &Tail) {}
+
+    fn witnessed(&self) -> Result<Option<Tail>, Error> {
+        Ok(self.witnessed)
+    }
+
+    fn has_room(&self, _: usize, _: Purpose) -> bool {
+        false
+    }
+}

@@ -1,0 +1,275 @@
+//! The values in a database of sled 0.34, found in the bytes of its file. A segment is a header and, up to a
+//! few bytes before its end, messages:
+//!
+//! ```text
+//! crc32 of all behind it, the body first 4 | kind 1 | length | segment | page | body
+//! ```
+//! Numbers take one byte up to 240, and else as many more as the first byte says. A link puts one value under
+//! its key; a node is a page, with all its keys and then all its values. Blobs there are none.
+
+use super::SEGMENT_BYTES;
+use std::ops::Range;
+
+/// Of a segment: a checksum, its place in the log, and how far that is stable.
+const HEADER_BYTES: usize = 20;
+/// No message begins so close to the end of a segment.
+const MESSAGE_BYTES_MIN: usize = 32;
+const CHECKSUM_BYTES: usize = 4;
+/// Kinds of messages.
+const KINDS: Range<u8> = 1..12;
+const CAP: u8 = 2;
+const NODE: u8 = 8;
+const LINK: u8 = 10;
+/// What a link is that puts a value, and what the data of a node is that has values.
+const SETS: u8 = 0;
+const LEAF: u8 = 0;
+/// Where messages are looked for at every byte, so much is held against checksums, and then no more: somebody
+/// may have stored what looks like many long ones.
+const SEARCHED_BYTES_MAX: usize = 1 << 30;
+
+/// Nothing was written there.
+const BLANK: &[u8] = &[0; 4096];
+
+/// A value, in the segment that it was found in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Value {
+    pub(super) key: Vec<u8>,
+    pub(super) place: Range<usize>,
+    /// Of the segment in the log: what was written later has a higher one, or is further behind.
+    pub(super) segment: u64,
+}
+
+/// The bytes of a segment, as far as the file has them.
+#[derive(Debug)]
+pub(super) struct Segment<'a> {
+    bytes: &'a [u8],
+    header: Option<Header>,
+}
+
+/// What a segment says of itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    /// Where it begins in the log.
+    pub(super) place: u64,
+    /// How far the log was stable when it was begun.
+    pub(super) stable: u64,
+}
+
+impl Header {
+    /// Nothing where the checksum does not agree.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let header = bytes.get(..HEADER_BYTES)?;
+        let (checksum, header) = header.split_first_chunk::<CHECKSUM_BYTES>()?;
+        if !u32::from_le_bytes(*checksum) != crc32fast::hash(header) {
+            return None;
+        }
+        let (place, stable) = header.split_first_chunk::<8>()?;
+        let place = i64::from_le_bytes(*place) ^ i64::MAX;
+        let stable = i64::from_le_bytes(*stable.first_chunk::<8>()?) ^ i64::MAX;
+        Some(Self {
+            place: u64::try_from(place).ok()?,
+            stable: u64::try_from(stable).unwrap_or_default(),
+        })
+    }
+}
+
+impl<'a> Segment<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
+        let header = Header::read(bytes);
+        Self { bytes, header }
+    }
+
+    /// All values in messages that are whole, in their order.
+    pub(super) fn values(&self) -> Vec<Value> {
+        let messages = self.messages(HEADER_BYTES);
+        let values = messages.filter_map(|message| message.values(self.bytes));
+        values.flatten().collect()
+    }
+
+    /// Where the first message is missing or damaged; nothing where they go on to the end.
+    pub(super) fn tear(&self) -> Option<usize> {
+        let mut at = HEADER_BYTES;
+        while at + MESSAGE_BYTES_MIN <= SEGMENT_BYTES {
+            let message = self.message(at, &mut 0);
+            let Some(message) = message else {
+                return Some(at);
+            };
+            if message.kind == CAP {
+                return None;
+            }
+            at = message.body.end;
+        }
+        None
+    }
+
+    /// Whether a whole message lies behind this.
+    pub(super) fn goes_on_behind(&self, at: usize) -> bool {
+        let mut rest = self.bytes.get(at..).unwrap_or_default();
+        while let Some((piece, behind)) = rest.split_at_checked(BLANK.len()) {
+            if piece != BLANK {
+                break;
+            }
+            rest = behind;
+        }
+        let at = self.bytes.len() - rest.len();
+        self.messages(at).next().is_some()
+    }
+
+    /// From here on; where there is none, it is looked for at every byte.
+    fn messages(&self, mut at: usize) -> impl Iterator<Item = Message> {
+        let mut searched = SEARCHED_BYTES_MAX;
+        std::iter::from_fn(move || {
+            while at + MESSAGE_BYTES_MIN <= self.bytes.len() && searched > 0 {
+                match self.message(at, &mut searched) {
+                    Some(message) if message.kind == CAP => return None,
+                    Some(message) => {
+                        at = message.body.end;
+                        return Some(message);
+                    }
+                    None => at += 1,
+                }
+            }
+            None
+        })
+    }
+
+    fn message(&self, at: usize, searched: &mut usize) -> Option<Message> {
+        let number = self.header.map(|one| one.place / SEGMENT_BYTES as u64);
+        Message::at(self.bytes, at, number, searched)
+    }
+}
+
+struct Message {
+    kind: u8,
+    segment: u64,
+    body: Range<usize>,
+}
+
+impl Message {
+    fn at(bytes: &[u8], at: usize, segment: Option<u64>, searched: &mut usize) -> Option<Self> {
+        let checksum = bytes.get(at..)?.first_chunk::<CHECKSUM_BYTES>()?;
+        let begin = at + CHECKSUM_BYTES;
+        let mut rest = Bytes { bytes, at: begin };
+        let kind = rest.byte().filter(|kind| KINDS.contains(kind))?;
+        let length = rest.number()?;
+        let of = rest.number()?;
+        rest.number()?;
+        if segment.is_some_and(|segment| segment != of) {
+            return None;
+        }
+        let header = bytes.get(begin..rest.at)?;
+        let body = rest.take(length)?;
+        let mut sum = crc32fast::Hasher::new();
+        sum.update(bytes.get(body.clone())?);
+        sum.update(header);
+        if !sum.finalize() != u32::from_le_bytes(*checksum) {
+            *searched = searched.saturating_sub(body.len() + 1);
+            return None;
+        }
+        Some(Self {
+            kind,
+            segment: of,
+            body,
+        })
+    }
+
+    /// Nothing where it has none, or is none of the two.
+    fn values(&self, bytes: &[u8]) -> Option<Vec<Value>> {
+        let mut body = Bytes {
+            bytes: bytes.get(..self.body.end)?,
+            at: self.body.start,
+        };
+        let pairs = match self.kind {
+            LINK => body.link()?,
+            NODE => body.node()?,
+            _ => return None,
+        };
+        let value = |(key, place)| Value {
+            key,
+            place,
+            segment: self.segment,
+        };
+        Some(pairs.into_iter().map(value).collect())
+    }
+}
+
+struct Bytes<'a> {
+    bytes: &'a [u8],
+    at: usize,
+}
+
+type Pairs = Vec<(Vec<u8>, Range<usize>)>;
+
+impl Bytes<'_> {
+    fn link(&mut self) -> Option<Pairs> {
+        if self.byte()? != SETS {
+            return None;
+        }
+        let key = self.text()?;
+        Some(vec![(self.bytes.get(key)?.to_vec(), self.text()?)])
+    }
+
+    /// The neighbour, a child that is being merged, whether it is itself, how much of its lowest key all keys
+    /// begin with, that key and the one behind its highest, and what is in it.
+    fn node(&mut self) -> Option<Pairs> {
+        self.number()?;
+        self.number()?;
+        self.byte()?;
+        let shared = usize::from(self.byte()?);
+        let lowest = self.text()?;
+        let prefix = self.bytes.get(lowest)?.get(..shared)?;
+        let prefix = prefix.to_vec();
+        self.text()?;
+        if self.byte()? != LEAF {
+            return None;
+        }
+        let count = self.number()?;
+        let keys: Vec<_> = (0..count)
+            .map(|_| self.text())
+            .collect::<Option<Vec<_>>>()?;
+        let mut pairs = Vec::with_capacity(keys.len());
+        for key in keys {
+            let key = [&prefix, self.bytes.get(key)?].concat();
+            pairs.push((key, self.text()?));
+        }
+        Some(pairs)
+    }
+
+    fn byte(&mut self) -> Option<u8> {
+        let byte = *self.bytes.get(self.at)?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn number(&mut self) -> Option<u64> {
+        let first = self.byte()?;
+        Some(match first {
+            0..=240 => first.into(),
+            241..=248 => 240 + 256 * (u64::from(first) - 241) + u64::from(self.byte()?),
+            249 => 2288 + 256 * u64::from(self.byte()?) + u64::from(self.byte()?),
+            250.. => {
+                let place = self.take(u64::from(first) - 247)?;
+                let mut number = [0; 8];
+                for (to, from) in number.iter_mut().zip(self.bytes.get(place)?) {
+                    *to = *from;
+                }
+                u64::from_le_bytes(number)
+            }
+        })
+    }
+
+    fn text(&mut self) -> Option<Range<usize>> {
+        let length = self.number()?;
+        self.take(length)
+    }
+
+    fn take(&mut self, length: u64) -> Option<Range<usize>> {
+        let end = self.at.checked_add(usize::try_from(length).ok()?)?;
+        if end > self.bytes.len() {
+            return None;
+        }
+        let taken = self.at..end;
+        self.at = end;
+        Some(taken)
+    }
+}
