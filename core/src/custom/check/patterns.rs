@@ -21,7 +21,8 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
         let cause = FieldCause::too_many(at.to_string(), count, PATTERNS_MAX);
         return causes.push(cause);
     }
-    for (pattern, wrong) in &mut wrong {
+    // No pattern at all is an empty one.
+    for (pattern, wrong) in wrong.iter_mut().filter(|(one, _)| !one.is_empty()) {
         *wrong = compile_pattern(pattern).err();
     }
     walk(root, &wrong, at, causes);
