@@ -199,6 +199,14 @@ impl Facts {
     }
 
     fn between(before: Option<&Object>, after: &Object) -> Self {
+        let same = |before: &Object| {
+            let (before, after) = (&before.meta, &after.meta);
+            before.finalizers == after.finalizers
+                && before.owner_references == after.owner_references
+        };
+        if before.is_some_and(same) {
+            return Self::default();
+        }
         let finalizers = |object: &Object| object.meta.finalizers.iter().cloned().collect();
         let owners = |object: &Object| object.meta.owner_references.iter().cloned().collect();
         let (old, old_owners): (BTreeSet<_>, BTreeSet<_>) = before

@@ -18,10 +18,11 @@ pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
 
 /// The same in a world with other uids.
 fn command_of(uids: u64, number: u64, intent: Intent, cause: Cause) -> Command {
+    static ACTOR: LazyLock<Arc<Actor>> = LazyLock::new(|| Arc::new(Actor::new("tester")));
     let mut seed = [0; 16];
     seed[..8].copy_from_slice(&number.to_le_bytes());
     seed[8..].copy_from_slice(&uids.to_le_bytes());
-    let actor = Arc::new(Actor::new("tester"));
+    let actor = Arc::clone(&ACTOR);
     Command {
         cause,
         ..Command::new(actor, second(number), seed, intent)
