@@ -47,6 +47,11 @@ const HAPPENS: &[&str] = &[
     "from a snapshot",
     "prune",
     "prune failed",
+    "backup",
+    "backup failed",
+    "restore",
+    "restore failed",
+    "expired",
     "dry runs compared",
     "refusals judged",
     "preconditions judged",
@@ -165,6 +170,11 @@ const BUGS: &[(Bug, &[&str])] = &[
             "nothing outlives its namespace",
             "a plan comes true",
         ],
+    ),
+    (Bug::RestoreRepeats, &["no revision is given out twice"]),
+    (
+        Bug::WatchResumes,
+        &["watch: reliable", "watch: list and events"],
     ),
 ];
 

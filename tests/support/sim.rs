@@ -13,6 +13,7 @@ pub mod keeping;
 pub mod life;
 pub mod options;
 pub mod rest;
+pub mod restoring;
 pub mod schedule;
 pub mod script;
 pub mod server;
@@ -37,6 +38,7 @@ use disk::Disk;
 use hindsight_log::Base;
 use history::History;
 use rayon::ThreadPoolBuilder;
+use restoring::Backup;
 use server::Server;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -69,6 +71,8 @@ pub struct Simulation {
     overloaded: u64,
     /// Ends of the log that were written down, oldest first.
     snapshots: Vec<Base>,
+    /// The last backup.
+    backup: Option<Backup>,
 }
 
 /// What lives as long as the process.
@@ -166,6 +170,7 @@ impl Simulation {
             let mut watcher = Watcher::new(Selection::any(&mut dice));
             watcher.loses = options.has(Bug::WatchLoses).then_some(7);
             watcher.repeats = options.has(Bug::WatchRepeats).then_some(7);
+            watcher.resumes = options.has(Bug::WatchResumes);
             watcher
         };
         let watchers = (0..options.watchers).map(watcher).collect();
@@ -184,6 +189,7 @@ impl Simulation {
             slow: 0,
             overloaded: 0,
             snapshots: Vec::new(),
+            backup: None,
         }
     }
 

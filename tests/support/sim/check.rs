@@ -15,8 +15,10 @@ pub mod replay;
 mod tests;
 pub mod watch;
 
-use super::Simulation;
+use super::{Simulation, clients, history, trace};
+use clients::Clients;
 use hindsight_core::Revision;
+use history::History;
 
 /// A promise that was broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,12 @@ pub fn ensure(checker: &'static str, kept: bool, what: impl FnOnce() -> String) 
     } else {
         Err(violation(checker, what()))
     }
+}
+
+/// What is judged by what the log has, before some of it is taken back. It is counted at the end.
+pub fn of_the_log(history: &History, clients: &Clients) -> Checked {
+    facts::check(history, clients, &mut trace::Trace::default())?;
+    explanations::audited(history)
 }
 
 /// Everything that is judged by the whole history.

@@ -1,9 +1,10 @@
-//! What was ever visible: the commits in order, and a state that follows them.
+//! What was ever visible: the commits in order, and a state that follows them. What a restore took back
+//! was visible too, to those who were there.
 
 use super::check::{Checked, ensure};
 use crate::sim::server::empty;
 use hindsight_core::{Change, Commit, Object, Revision, State, apply};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Everything that was published or recovered. It only grows.
@@ -11,11 +12,31 @@ use std::sync::Arc;
 pub struct History {
     /// In order, from revision 1.
     pub commits: Vec<Arc<Commit>>,
-    /// The fold of them: before the first, after it, and so on.
+    /// The fold of them: before each, and after the last. Before the first one behind a restore it is what
+    /// was restored.
     pub states: Vec<State>,
+    /// The state that a restore took the place of, by its revision.
+    ends: BTreeMap<Revision, State>,
+    /// How many commits there were at each restore, and where revisions went on.
+    lives: Vec<(usize, Revision)>,
+    /// What the log has of it.
+    pub log: Kept,
+    apply: Apply,
+}
+
+/// What a log, or a backup of it, has of the history.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// Where it ends.
+    pub revision: Revision,
+    /// How many commits there were.
+    commits: usize,
+    /// Which of them, by their places, are not in it: a restore took them back.
+    gone: BTreeSet<usize>,
     /// Where a state was published, which was the fold.
     published: BTreeSet<Revision>,
-    apply: Apply,
+    /// Where restored backups ended, and where revisions went on.
+    pub restores: Vec<(Revision, Revision)>,
 }
 
 /// Removals leave the object where it is.
@@ -35,14 +56,18 @@ impl History {
         Self {
             commits: Vec::new(),
             states: vec![empty()],
-            published: BTreeSet::new(),
+            ends: BTreeMap::new(),
+            lives: Vec::new(),
+            log: Kept::default(),
             apply: if forgets { forgetful } else { apply },
         }
     }
 
-    /// The last commit that is known.
+    /// The last commit that is known, or the last restore.
     pub fn newest(&self) -> Revision {
-        Revision(self.commits.len() as u64)
+        let commit = self.commits.last().map(|one| one.revision);
+        let restore = self.lives.last().map(|(_, revision)| *revision);
+        commit.max(restore).unwrap_or_default()
     }
 
     /// The fold of everything.
@@ -50,19 +75,29 @@ impl History {
         self.states.last().expect("there is one before the first")
     }
 
-    /// The fold up to this revision.
-    pub fn state(&self, revision: Revision) -> Option<&State> {
-        self.states.get(usize::try_from(revision.0).ok()?)
+    /// How many commits there are up to this revision.
+    fn count(&self, revision: Revision) -> usize {
+        if self.lives.is_empty() {
+            return usize::try_from(revision.0).unwrap_or(usize::MAX);
+        }
+        self.commits.partition_point(|one| one.revision <= revision)
     }
 
-    /// The revisions of the states that were published, oldest first.
+    /// The fold up to this revision.
+    pub fn state(&self, revision: Revision) -> Option<&State> {
+        let end = self.ends.get(&revision);
+        let found = end.or_else(|| self.states.get(self.count(revision)));
+        found.filter(|state| state.revision == revision)
+    }
+
+    /// The revisions of the states that were published and are in the log, oldest first.
     pub fn published(&self) -> impl Iterator<Item = Revision> {
-        self.published.iter().copied()
+        self.log.published.iter().copied()
     }
 
     /// The state as it was published at this revision, where one was.
     pub fn as_published(&self, revision: Revision) -> Option<&State> {
-        let at = self.published.get(&revision)?;
+        let at = self.log.published.get(&revision)?;
         self.state(*at)
     }
 
@@ -71,10 +106,29 @@ impl History {
         self.commits.iter().zip(&self.states)
     }
 
+    /// Those that are in the log, or were dropped there.
+    pub fn kept_with_states(&self) -> impl DoubleEndedIterator<Item = (&Arc<Commit>, &State)> {
+        let all = self.commits.iter().enumerate();
+        let kept = all.filter(|(place, _)| !self.log.gone.contains(place));
+        kept.filter_map(|(place, commit)| Some((commit, self.states.get(place)?)))
+    }
+
+    /// The same without the states.
+    pub fn kept(&self) -> impl DoubleEndedIterator<Item = &Arc<Commit>> {
+        let all = self.commits.iter().enumerate();
+        let kept = all.filter(|(place, _)| !self.log.gone.contains(place));
+        kept.map(|(_, commit)| commit)
+    }
+
+    /// Every restore there was: how many commits there were, and where revisions went on.
+    pub fn lives(&self) -> &[(usize, Revision)] {
+        &self.lives
+    }
+
     /// The commit at this revision.
     pub fn commit(&self, revision: Revision) -> Option<&Arc<Commit>> {
-        let index = usize::try_from(revision.0).ok()?.checked_sub(1)?;
-        self.commits.get(index)
+        let found = self.commits.get(self.count(revision).checked_sub(1)?);
+        found.filter(|one| self.lives.is_empty() || one.revision == revision)
     }
 
     /// The next commit.
@@ -114,7 +168,29 @@ impl History {
         ensure("replay equals live", same, || {
             format!("the fold differs from the state at {}", state.revision)
         })?;
-        self.published.insert(state.revision);
+        self.log.published.insert(state.revision);
         Ok(())
+    }
+
+    /// What a backup of the log has now.
+    pub fn now(&self) -> Kept {
+        Kept {
+            revision: self.newest(),
+            commits: self.commits.len(),
+            ..self.log.clone()
+        }
+    }
+
+    /// The log is what it was then, and revisions go on after this one.
+    pub fn restore(&mut self, then: &Kept, revision: Revision) {
+        let mut restored = self.state(then.revision).cloned().unwrap_or_else(empty);
+        restored.revision = revision;
+        let newest = self.newest();
+        let end = std::mem::replace(self.states.last_mut().expect("there is one"), restored);
+        self.ends.insert(newest, end);
+        self.lives.push((self.commits.len(), revision));
+        self.log = then.clone();
+        self.log.gone.extend(then.commits..self.commits.len());
+        self.log.restores.push((then.revision, revision));
     }
 }

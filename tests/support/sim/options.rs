@@ -28,11 +28,15 @@ pub enum Bug {
     CollectorStops,
     /// A collector that takes for decided what was turned away.
     CollectorForgets,
+    /// A restore after which revisions go on where the backup ended.
+    RestoreRepeats,
+    /// A watch that goes on from before a restore.
+    WatchResumes,
 }
 
 impl Bug {
     /// Every one of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::SyncDoesNothing,
         Self::SyncedFrameLost,
         Self::ApplyForgets,
@@ -42,6 +46,8 @@ impl Bug {
         Self::DryRunGuesses,
         Self::CollectorStops,
         Self::CollectorForgets,
+        Self::RestoreRepeats,
+        Self::WatchResumes,
     ];
 }
 
@@ -106,6 +112,8 @@ pub struct Faults {
     pub prunes: bool,
     /// Too much waits to be written.
     pub overload: bool,
+    /// Backups are made and restored.
+    pub restores: bool,
 }
 
 impl Options {
@@ -128,6 +136,7 @@ impl Options {
             snapshots: on(),
             prunes: on(),
             overload: on(),
+            restores: false,
         };
         Self {
             seed,
@@ -141,7 +150,10 @@ impl Options {
             definitions: dice.roll(3) == 0,
             jobs: dice.roll(3) == 0,
             large: dice.roll(4) == 0,
-            faults,
+            faults: Faults {
+                restores: dice.roll(2) == 0,
+                ..faults
+            },
         }
     }
 
@@ -162,6 +174,7 @@ impl Options {
             snapshots: false,
             prunes: false,
             overload: false,
+            restores: false,
         };
         Self {
             seed: 1,

@@ -131,7 +131,14 @@ impl Simulation {
         };
         let revisions: Vec<Revision> = self.history.published().collect();
         let refused = self.disk.inner().refused;
-        let revision = self.dice.pick(&revisions);
+        let mut shown = self.dice.pick(&revisions);
+        let mut revision = shown;
+        if let Some((from, at)) = self.history.log.restores.last()
+            && self.dice.roll(4) == 0
+        {
+            // Nothing ever was there: it is as it was in the backup.
+            (shown, revision) = (*from, at.previous());
+        }
         let reader = &running.server.reader;
         match reader.state_at(empty(), revision) {
             Err(Error::Pruned { floor, .. }) => {
@@ -140,7 +147,7 @@ impl Simulation {
             }
             Ok(state) => {
                 self.trace.note("look back", revision);
-                check::replay::is_as_it_was(&self.history, &state, revision)
+                check::replay::is_as_it_was(&self.history, &state, shown)
             }
             Err(error) => self.unread(&error, refused),
         }
@@ -205,8 +212,14 @@ impl Simulation {
         };
         let refused = self.disk.inner().refused;
         let watcher = &mut self.watchers[index];
+        let before = watcher.position;
         let outcome = watcher.turn(&running.server, &mut self.dice);
         let position = watcher.position.unwrap_or_default();
+        let restored = running.server.restored;
+        let expired = before.is_some_and(|before| before < restored) && position >= restored;
+        if expired {
+            self.trace.count("expired", 1);
+        }
         self.trace
             .note("watch", format_args!("{index} is at {position}"));
         outcome.or_else(|error| self.unread(&error, refused))?;

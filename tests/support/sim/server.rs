@@ -2,7 +2,7 @@
 
 use super::disk::Disk;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Change, Command, Decision, Rejection, State, Unavailable, builtin};
+use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable, builtin};
 use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
@@ -43,6 +43,8 @@ pub struct Server {
     pub state: State,
     /// The newest changes.
     pub window: Window,
+    /// Where a backup was last restored: positions before it have expired.
+    pub restored: Revision,
     published: Arc<Mutex<Vec<Published>>>,
     answers: Answers,
 }
@@ -61,7 +63,7 @@ impl Server {
         let storage = Arc::<Disk>::clone(disk);
         let (log, state) = Log::open_from(storage, base)?;
         let published = Arc::default();
-        let reader = log.reader.clone();
+        let (reader, restored) = (log.reader.clone(), log.restored());
         let publisher = Publisher(Arc::clone(&published));
         let (writer, steps) = log.by_steps(state.clone(), Box::new(publisher));
         Ok(Self {
@@ -69,6 +71,7 @@ impl Server {
             steps,
             reader,
             window: Window::new(state.revision, window, usize::MAX),
+            restored,
             state,
             published,
             answers: Answers::default(),

@@ -71,6 +71,10 @@ pub enum Act {
     Snapshot,
     /// The log is thinned.
     Prune,
+    /// The log is copied into a file.
+    Backup,
+    /// The file becomes the log.
+    Restore,
     /// An operator repairs the log of a process that is down.
     Repair,
     /// Nobody does anything.
@@ -79,7 +83,7 @@ pub enum Act {
 
 impl Act {
     /// Every one of them, by its word.
-    pub const WORDS: [(&'static str, Self); 24] = [
+    pub const WORDS: [(&'static str, Self); 26] = [
         ("request", Self::Request),
         ("read", Self::Read),
         ("decide", Self::Decide),
@@ -102,6 +106,8 @@ impl Act {
         ("disconnect", Self::Disconnect),
         ("snapshot", Self::Snapshot),
         ("prune", Self::Prune),
+        ("backup", Self::Backup),
+        ("restore", Self::Restore),
         ("repair", Self::Repair),
         ("wait", Self::Wait),
     ];
@@ -157,6 +163,16 @@ impl Simulation {
             15 if faults.prunes => Act::Prune,
             16 if faults.overload => Act::Overload,
             _ if is_poisoned => Act::Kill,
+            _ if faults.restores => self.choose_backup(),
+            _ => Act::Wait,
+        }
+    }
+
+    /// Now and then.
+    fn choose_backup(&mut self) -> Act {
+        match self.chooser.roll(8) {
+            0 => Act::Backup,
+            1 => Act::Restore,
             _ => Act::Wait,
         }
     }
@@ -172,6 +188,7 @@ impl Simulation {
             4 if faults.cuts => Act::CutSoon,
             5 if faults.refusals => Act::RefuseSoon,
             6..=9 => Act::Start,
+            10 if faults.restores => Act::Restore,
             _ => Act::Wait,
         }
     }
@@ -205,6 +222,8 @@ impl Simulation {
             Act::Start => self.start_again()?,
             Act::Snapshot => self.snapshot()?,
             Act::Prune => self.prune()?,
+            Act::Backup => self.back_up()?,
+            Act::Restore => self.restore()?,
             Act::CutSoon => self.arm(Fault::PowerCut),
             Act::RefuseSoon => self.arm(Fault::Refused),
             fault => self.fault(fault),

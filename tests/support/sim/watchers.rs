@@ -79,6 +79,8 @@ pub struct Watcher {
     pub loses: Option<u64>,
     /// As `loses`.
     pub repeats: Option<u64>,
+    /// Goes on from before a restore, where that is what is broken.
+    pub resumes: bool,
 }
 
 impl Selection {
@@ -126,6 +128,7 @@ impl Watcher {
             stalled: 0,
             loses: None,
             repeats: None,
+            resumes: false,
         }
     }
 
@@ -139,6 +142,10 @@ impl Watcher {
             self.list(&server.state);
             return Ok(());
         };
+        if position < server.restored && !self.resumes {
+            self.list(&server.state);
+            return Ok(());
+        }
         match server.window.after(position, TURN_CHANGES_MAX) {
             Ok(changes) => {
                 for change in &changes {

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::naive;
 use crate::reference::Policy;
-use crate::sim::Simulation;
 use crate::sim::disk::Fault;
+use crate::sim::{Bug, Simulation, restoring};
 use hindsight_core::{
     Cause, Change, Commit, Event, GroupResource, ObjectKey, Rejection, Revision, Rule, State, Time,
     apply,
@@ -210,6 +210,45 @@ pub(super) const ROWS: &[Row] = &[
             last.object().is_none().then_some(())
         },
     ),
+    (
+        "a backup holds what was answered",
+        Simulation::back_up,
+        |it| {
+            let mut more = Commit::clone(it.history.commits.last()?);
+            more.revision = it.history.newest().next();
+            it.history.commits.push(Arc::new(more));
+            Some(())
+        },
+    ),
+    (
+        "a broken backup is refused",
+        |it| restoring::is_refused(&it.backup.as_ref().expect("there is one").bytes),
+        |it| it.back_up().ok(),
+    ),
+    ("a whole backup is restored", Simulation::restore, |it| {
+        it.back_up().ok()?;
+        it.backup.as_mut()?.bytes.pop().map(drop)
+    }),
+    (
+        "no revision is given out twice",
+        Simulation::restore,
+        |it| {
+            it.back_up().ok()?;
+            for name in ["another", "one-more"] {
+                let intent = naive::create_namespace(name);
+                it.send(Some(0), vec![(intent, Cause::Request)]);
+            }
+            it.write_out().ok()?;
+            it.options.bug = Some(Bug::RestoreRepeats);
+            Some(())
+        },
+    ),
+    ("a restore was asked for", opens, |it| {
+        it.back_up().ok()?;
+        it.restore().ok()?;
+        it.history.log.restores.clear();
+        Some(())
+    }),
     ("liveness", Simulation::write_out, |it| {
         it.slow = u64::MAX;
         it.send(

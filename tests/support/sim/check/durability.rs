@@ -4,7 +4,7 @@ use super::{Checked, ensure, violation};
 use crate::sim::clients::{Clients, End, Operation};
 use crate::sim::history::History;
 use hindsight_core::{Commit, Revision, State};
-use hindsight_log::Reader;
+use hindsight_log::{Entry, Reader};
 use std::sync::Arc;
 
 /// From this revision on, the log begins with everything that was ever visible, unchanged; what
@@ -23,16 +23,25 @@ pub fn recovered(
         Revision(1) => reader.floor().map_err(unreadable)?,
         _ => Revision::ZERO,
     };
+    let expected = history.kept().filter(|one| one.revision >= from);
+    let expected: Vec<Arc<Commit>> = expected.cloned().collect();
+    let mut expected = expected.into_iter().peekable();
     let mut found = from.previous();
-    for commit in reader.scan(from) {
-        let commit = Arc::new(commit.map_err(unreadable)?);
-        let gap = (found.next().0..commit.revision.0).map(Revision);
-        found = commit.revision;
-        for missing in gap {
-            may_be_missing(history, missing, floor)?;
+    for entry in reader.entries(from) {
+        let entry = entry.map_err(unreadable)?;
+        found = entry.revision();
+        while let Some(missing) = expected.next_if(|one| one.revision < found) {
+            may_be_missing(&missing, floor)?;
         }
-        if let Some(visible) = history.commit(found) {
-            ensure("recovered as acknowledged", *visible == commit, || {
+        let commit = match entry {
+            Entry::Commit(commit) => Arc::new(commit),
+            Entry::Restored { revision, .. } => {
+                was_restored(history, revision)?;
+                continue;
+            }
+        };
+        if let Some(visible) = expected.next_if(|one| one.revision == found) {
+            ensure("recovered as acknowledged", visible == commit, || {
                 format!("revision {found} reads back as {commit:?}, it was {visible:?}")
             })?;
         } else {
@@ -46,12 +55,23 @@ pub fn recovered(
     })
 }
 
-fn may_be_missing(history: &History, missing: Revision, floor: Revision) -> Checked {
-    let deletes = |commit: &Arc<Commit>| commit.events.iter().any(|one| one.verdict().is_some());
-    let may = missing <= floor && !history.commit(missing).is_some_and(deletes);
+fn may_be_missing(missing: &Commit, floor: Revision) -> Checked {
+    let deletes = missing.events.iter().any(|one| one.verdict().is_some());
+    let may = missing.revision <= floor && !deletes;
     ensure("acknowledged is recovered", may, || {
-        format!("revision {missing} is missing and the floor is {floor}")
+        let revision = missing.revision;
+        format!("revision {revision} is missing and the floor is {floor}")
     })
+}
+
+/// Nothing is restored but what somebody restored.
+fn was_restored(history: &History, revision: Revision) -> Checked {
+    let restores = &history.log.restores;
+    ensure(
+        "a restore was asked for",
+        restores.iter().any(|(_, at)| *at == revision),
+        || format!("the log tells of {revision}, there were {restores:?}"),
+    )
 }
 
 fn was_under_way(clients: &Clients, commit: &Commit) -> Checked {

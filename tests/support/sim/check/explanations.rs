@@ -16,15 +16,8 @@ const EXPLAINED_MAX: usize = 5;
 
 /// Audits the history and explains the last removals.
 pub fn check(history: &History, read: &Read, trace: &mut Trace) -> Checked {
-    causes(history)?;
-    let mut audit = Audit::new(empty());
-    for commit in &history.commits {
-        let faulty = |found: hindsight_core::invariants::Violation| {
-            violation("the audit finds nothing", found.to_string())
-        };
-        audit.take(commit).map_err(faulty)?;
-    }
-    let removals = history.commits.iter().rev();
+    audited(history)?;
+    let removals = history.kept().rev();
     let removals = removals.filter(|one| one.object().is_none());
     for removal in removals.take(EXPLAINED_MAX) {
         explained(history, read, removal)?;
@@ -33,10 +26,27 @@ pub fn check(history: &History, read: &Read, trace: &mut Trace) -> Checked {
     Ok(())
 }
 
+/// What the log has is without a fault.
+pub fn audited(history: &History) -> Checked {
+    causes(history)?;
+    let mut audit = Audit::new(empty());
+    let mut restores = history.log.restores.iter().peekable();
+    for commit in history.kept() {
+        while let Some((_, restore)) = restores.next_if(|(_, restore)| *restore < commit.revision) {
+            audit.restored(*restore);
+        }
+        let faulty = |found: hindsight_core::invariants::Violation| {
+            violation("the audit finds nothing", found.to_string())
+        };
+        audit.take(commit).map_err(faulty)?;
+    }
+    Ok(())
+}
+
 /// Every removal by the collector names what became of one of the owners.
 pub fn causes(history: &History) -> Checked {
     let mut causes = Causes::default();
-    for commit in &history.commits {
+    for commit in history.kept() {
         let wrong = |what| violation("a removal names its cause", what);
         causes.take(commit).map_err(wrong)?;
     }

@@ -10,10 +10,10 @@ use hindsight_core::{Cause, Commit, Event, Intent, Object, Rule, State, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Walks the history with the state before each commit.
+/// Walks what the log has with the state before each commit.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
     let mut removed: BTreeSet<Uid> = BTreeSet::new();
-    for (commit, before) in history.with_states() {
+    for (commit, before) in history.kept_with_states() {
         let previous = before.get(&commit.key).cloned();
         if let Some(rule) = rule(commit) {
             trace.count(rule.name(), 1);

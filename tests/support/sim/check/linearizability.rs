@@ -96,12 +96,19 @@ struct Registers(BTreeMap<ObjectKey, Vec<Version>>);
 impl Registers {
     fn of(history: &History) -> Self {
         let mut found: BTreeMap<ObjectKey, Vec<Version>> = BTreeMap::new();
-        for commit in &history.commits {
+        let mut lives = history.lives().iter().peekable();
+        for (place, commit) in history.commits.iter().enumerate() {
+            while let Some((_, restore)) = lives.next_if(|(first, _)| *first <= place) {
+                put_back(&mut found, history, *restore);
+            }
             let version = commit
                 .object()
                 .map(|one| (one.meta.uid.clone(), one.revision));
             let versions = found.entry(commit.key.clone()).or_default();
             versions.push((commit.revision, version));
+        }
+        for (_, restore) in lives {
+            put_back(&mut found, history, *restore);
         }
         Self(found)
     }
@@ -162,6 +169,16 @@ impl Registers {
             )
         })?;
         Ok(true)
+    }
+}
+
+/// Whatever was there in the backup is there again, and nothing else.
+fn put_back(found: &mut BTreeMap<ObjectKey, Vec<Version>>, history: &History, restore: Revision) {
+    let state = history.state(restore);
+    for (key, versions) in found {
+        let object = state.and_then(|state| state.get(key));
+        let version = object.map(|one| (one.meta.uid.clone(), one.revision));
+        versions.push((restore, version));
     }
 }
 

@@ -36,7 +36,7 @@ pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
 /// take a reference to be older than it is, and then tells more.
 pub fn removals(state: &State, history: &History, known: &OwnershipGraph, whole: bool) -> Checked {
     let mut told = OwnershipGraph::rebuild(state);
-    let back = history.commits.iter().rev();
+    let back = history.kept().rev();
     let back = back.map(|commit| Ok::<_, Infallible>(Arc::clone(commit)));
     told.recall(back).unwrap_or_else(|never| match never {});
     for (uid, node) in told.nodes() {

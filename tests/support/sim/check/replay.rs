@@ -5,7 +5,7 @@ use crate::dice::Dice;
 use crate::sim::history::History;
 use crate::sim::server::empty;
 use hindsight_core::{Commit, Revision, State, apply};
-use hindsight_log::{Error, Reader};
+use hindsight_log::{Entry, Error, Reader};
 use std::collections::BTreeMap;
 
 /// The log as it was read at the end, once for everybody who judges by it.
@@ -14,6 +14,8 @@ pub struct Read {
     /// The commits that are kept.
     pub commits: BTreeMap<Revision, Commit>,
     floor: Revision,
+    /// The last restore.
+    restored: Revision,
 }
 
 impl Read {
@@ -22,17 +24,24 @@ impl Read {
         Self {
             commits: commits.map(|one| (one.revision, one.clone())).collect(),
             floor: Revision::ZERO,
+            restored: Revision::ZERO,
         }
     }
 
     /// Reads all of it.
     pub fn from(reader: &Reader) -> Result<Self, Violation> {
         let unreadable = |error: Error| violation("a sound log is read", error.to_string());
-        let commits = reader.scan(Revision(1));
-        let commits = commits.map(|commit| commit.map(|one| (one.revision, one)));
+        let (mut commits, mut restored) = (BTreeMap::new(), Revision::ZERO);
+        for entry in reader.entries(Revision(1)) {
+            match entry.map_err(unreadable)? {
+                Entry::Commit(commit) => drop(commits.insert(commit.revision, commit)),
+                Entry::Restored { revision, .. } => restored = revision,
+            }
+        }
         Ok(Self {
-            commits: commits.collect::<Result<_, _>>().map_err(unreadable)?,
+            commits,
             floor: reader.floor().map_err(unreadable)?,
+            restored,
         })
     }
 }
@@ -50,7 +59,7 @@ pub fn check(history: &History, read: &Read, dice: &mut Dice) -> Checked {
         }
         apply(&mut state, commit);
     }
-    state.revision = state.revision.max(read.floor);
+    state.revision = state.revision.max(read.floor).max(read.restored);
     is_as_it_was(history, &state, history.newest())
 }
 

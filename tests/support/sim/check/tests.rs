@@ -17,7 +17,7 @@ use hindsight_projector::OwnershipGraph;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-const SEEDS: u64 = 60;
+const SEEDS: u64 = 200;
 const STEPS: u64 = 150;
 
 /// Falsifies a schedule; `None` where it offers nothing to falsify.

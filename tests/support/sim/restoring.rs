@@ -1,0 +1,157 @@
+//! Backups of the log, and logs that are made of them. Whoever restores has stopped the server, and puts
+//! the new log in the place of the old one once it is whole.
+
+use super::check::{self, Checked, ensure};
+use super::disk::{Disk, Fault, Room};
+use super::history::Kept;
+use super::{Bug, Simulation};
+use crate::dice::Dice;
+use hindsight_core::{Revision, Time};
+use hindsight_log::{Error, Restore, Restored, Snapshots, Storage, copy_backup};
+use std::num::NonZeroU64;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// As many revisions are passed over as `hindsight restore` does unless it is told otherwise.
+const BUMP: u64 = 1_000_000_000;
+
+/// A file, and what of the history is in it.
+#[derive(Debug, Clone)]
+pub struct Backup {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// What the log had then.
+    pub kept: Kept,
+}
+
+impl Simulation {
+    /// The log is copied while it is served.
+    pub(super) fn back_up(&mut self) -> Checked {
+        let Some(running) = &self.running else {
+            return Ok(());
+        };
+        let refused = self.disk.inner().refused;
+        let mut bytes = Vec::new();
+        let reader = &running.server.reader;
+        match reader.backup(Time(self.clock), &mut bytes, |_, _| {}) {
+            Ok(made) => {
+                let (kept, ends) = (self.history.now(), made.tail.revision);
+                self.trace.note("backup", ends);
+                ensure(
+                    "a backup holds what was answered",
+                    ends == kept.revision,
+                    || format!("it ends at {ends}, and {} was visible", kept.revision),
+                )?;
+                self.backup = Some(Backup { bytes, kept });
+                Ok(())
+            }
+            Err(error) => {
+                self.trace.note("backup failed", &error);
+                is_refused(&bytes)?;
+                self.unread(&error, refused)
+            }
+        }
+    }
+
+    /// The backup becomes a log, or nothing changes.
+    pub(super) fn restore(&mut self) -> Checked {
+        let Some(Backup { mut bytes, kept }) = self.backup.clone() else {
+            return Ok(());
+        };
+        if self.running.is_some() {
+            self.kill();
+        }
+        let disk = Arc::new(self.new_disk());
+        let is_broken = self.dice.roll(6) == 0 && flip(&mut self.dice, &mut bytes);
+        match self.fill_from(&disk, &bytes, kept.revision) {
+            Ok(restored) => {
+                ensure("a broken backup is refused", !is_broken, || {
+                    format!("{restored:?}")
+                })?;
+                self.restored(disk, &kept, restored.revision)
+            }
+            Err(error) => {
+                self.trace.note("restore failed", &error);
+                let disk = disk.inner();
+                let explained = is_broken || disk.refused > 0 || disk.room != Room::Plenty;
+                ensure("a whole backup is restored", explained, || {
+                    error.to_string()
+                })
+            }
+        }
+    }
+
+    /// Perhaps one that fails.
+    fn new_disk(&mut self) -> Disk {
+        let dice = Dice(self.dice.roll(u64::MAX));
+        let disk = Disk::new(dice, self.options.has(Bug::SyncDoesNothing));
+        let mut inner = disk.inner();
+        let writes = self.dice.roll(8);
+        match self.dice.roll(12) {
+            0 => inner.armed = Some((writes, Fault::PowerCut)),
+            1 => inner.armed = Some((writes, Fault::Refused)),
+            2 => inner.room = Room::Nothing,
+            3 => inner.unreadable = Some(writes),
+            _ => {}
+        }
+        drop(inner);
+        disk
+    }
+
+    /// As `hindsight restore` does: the bump is more than was written since.
+    fn fill_from(
+        &mut self,
+        disk: &Arc<Disk>,
+        bytes: &[u8],
+        from: Revision,
+    ) -> Result<Restored, Error> {
+        let written = self.history.newest().0 - from.0;
+        let more = self.dice.roll(1_000);
+        let bump = written + self.dice.pick(&[1, more + 1, BUMP]);
+        let bump = if self.options.has(Bug::RestoreRepeats) {
+            1
+        } else {
+            bump
+        };
+        let storage = Arc::<Disk>::clone(disk) as Arc<dyn Storage>;
+        let restore = Restore {
+            storage: &storage,
+            // There are none: nothing is named so.
+            snapshots: &Snapshots::at(PathBuf::new()),
+            bump: NonZeroU64::new(bump).expect("not zero"),
+            time: Time(self.clock),
+        };
+        restore.take(bytes, |_, _| {})
+    }
+
+    /// What comes after the backup is gone, as somebody wanted.
+    fn restored(&mut self, disk: Arc<Disk>, kept: &Kept, revision: Revision) -> Checked {
+        let newest = self.history.newest();
+        self.trace
+            .note("restore", format_args!("{} at {revision}", kept.revision));
+        ensure("no revision is given out twice", revision > newest, || {
+            format!("they go on after {revision}, and {newest} was given out")
+        })?;
+        check::of_the_log(&self.history, &self.clients)?;
+        self.history.restore(kept, revision);
+        disk.calm();
+        self.disk = disk;
+        self.snapshots.clear();
+        Ok(())
+    }
+}
+
+/// A file that is not whole is no backup.
+pub fn is_refused(bytes: &[u8]) -> Checked {
+    let copied = copy_backup(bytes, std::io::sink(), |_, _| {});
+    ensure("a broken backup is refused", copied.is_err(), || {
+        format!("{copied:?}")
+    })
+}
+
+/// One bit of it; false where there is none.
+fn flip(dice: &mut Dice, bytes: &mut [u8]) -> bool {
+    let bit = usize::try_from(dice.roll((bytes.len() as u64 * 8).max(1))).expect("small");
+    let byte = bytes.get_mut(bit / 8);
+    byte.map(|byte| *byte ^= 1 << (bit % 8)).is_some()
+}
