@@ -5,7 +5,7 @@
 )]
 
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Commit, Event, Intent, Object, Revision, State, builtin};
+use hindsight_core::{Cause, Commit, Event, Intent, Object, Revision, State, builtin};
 use hindsight_projector::audit;
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy};
@@ -80,7 +80,10 @@ fn renumbered(commit: &Commit, revision: Revision) -> Commit {
     });
     Commit {
         revision,
-        cause: hindsight_core::Cause::Policy("a test".into()),
+        cause: match commit.cause {
+            Cause::Request => Cause::Request,
+            Cause::Commit(_) | Cause::Policy(_) => Cause::Policy("a test".into()),
+        },
         events: events.collect(),
         ..commit.clone()
     }

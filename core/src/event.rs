@@ -126,7 +126,8 @@ pub enum Cause {
     Policy(Name),
 }
 
-/// Why an object is deleted.
+/// Why an object is deleted. What no request asked for, by its [`Cause`], must have the ground that its rule
+/// names in the state that it was decided on: see [`crate::invariants`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
@@ -152,7 +153,7 @@ pub enum Rule {
     CrdDeleted,
     /// It finished longer ago than its time to live.
     TtlAfterFinished,
-    /// A policy asked for it.
+    /// A policy asked for it, which is its cause.
     Policy,
 }
 

@@ -3,6 +3,7 @@
 //! shares no code with the decisions but `classify`, and reads finalizers itself: what waits and what
 //! orphans is written here again, on purpose.
 
+mod grounds;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +28,7 @@ pub struct Violation {
 const NUMBERED: &str = "revisions follow each other, and causes come before what they cause";
 const ONE_OBJECT: &str = "a commit is one step of one object";
 const FINALIZERS: &str = "nothing is removed while a finalizer holds it";
-const MARKS: &str = "a deletion is never taken back";
+const MARKS: &str = "a deletion has a rule, and is never taken back";
 const SAFETY: &str = "the collector takes only what every owner has left";
 const KINDS: &str = "a kind goes after its instances";
 const ORPHANS: &str = "an orphaning owner is let go when nobody refers to it any more";
@@ -35,7 +36,8 @@ const FOREGROUND: &str = "an owner in foreground deletion outlives the dependent
 const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing outlives it";
 
 /// Asks whether a commit may follow this state. Costs a few lookups, one for each owner that the
-/// object has, and of an owner that is let go before those that block it, one for each of them.
+/// object has, and of an owner that is let go before those that block it, one for each of them; a job
+/// whose time is over is read.
 pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
     let asked = Asked { state, commit };
     asked.numbers()?;
@@ -59,14 +61,12 @@ pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
             asked.written(object)?;
             asked.identity(previous)?;
             asked.mark_stays(previous, object)?;
-            before
-                .iter()
-                .try_for_each(|event| asked.owners_allow(previous, event))
+            asked.may_go(previous)
         }
         (Event::ObjectDeleted { .. }, Some(previous)) => {
             asked.identity(previous)?;
             asked.no_finalizer_is_left(previous)?;
-            asked.owners_allow(previous, last)?;
+            asked.may_go(previous)?;
             asked.leaves_nothing_behind(previous)
         }
         (outcome, _) => {
@@ -137,9 +137,14 @@ impl Asked<'_> {
         Err(self.violation(ONE_OBJECT, "another uid"))
     }
 
-    /// Once marked an object stays so, and gains no finalizer but the collector's.
+    /// Nothing is marked by the way. Once marked an object stays so, and gains no finalizer but the
+    /// collector's.
     fn mark_stays(&self, previous: &Object, object: &Object) -> Result<(), Violation> {
         if !previous.is_deleting() {
+            let mut verdicts = self.commit.events.iter().filter_map(Event::verdict);
+            if object.is_deleting() && verdicts.next().is_none() {
+                return Err(self.violation(MARKS, "a mark without a rule"));
+            }
             return Ok(());
         }
         if !object.is_deleting() || (previous.mark.is_some() && object.mark != previous.mark) {
@@ -165,6 +170,14 @@ impl Asked<'_> {
             Some(held) => Err(self.violation(FINALIZERS, format!("the removal, held by {held},"))),
             None => Ok(()),
         }
+    }
+
+    /// Of each mark, and of the removal.
+    fn may_go(&self, previous: &Object) -> Result<(), Violation> {
+        self.commit.events.iter().try_for_each(|event| {
+            self.owners_allow(previous, event)?;
+            self.has_ground(previous, event)
+        })
     }
 
     /// No owner is alive or unknown, and each was looked at. Where the deletion was decided before,
@@ -198,8 +211,7 @@ impl Asked<'_> {
     /// The collector takes its finalizers off an owner when that is due. A client may at any time,
     /// and nobody waits for dependents in a namespace that goes, or in a kind that does.
     fn is_let_go_in_time(&self, previous: &Object) -> Result<(), Violation> {
-        let home = self.state.namespace(&self.commit.key.namespace);
-        if !previous.is_deleting() || home.is_some_and(|home| home.is_deleting()) {
+        if !previous.is_deleting() || self.home_is_going() {
             return Ok(());
         }
         let left = self.state.dependents(&previous.meta.uid);

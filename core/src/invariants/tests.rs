@@ -1,5 +1,7 @@
 //! Every invariant refuses a commit that breaks it, and lets every decision of a busy world pass.
 
+mod grounds;
+
 use super::check;
 use crate::command::{Patch, Propagation};
 use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};

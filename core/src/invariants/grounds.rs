@@ -1,0 +1,94 @@
+//! Whether what no request asked for may go. A rule is what a decision says of itself; its ground is
+//! in the state.
+
+use super::{Asked, Violation};
+use crate::Time;
+use crate::event::{Cause, Event, Rule};
+use crate::object::Object;
+use crate::state::definition_named;
+use serde_json::Value;
+
+const GROUNDS: &str = "what no request asked for goes by a rule whose ground is there";
+
+impl Asked<'_> {
+    /// What was marked goes for what it was marked for. A second mark changes how it goes, and has a ground
+    /// of its own.
+    pub(super) fn has_ground(&self, previous: &Object, event: &Event) -> Result<(), Violation> {
+        let is_removal = matches!(event, Event::ObjectDeleted { .. });
+        let is_explained = is_removal && previous.is_deleting();
+        let Some((rule, _)) = event.verdict() else {
+            return Ok(());
+        };
+        if is_explained || self.commit.cause == Cause::Request {
+            return Ok(());
+        }
+        match self.missing(previous, rule) {
+            None => Ok(()),
+            Some(what) => {
+                let what = format!("it says {}, and {what}: a deletion", rule.name());
+                Err(self.violation(GROUNDS, what))
+            }
+        }
+    }
+
+    fn missing(&self, previous: &Object, rule: Rule) -> Option<&'static str> {
+        let (is_there, what) = match rule {
+            Rule::OwnersAbsent
+            | Rule::OwnerForeground
+            | Rule::NoSuchOwner
+            | Rule::OwnerInOtherNamespace => return None,
+            Rule::NamespaceDeleted => (self.home_is_going(), "its namespace is not going"),
+            Rule::CrdDeleted => (
+                self.definition_is_going(),
+                "the definition of its kind is not going",
+            ),
+            Rule::TtlAfterFinished => (
+                is_over(previous, self.commit.time),
+                "it is no finished job whose time is over",
+            ),
+            Rule::Policy => (
+                matches!(self.commit.cause, Cause::Policy(_)),
+                "it names no policy",
+            ),
+            Rule::Requested
+            | Rule::RequestedForeground
+            | Rule::RequestedOrphan
+            | Rule::RequestedCollection => (false, "no request asked for it"),
+        };
+        (!is_there).then_some(what)
+    }
+
+    pub(super) fn home_is_going(&self) -> bool {
+        let home = self.state.namespace(&self.commit.key.namespace);
+        home.is_some_and(|home| home.is_deleting())
+    }
+
+    fn definition_is_going(&self) -> bool {
+        let definition = definition_named(&self.commit.key.resource.to_string());
+        let definition = self.state.get(&definition);
+        definition.is_some_and(|definition| definition.is_deleting())
+    }
+}
+
+/// Whether a job has ended, and its time to live after that too.
+fn is_over(object: &Object, now: Time) -> bool {
+    let resource = &object.key.resource;
+    if (&*resource.group, &*resource.resource) != ("batch", "jobs") {
+        return false;
+    }
+    let job = object.document();
+    let time_to_live = job.pointer("/spec/ttlSecondsAfterFinished");
+    let ended = ended(&job).zip(time_to_live.and_then(Value::as_i64));
+    ended.is_some_and(|(ended, seconds)| ended.plus_seconds(seconds) <= now)
+}
+
+/// The first condition that says so counts, as upstream.
+fn ended(job: &Value) -> Option<Time> {
+    let conditions = job.pointer("/status/conditions")?.as_array()?;
+    let says_so = |condition: &&Value| {
+        let text = |member: &str| condition.get(member).and_then(Value::as_str);
+        matches!(text("type"), Some("Complete" | "Failed")) && text("status") == Some("True")
+    };
+    let end = conditions.iter().find(says_so)?;
+    Time::parse(end.get("lastTransitionTime")?.as_str()?)
+}

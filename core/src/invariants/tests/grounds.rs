@@ -1,0 +1,211 @@
+//! What no request asked for has the ground that its rule names.
+
+use super::{check, commit, deleted, refused, release, version, world};
+use crate::command::Propagation;
+use crate::event::{Cause, Commit, Event};
+use crate::object::{Mark, Object};
+use crate::testing::World;
+use crate::{Revision, Rule, Time};
+use serde_json::{Value, json};
+
+const CAUSE: Cause = Cause::Commit(Revision(1));
+
+fn policy() -> Cause {
+    Cause::Policy("keep-ten".into())
+}
+
+/// The removal of an object by this rule, and its mark.
+fn removal_and_mark(world: &World, of: (&str, &str), rule: Rule, cause: Cause) -> [Commit; 2] {
+    let object = world.get(of.0, of.1).expect("it is there");
+    removal_and_mark_of(world, &object, rule, cause)
+}
+
+fn removal_and_mark_of(world: &World, object: &Object, rule: Rule, cause: Cause) -> [Commit; 2] {
+    let now = json!("2024-01-01T00:00:00Z");
+    let marked = version(&world.state, &object.key, |metadata| {
+        metadata["deletionTimestamp"] = now;
+    });
+    let marked = Object {
+        mark: object.mark.or(Some(Mark {
+            revision: marked.revision,
+            rule,
+        })),
+        ..(*marked).clone()
+    };
+    let requested = Event::DeletionRequested {
+        rule,
+        propagation: Propagation::Background,
+        grace_period_seconds: None,
+        owners: Vec::new(),
+        decided_at: Revision(1),
+    };
+    let updated = Event::ObjectUpdated {
+        object: marked.into(),
+    };
+    [vec![deleted(rule, Vec::new())], vec![requested, updated]].map(|events| Commit {
+        cause: cause.clone(),
+        ..commit(world, object.key.clone(), object.meta.uid.as_str(), events)
+    })
+}
+
+#[track_caller]
+fn all_refused(world: &World, steps: &[Commit], what: &str) {
+    for step in steps {
+        refused(world, step, what);
+    }
+}
+
+#[track_caller]
+fn all_pass(world: &World, steps: &[Commit]) {
+    for step in steps {
+        assert_eq!(check(&world.state, step), Ok(()), "{step:?}");
+    }
+}
+
+#[test]
+fn whoever_says_requested_was_requested() {
+    let world = world();
+    let owner = ("configmaps", "owner");
+    for rule in [
+        Rule::Requested,
+        Rule::RequestedForeground,
+        Rule::RequestedOrphan,
+        Rule::RequestedCollection,
+    ] {
+        for cause in [CAUSE, policy()] {
+            let steps = removal_and_mark(&world, owner, rule, cause);
+            all_refused(&world, &steps, "no request asked for it");
+        }
+        let steps = removal_and_mark(&world, owner, rule, Cause::Request);
+        all_pass(&world, &steps);
+    }
+}
+
+#[test]
+fn a_policy_that_asks_has_a_name() {
+    let world = world();
+    let owner = ("configmaps", "owner");
+    let unnamed = removal_and_mark(&world, owner, Rule::Policy, CAUSE);
+    all_refused(&world, &unnamed, "it names no policy");
+    all_pass(
+        &world,
+        &removal_and_mark(&world, owner, Rule::Policy, policy()),
+    );
+}
+
+#[test]
+fn a_namespace_that_takes_its_objects_along_is_going() {
+    let mut world = world();
+    let rule = Rule::NamespaceDeleted;
+    let not_going = "its namespace is not going";
+    let in_a_live_one = removal_and_mark(&world, ("configmaps", "owner"), rule, CAUSE);
+    all_refused(&world, &in_a_live_one, not_going);
+    let [_, in_none] = removal_and_mark(&world, ("namespaces", "going"), rule, CAUSE);
+    refused(&world, &in_none, not_going);
+    let namespace = json!({"metadata": {"name": "later"}});
+    world.create("namespaces", namespace).expect("created");
+    let map = json!({"metadata": {"name": "map"}});
+    let created = world.create_in("later", "configmaps", map);
+    let map = created.expect("created");
+    let map = map.outcome.object();
+    world.delete("namespaces", "later", None).expect("marked");
+    all_pass(&world, &removal_and_mark_of(&world, map, rule, CAUSE));
+}
+
+#[test]
+fn a_definition_that_takes_its_instances_along_is_going() {
+    let mut world = world();
+    let definition = json!({"metadata": {"name": "widgets.example.com"}, "spec": {
+        "group": "example.com", "scope": "Namespaced",
+        "names": {"plural": "widgets", "singular": "widget", "kind": "Widget", "listKind": "WidgetList"},
+        "versions": [{"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": {"type": "object"}}}]}});
+    let made = world.create("customresourcedefinitions", definition);
+    made.expect("created");
+    let widget =
+        json!({"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w"}});
+    world.create("widgets", widget).expect("created");
+    let steps = |world: &World, of| removal_and_mark(world, of, Rule::CrdDeleted, CAUSE);
+    let widget = ("widgets", "w");
+    let not_going = "the definition of its kind is not going";
+    all_refused(&world, &steps(&world, widget), not_going);
+    let marked = world.delete("customresourcedefinitions", "widgets.example.com", None);
+    marked.expect("marked");
+    all_pass(&world, &steps(&world, widget));
+    let map = ("configmaps", "owner");
+    all_refused(&world, &steps(&world, map), not_going);
+}
+
+/// Something with this condition and this time to live.
+fn world_with_ended(resource: &str, condition: Value, seconds: Value) -> World {
+    let mut world = world();
+    let created = world.create(resource, json!({"metadata": {"name": "j"}}));
+    let job = created.expect("created");
+    let mut document = job.outcome.object().document();
+    document["spec"]["ttlSecondsAfterFinished"] = seconds;
+    document["status"]["conditions"] = json!([
+        {"type": "Suspended", "status": "True", "lastTransitionTime": "1970-01-01T00:00:00Z"},
+        condition]);
+    let key = job.outcome.object().key.clone();
+    let next = world.state.revision.next();
+    let finished = Object::from_value(key.clone(), document, next, None).expect("an object");
+    let uid = finished.meta.uid.clone();
+    let events = vec![Event::ObjectUpdated {
+        object: finished.into(),
+    }];
+    let finished = commit(&world, key, uid.as_str(), events);
+    crate::apply(&mut world.state, &finished);
+    world
+}
+
+#[test]
+fn only_a_job_that_finished_so_long_ago_is_over() {
+    let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "lastTransitionTime": "2024-01-01T00:00:10Z"});
+    let over = Time::parse("2024-01-01T00:00:40Z").expect("a time");
+    let early = Time(over.0 - 1);
+    for (condition, seconds, time, is_over) in [
+        (condition("Complete", "True"), json!(30), over, true),
+        (condition("Failed", "True"), json!(0), over, true),
+        (condition("Complete", "True"), json!(30), early, false),
+        (condition("Complete", "False"), json!(30), over, false),
+        (condition("Suspended", "True"), json!(30), over, false),
+        (condition("Complete", "True"), Value::Null, over, false),
+    ] {
+        let told = format!("{condition} {seconds} {time:?}");
+        let world = world_with_ended("jobs", condition, seconds);
+        for cause in [CAUSE, policy()] {
+            let steps = removal_and_mark(&world, ("jobs", "j"), Rule::TtlAfterFinished, cause);
+            for mut step in steps {
+                step.time = time;
+                assert_eq!(check(&world.state, &step).is_ok(), is_over, "{told}");
+            }
+        }
+    }
+    let world = world_with_ended("configmaps", condition("Complete", "True"), json!(30));
+    let map = removal_and_mark(
+        &world,
+        ("configmaps", "j"),
+        Rule::TtlAfterFinished,
+        policy(),
+    );
+    for mut step in map {
+        step.time = over;
+        refused(&world, &step, "it is no finished job");
+    }
+}
+
+#[test]
+fn what_was_marked_goes_for_what_it_was_marked_for() {
+    let mut world = world();
+    let [_, mut silent] = removal_and_mark(&world, ("configmaps", "owner"), Rule::Requested, CAUSE);
+    silent.events.remove(0);
+    refused(&world, &silent, "a mark without a rule");
+    let foreground = Some(Propagation::Foreground);
+    world
+        .delete("configmaps", "owner", foreground)
+        .expect("marked");
+    let let_go = release(&world, "foregroundDeletion");
+    assert_eq!(check(&world.state, &let_go), Ok(()));
+    let [_, again] = removal_and_mark(&world, ("configmaps", "owner"), Rule::Requested, CAUSE);
+    refused(&world, &again, "no request asked for it");
+}
