@@ -9,7 +9,7 @@ mod tests;
 
 use crate::classify::classify;
 use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
-use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference};
 use crate::state::{defined_by, is_definition, is_namespace};
 use crate::{Revision, State};
 
@@ -31,7 +31,8 @@ const FINALIZERS: &str = "nothing is removed while a finalizer holds it";
 const MARKS: &str = "a deletion has a rule, and is never taken back";
 const SAFETY: &str = "the collector takes only what every owner has left";
 const KINDS: &str = "a kind goes after its instances";
-const ORPHANS: &str = "an orphaning owner is let go when nobody refers to it any more";
+const ORPHANS: &str =
+    "an orphaning owner is let go when nobody refers to it any more, and takes nobody along";
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing outlives it";
 
@@ -180,8 +181,8 @@ impl Asked<'_> {
         })
     }
 
-    /// No owner is alive or unknown, and each was looked at. Where the deletion was decided before,
-    /// with the mark, its owners were asked then.
+    /// No owner is alive, unknown or about to let it go, and each was looked at. Where the deletion was
+    /// decided before, with the mark, its owners were asked then.
     fn owners_allow(&self, previous: &Object, event: &Event) -> Result<(), Violation> {
         let Some(owners) = decided_on(event).filter(|_| previous.mark.is_none()) else {
             return Ok(());
@@ -203,6 +204,24 @@ impl Asked<'_> {
             Some(owner) => {
                 let what = format!("{} {} still holds on: a removal", owner.kind, owner.name);
                 Err(self.violation(SAFETY, what))
+            }
+            None => self.nobody_lets_it_go(references),
+        }
+    }
+
+    /// Who orphans does so by uid, however a reference misspells it.
+    fn nobody_lets_it_go(&self, references: &[OwnerReference]) -> Result<(), Violation> {
+        let orphans = |owner: &&OwnerReference| {
+            let held = self.state.waiting.get(&owner.uid);
+            held.is_some_and(|held| held.orphaning)
+        };
+        match references.iter().find(orphans) {
+            Some(owner) => {
+                let what = format!(
+                    "{} {} is about to let it go: a removal",
+                    owner.kind, owner.name
+                );
+                Err(self.violation(ORPHANS, what))
             }
             None => Ok(()),
         }

@@ -1,8 +1,8 @@
 //! What no request asked for has the ground that its rule names.
 
-use super::{check, commit, deleted, refused, release, version, world};
+use super::{check, commit, create, deleted, refused, release, version, world};
 use crate::command::Propagation;
-use crate::event::{Cause, Commit, Event};
+use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
 use crate::object::{Mark, Object};
 use crate::testing::World;
 use crate::{Revision, Rule, Time};
@@ -208,4 +208,45 @@ fn what_was_marked_goes_for_what_it_was_marked_for() {
     assert_eq!(check(&world.state, &let_go), Ok(()));
     let [_, again] = removal_and_mark(&world, ("configmaps", "owner"), Rule::Requested, CAUSE);
     refused(&world, &again, "no request asked for it");
+}
+
+#[test]
+fn a_dependent_that_misspells_an_owner_who_lets_it_go_is_not_collected() {
+    let mut world = world();
+    let owner = world.get("configmaps", "owner").expect("it is there");
+    let misspelt = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "other",
+        "uid": owner.meta.uid.as_str()});
+    let careless = create(
+        &mut world,
+        json!({"name": "careless", "ownerReferences": [misspelt]}),
+    );
+    let collected = |world: &World| {
+        let owner = careless.meta.owner_references[0].clone();
+        let found = OwnerFinding {
+            owner,
+            class: OwnerClass::Dangling,
+            since: None,
+        };
+        let events = vec![deleted(Rule::OwnersAbsent, vec![found])];
+        commit(
+            world,
+            careless.key.clone(),
+            careless.meta.uid.as_str(),
+            events,
+        )
+    };
+    assert_eq!(check(&world.state, &collected(&world)), Ok(()));
+    for (policy, is_refused) in [
+        (Propagation::Foreground, false),
+        (Propagation::Orphan, true),
+    ] {
+        let marked = world.delete("configmaps", "owner", Some(policy));
+        marked.expect("marked");
+        let step = collected(&world);
+        if is_refused {
+            refused(&world, &step, "is about to let it go");
+        } else {
+            assert_eq!(check(&world.state, &step), Ok(()));
+        }
+    }
 }
