@@ -4,8 +4,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_core::command::Propagation;
 use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Cause, Commit, Event, Intent, Object, Revision, State, builtin};
+use hindsight_core::{Cause, Commit, Event, Intent, Object, Revision, Rule, State, apply, builtin};
 use hindsight_projector::audit;
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy};
@@ -14,7 +15,7 @@ use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// An owner with two dependents, one of which blocks it, deleted with this policy.
+/// An owner with two dependents, one of which blocks it, deleted with this policy; and a dependent of nobody.
 fn history(policy: Policy) -> Vec<Arc<Commit>> {
     let mut world = World::new();
     let run = |world: &mut World, intent: Intent| world.run(intent).expect("accepted");
@@ -29,6 +30,11 @@ fn history(policy: Policy) -> Vec<Arc<Commit>> {
         let object = json!({"metadata": metadata});
         run(&mut world, naive::create(Kind::ConfigMap, "n1", object));
     }
+    let nobody =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "nobody", "uid": "nobody"});
+    let metadata = json!({"name": "c", "ownerReferences": [nobody], "finalizers": ["x/y"]});
+    let object = json!({"metadata": metadata});
+    run(&mut world, naive::create(Kind::ConfigMap, "n1", object));
     let owner = naive::key(Kind::ConfigMap, "n1", "owner");
     run(&mut world, naive::delete(owner, Some(policy)));
     world.settle(1);
@@ -38,15 +44,52 @@ fn history(policy: Policy) -> Vec<Arc<Commit>> {
         run(&mut world, naive::patch(key, patch));
         world.settle(1);
     }
+    told(&world)
+}
+
+fn told(world: &World) -> Vec<Arc<Commit>> {
     let changes = world.changes.iter();
     changes.map(|change| Arc::clone(&change.commit)).collect()
 }
 
+/// A namespace and a definition that go, each with an object that a finalizer holds.
+fn log_of_containers() -> Vec<Commit> {
+    let mut world = World::new();
+    let mut run = |intent: Intent| world.run(intent).expect("accepted");
+    let definition = Kind::Widget.definition().expect("it has one");
+    let named = json!({"metadata": {"name": definition}});
+    run(naive::create(Kind::Definition, "", named));
+    for namespace in ["n1", "n2"] {
+        run(naive::create_namespace(namespace));
+    }
+    let held = |name: &str| json!({"metadata": {"name": name, "finalizers": ["x/y"]}});
+    run(naive::create(Kind::ConfigMap, "n1", held("in")));
+    run(naive::create(Kind::Widget, "n2", held("of")));
+    for key in [
+        naive::key(Kind::Namespace, "", "n1"),
+        naive::key(Kind::Definition, "", definition),
+    ] {
+        run(naive::delete(key, None));
+    }
+    world.settle(1);
+    let commits = told(&world).into_iter();
+    commits.map(Arc::unwrap_or_clone).collect()
+}
+
 /// What the audit says of this log; nothing where it passes.
 fn fault(log: &[Commit]) -> Option<String> {
-    let empty = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    fault_after(log, 0)
+}
+
+/// The same, where of the first commits only the state is known.
+fn fault_after(log: &[Commit], known: usize) -> Option<String> {
+    let mut base = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
+    let (before, log) = log.split_at(known);
+    for commit in before {
+        apply(&mut base, commit);
+    }
     let commits = log.iter().cloned().map(Ok::<_, Infallible>);
-    let audited = audit(empty, &[], commits, |_| {});
+    let audited = audit(base, &[], commits, |_| {});
     audited.err().map(|fault| fault.to_string())
 }
 
@@ -93,10 +136,21 @@ fn is_owner(commit: &Commit) -> bool {
     &*commit.key.name == "owner"
 }
 
+fn logs() -> [Vec<Commit>; 4] {
+    [
+        log(Policy::Background),
+        log(Policy::Foreground),
+        log(Policy::Orphan),
+        log_of_containers(),
+    ]
+}
+
 #[test]
-fn sound_histories_pass() {
-    for policy in [Policy::Background, Policy::Foreground, Policy::Orphan] {
-        assert_eq!(fault(&log(policy)), None, "{policy:?}");
+fn sound_histories_pass_from_wherever_they_are_known() {
+    for log in logs() {
+        for known in 0..=log.len() {
+            assert_eq!(fault_after(&log, known), None, "{known}");
+        }
     }
 }
 
@@ -135,6 +189,9 @@ fn an_identity_that_comes_back_is_found() {
     log.push(again);
     let fault = fault(&log).expect("a fault");
     assert!(fault.contains("the uid was there before"), "{fault}");
+    let created = log.iter().position(is_owner).expect("it is there");
+    let fault = fault_after(&log, created + 1).expect("a fault");
+    assert!(fault.contains("the uid was there before"), "{fault}");
 }
 
 #[test]
@@ -148,6 +205,10 @@ fn an_owner_that_goes_too_early_is_found() {
     });
     let found = fault(&unorphaned).expect("a fault");
     assert!(found.contains("still refer to it"), "{found}");
+    let removal = |commit: &Commit| is_owner(commit) && commit.object().is_none();
+    let known = unorphaned.iter().position(removal).expect("it goes");
+    let found = fault_after(&unorphaned, known).expect("a fault");
+    assert!(found.contains("still refer to it"), "{found}");
 
     let log = self::log(Policy::Foreground);
     let unblocked = without(&log, |commit| {
@@ -155,4 +216,144 @@ fn an_owner_that_goes_too_early_is_found() {
     });
     let found = fault(&unblocked).expect("a fault");
     assert!(found.contains("still block it"), "{found}");
+}
+
+/// The deletions that no request asked for, and no earlier mark explains.
+fn unasked(log: &[Commit]) -> Vec<(usize, Rule)> {
+    let mut marked = std::collections::BTreeSet::new();
+    let mut found = Vec::new();
+    for (index, commit) in log.iter().enumerate() {
+        let verdict = commit.events.iter().find_map(Event::verdict);
+        let Some((rule, _)) = verdict.filter(|_| marked.insert(commit.uid.clone())) else {
+            continue;
+        };
+        if commit.cause != Cause::Request {
+            found.push((index, rule));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_deletion_that_names_a_stranger_as_its_cause_is_found() {
+    let mut rules = Vec::new();
+    for log in logs() {
+        for (index, rule) in unasked(&log) {
+            rules.push(rule.name());
+            let caused_by = |cause: Revision| {
+                let mut log = log.clone();
+                log.get_mut(index).expect("it is there").cause = Cause::Commit(cause);
+                fault(&log)
+            };
+            let found = caused_by(Revision(1)).expect("a fault");
+            assert!(found.contains("is about nobody"), "{found}");
+            let uid = &log.get(index).expect("it is there").uid;
+            let mut before = log.iter().take(index);
+            let own = before.rfind(|one| one.uid == *uid).expect("it is made");
+            let found = caused_by(own.revision);
+            assert_eq!(found.is_none(), rule.is_about_owners(), "{found:?}");
+        }
+    }
+    rules.sort_unstable();
+    let expected = [
+        "crd-deleted",
+        "namespace-deleted",
+        "no-such-owner",
+        "no-such-owner",
+        "no-such-owner",
+        "owner-foreground",
+        "owner-foreground",
+        "owners-absent",
+        "owners-absent",
+    ];
+    assert_eq!(rules, expected);
+}
+
+#[test]
+fn a_deletion_that_is_asked_for_twice_by_one_commit_is_found() {
+    for log in logs() {
+        // Of what goes for nothing but its own version there is another one then.
+        let unasked = unasked(&log).into_iter();
+        for (index, _) in unasked.filter(|(_, rule)| *rule != Rule::NoSuchOwner) {
+            let (before, _) = log.split_at(index + 1);
+            let mark = before.last().expect("it is there");
+            let after = |commits: &[&Commit]| {
+                let mut log = before.to_vec();
+                for commit in commits {
+                    let revision = log.last().expect("it is there").revision.next();
+                    let cause = commit.cause.clone();
+                    log.push(Commit {
+                        cause,
+                        ..renumbered(commit, revision)
+                    });
+                }
+                fault(&log)
+            };
+            let found = after(&[mark]).expect("a fault");
+            assert!(found.contains("had it deleted already"), "{found}");
+            let mut written = mark.clone();
+            written.cause = Cause::Request;
+            written.events.drain(..written.events.len() - 1);
+            assert_eq!(after(&[&written, mark]), None, "it is another version");
+            let mut otherwise = mark.clone();
+            for event in &mut otherwise.events {
+                if let Event::DeletionRequested { propagation, .. } = event {
+                    *propagation = Propagation::Foreground;
+                }
+            }
+            assert_eq!(after(&[&otherwise]), None, "it is to go in another way");
+        }
+    }
+}
+
+/// That both wait is no knot: who holds the owner is held by another.
+#[test]
+fn an_owner_that_goes_before_one_that_waits_is_found() {
+    let mut world = World::new();
+    let mut run = |intent: Intent| world.run(intent).expect("accepted");
+    run(naive::create_namespace("n1"));
+    let mut owners = Vec::new();
+    for (name, finalizers) in [
+        ("owner", json!([])),
+        ("m", json!([])),
+        ("leaf", json!(["x/y"])),
+    ] {
+        let metadata = json!({"name": name, "ownerReferences": owners, "finalizers": finalizers});
+        let object = json!({"metadata": metadata});
+        let decision = run(naive::create(Kind::ConfigMap, "n1", object));
+        let uid = decision.outcome.object().meta.uid.to_string();
+        owners = vec![
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid,
+            "blockOwnerDeletion": true}),
+        ];
+    }
+    let owner = naive::key(Kind::ConfigMap, "n1", "owner");
+    run(naive::delete(owner, Some(Policy::Foreground)));
+    world.settle(1);
+    let commits = told(&world).into_iter();
+    let mut log: Vec<Commit> = commits.map(Arc::unwrap_or_clone).collect();
+    assert_eq!(fault(&log), None);
+    let mark = log.iter().rfind(|commit| is_owner(commit));
+    let mark = mark.expect("it waits").clone();
+    let events = [
+        Event::FinalizerRemoved {
+            finalizer: "foregroundDeletion".into(),
+        },
+        Event::ObjectDeleted {
+            rule: Rule::RequestedForeground,
+            owners: Vec::new(),
+            decided_at: mark.revision,
+        },
+    ];
+    let known = log.len();
+    log.push(Commit {
+        revision: world.state.revision.next(),
+        cause: Cause::Commit(mark.revision),
+        events: events.into(),
+        ..mark
+    });
+    for known in [0, known] {
+        let found = fault_after(&log, known).expect("a fault");
+        assert!(found.contains("n1/m still blocks it"), "{found}");
+    }
 }

@@ -1,15 +1,19 @@
 //! Follows a log from its first commit and asks of each whether it may be there: the invariants that
 //! the writer asks too, and those that need the ownership graph or the whole past.
 
+mod lives;
+
 use crate::{Node, OwnershipGraph};
 use hindsight_core::invariants::{self, Violation};
 use hindsight_core::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
 use hindsight_core::{Cause, Change, Commit, Event, OwnerReference, Revision, State, Uid, apply};
+use lives::{Lives, Wrong};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const ONCE: &str = "an identity is used once";
 const FACTS: &str = "every change of a finalizer or an owner is a fact";
+const CAUSES: &str = "a deletion names what made it necessary, which does so once";
 const ORPHANS: &str = "an orphaning owner goes when nobody refers to it";
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 
@@ -18,8 +22,7 @@ const FOREGROUND: &str = "an owner in foreground deletion outlives the dependent
 pub struct Audit {
     state: State,
     graph: OwnershipGraph,
-    /// Of every object that ever was.
-    used: BTreeSet<Uid>,
+    lives: Lives,
     untied: Untied,
 }
 
@@ -31,12 +34,12 @@ struct Untied {
 }
 
 impl Audit {
-    /// Before the first commit.
-    pub fn new(empty: State) -> Self {
+    /// Before the first commit that is asked about: on an empty state, or on that of what is not asked about.
+    pub fn new(base: State) -> Self {
         Self {
-            state: empty,
-            graph: OwnershipGraph::default(),
-            used: BTreeSet::new(),
+            graph: OwnershipGraph::rebuild(&base),
+            lives: Lives::of(&base),
+            state: base,
             untied: Untied::default(),
         }
     }
@@ -56,9 +59,11 @@ impl Audit {
         invariants::check(&self.state, commit)?;
         self.identity(commit)?;
         self.facts(commit)?;
+        self.causes(commit)?;
         if commit.cause != Cause::Request {
             self.let_go(commit)?;
         }
+        self.lives.note(commit);
         let previous = apply(&mut self.state, commit);
         self.graph.apply(&Change {
             commit: Arc::clone(commit),
@@ -67,12 +72,30 @@ impl Audit {
         Ok(())
     }
 
-    fn identity(&mut self, commit: &Commit) -> Result<(), Violation> {
+    fn identity(&self, commit: &Commit) -> Result<(), Violation> {
         let creates = matches!(commit.events.last(), Some(Event::ObjectCreated { .. }));
-        if creates && !self.used.insert(commit.uid.clone()) {
+        if creates && self.lives.knows(&commit.uid) {
             return Err(violation(commit, ONCE, "the uid was there before"));
         }
         Ok(())
+    }
+
+    fn causes(&self, commit: &Commit) -> Result<(), Violation> {
+        let Some(previous) = self.state.get(&commit.key) else {
+            return Ok(());
+        };
+        let judged = self.lives.judge(&self.state, previous, commit);
+        judged.map_err(|wrong| {
+            let what = match wrong {
+                Wrong::Stranger(cause) => {
+                    format!("its cause, revision {cause}, is about nobody whom it could go with")
+                }
+                Wrong::Again(cause) => {
+                    format!("revision {cause} had it deleted already, and nothing happened since")
+                }
+            };
+            violation(commit, CAUSES, what)
+        })
     }
 
     /// What is said to have been set and removed is what differs.
