@@ -5,6 +5,10 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight::{Config, ControlPlane};
+use hindsight_core::Actor;
+use hindsight_tests::naive;
+use hindsight_tests::reference::Kind;
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -322,6 +326,47 @@ fn a_log_that_a_server_left_is_sound() {
     server.signal("TERM");
     let report = stdout(&hindsight(&directory, &["verify", "--deep"]));
     assert!(report.contains("allowed by the rules"), "{report}");
+}
+
+#[test]
+fn what_is_due_where_a_log_ends_is_told_and_is_no_fault() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let config = Config {
+        data_dir: Some(directory.clone()),
+        collectors: false,
+        ..Config::default()
+    };
+    let plane = ControlPlane::open(config).expect("opened");
+    let owner =
+        serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "gone"});
+    for name in ["a", "b"] {
+        let metadata = serde_json::json!({"name": name, "ownerReferences": [owner]});
+        let object = serde_json::json!({"metadata": metadata});
+        let intent = naive::create(Kind::ConfigMap, "default", object);
+        let actor = std::sync::Arc::new(Actor::new("tester"));
+        let command = hindsight_core::Command::new(actor, plane.now(), plane.seed(), intent);
+        let answers = plane.submit_blocking(vec![command]).expect("submitted");
+        answers[0].as_ref().expect("created");
+    }
+    plane.close();
+    let verify = ["verify", "--deep"];
+    let report = stdout(&hindsight(&directory, &verify));
+    assert!(
+        report.contains("2 steps of the collectors are due"),
+        "{report}"
+    );
+    let server = Server::start_on(&directory);
+    server.kubectl(&[
+        "wait",
+        "configmap/a",
+        "configmap/b",
+        "--for=delete",
+        "--timeout=20s",
+    ]);
+    server.signal("TERM");
+    let report = stdout(&hindsight(&directory, &verify));
+    assert!(!report.contains("are due"), "{report}");
 }
 
 fn mode(path: &Path) -> u32 {

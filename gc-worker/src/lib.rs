@@ -6,6 +6,7 @@ mod collector;
 mod conditions;
 mod content;
 mod forecast;
+mod left;
 mod plan;
 mod queue;
 mod terminating;
@@ -17,5 +18,6 @@ mod worker;
 
 pub use collector::Collector;
 pub use forecast::{Course, Forecast, Ground, forecast};
+pub use left::left;
 pub use plan::{Step, due};
 pub use worker::Worker;

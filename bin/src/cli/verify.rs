@@ -9,7 +9,8 @@ use crate::restoring;
 use anyhow::{Result, bail};
 use clap::Args;
 use copy::Copy;
-use hindsight_core::Revision;
+use hindsight_core::{Revision, Time};
+use hindsight_gc::left;
 use hindsight_log::{Error, Reader, Report, state_at_floor, verify};
 use hindsight_projector::audit;
 use serde_json::json;
@@ -51,24 +52,32 @@ impl Verify {
         bar.finish_and_clear();
         let report = report?;
         let audited = self.deep.then(|| deep(&reader, &report)).transpose()?;
-        let time =
-            |time: Option<hindsight_core::Time>| time.map(hindsight_core::Time::to_rfc3339_micros);
+        let time = |time: Option<Time>| time.map(Time::to_rfc3339_micros);
         let document = json!({
             "revision": report.newest, "witnessed": report.witnessed, "floor": report.floor, "commits": report.commits, "frames": report.frames,
             "events": report.events, "restores": report.restores, "first": time(report.first_time),
             "last": time(report.last_time), "chain": report.chain,
-            "content": report.content, "state": audited,
+            "content": report.content, "state": audited.as_ref().map(|audited| &audited.state),
+            "due": audited.as_ref().map(|audited| audited.due),
         });
         if self.output == Output::Json {
             show::json(&document)?;
         } else {
-            show::line(&told(&report, audited.as_deref()))?;
+            show::line(&told(&report, audited.as_ref()))?;
         }
         Ok(ExitCode::SUCCESS)
     }
 }
 
-fn told(report: &Report, audited: Option<&str>) -> String {
+/// What a log without a fault comes to.
+struct Audited {
+    /// The hash of the state.
+    state: String,
+    /// What the collectors have left to do there, when the last commit was made.
+    due: usize,
+}
+
+fn told(report: &Report, audited: Option<&Audited>) -> String {
     let mut lines = vec![format!(
         "intact: revision {}, {} commits in {} frames, chain {}",
         report.newest, report.commits, report.frames, report.chain
@@ -91,8 +100,17 @@ fn told(report: &Report, audited: Option<&str>) -> String {
     let restores = report.restores.iter();
     lines
         .extend(restores.map(|revision| format!("  a backup was restored at revision {revision}")));
-    let audited = audited.map(|hash| format!("every commit is allowed by the rules; state {hash}"));
-    lines.extend(audited);
+    if let Some(Audited { state, due }) = audited {
+        lines.push(format!(
+            "every commit is allowed by the rules; state {state}"
+        ));
+        if *due > 0 {
+            lines.push(format!(
+                "where it ends {due} steps of the collectors are due, as when a server is stopped in the middle: \
+                 the next one takes them"
+            ));
+        }
+    }
     lines.join("\n")
 }
 
@@ -121,8 +139,8 @@ impl Verify {
     }
 }
 
-/// The hash of the state that a log without a fault comes to. Of what was thinned, rules are asked nothing.
-fn deep(reader: &Reader, report: &Report) -> Result<String> {
+/// Of what was thinned, rules are asked nothing.
+fn deep(reader: &Reader, report: &Report) -> Result<Audited> {
     let bar = show::counting("commits");
     let base = state_at_floor(reader, &empty_state(), report.floor)?;
     let log = reader.scan_all(report.floor.next());
@@ -130,5 +148,11 @@ fn deep(reader: &Reader, report: &Report) -> Result<String> {
         bar.inc(1);
     });
     bar.finish_and_clear();
-    Ok(audited?.state().hash())
+    let audited = audited?;
+    let state = audited.state();
+    let last = report.last_time.unwrap_or(Time(0));
+    Ok(Audited {
+        state: state.hash(),
+        due: left(state, last),
+    })
 }

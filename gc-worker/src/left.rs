@@ -1,0 +1,113 @@
+//! What the collectors have left to do: where a log ends is where a process did.
+
+use crate::{Collector, Step};
+use hindsight_core::{Actor, Command, State, Time, apply, decide};
+use std::sync::Arc;
+
+/// How many deletions, releases and dropped references this state calls for at this time; what follows from
+/// them is not counted, nor what would only be reported. Of an owner that many refer to a look takes so many.
+pub fn left(state: &State, now: Time) -> usize {
+    let actor = Arc::new(Actor::new(""));
+    let batch = Collector::new(state).next_batch(state, now, usize::MAX);
+    let mut state = state.clone();
+    // What two call for is there twice: each is decided on what the others leave.
+    let changes = |step: Step| {
+        let command = Command {
+            cause: step.cause,
+            ..Command::new(Arc::clone(&actor), now, [0; 16], step.intent)
+        };
+        let commits =
+            decide(&state, command).map_or_else(|_| Vec::new(), |decision| decision.commits);
+        commits
+            .iter()
+            .for_each(|commit| drop(apply(&mut state, commit)));
+        !commits.is_empty()
+    };
+    let steps = batch.into_iter().map(|(_, step)| step);
+    let steps = steps.filter(|step| step.intent.is_deletion());
+    steps.map(changes).filter(|changes| *changes).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::left;
+    use crate::testing::{empty, put, world};
+    use hindsight_core::{State, Time};
+    use serde_json::{Value, json};
+
+    fn end() -> Time {
+        Time::parse("2024-01-01T00:00:10Z").expect("a time")
+    }
+
+    fn namespace(metadata: Value) -> Value {
+        json!({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata,
+            "spec": {"finalizers": ["kubernetes"]}})
+    }
+
+    fn going_namespace(live: bool) -> State {
+        let mut state = empty();
+        let going = json!({"name": "n", "deletionTimestamp": "2024-01-01T00:00:00Z"});
+        let mut namespace = namespace(going);
+        namespace["status"] = json!({"phase": "Terminating"});
+        put(&mut state, ("", "namespaces"), namespace);
+        let contents = [
+            json!({"name": "b", "namespace": "n", "finalizers": ["x/y"],
+                "deletionTimestamp": "2024-01-01T00:00:00Z"}),
+            json!({"name": "a", "namespace": "n"}),
+        ];
+        for metadata in contents.into_iter().take(1 + usize::from(live)) {
+            let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+            put(&mut state, ("", "configmaps"), map);
+        }
+        state
+    }
+
+    fn finished_job() -> State {
+        let mut state = empty();
+        let ended = json!({"type": "Complete", "status": "True",
+            "lastTransitionTime": "2024-01-01T00:00:09Z"});
+        let job = json!({"apiVersion": "batch/v1", "kind": "Job",
+            "metadata": {"name": "j", "namespace": "n"},
+            "spec": {"ttlSecondsAfterFinished": 1}, "status": {"conditions": [ended]}});
+        put(&mut state, ("batch", "jobs"), job);
+        state
+    }
+
+    /// Nobody can delete it, and the collectors ask again and again.
+    fn immortal() -> State {
+        let mut state = empty();
+        let owner = json!({"apiVersion": "v1", "kind": "Node", "name": "gone", "uid": "gone"});
+        let metadata = json!({"name": "default", "ownerReferences": [owner]});
+        put(&mut state, ("", "namespaces"), namespace(metadata));
+        state
+    }
+
+    #[test]
+    fn what_is_due_is_counted_and_what_waits_or_is_refused_is_not() {
+        for (state, count) in [
+            (world(&[]), 0),
+            (world(&[("o", &[]), ("d", &["o"])]), 0),
+            (
+                world(&[("d", &["gone"]), ("e", &["gone"]), ("f", &["d"])]),
+                2,
+            ),
+            (
+                world(&[("o!foregroundDeletion", &[]), ("d!x/y", &["o!"])]),
+                0,
+            ),
+            (world(&[("o!foregroundDeletion", &[]), ("d", &["o"])]), 1),
+            (
+                world(&[("o!orphan", &[]), ("d", &["o"]), ("e", &["~o"])]),
+                2,
+            ),
+            (going_namespace(true), 1),
+            (going_namespace(false), 0),
+            (finished_job(), 1),
+            (immortal(), 0),
+        ] {
+            let objects: Vec<_> = state.objects().map(|one| &one.body).collect();
+            assert_eq!(left(&state, end()), count, "{objects:#?}");
+        }
+        assert_eq!(left(&finished_job(), Time(end().0 - 1)), 0, "not yet");
+    }
+}
