@@ -305,13 +305,14 @@ impl World {
     }
 
     /// The owners of an object, what contains it, and theirs, up to those that are going. Of one that
-    /// goes itself only what contains it still matters.
+    /// goes itself, or that waits above it, only what contains it still matters.
     fn above(&self, uid: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         loop {
             let before = found.len();
             for thing in &self.things {
-                if thing.uid != uid && (!found.contains(&thing.uid) || thing.deleting) {
+                let hides = thing.deleting && !thing.is_waiting();
+                if thing.uid != uid && (!found.contains(&thing.uid) || hides) {
                     continue;
                 }
                 let owners = thing.owners.iter().filter(|_| !thing.deleting);

@@ -48,7 +48,7 @@ impl View<'_> {
     }
 
     /// These and all above them. What is going already hides what is above it: that decides nothing
-    /// about anybody below any more, but for a container that goes, which lets go who waits in it.
+    /// about anybody below any more, but for a container that goes or is about to, which lets go who waits in it.
     pub(super) fn climb(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
@@ -61,7 +61,7 @@ impl View<'_> {
             if !node.is_deleting() {
                 open.append(&mut self.over(&at));
             } else if node.is_waiting() {
-                open.extend(self.going_around(node));
+                open.extend(self.containers(node.key()).cloned());
             }
             found.insert(at);
         }
@@ -100,12 +100,6 @@ impl View<'_> {
             .map(|namespace| &namespace.meta.uid)
             .into_iter()
             .chain(definition)
-    }
-
-    /// Containers of an object that are going.
-    fn going_around(&self, node: &Node) -> impl Iterator<Item = Uid> {
-        let is_going = |one: &&Uid| self.graph.node(one).is_some_and(Node::is_deleting);
-        self.containers(node.key()).filter(is_going).cloned()
     }
 
     /// Whether a look at it, in its turn, would change it, its dependents or what is in it.
