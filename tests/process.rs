@@ -87,7 +87,7 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
             bytes.extend(whole);
             fs::write(at.join("events/db"), bytes).expect("written");
         },
-        "restore a backup of the whole data directory",
+        "the log is intact up to revision",
     ),
     (
         "a log without its witness",

@@ -16,7 +16,7 @@ Examples:
   hindsight backup monday.backup
   hindsight backup - | ssh elsewhere 'cat > monday.backup'
   hindsight backup --force latest.backup --data-dir /var/lib/hindsight
-  hindsight backup --intact rest.backup     of a damaged log, what comes before the damage
+  hindsight backup --intact rest.backup     what is whole of a damaged log
 
 A server that holds the directory goes on; the backup ends at the revision
 that was durable when it began. The file holds every Secret and is readable by
