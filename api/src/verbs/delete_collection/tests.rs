@@ -12,6 +12,7 @@ use http::Request;
 use http_body_util::Full;
 use serde_json::{Value, json};
 use std::sync::Arc;
+use tokio::sync::oneshot;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
@@ -89,6 +90,33 @@ fn others_are_decided_between_the_batches_of_a_collection() {
     assert_eq!(clear(&fake, &json!({})), 200);
     let submitted = fake.submitted.lock().expect("a lock").clone();
     assert_eq!(submitted, [BATCH_ITEMS_MAX, 1]);
+}
+
+#[test]
+fn whoever_hangs_up_submits_no_further_batch() {
+    let names: Vec<String> = (0..=BATCH_ITEMS_MAX).map(|one| format!("a{one}")).collect();
+    let fake = with_maps(&names);
+    let (answer, is_durable) = oneshot::channel();
+    *fake.slow.lock().expect("a lock") = Some(is_durable);
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let request = Request::delete(MAPS).body(Full::from("{}"));
+    let request = request.expect("a request");
+    let mut asks = Box::pin(api.handle(request, Some(actor())));
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.expect("a runtime").block_on(async {
+        let submits = async {
+            while fake.submitted.lock().expect("a lock").is_empty() {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            response = &mut asks => panic!("{}", response.status()),
+            () = submits => drop(asks),
+        }
+        answer.send(()).expect_err("nobody waits for it");
+    });
+    let submitted = fake.submitted.lock().expect("a lock").clone();
+    assert_eq!(submitted, [BATCH_ITEMS_MAX]);
 }
 
 #[test]
