@@ -249,14 +249,11 @@ fn deletion_honours_cascade_selection_and_raw_requests() {
             &format!("--cascade={cascade}"),
             "--wait",
         ]);
+        if cascade == "foreground" {
+            server.kubectl_fails(&["get", "configmap", child], "");
+        }
     }
-    server.kubectl(&[
-        "wait",
-        "configmap/c1",
-        "configmap/c2",
-        "--for=delete",
-        "--timeout=10s",
-    ]);
+    server.kubectl(&["wait", "configmap/c1", "--for=delete", "--timeout=10s"]);
     let orphan = json(&server.kubectl(&["get", "configmap", "c3", "-o", "json"]));
     assert_eq!(orphan["metadata"]["ownerReferences"], Value::Null);
     server.kubectl(&["label", "configmap", "c3", "gone=soon"]);
