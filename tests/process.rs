@@ -6,14 +6,18 @@
 )]
 
 use hindsight::{Config, ControlPlane};
-use hindsight_core::Actor;
+use hindsight_core::{Actor, Intent};
 use hindsight_tests::naive;
-use hindsight_tests::reference::Kind;
+use hindsight_tests::reference::{Kind, Policy, Reference};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
+use hindsight_tests::wait::comes;
+use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
 fn state_hash(directory: &Path) -> String {
     stdout(&hindsight(directory, &["replay", "-o", "json"]))
@@ -275,22 +279,73 @@ fn what_was_answered_survives_a_kill() {
     assert_eq!(names.lines().count(), 20);
 }
 
+/// What nobody collects.
+fn without_collectors(directory: &Path) -> ControlPlane {
+    let config = Config {
+        data_dir: Some(directory.to_owned()),
+        collectors: false,
+        ..Config::default()
+    };
+    ControlPlane::open(config).expect("opened")
+}
+
+/// The uid of the object that it is about.
+fn carried_out(plane: &ControlPlane, intent: Intent) -> String {
+    let actor = Arc::new(Actor::new("tester"));
+    let command = hindsight_core::Command::new(actor, plane.now(), plane.seed(), intent);
+    let answers = plane.submit_blocking(vec![command]).expect("submitted");
+    let decision = answers[0].as_ref().expect("carried out");
+    decision.commits[0].uid.to_string()
+}
+
+/// So many of which each owns the next, and the first is deleted: the collector takes them one by one.
+fn cut_chain(directory: &Path, length: usize) {
+    let plane = without_collectors(directory);
+    let mut owners = Vec::new();
+    for index in 0..length {
+        let name = format!("c{index}");
+        let metadata = json!({"name": name, "ownerReferences": naive::references(&owners)});
+        let object = json!({"metadata": metadata});
+        let uid = carried_out(&plane, naive::create(Kind::ConfigMap, "default", object));
+        owners = vec![Reference {
+            kind: Kind::ConfigMap,
+            name,
+            uid,
+            blocks: false,
+        }];
+    }
+    let first = naive::key(Kind::ConfigMap, "default", "c0");
+    carried_out(&plane, naive::delete(first, Some(Policy::Background)));
+    plane.close();
+}
+
 #[test]
 fn a_cascade_that_was_cut_short_goes_on_after_the_restart() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
-    let directory = temporary.path().join("data");
-    let server = Server::start_on(&directory);
-    server.kubectl(&["create", "namespace", "busy"]);
-    let manifest: String = (0..200)
-        .map(|index| {
-            format!("---\n{{apiVersion: v1, kind: ConfigMap, metadata: {{name: c{index}, namespace: busy}}}}\n")
-        })
-        .collect();
-    server.kubectl_with(&["create", "-f", "-"], &manifest);
-    server.kubectl(&["delete", "namespace", "busy", "--wait=false"]);
-    server.signal("KILL");
-    let server = Server::start_on(&directory);
-    server.kubectl(&["wait", "namespace/busy", "--for=delete", "--timeout=20s"]);
+    let left = |directory: &Path| {
+        let names = ["get", "configmaps", "-o", "name"];
+        stdout(&hindsight(directory, &names)).lines().count()
+    };
+    for doubled in 0..6 {
+        let length = 200 << doubled;
+        let directory = temporary.path().join(length.to_string());
+        cut_chain(&directory, length);
+        let mut killed_after = Duration::ZERO;
+        let mut found = left(&directory);
+        assert_eq!(found, length - 1, "nobody collects");
+        while found == length - 1 {
+            let server = Server::start_on(&directory);
+            std::thread::sleep(killed_after);
+            server.signal("KILL");
+            found = left(&directory);
+            killed_after += Duration::from_millis(5);
+        }
+        if found > 0 {
+            let _server = Server::start_on(&directory);
+            return comes("it goes on", || left(&directory) == 0);
+        }
+    }
+    panic!("nothing was ever left");
 }
 
 #[test]
@@ -332,22 +387,12 @@ fn a_log_that_a_server_left_is_sound() {
 fn what_is_due_where_a_log_ends_is_told_and_is_no_fault() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
-    let config = Config {
-        data_dir: Some(directory.clone()),
-        collectors: false,
-        ..Config::default()
-    };
-    let plane = ControlPlane::open(config).expect("opened");
-    let owner =
-        serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "gone"});
+    let plane = without_collectors(&directory);
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "gone"});
     for name in ["a", "b"] {
-        let metadata = serde_json::json!({"name": name, "ownerReferences": [owner]});
-        let object = serde_json::json!({"metadata": metadata});
-        let intent = naive::create(Kind::ConfigMap, "default", object);
-        let actor = std::sync::Arc::new(Actor::new("tester"));
-        let command = hindsight_core::Command::new(actor, plane.now(), plane.seed(), intent);
-        let answers = plane.submit_blocking(vec![command]).expect("submitted");
-        answers[0].as_ref().expect("created");
+        let metadata = json!({"name": name, "ownerReferences": [owner]});
+        let object = json!({"metadata": metadata});
+        carried_out(&plane, naive::create(Kind::ConfigMap, "default", object));
     }
     plane.close();
     let verify = ["verify", "--deep"];
