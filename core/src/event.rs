@@ -240,6 +240,23 @@ impl Event {
         }
     }
 
+    /// The rule by which an object was marked, and how it is to go.
+    pub const fn mark(&self) -> Option<(Rule, Propagation)> {
+        match self {
+            Self::DeletionRequested {
+                rule, propagation, ..
+            } => Some((*rule, *propagation)),
+            Self::ObjectCreated { .. }
+            | Self::ObjectUpdated { .. }
+            | Self::FinalizerAdded { .. }
+            | Self::FinalizerRemoved { .. }
+            | Self::OwnerAdded { .. }
+            | Self::OwnerRemoved { .. }
+            | Self::OwnerChanged { .. }
+            | Self::ObjectDeleted { .. } => None,
+        }
+    }
+
     /// The variant's name.
     pub const fn name(&self) -> &'static str {
         match self {

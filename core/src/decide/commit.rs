@@ -90,17 +90,8 @@ pub(crate) struct Written {
 }
 
 fn mark_of(events: &[Event]) -> Option<Rule> {
-    events.iter().find_map(|event| match event {
-        Event::DeletionRequested { rule, .. } => Some(*rule),
-        Event::ObjectCreated { .. }
-        | Event::ObjectUpdated { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerAdded { .. }
-        | Event::OwnerRemoved { .. }
-        | Event::OwnerChanged { .. }
-        | Event::ObjectDeleted { .. } => None,
-    })
+    let mark = events.iter().find_map(Event::mark);
+    mark.map(|(rule, _)| rule)
 }
 
 /// Adds the facts about finalizers and owners.

@@ -71,6 +71,15 @@ fn make(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
     newest
 }
 
+/// One without a fault: where it ends, what is in it, and how long its database is.
+fn whole(directory: &Path, apart: u64) -> (Revision, Vec<Commit>, usize) {
+    let newest = make(directory, &frames(apart));
+    let commits = commits(&intact(directory).reader);
+    let database = fs::metadata(directory.join("events/db")).expect("there");
+    let length = usize::try_from(database.len()).expect("small");
+    (newest, commits, length)
+}
+
 fn intact(directory: &Path) -> Intact {
     Intact::of(&directory.join("events"), |_, _| {}).expect("read")
 }
@@ -130,10 +139,7 @@ fn what_is_left_of_a_log_is_not_written_to() {
 fn damage_to_the_files_is_noticed_or_harmless() {
     let temporary = tempfile::tempdir().expect("a directory");
     let sound = temporary.path().join("sound");
-    let newest = make(&sound, &frames(9));
-    let whole = commits(&intact(&sound).reader);
-    let length = fs::metadata(sound.join("events/db")).expect("there").len();
-    let length = usize::try_from(length).expect("small");
+    let (newest, whole, length) = whole(&sound, 9);
     let long = if is_long() { 50 } else { 1 };
     let mut found = Found::default();
     for index in 0..FILES_DAMAGED * long {
@@ -159,10 +165,7 @@ fn damage_to_the_files_is_noticed_or_harmless() {
 fn damage_at_the_end_of_a_segment_takes_no_other() {
     let temporary = tempfile::tempdir().expect("a directory");
     let sound = temporary.path().join("sound");
-    let newest = make(&sound, &frames(2));
-    let whole = commits(&intact(&sound).reader);
-    let length = fs::metadata(sound.join("events/db")).expect("there").len();
-    let length = usize::try_from(length).expect("small");
+    let (newest, whole, length) = whole(&sound, 2);
     let mut found = Found::default();
     for end in (SEGMENT_BYTES..=length).step_by(SEGMENT_BYTES) {
         let damaged = temporary.path().join(format!("damaged-{end}"));

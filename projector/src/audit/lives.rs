@@ -134,15 +134,6 @@ impl Lives {
 }
 
 fn requested(commit: &Commit) -> Option<Propagation> {
-    commit.events.iter().find_map(|event| match event {
-        Event::DeletionRequested { propagation, .. } => Some(*propagation),
-        Event::ObjectCreated { .. }
-        | Event::ObjectUpdated { .. }
-        | Event::FinalizerAdded { .. }
-        | Event::FinalizerRemoved { .. }
-        | Event::OwnerAdded { .. }
-        | Event::OwnerRemoved { .. }
-        | Event::OwnerChanged { .. }
-        | Event::ObjectDeleted { .. } => None,
-    })
+    let mark = commit.events.iter().find_map(Event::mark);
+    mark.map(|(_, propagation)| propagation)
 }

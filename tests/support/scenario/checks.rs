@@ -1,7 +1,7 @@
 //! Steps that look and change nothing.
 
 use super::{Line, Scenario};
-use hindsight_core::{Event, ObjectKey};
+use hindsight_core::ObjectKey;
 use serde_json::Value;
 
 impl Scenario {
@@ -69,18 +69,7 @@ impl Scenario {
             .filter(|commit| commit.key.resource == resource && named(&commit.key));
         let rule = commits
             .flat_map(|commit| commit.events.iter())
-            .find_map(|event| match event {
-                Event::ObjectDeleted { rule, .. } | Event::DeletionRequested { rule, .. } => {
-                    Some(rule.name())
-                }
-                Event::ObjectCreated { .. }
-                | Event::ObjectUpdated { .. }
-                | Event::FinalizerAdded { .. }
-                | Event::FinalizerRemoved { .. }
-                | Event::OwnerAdded { .. }
-                | Event::OwnerRemoved { .. }
-                | Event::OwnerChanged { .. } => None,
-            });
+            .find_map(|event| event.verdict().map(|(rule, _)| rule.name()));
         if rule == Some(wanted) {
             Ok(())
         } else {

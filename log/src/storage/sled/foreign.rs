@@ -1,6 +1,7 @@
 //! What is in a directory before sled opens it. sled blanks whatever it does not know in its database: it
 //! would write over a file of somebody else, and over what one turned bit keeps it from reading.
 
+use super::values::{HEADER_BYTES, Header};
 use super::{Intact, SEGMENT_BYTES, entries, side};
 use crate::{Error, regular};
 use hindsight_core::Revision;
@@ -14,9 +15,6 @@ const BLOBS: &str = "blobs";
 /// The one of those that sled reads whole; it takes some hundred bytes.
 const CONFIGURATION: &str = "conf";
 const CONFIGURATION_BYTES_MAX: u64 = 64 << 10;
-/// Of a segment: a checksum, then what it is of.
-const HEADER_BYTES: u64 = 20;
-const CHECKSUM_BYTES: usize = 4;
 /// What a first start has written before there is a tree for frames takes less.
 const BEGUN_BYTES: u64 = 4 << 10;
 const PIECE_BYTES: usize = 64 << 10;
@@ -94,7 +92,7 @@ impl Headers {
             has_more: false,
         };
         for at in (0..length).step_by(SEGMENT_BYTES) {
-            match is_sound(&range(file, at, HEADER_BYTES)?) {
+            match is_sound(&range(file, at, HEADER_BYTES as u64)?) {
                 Some(true) => headers.sound += 1,
                 Some(false) => headers.damaged = headers.damaged.or(Some(at)),
                 None => {}
@@ -114,13 +112,10 @@ fn is_sound(header: &[u8]) -> Option<bool> {
     if header.iter().all(|byte| *byte == 0) {
         return None;
     }
-    let agrees = header
-        .split_first_chunk::<CHECKSUM_BYTES>()
-        .is_some_and(|(checksum, rest)| !u32::from_le_bytes(*checksum) == crc32fast::hash(rest));
-    Some(agrees)
+    Some(Header::read(header).is_some())
 }
 
-fn range(mut file: &File, at: u64, length: u64) -> Result<Vec<u8>> {
+pub(super) fn range(mut file: &File, at: u64, length: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(at))?;
     file.take(length).read_to_end(&mut bytes)?;

@@ -2,20 +2,19 @@
 //! of the log, or of a segment, and blanks what is behind the end: over one turned bit it would take away all
 //! that was written later. So that is looked for before it opens.
 
+use super::foreign::range;
 use super::intact::Intact;
-use super::values::{Header, Segment};
+use super::values::{HEADER_BYTES, Header, Segment};
 use super::{SEGMENT_BYTES, side, tail_of};
 use crate::Error;
 use crate::storage::witness::WitnessFile;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{Read, Result as IoResult, Seek, SeekFrom};
+use std::io::Result as IoResult;
 use std::ops::Range;
 use std::path::Path;
 
-/// More than it takes.
-const HEADER_BYTES: u64 = 32;
 const WOULD_BLANK: &str = "its files are damaged, and it would blank records that are still there";
 
 /// Refuses a database of which sled would not see what was acknowledged. Only segments are read that sled is
@@ -56,10 +55,11 @@ struct Segments<'a> {
 
 impl<'a> Segments<'a> {
     fn of(path: &'a Path, from: u64) -> IoResult<Self> {
-        let length = path.metadata()?.len();
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
         let (mut at, mut stable) = (BTreeMap::new(), from);
         for begin in (0..length).step_by(SEGMENT_BYTES) {
-            let header = read(path, begin, HEADER_BYTES)?;
+            let header = range(&file, begin, HEADER_BYTES as u64)?;
             let Some(header) = Header::read(&header).filter(|one| one.place >= from) else {
                 continue;
             };
@@ -102,7 +102,9 @@ impl<'a> Segments<'a> {
 
     /// Where a segment is torn, or from there on.
     fn torn(&self, begin: u64, from: Option<usize>) -> IoResult<Option<Torn>> {
-        let bytes = read(self.path, begin, SEGMENT_BYTES as u64)?;
+        // A file of its own: where it is read is not shared by threads.
+        let file = File::open(self.path)?;
+        let bytes = range(&file, begin, SEGMENT_BYTES as u64)?;
         let segment = Segment::new(&bytes);
         let tear = from.or_else(|| segment.tear());
         Ok(tear.map(|tear| Torn {
@@ -118,12 +120,4 @@ struct Torn {
     at: u64,
     /// There are others behind.
     goes_on: bool,
-}
-
-fn read(path: &Path, at: u64, length: u64) -> IoResult<Vec<u8>> {
-    let mut file = File::open(path)?;
-    let mut bytes = Vec::new();
-    file.seek(SeekFrom::Start(at))?;
-    file.take(length).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -216,8 +216,12 @@ impl Copies {
         Ok(())
     }
 
-    fn found(&self, mut firsts: impl Iterator<Item = Revision>) -> Result<Option<Stored>, Error> {
-        firsts
+    /// The first of the frames with these copies that is there and whole.
+    fn found<'a>(&self, copies: impl Iterator<Item = &'a Copy>) -> Result<Option<Stored>, Error> {
+        copies
+            .filter(|one| one.piece == 0)
+            .map(|one| Revision(one.first))
+            .filter(|first| self.is_there(*first))
             .find_map(|first| match self.frame(first) {
                 Ok(frame) => frame.map(|frame| Ok((first, frame))),
                 Err(error) => Some(Err(error)),
@@ -243,18 +247,12 @@ impl Storage for Copies {
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
         let begin = self.all.partition_point(|one| one.first < from.0);
-        let heads = self.all.get(begin..).unwrap_or_default().iter();
-        let heads = heads.filter(|one| one.piece == 0);
-        let firsts = heads.map(|one| Revision(one.first));
-        self.found(firsts.filter(|first| self.is_there(*first)))
+        self.found(self.all.get(begin..).unwrap_or_default().iter())
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
         let end = self.all.partition_point(|one| one.first <= until.0);
-        let heads = self.all.get(..end).unwrap_or_default().iter().rev();
-        let heads = heads.filter(|one| one.piece == 0);
-        let firsts = heads.map(|one| Revision(one.first));
-        self.found(firsts.filter(|first| self.is_there(*first)))
+        self.found(self.all.get(..end).unwrap_or_default().iter().rev())
     }
 
     fn witness(&self, _: &Tail) {}

@@ -11,7 +11,7 @@ use super::SEGMENT_BYTES;
 use std::ops::Range;
 
 /// Of a segment: a checksum, its place in the log, and how far that is stable.
-const HEADER_BYTES: usize = 20;
+pub(super) const HEADER_BYTES: usize = 20;
 /// No message begins so close to the end of a segment.
 const MESSAGE_BYTES_MIN: usize = 32;
 const CHECKSUM_BYTES: usize = 4;
