@@ -23,6 +23,8 @@ use std::process::Command;
 const TIMES: usize = 50;
 /// Objects that are there.
 const OBJECTS: usize = 200;
+/// A ratio above this is pointed at.
+const MUCH: f64 = 1.1;
 const JSON: &str = "application/json";
 const PROFILE: &str = if cfg!(debug_assertions) {
     "dev"
@@ -77,7 +79,9 @@ fn main() -> Result<()> {
         let count = count(name.get_name())?;
         let known = table.known(name.get_name());
         let ratio = known.map_or_else(String::new, |known| {
-            format!("x {:.3} of {known}", to_f64(count) / to_f64(known))
+            let ratio = to_f64(count) / to_f64(known);
+            let told = if ratio > MUCH { "  <== MORE: WHY?" } else { "" };
+            format!("x {ratio:.3} of {known}{told}")
         });
         println!("{:<14} {count:>10}  {ratio}", name.get_name());
         table.note(name.get_name(), count);

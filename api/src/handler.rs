@@ -150,9 +150,7 @@ impl Api {
         let params = Params::parse(uri.query())?;
         let watched = parts.method == Method::GET && watches(&route, &params);
         let timeout = if watched { None } else { params.timeout()? };
-        if let Some(failure) = verbs::pod::unreachable(&state, &route, &params) {
-            return Err(failure);
-        }
+        verbs::pod::unreachable(&state, &route, &params).map_or(Ok(()), Err)?;
         let Some((kind, version)) = resolve(&state, &route) else {
             return nowhere(&state, &route.group);
         };
@@ -162,11 +160,11 @@ impl Api {
         }
         let syntax = wanted.as_ref().map_or(Syntax::Json, |accept| accept.syntax);
         let deprecated = Deprecated::of(&kind, &version, &route.below);
-        let answer = async {
+        let asked = || -> Result<_, Failure> {
             let subresource = route.below.served(&version)?;
             let accept = wanted.map_err(|refused| refused.of(&kind))?;
             let form = Form::of(&state.kinds, &kind, &version.name);
-            let asked = Routed {
+            Ok(Box::new(Routed {
                 parts,
                 params,
                 route,
@@ -181,14 +179,21 @@ impl Api {
                 permit,
                 now: self.backend.now(),
                 deadline: timeout.and_then(|timeout| Instant::now().checked_add(timeout)),
-            };
-            let answer = self.dispatch(asked, body).await;
-            answer.map_err(|failure| methods.named(failure))
+            }))
         };
-        Ok(methods.shown(deprecated.told(answer.await, syntax)))
+        let answer = match asked() {
+            Ok(asked) => self.dispatch(asked, body).await,
+            Err(failure) => Err(failure),
+        };
+        let answer = answer.map_err(|failure| methods.named(failure));
+        Ok(methods.shown(deprecated.told(answer, syntax)))
     }
 
-    async fn dispatch<B>(&self, mut asked: Routed, body: B) -> Result<Response<ApiBody>, Failure>
+    async fn dispatch<B>(
+        &self,
+        mut asked: Box<Routed>,
+        body: B,
+    ) -> Result<Response<ApiBody>, Failure>
     where
         B: Body<Data = Bytes>,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -221,7 +226,8 @@ impl Api {
             (Method::GET, false) => list::answer(self, asked).await,
             (method, _) => {
                 let Received { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
-                let answer = self.with_body(&method, &mut asked, bytes).await;
+                // Reads and watches need not keep its room.
+                let answer = Box::pin(self.with_body(&method, &mut asked, bytes)).await;
                 drop(room);
                 answer
             }
@@ -266,7 +272,8 @@ impl Api {
             } = wish;
             return Ok(admission::submit(backend, command, options.dry_run).await??);
         }
-        admission::write(backend, &self.admission, &wish, asked.deadline).await
+        let written = admission::write(backend, &self.admission, &wish, asked.deadline);
+        Box::pin(written).await
     }
 
     pub(crate) fn command(&self, asked: &Routed, verb: &str, intent: Intent) -> Command {

@@ -217,7 +217,10 @@ fn of_one(fields: FieldSelector, name: &str) -> Result<FieldSelector, Failure> {
     Err(Failure::bad_request(message))
 }
 
-pub(crate) async fn answer(api: &Api, mut asked: Routed) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn answer(
+    api: &Api,
+    mut asked: Box<Routed>,
+) -> Result<Response<ApiBody>, Failure> {
     let query = Query::of(&asked)?;
     let page = query.page(api, &mut asked, query.limit > 0).await?;
     Ok(render(&asked, page))

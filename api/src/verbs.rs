@@ -38,7 +38,7 @@ pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool 
 }
 
 /// `get`: the stored bytes, unless another form was asked for.
-pub(crate) async fn get(api: &Api, mut asked: Routed) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn get(api: &Api, mut asked: Box<Routed>) -> Result<Response<ApiBody>, Failure> {
     let newest = asked.state.revision;
     let revision = asked.params.revision()?;
     if let Some(wanted) = revision.filter(|wanted| *wanted > newest) {

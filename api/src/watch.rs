@@ -43,7 +43,7 @@ static NOTHING: LazyLock<Arc<State>> =
     LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
 
 /// Opens a stream of events.
-pub(crate) async fn open(api: &Api, mut asked: Routed) -> Result<Response<ApiBody>, Failure> {
+pub(crate) async fn open(api: &Api, mut asked: Box<Routed>) -> Result<Response<ApiBody>, Failure> {
     if asked.past {
         let message = "the past does not change: it cannot be watched";
         return Err(Failure::new(405, "MethodNotAllowed", message));
@@ -132,7 +132,7 @@ fn stalled() -> Failure {
 
 struct Watch {
     api: Api,
-    asked: Routed,
+    asked: Box<Routed>,
     selection: Selection,
     moved: Receiver<Revision>,
     position: Revision,
@@ -375,7 +375,7 @@ impl Watch {
             let annotations = json!({"k8s.io/initial-events-end": "true"});
             metadata.insert("annotations".into(), annotations);
         }
-        let Routed { kind, version, .. } = &self.asked;
+        let Routed { kind, version, .. } = &*self.asked;
         let object = match self.asked.accept.view {
             View::Object => {
                 json!({"kind": kind.kind, "apiVersion": kind.api_version(&version.name),

@@ -43,6 +43,15 @@ fn no_client_may_take_what_it_was_told_before_for_the_newest() {
     }
 }
 
+/// Every connection keeps the room of one while it is open, and it is copied on the way to where it runs.
+#[test]
+fn what_answers_a_request_is_small() {
+    let api = Api::new(Arc::new(Fake::new()), Arc::new(Admission::default()));
+    let request = Request::new(Full::<Bytes>::default());
+    let bytes = size_of_val(&api.handle(request, None));
+    assert!(bytes <= 3 << 10, "{bytes} bytes");
+}
+
 /// Source: upstream's `processImpersonationHeaders`.
 #[test]
 fn whoever_wants_to_be_somebody_else_is_refused_on_every_path() {
