@@ -89,7 +89,7 @@ fn fault_after(log: &[Commit], known: usize) -> Option<String> {
         apply(&mut base, commit);
     }
     let commits = log.iter().cloned().map(Ok::<_, Infallible>);
-    let audited = audit(base, &[], commits, |_| {});
+    let audited = audit(base, &[], commits, |_, _| {});
     audited.err().map(|fault| fault.to_string())
 }
 

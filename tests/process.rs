@@ -412,6 +412,8 @@ fn what_is_due_where_a_log_ends_is_told_and_is_no_fault() {
     server.signal("TERM");
     let report = stdout(&hindsight(&directory, &verify));
     assert!(!report.contains("are due"), "{report}");
+    let orders = "taken again in other orders, and came to the same: 1";
+    assert!(report.contains(orders), "{report}");
 }
 
 fn mode(path: &Path) -> u32 {

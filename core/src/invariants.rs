@@ -4,6 +4,7 @@
 //! orphans is written here again, on purpose.
 
 mod grounds;
+mod marks;
 #[cfg(test)]
 mod tests;
 
@@ -28,7 +29,6 @@ pub struct Violation {
 const NUMBERED: &str = "revisions follow each other, and causes come before what they cause";
 const ONE_OBJECT: &str = "a commit is one step of one object";
 const FINALIZERS: &str = "nothing is removed while a finalizer holds it";
-const MARKS: &str = "a deletion has a rule, and is never taken back";
 const SAFETY: &str = "the collector takes only what every owner has left";
 const KINDS: &str = "a kind goes after its instances";
 const ORPHANS: &str =
@@ -56,6 +56,7 @@ pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
     match (last, previous) {
         (Event::ObjectCreated { object }, None) => {
             asked.written(object)?;
+            asked.begins_unmarked(object)?;
             asked.namespace_is_open()
         }
         (Event::ObjectUpdated { object }, Some(previous)) => {
@@ -136,29 +137,6 @@ impl Asked<'_> {
             return Ok(());
         }
         Err(self.violation(ONE_OBJECT, "another uid"))
-    }
-
-    /// Nothing is marked by the way. Once marked an object stays so, and gains no finalizer but the
-    /// collector's.
-    fn mark_stays(&self, previous: &Object, object: &Object) -> Result<(), Violation> {
-        if !previous.is_deleting() {
-            let mut verdicts = self.commit.events.iter().filter_map(Event::verdict);
-            if object.is_deleting() && verdicts.next().is_none() {
-                return Err(self.violation(MARKS, "a mark without a rule"));
-            }
-            return Ok(());
-        }
-        if !object.is_deleting() || (previous.mark.is_some() && object.mark != previous.mark) {
-            return Err(self.violation(MARKS, "the mark is gone or another one"));
-        }
-        let gained =
-            object.meta.finalizers.iter().find(|finalizer| {
-                !is_collectors(finalizer) && !previous.meta.has_finalizer(finalizer)
-            });
-        match gained {
-            Some(finalizer) => Err(self.violation(MARKS, format!("a new finalizer {finalizer}"))),
-            None => Ok(()),
-        }
     }
 
     /// What held the object was let go by this very commit, and it says so.
@@ -298,8 +276,4 @@ impl Asked<'_> {
         }
         Ok(())
     }
-}
-
-fn is_collectors(finalizer: &str) -> bool {
-    [FOREGROUND_FINALIZER, ORPHAN_FINALIZER].contains(&finalizer)
 }

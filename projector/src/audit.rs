@@ -231,12 +231,13 @@ impl Facts {
     }
 }
 
-/// Audits a whole log in which backups were restored at these revisions.
+/// Audits a whole log in which backups were restored at these revisions. Whoever wants to know more is shown
+/// each commit with the state that it finds.
 pub fn audit<E>(
     empty: State,
     restores: &[Revision],
     log: impl Iterator<Item = Result<Commit, E>>,
-    mut progress: impl FnMut(Revision),
+    mut show: impl FnMut(&State, &Commit),
 ) -> Result<Audit, Unsound<E>> {
     let mut audit = Audit::new(empty);
     let mut restores = restores.iter().copied().peekable();
@@ -245,8 +246,8 @@ pub fn audit<E>(
         while let Some(restore) = restores.next_if(|restore| *restore < commit.revision) {
             audit.restored(restore);
         }
+        show(&audit.state, &commit);
         audit.take(&commit).map_err(Unsound::Broken)?;
-        progress(commit.revision);
     }
     restores.for_each(|restore| audit.restored(restore));
     Ok(audit)

@@ -6,7 +6,7 @@ use hindsight_core::{
     Actor, Cause, Change, Command, Decision, Event, Intent, Rejection, State, Time, apply, builtin,
     decide,
 };
-use hindsight_gc::Collector;
+use hindsight_gc::{Collector, Orders};
 use hindsight_projector::Audit;
 use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
@@ -46,6 +46,7 @@ pub struct World {
     pub changes: Vec<Arc<Change>>,
     collector: Collector,
     audit: Audit,
+    orders: Orders,
     causes: Causes,
     commands: u64,
     uids: u64,
@@ -70,6 +71,7 @@ impl World {
             changes: Vec::new(),
             collector,
             audit,
+            orders: Orders::default(),
             causes: Causes::default(),
             commands: 0,
             uids,
@@ -86,6 +88,8 @@ impl World {
         let command = command_of(self.uids, self.commands, intent, cause);
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
+            let parted = self.orders.take(&self.state, commit);
+            parted.expect("the order of steps does not matter");
             self.audit.take(commit).expect("no decision breaks a rule");
             self.causes
                 .take(commit)

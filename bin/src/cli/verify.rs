@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use copy::Copy;
 use hindsight_core::{Revision, Time};
-use hindsight_gc::left;
+use hindsight_gc::{Orders, left};
 use hindsight_log::{Error, Reader, Report, state_at_floor, verify};
 use hindsight_projector::audit;
 use serde_json::json;
@@ -59,6 +59,7 @@ impl Verify {
             "last": time(report.last_time), "chain": report.chain,
             "content": report.content, "state": audited.as_ref().map(|audited| &audited.state),
             "due": audited.as_ref().map(|audited| audited.due),
+            "reordered": audited.as_ref().map(|audited| audited.reordered),
         });
         if self.output == Output::Json {
             show::json(&document)?;
@@ -75,6 +76,8 @@ struct Audited {
     state: String,
     /// What the collectors have left to do there, when the last commit was made.
     due: usize,
+    /// How many runs of the collectors were taken again in other orders.
+    reordered: u64,
 }
 
 fn told(report: &Report, audited: Option<&Audited>) -> String {
@@ -100,10 +103,20 @@ fn told(report: &Report, audited: Option<&Audited>) -> String {
     let restores = report.restores.iter();
     lines
         .extend(restores.map(|revision| format!("  a backup was restored at revision {revision}")));
-    if let Some(Audited { state, due }) = audited {
+    if let Some(Audited {
+        state,
+        due,
+        reordered,
+    }) = audited
+    {
         lines.push(format!(
             "every commit is allowed by the rules; state {state}"
         ));
+        if *reordered > 0 {
+            lines.push(format!(
+                "runs of the collectors that were taken again in other orders, and came to the same: {reordered}"
+            ));
+        }
         if *due > 0 {
             lines.push(format!(
                 "where it ends {due} steps of the collectors are due, as when a server is stopped in the middle: \
@@ -144,15 +157,21 @@ fn deep(reader: &Reader, report: &Report) -> Result<Audited> {
     let bar = show::counting("commits");
     let base = state_at_floor(reader, &empty_state(), report.floor)?;
     let log = reader.scan_all(report.floor.next());
-    let audited = audit(base, &report.restores, log, |_| {
+    let (mut orders, mut parted) = (Orders::default(), Ok(()));
+    let audited = audit(base, &report.restores, log, |state, commit| {
         bar.inc(1);
+        if parted.is_ok() {
+            parted = orders.take(state, commit);
+        }
     });
     bar.finish_and_clear();
     let audited = audited?;
     let state = audited.state();
+    parted.and_then(|()| orders.end(state))?;
     let last = report.last_time.unwrap_or(Time(0));
     Ok(Audited {
         state: state.hash(),
         due: left(state, last),
+        reordered: orders.taken(),
     })
 }

@@ -1,6 +1,7 @@
 //! Every invariant refuses a commit that breaks it, and lets every decision of a busy world pass.
 
 mod grounds;
+mod marks;
 
 use super::check;
 use crate::command::{Patch, Propagation};

@@ -21,9 +21,19 @@ fn removal_and_mark(world: &World, of: (&str, &str), rule: Rule, cause: Cause) -
 }
 
 fn removal_and_mark_of(world: &World, object: &Object, rule: Rule, cause: Cause) -> [Commit; 2] {
-    let now = json!("2024-01-01T00:00:00Z");
+    removal_and_mark_at(world, object, rule, cause, world.now())
+}
+
+fn removal_and_mark_at(
+    world: &World,
+    object: &Object,
+    rule: Rule,
+    cause: Cause,
+    time: Time,
+) -> [Commit; 2] {
+    let end = object.meta.deletion_timestamp.unwrap_or(time);
     let marked = version(&world.state, &object.key, |metadata| {
-        metadata["deletionTimestamp"] = now;
+        metadata["deletionTimestamp"] = end.to_rfc3339().into();
     });
     let marked = Object {
         mark: object.mark.or(Some(Mark {
@@ -43,6 +53,7 @@ fn removal_and_mark_of(world: &World, object: &Object, rule: Rule, cause: Cause)
         object: marked.into(),
     };
     [vec![deleted(rule, Vec::new())], vec![requested, updated]].map(|events| Commit {
+        time,
         cause: cause.clone(),
         ..commit(world, object.key.clone(), object.meta.uid.as_str(), events)
     })
@@ -174,24 +185,18 @@ fn only_a_job_that_finished_so_long_ago_is_over() {
         let told = format!("{condition} {seconds} {time:?}");
         let world = world_with_ended("jobs", condition, seconds);
         for cause in [CAUSE, policy()] {
-            let steps = removal_and_mark(&world, ("jobs", "j"), Rule::TtlAfterFinished, cause);
-            for mut step in steps {
-                step.time = time;
+            let job = world.get("jobs", "j").expect("it is there");
+            let rule = Rule::TtlAfterFinished;
+            for step in removal_and_mark_at(&world, &job, rule, cause, time) {
                 assert_eq!(check(&world.state, &step).is_ok(), is_over, "{told}");
             }
         }
     }
     let world = world_with_ended("configmaps", condition("Complete", "True"), json!(30));
-    let map = removal_and_mark(
-        &world,
-        ("configmaps", "j"),
-        Rule::TtlAfterFinished,
-        policy(),
-    );
-    for mut step in map {
-        step.time = over;
-        refused(&world, &step, "it is no finished job");
-    }
+    let map = world.get("configmaps", "j").expect("it is there");
+    let rule = Rule::TtlAfterFinished;
+    let steps = removal_and_mark_at(&world, &map, rule, policy(), over);
+    all_refused(&world, &steps, "it is no finished job");
 }
 
 #[test]

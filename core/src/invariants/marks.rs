@@ -1,0 +1,120 @@
+//! What a deletion writes into an object: its mark, when it ends, and what holds it. Nothing but a
+//! deletion moves these, and only so that the object goes sooner.
+
+use super::{Asked, Violation};
+use crate::Time;
+use crate::event::Cause;
+use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
+
+const MARKS: &str = "a deletion has a rule, and is never taken back";
+const ENDS: &str = "a deletion ends when it says, and only a shorter grace moves that";
+
+impl Asked<'_> {
+    pub(super) fn begins_unmarked(&self, object: &Object) -> Result<(), Violation> {
+        if object.is_deleting() {
+            return Err(self.violation(MARKS, "a first version that goes"));
+        }
+        Ok(())
+    }
+
+    /// Nothing is marked by the way. Once marked an object stays so.
+    pub(super) fn mark_stays(&self, previous: &Object, object: &Object) -> Result<(), Violation> {
+        let is_asked_for = self
+            .commit
+            .events
+            .iter()
+            .any(|event| event.mark().is_some());
+        if !previous.is_deleting() {
+            return self.is_marked(object, is_asked_for);
+        }
+        if !object.is_deleting() || (previous.mark.is_some() && object.mark != previous.mark) {
+            return Err(self.violation(MARKS, "the mark is gone or another one"));
+        }
+        self.gains_nothing(previous, object, is_asked_for)?;
+        self.end_stays(previous, object, is_asked_for)
+    }
+
+    /// The first request says when it ends: now, and the grace of kinds that have any.
+    fn is_marked(&self, object: &Object, is_asked_for: bool) -> Result<(), Violation> {
+        let Some(end) = object.meta.deletion_timestamp else {
+            return Ok(());
+        };
+        if !is_asked_for {
+            return Err(self.violation(MARKS, "a mark without a rule"));
+        }
+        let grace = grace_of(object);
+        if grace > 0 && !self.has_grace() {
+            return Err(self.violation(ENDS, "a grace of a kind that has none, a deletion"));
+        }
+        if end != self.seconds_on(grace) {
+            return Err(self.violation(ENDS, "another end than its grace makes, a deletion"));
+        }
+        Ok(())
+    }
+
+    /// Clients may add none but the collectors' finalizers, and collectors only with a deletion.
+    fn gains_nothing(
+        &self,
+        previous: &Object,
+        object: &Object,
+        is_asked_for: bool,
+    ) -> Result<(), Violation> {
+        let is_free = is_asked_for || self.commit.cause == Cause::Request;
+        let is_new = |finalizer: &&Name| {
+            let is_allowed = is_collectors(finalizer) && is_free;
+            !is_allowed && !previous.meta.has_finalizer(finalizer)
+        };
+        match object.meta.finalizers.iter().find(is_new) {
+            Some(finalizer) => Err(self.violation(MARKS, format!("a new finalizer {finalizer}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// A later request ends it sooner, or now: also where the shorter grace was over before now.
+    fn end_stays(
+        &self,
+        previous: &Object,
+        object: &Object,
+        is_asked_for: bool,
+    ) -> Result<(), Violation> {
+        let end = |object: &Object| object.meta.deletion_timestamp;
+        let told = |object: &Object| object.meta.deletion_grace_period_seconds;
+        if end(previous) == end(object) && told(previous) == told(object) {
+            return Ok(());
+        }
+        let now = Some(self.seconds_on(0));
+        let is_shorter = grace_of(object) < grace_of(previous);
+        let what = if !is_asked_for {
+            "an end that moves by the way, a deletion"
+        } else if grace_of(object) > grace_of(previous) {
+            "a longer grace, a deletion"
+        } else if end(object) > end(previous) && !(is_shorter && end(object) == now) {
+            "a later end, a deletion"
+        } else if end(object) < end(previous) && end(object) < now {
+            "an end before it was asked for, a deletion"
+        } else {
+            return Ok(());
+        };
+        Err(self.violation(ENDS, what))
+    }
+
+    /// As an object says it.
+    fn seconds_on(&self, seconds: i64) -> Time {
+        self.commit.time.plus_seconds(seconds).whole_seconds()
+    }
+
+    fn has_grace(&self) -> bool {
+        let kind = self.state.kinds.by_resource(&self.commit.key.resource);
+        kind.is_none_or(|kind| kind.strategy.graceful)
+    }
+}
+
+/// A negative one reads as one second.
+fn grace_of(object: &Object) -> i64 {
+    let grace = object.meta.deletion_grace_period_seconds.unwrap_or(0);
+    if grace < 0 { 1 } else { grace }
+}
+
+fn is_collectors(finalizer: &str) -> bool {
+    [FOREGROUND_FINALIZER, ORPHAN_FINALIZER].contains(&finalizer)
+}

@@ -1,0 +1,146 @@
+//! Runs that any order comes to, and steps that none does.
+
+use super::{Orders, is_collectors};
+use crate::testing::{empty, remove, world, write};
+use hindsight_core::{Cause, Change, Commit, Revision, State, apply};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+const MAPS: (&str, &str) = ("", "configmaps");
+
+/// What was made by hand, as if a collector had done it.
+fn collected(change: Change) -> Commit {
+    Commit {
+        cause: Cause::Commit(Revision(1)),
+        ..Arc::unwrap_or_clone(change.commit)
+    }
+}
+
+/// What is said of a log in which, from this state on, the collectors do that and a request follows.
+fn said(begin: &State, steps: impl FnOnce(&mut State) -> Vec<Change>) -> (Option<String>, u64) {
+    let commits = steps(&mut begin.clone()).into_iter().map(collected);
+    let (mut state, mut orders) = (begin.clone(), Orders::default());
+    for commit in commits {
+        assert!(is_collectors(&commit), "{commit:?}");
+        orders
+            .take(&state, &commit)
+            .expect("nothing is told before the end");
+        apply(&mut state, &commit);
+    }
+    let told = orders.end(&state).err();
+    (told.map(|told| told.to_string()), orders.taken())
+}
+
+fn map(metadata: Value) -> Value {
+    let mut document = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+    document["metadata"]["namespace"] = "n".into();
+    document
+}
+
+#[test]
+fn a_run_that_any_order_comes_to_is_found_to_be_one() {
+    let begin = world(&[
+        ("d", &["gone"]),
+        ("e", &["d"]),
+        ("f", &["e"]),
+        ("live", &[]),
+    ]);
+    let all: &[&[&str]] = &[&["d"], &["d", "e"], &["d", "e", "f"], &["e", "f"]];
+    for done in all {
+        let steps = |state: &mut State| {
+            let removed = done.iter().map(|name| remove(state, MAPS, ("n", name)));
+            removed.collect()
+        };
+        assert_eq!(said(&begin, steps), (None, 1), "{done:?}");
+    }
+    let orphans = world(&[("o!orphan", &[]), ("d", &["o"]), ("e", &["o"])]);
+    let lets_go = |state: &mut State| vec![write(state, MAPS, map(json!({"name": "e"})))];
+    assert_eq!(said(&orphans, lets_go), (None, 1));
+}
+
+#[test]
+fn what_no_order_comes_to_is_told() {
+    let begin = world(&[
+        ("o!orphan", &[]),
+        ("d", &["o"]),
+        ("held!x/y", &[]),
+        ("live", &[]),
+    ]);
+    let going = |finalizers: Value| {
+        json!({"name": "held", "finalizers": finalizers,
+        "deletionTimestamp": "2024-01-01T00:00:00Z"})
+    };
+    let other = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "live", "uid": "live"});
+    for (step, what) in [
+        (
+            None,
+            "of configmaps n/d there is nothing, and in another order uid d, live",
+        ),
+        (
+            Some(map(json!({"name": "live", "finalizers": ["a/b"]}))),
+            "uid live, live, with finalizers {\"a/b\"} and owners []",
+        ),
+        (
+            Some(map(json!({"name": "live", "ownerReferences": [other]}))),
+            "uid live, live, with finalizers {} and owners [\"live\"]",
+        ),
+        (
+            Some(map(json!({"name": "live", "finalizers": ["a/b"],
+                "deletionTimestamp": "2024-01-01T00:00:00Z"}))),
+            "uid live, going",
+        ),
+        (
+            Some(map(going(json!(["x/z"])))),
+            "uid held, going, with finalizers {\"x/z\"}",
+        ),
+    ] {
+        let wrong = |state: &mut State| match step {
+            None => vec![remove(state, MAPS, ("n", "d"))],
+            Some(document) => vec![write(state, MAPS, document)],
+        };
+        let (told, _) = said(&begin, wrong);
+        let told = told.expect(what);
+        assert!(told.contains(what), "{told}");
+        assert!(told.contains("between revision 4 and revision 5"), "{told}");
+    }
+}
+
+#[test]
+fn of_many_runs_few_are_taken_again_and_requests_end_them() {
+    let mut state = empty();
+    let mut orders = Orders::default();
+    let mut counts = Vec::new();
+    for number in 0..20 {
+        let name = format!("m{number}");
+        for document in [map(json!({"name": name})), map(json!({"name": name}))] {
+            let step = write(&mut state.clone(), MAPS, document);
+            let is_first = step.previous.is_none();
+            let step = if is_first {
+                Arc::unwrap_or_clone(step.commit)
+            } else {
+                collected(step)
+            };
+            assert_eq!(is_collectors(&step), !is_first);
+            orders.take(&state, &step).expect("nothing comes of it");
+            apply(&mut state, &step);
+        }
+        orders.end(&state).expect("nothing comes of it");
+        counts.push(orders.taken());
+    }
+    assert_eq!(counts[..5], [1, 1, 1, 2, 2]);
+    assert_eq!(counts[14..17], [2, 3, 3]);
+}
+
+#[test]
+fn what_is_reported_belongs_to_a_run_and_is_not_compared() {
+    let mut begin = world(&[("d", &["gone"])]);
+    let event = json!({"apiVersion": "v1", "kind": "Event",
+        "metadata": {"name": "told", "namespace": "n"}});
+    let tells = |state: &mut State| vec![write(state, ("", "events"), event)];
+    assert_eq!(said(&begin, tells), (None, 1));
+    let made = write(&mut begin, MAPS, map(json!({"name": "new"})));
+    assert!(
+        !is_collectors(&collected(made)),
+        "a bootstrap makes namespaces"
+    );
+}
