@@ -119,14 +119,18 @@ pub enum Error {
     Unfinished(PathBuf),
     /// Written by a later release.
     #[error(
-        "the log has format {found} and this release knows up to {known}; use the release that \
-         wrote it"
+        "the log has format {found}{} and this release knows up to {known}; nothing was changed; use the release \
+         that wrote it, or a later one; or, to go back to this one, restore a backup that was made before the other \
+         wrote, or save what this release can read with `hindsight backup --intact FILE` and restore that",
+        .revision.map(|revision| format!(" at revision {revision}")).unwrap_or_default()
     )]
     NewerFormat {
         /// What the record says.
         found: u8,
         /// What this release reads.
         known: u8,
+        /// The record that says so; nothing where it is a whole file or tree.
+        revision: Option<Revision>,
     },
     /// Whoever held the log has let go of it.
     #[error("the log was closed; open it again")]
@@ -305,7 +309,11 @@ mod tests {
             Error::Backup(source()),
             Error::Overtaken { floor },
             Error::Unfinished(directory.clone()),
-            Error::NewerFormat { found: 9, known: 3 },
+            Error::NewerFormat {
+                found: 9,
+                known: 3,
+                revision: Some(revision),
+            },
             Error::Foreign(directory),
             Error::NotAFile(path.clone()),
             Error::Damaged {

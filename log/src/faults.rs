@@ -15,6 +15,7 @@ mod failures;
 mod fixtures;
 mod full;
 mod moved;
+mod newer;
 #[cfg(unix)]
 mod no_files;
 mod overtaken;

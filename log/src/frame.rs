@@ -188,6 +188,7 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
         return Err(Error::NewerFormat {
             found: format,
             known: FRAME_FORMAT,
+            revision: Some(key),
         });
     }
     let header = (|| {
@@ -330,8 +331,9 @@ mod tests {
         let checksum = crc32fast::hash(&bytes[..body]).to_le_bytes();
         bytes[body..].copy_from_slice(&checksum);
         let error = open(Revision(1), &bytes).expect_err("refused");
+        let revision = Some(Revision(1));
         assert!(
-            matches!(error, Error::NewerFormat { found: 4, known: 3 }),
+            matches!(error, Error::NewerFormat { found: 4, known: 3, revision: at } if at == revision),
             "{error}"
         );
     }

@@ -7,6 +7,7 @@ mod backup;
 mod base;
 mod chain;
 mod codec;
+mod elsewhere;
 mod error;
 #[cfg(test)]
 mod faults;
@@ -38,7 +39,7 @@ pub use reader::{Entry, Reader};
 pub use retention::{Retention, thin};
 pub use snapshot::Snapshots;
 pub use storage::memory::MemoryStorage;
-pub use storage::sled::{Intact, SledStorage};
+pub use storage::sled::{Intact, Newer, SledStorage};
 pub use storage::{Purpose, Storage, Stored};
 pub use tail::Tail;
 pub use verify::{Report, state_at_floor, verify};

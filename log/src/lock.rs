@@ -1,6 +1,6 @@
 //! One process per data directory.
 
-use crate::{Error, private};
+use crate::{Error, elsewhere, private};
 use std::fs::{File, TryLockError};
 use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
@@ -21,6 +21,7 @@ impl DirectoryLock {
         }
         private::make(directory)?;
         private::warn_of_others(directory);
+        elsewhere::warn_of_remote(directory);
         let mut options = private::options();
         options.read(true).write(true).create(true).truncate(false);
         let file = match options.open(directory.join(FILE)) {

@@ -4,7 +4,7 @@ use super::{Directory, show, wrong};
 use crate::control_plane::{empty_state, open_directory, snapshots_of};
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
-use crate::{effects, restoring};
+use crate::{OpenError, effects, restoring};
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
 use hindsight_api::AsOf;
@@ -37,6 +37,11 @@ pub(super) enum Source {
 impl Directory {
     /// To answer from: nothing is told of a log that a start would refuse.
     pub(super) fn source(&self) -> Result<Source> {
+        self.checked()
+            .inspect_err(|error| self.tell_of_newer(error))
+    }
+
+    fn checked(&self) -> Result<Source> {
         let source = self.unchecked()?;
         if let Source::Directory { reader, .. } = &source {
             let witnessed = reader.check_end()?;
@@ -51,7 +56,7 @@ impl Directory {
         Ok(source)
     }
 
-    /// The same, for who looks at all of it.
+    /// The same, for who looks at all of it, and tells by itself what is known of a newer log.
     pub(super) fn unchecked(&self) -> Result<Source> {
         self.check()?;
         Ok(match self.take(open_directory)? {
@@ -86,6 +91,16 @@ impl Directory {
             reader: found.reader,
             _lock: lock,
         })
+    }
+
+    /// What this release can tell of a log that a newer one wrote to.
+    pub(super) fn tell_of_newer(&self, error: &anyhow::Error) {
+        if !is_newer(error) {
+            return;
+        }
+        if let Ok(found) = Intact::of(&self.data_dir.join("events"), |_, _| {}) {
+            show::hint(&format!("the log is {}", found.extent()));
+        }
     }
 
     fn check(&self) -> Result<()> {
@@ -138,6 +153,15 @@ impl Directory {
                 Err(error) => return Err(error.into()),
             }
         }
+    }
+}
+
+fn is_newer(error: &anyhow::Error) -> bool {
+    let is_it = |error: &Error| matches!(error, Error::NewerFormat { .. });
+    match error.downcast_ref() {
+        Some(OpenError::Log(error)) => is_it(error),
+        Some(_) => false,
+        None => error.downcast_ref().is_some_and(is_it),
     }
 }
 

@@ -110,7 +110,7 @@ impl Serve {
         let options = Options {
             snapshot_every: self.snapshot_every,
             retention,
-            data_dir: self.directory.data_dir,
+            data_dir: self.directory.data_dir.clone(),
             listen: self.listen,
             kubeconfig: self.kubeconfig,
             token_auth_file: self.token_auth_file,
@@ -129,7 +129,8 @@ impl Serve {
         }));
         // Nobody is waited for: what others still look up or read is for nobody.
         runtime.shutdown_background();
-        served.map(|()| ExitCode::SUCCESS)
+        served.inspect_err(|error| self.directory.tell_of_newer(error))?;
+        Ok(ExitCode::SUCCESS)
     }
 }
 

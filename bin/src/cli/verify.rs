@@ -43,6 +43,11 @@ pub(super) struct Verify {
 
 impl Verify {
     pub(super) fn run(self) -> Result<ExitCode> {
+        let verified = self.verified();
+        verified.inspect_err(|error| self.directory.tell_of_newer(error))
+    }
+
+    fn verified(&self) -> Result<ExitCode> {
         let (_copy, source) = self.source()?;
         let Source::Directory { reader, .. } = source else {
             bail!("a server holds the directory; stop it first, then verify");

@@ -161,7 +161,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 append(at, &(*first, newer(bytes).into()));
             });
         },
-        "the log has format 4 and this release knows up to 3",
+        "and this release knows up to 3; nothing was changed; use the release that wrote it, or a later one",
     ),
     (
         "a tree of a newer format",
@@ -316,7 +316,7 @@ pub(super) fn append(at: &Path, (first, bytes): &(Revision, Arc<[u8]>)) {
     storage.sync().expect("synced");
 }
 
-fn newer(bytes: &[u8]) -> Vec<u8> {
+pub(super) fn newer(bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     bytes[4] = FRAME_FORMAT + 1;
     let body = bytes.len() - 4;

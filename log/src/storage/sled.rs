@@ -19,8 +19,8 @@ use crate::{Error, Tail, chain, frame, private};
 use foreign::{Found, refuse_foreign, refuse_no_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
-pub use intact::Intact;
 pub(crate) use intact::extent;
+pub use intact::{Intact, Newer};
 use opening::{open_in_room, refuse_short_files, wait_until_free};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -224,6 +224,7 @@ fn refuse_others(database: &::sled::Db, found: Found, path: &Path) -> Result<(),
         Some(found) if found > TREE_FORMAT => Err(Error::NewerFormat {
             found,
             known: TREE_FORMAT,
+            revision: None,
         }),
         None if found == Found::Written => Err(Error::Foreign(path.to_owned())),
         _ => Ok(()),

@@ -189,6 +189,7 @@ fn note(slot: &[u8]) -> Result<Option<Tail>, Error> {
         return Err(Error::NewerFormat {
             found: *format,
             known: FORMAT,
+            revision: None,
         });
     }
     let parts = body.split_first_chunk::<8>().and_then(|(revision, hash)| {
@@ -243,6 +244,13 @@ mod tests {
         let checksum = crc32fast::hash(&bytes[..NOTE_BYTES]).to_le_bytes();
         bytes[NOTE_BYTES..].copy_from_slice(&checksum);
         let error = note(&bytes).expect_err("refused");
-        assert!(matches!(error, Error::NewerFormat { found: 2, known: 1 }));
+        assert!(matches!(
+            error,
+            Error::NewerFormat {
+                found: 2,
+                known: 1,
+                ..
+            }
+        ));
     }
 }

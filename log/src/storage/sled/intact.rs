@@ -24,6 +24,8 @@ pub struct Intact {
     pub until: Revision,
     /// What is wrong with what comes behind it; nothing where the log is whole.
     pub broken: Option<Error>,
+    /// Records behind it that say of themselves that a newer release wrote them.
+    pub newer: Newer,
     copies: Arc<Vec<Copy>>,
     records: Arc<BTreeSet<Revision>>,
 }
@@ -35,19 +37,31 @@ impl Intact {
         let path = directory.join("db");
         let file = File::open(&path).map_err(Error::io("opening the event log"))?;
         let copies = copies(&file, &mut progress).map_err(Error::io("reading the event log"))?;
-        let witnessed = WitnessFile::read(&tail_of(directory))?;
+        let (witnessed, unknown) = match WitnessFile::read(&tail_of(directory)) {
+            Err(error @ Error::NewerFormat { .. }) => (None, Some(error)),
+            read => (read?, None),
+        };
         let found = Copies {
             file: Arc::new(Mutex::new(file)),
             all: Arc::new(copies),
             only: None,
             witnessed,
         };
-        found.beginning()
+        let mut found = found.beginning()?;
+        found.broken = found.broken.or(unknown);
+        Ok(found)
     }
 
     /// How far it is intact, and what is known of what comes behind, in a few words.
     pub fn extent(&self) -> String {
-        extent(self.until, self.broken.as_ref())
+        let extent = extent(self.until, self.broken.as_ref());
+        let Newer { records, until } = self.newer;
+        if records == 0 {
+            return extent;
+        }
+        format!(
+            "{extent}; records of newer formats: {records}, and the last revision in them is {until}"
+        )
     }
 
     /// The first of these records up to that revision of which every copy lies in one of these places.
@@ -73,9 +87,25 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
         Some(Error::Lost { acknowledged, .. }) => {
             format!("and revision {acknowledged} was acknowledged")
         }
+        Some(Error::NewerFormat {
+            found,
+            revision: Some(revision),
+            ..
+        }) => {
+            format!("and the record at revision {revision} has format {found}, of a newer release")
+        }
         Some(other) => format!("and then: {other}"),
     };
     format!("intact up to revision {until}, {behind}")
+}
+
+/// Records of which this release can read no more than where they are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Newer {
+    /// How many there are.
+    pub records: u64,
+    /// The last revision in them.
+    pub until: Revision,
 }
 
 /// Where a value lies. Sorted: by frame, piece, and the newest first.
@@ -146,7 +176,8 @@ impl Copies {
     fn beginning(self) -> Result<Intact, Error> {
         let (file, all) = (Arc::clone(&self.file), Arc::clone(&self.all));
         let (mut only, mut until, mut broken) = (BTreeSet::new(), Revision::ZERO, None);
-        for frame in Reader::new(Arc::new(self)).whole(Tail::START)? {
+        let found = Arc::new(self);
+        for frame in Reader::new(Arc::clone(&found) as _).whole(Tail::START)? {
             match frame {
                 Ok(frame) => {
                     only.insert(frame.first);
@@ -155,6 +186,10 @@ impl Copies {
                 Err(error) => broken = Some(error),
             }
         }
+        let newer = match broken {
+            Some(Error::NewerFormat { .. }) => found.newer(until)?,
+            _ => Newer::default(),
+        };
         let records = Arc::new(only);
         let kept = Self {
             file,
@@ -166,9 +201,23 @@ impl Copies {
             reader: Reader::new(Arc::new(kept)),
             until,
             broken,
+            newer,
             copies: all,
             records,
         })
+    }
+
+    /// What can be told of records whose headers are as they ever were.
+    fn newer(&self, until: Revision) -> Result<Newer, Error> {
+        let mut newer = Newer { records: 0, until };
+        while let Some((first, bytes)) = self.at_or_after(newer.until.next())? {
+            let Some(end) = frame::end(first, &bytes) else {
+                break;
+            };
+            newer.records += u64::from(is_newer(&frame::open(first, &bytes)));
+            newer.until = end.previous();
+        }
+        Ok(newer)
     }
 
     fn is_there(&self, first: Revision) -> bool {
@@ -189,7 +238,8 @@ impl Copies {
         for head in self.of(first, 0) {
             let frame = self.put_together(first, head);
             let frame = frame.map_err(Error::io("reading the event log"))?;
-            if frame::open(first, &frame).is_ok() {
+            let read = frame::open(first, &frame);
+            if read.is_ok() || is_newer(&read) {
                 return Ok(Some(frame));
             }
         }
@@ -228,6 +278,11 @@ impl Copies {
             })
             .transpose()
     }
+}
+
+/// It is whole, and says that a newer release wrote it.
+const fn is_newer<T>(read: &Result<T, Error>) -> bool {
+    matches!(read, Err(Error::NewerFormat { .. }))
 }
 
 const READ_ONLY: &str = "what is left of a log is not written to";
