@@ -26,8 +26,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 fn upgrade(data: &Path) -> u64 {
     let storage = SledStorage::open(&data.join("events")).expect("opened");
     let newest = storage.at_or_before(Revision(u64::MAX)).expect("read");
-    let (first, bytes) = newest.expect("a record");
-    let mut bytes = bytes.to_vec();
+    let (first, mut bytes) = newest.expect("a record");
     let commits = bytes[COMMITS_AT..].first_chunk().expect("a header");
     let next = first.0 + u64::from(u32::from_le_bytes(*commits));
     bytes[FORMAT_AT] = 200;

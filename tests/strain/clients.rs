@@ -10,6 +10,8 @@ use std::net::TcpStream;
 /// A client leaves after every so many bytes of its request.
 const BYTES_APART: usize = 9;
 const TIMES: usize = 5;
+/// Clients that leave, one after the other.
+const CLIENTS: usize = 10_000;
 /// Longer than this test leaves it on.
 const DELAY: &str = "delay_enter=3000000";
 /// Together some 60 MiB, if anything kept them.
@@ -47,7 +49,8 @@ fn warm() -> (Server, Caller, (usize, usize)) {
 fn clients_that_leave_in_the_middle_leave_nothing_behind() {
     let (server, caller, before) = warm();
     let whole = request("POST", MAPS, &map("c", 300));
-    for bytes in (0..whole.len()).step_by(BYTES_APART) {
+    let bytes = (0..whole.len()).step_by(BYTES_APART).cycle();
+    for bytes in bytes.take(CLIENTS) {
         let mut wire = caller.connect().expect("connected");
         let part = whole.as_bytes().get(..bytes).expect("shorter");
         wire.send(part).expect("sent");

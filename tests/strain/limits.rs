@@ -61,16 +61,17 @@ fn without_memory_it_ends_and_nothing_is_lost_that_was_answered() {
     }
     let mut wire = Caller::of(&server).connect().expect("connected");
     let mut answered = Vec::new();
-    let refused = (0..WRITES_MAX).find(|index| {
+    let left = (0..WRITES_MAX).find(|index| {
         let name = format!("c{index}");
         let reply = wire.ask("POST", MAPS, &map(&name, 900 << 10));
-        let is_written = reply.is_ok_and(|reply| reply.code == 201);
+        let is_written = reply.as_ref().is_ok_and(|reply| reply.code == 201);
         answered.extend(is_written.then_some(name));
-        !is_written
+        reply.is_err()
     });
     println!("no memory after {} writes", answered.len());
-    assert!(refused.is_some(), "there is memory after all");
-    server.signal("KILL");
+    assert!(left.is_some(), "there is memory after all");
+    let (code, _) = server.ended();
+    assert_ne!(code, Some(0), "no end that somebody asked for");
     let stored = stored(&Server::start_on(&directory));
     for name in &answered {
         assert!(stored.contains_key(name), "{name} was answered");

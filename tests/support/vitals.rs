@@ -1,6 +1,7 @@
 //! What a process holds: descriptors, threads and memory, as Linux tells.
 
 use std::path::Path;
+use std::process::Command;
 
 /// Open descriptors.
 pub fn descriptors(process: u32) -> usize {
@@ -33,4 +34,21 @@ fn count(folder: &str) -> usize {
     std::fs::read_dir(Path::new(folder))
         .expect("a process")
         .count()
+}
+
+/// Lets this process, and those that it starts, have so many descriptors, if the system allows it.
+pub fn may_open(descriptors: usize) {
+    let limits = std::fs::read_to_string("/proc/self/limits").expect("its limits");
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().nth(3)?.parse().ok());
+    if soft.is_none_or(|soft: usize| soft >= descriptors) {
+        return;
+    }
+    let process = std::process::id().to_string();
+    let raised = Command::new("prlimit")
+        .args(["--pid", &process, &format!("--nofile={descriptors}:")])
+        .status();
+    assert!(raised.is_ok_and(|raised| raised.success()), "{limits}");
 }
