@@ -11,6 +11,9 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+#[path = "simulator/conformance.rs"]
+mod conformance;
+
 use hindsight_tests::schedules::{Counts, Lengths, check};
 use hindsight_tests::seeds::Run;
 use hindsight_tests::sim::{self, Bug, Options, Schedule, smallest};

@@ -1,0 +1,268 @@
+//! What every storage must do. Whoever has one of his own includes this file in a module that knows its
+//! names, and runs it: the simulator does.
+
+use super::{Purpose, Revision, Storage, Stored, Tail};
+
+/// A storage, and what becomes of it.
+pub(crate) trait Backend {
+    /// It, open.
+    fn storage(&self) -> &dyn Storage;
+
+    /// What a crash now may leave, each as it is found; none where nothing outlives the process.
+    fn crashed(&self) -> Vec<Box<dyn Backend>>;
+
+    /// Whether there is an amount for which it has no room.
+    fn is_bounded(&self) -> bool;
+}
+
+/// Of each storage, a new one for every case.
+#[allow(clippy::print_stdout, reason = "a test that fails says in which case")]
+pub(crate) fn conforms(make: &dyn Fn() -> Box<dyn Backend>) {
+    for (name, case) in CASES {
+        println!("{name}");
+        case(&*make());
+    }
+}
+
+type Case = fn(&dyn Backend);
+
+const CASES: &[(&str, Case)] = &[
+    ("what is appended is found by its place", |one| {
+        holds(one.storage());
+    }),
+    ("one frame stands in the place of others", |one| {
+        replaces(one.storage());
+    }),
+    (
+        "what was synced outlives a crash, and of the rest the first",
+        survives,
+    ),
+    (
+        "what was replaced outlives a crash, or what replaces it",
+        survives_replacing,
+    ),
+    ("what was witnessed is found again", witnesses),
+    ("room is taken and changes nothing", |one| {
+        has_room(one.storage(), one.is_bounded());
+    }),
+];
+
+fn frame(revision: u64, length: usize) -> Vec<u8> {
+    let mut bytes = format!("frame {revision} ").into_bytes();
+    bytes.resize(length.max(bytes.len()), revision.to_le_bytes()[0]);
+    bytes
+}
+
+fn append(storage: &dyn Storage, revision: u64, length: usize) {
+    let appended = storage.append(Revision(revision), &frame(revision, length));
+    appended.expect("appended");
+}
+
+fn all(storage: &dyn Storage) -> Vec<Stored> {
+    let mut found = Vec::new();
+    let mut from = Revision::ZERO;
+    while let Some(one) = storage.at_or_after(from).expect("readable") {
+        from = one.0.next();
+        assert_eq!(
+            storage.at_or_before(one.0).expect("readable").as_ref(),
+            Some(&one)
+        );
+        found.push(one);
+    }
+    found
+}
+
+fn stored(revisions: &[(u64, usize)]) -> Vec<Stored> {
+    let frames = revisions.iter();
+    frames
+        .map(|(one, length)| (Revision(*one), frame(*one, *length)))
+        .collect()
+}
+
+fn replaces(storage: &dyn Storage) {
+    for (revision, length) in [
+        (1, 9),
+        (2, 9),
+        (4, 300 << 10),
+        (5, 9),
+        (9, 200 << 10),
+        (10, 9),
+    ] {
+        append(storage, revision, length);
+    }
+    storage.sync().expect("synced");
+    // In the place of several, the last of which are large; of one; of itself and of what is not there.
+    for (first, last, left) in [
+        (2, 8, &[(1, 9), (2, 50), (9, 200 << 10), (10, 9)][..]),
+        (9, 9, &[(1, 9), (2, 50), (9, 50), (10, 9)]),
+        (10, 90, &[(1, 9), (2, 50), (9, 50), (10, 50)]),
+        (1, 10, &[(1, 50)]),
+    ] {
+        let put = storage.replace(Revision(first), Revision(last), &frame(first, 50));
+        put.expect("replaced");
+        storage.sync().expect("synced");
+        assert_eq!(all(storage), stored(left), "{first} to {last}");
+    }
+    append(storage, 11, 9);
+    storage.sync().expect("synced");
+    assert_eq!(all(storage), stored(&[(1, 50), (11, 9)]));
+}
+
+fn survives(one: &dyn Backend) {
+    let storage = one.storage();
+    append(storage, 1, 9);
+    append(storage, 2, 300 << 10);
+    storage.sync().expect("synced");
+    let synced = stored(&[(1, 9), (2, 300 << 10)]);
+    let whole = stored(&[(1, 9), (2, 300 << 10), (3, 9), (4, 250 << 10), (5, 9)]);
+    for crashed in one.crashed() {
+        assert_eq!(all(crashed.storage()), synced);
+    }
+    for (revision, length) in [(3, 9), (4, 250 << 10), (5, 9)] {
+        append(storage, revision, length);
+    }
+    for crashed in one.crashed() {
+        let found = all(crashed.storage());
+        assert!(
+            found.len() >= synced.len() && whole.starts_with(&found),
+            "{}",
+            found.len()
+        );
+        // And it is gone on with.
+        append(crashed.storage(), 6, 9);
+        crashed.storage().sync().expect("synced");
+    }
+}
+
+fn survives_replacing(one: &dyn Backend) {
+    let storage = one.storage();
+    for revision in 1..=4 {
+        append(storage, revision, 9);
+    }
+    storage.sync().expect("synced");
+    let replaced = storage.replace(Revision(2), Revision(3), &frame(2, 50));
+    replaced.expect("replaced");
+    for is_synced in [false, true] {
+        for crashed in one.crashed() {
+            let found = all(crashed.storage());
+            let new = stored(&[(1, 9), (2, 50), (4, 9)]);
+            let both = stored(&[(1, 9), (2, 50), (3, 9), (4, 9)]);
+            let old = stored(&[(1, 9), (2, 9), (3, 9), (4, 9)]);
+            let is_lawful = found == new || !is_synced && (found == both || found == old);
+            assert!(is_lawful, "{is_synced} {found:?}");
+        }
+        storage.sync().expect("synced");
+    }
+}
+
+/// The note may be lost with the power; it is never one that was not made.
+fn witnesses(one: &dyn Backend) {
+    let storage = one.storage();
+    assert_eq!(storage.witnessed().expect("read"), None);
+    let tail = |revision: u64| Tail {
+        revision: Revision(revision),
+        hash: [revision.to_le_bytes()[0]; 32],
+    };
+    for revision in 1..=3 {
+        append(storage, revision, 9);
+        storage.sync().expect("synced");
+        storage.witness(&tail(revision));
+        let made: Vec<_> = (1..=revision)
+            .map(|one| Some(tail(one)))
+            .chain([None])
+            .collect();
+        for crashed in one.crashed() {
+            let found = crashed.storage().witnessed().expect("read");
+            assert!(made.contains(&found), "{found:?}");
+        }
+        let told = one
+            .crashed()
+            .last()
+            .map(|one| one.storage().witnessed().expect("read"));
+        assert!(
+            told.is_none_or(|told| told == Some(tail(revision))),
+            "{told:?}"
+        );
+    }
+}
+
+fn has_room(storage: &dyn Storage, is_bounded: bool) {
+    append(storage, 1, 9);
+    storage.sync().expect("synced");
+    let snapshots = [true, false].map(|thins| Purpose::Snapshot { thins });
+    let purposes = [Purpose::Deletions, Purpose::Writes]
+        .into_iter()
+        .chain(snapshots);
+    for bytes in [0, 1, 1 << 10] {
+        for purpose in purposes.clone() {
+            assert!(storage.has_room(bytes, purpose), "{bytes}");
+        }
+    }
+    for purpose in purposes {
+        assert_eq!(storage.has_room(1 << 50, purpose), !is_bounded);
+    }
+    assert!(
+        storage.has_room(1, Purpose::Writes),
+        "a refusal is not for ever"
+    );
+    assert_eq!(all(storage), stored(&[(1, 9)]));
+}
+
+pub(crate) fn holds(storage: &dyn Storage) {
+    assert_eq!(storage.at_or_after(Revision::ZERO).expect("readable"), None);
+    assert_eq!(
+        storage.at_or_before(Revision(u64::MAX)).expect("readable"),
+        None
+    );
+    for first in [1, 3, 300, 70_000] {
+        storage
+            .append(Revision(first), format!("frame {first}").as_bytes())
+            .expect("appended");
+    }
+    storage.sync().expect("synced");
+    let after = |from| {
+        storage
+            .at_or_after(Revision(from))
+            .expect("readable")
+            .map(|found| found.0.0)
+    };
+    let before = |until| {
+        storage
+            .at_or_before(Revision(until))
+            .expect("readable")
+            .map(|one| one.0.0)
+    };
+    assert_eq!(
+        [after(0), after(1), after(2), after(4)],
+        [Some(1), Some(1), Some(3), Some(300)]
+    );
+    assert_eq!([after(70_001), before(0)], [None, None]);
+    assert_eq!(
+        [before(1), before(299), before(u64::MAX)],
+        [Some(1), Some(3), Some(70_000)]
+    );
+    for (first, bytes) in large() {
+        storage.append(first, &bytes).expect("appended");
+        storage.sync().expect("synced");
+    }
+    holds_large(storage);
+}
+
+/// Of all sizes up to that of the largest object, and more together than a page of sled may hold;
+/// those around the size of its pieces too.
+fn large() -> impl Iterator<Item = (Revision, Vec<u8>)> {
+    let piece: usize = 96 << 10;
+    let around = [piece - 1, piece, piece + 1, 2 * piece - 1, 2 * piece];
+    let sizes = around.into_iter().chain([200_000, 3 << 20]);
+    let sizes = sizes.chain((0..40).map(|index| 900_000 + index));
+    let frames = (80_000..).zip(sizes);
+    frames.map(|(first, size)| (Revision(first), vec![size.to_le_bytes()[0]; size]))
+}
+
+pub(crate) fn holds_large(storage: &dyn Storage) {
+    for (first, bytes) in large() {
+        let before = storage.at_or_before(first).expect("readable");
+        let after = storage.at_or_after(first).expect("readable");
+        assert!(before == Some((first, bytes)) && before == after, "{first}");
+    }
+}

@@ -1,0 +1,62 @@
+//! The simulator's disk is held against what every storage must do: what a schedule shows on it is worth
+//! as much as it is like a real one.
+
+use hindsight_core::Revision;
+use hindsight_log::{Purpose, Storage, Stored, Tail};
+use hindsight_tests::dice::Dice;
+use hindsight_tests::sim::disk::Disk;
+use hindsight_tests::sim::options::Options;
+
+#[path = "../../log/src/storage/conformance/cases.rs"]
+mod cases;
+
+use cases::{Backend, conforms};
+
+/// Cuts of each moment, which leave more or less of what was not synced.
+const CUTS: u64 = 8;
+
+struct Simulated(Disk);
+
+impl Simulated {
+    fn new(seed: u64) -> Self {
+        Self(Disk::new(Dice(seed), false))
+    }
+
+    /// The same disk, with other chances.
+    fn with(&self, seed: u64) -> Self {
+        let copy = Self::new(seed);
+        let (from, mut to) = (self.0.inner(), copy.0.inner());
+        to.live.clone_from(&from.live);
+        to.durable.clone_from(&from.durable);
+        (to.witness, to.durable_witness) = (from.witness, from.durable_witness);
+        drop(to);
+        copy
+    }
+}
+
+impl Backend for Simulated {
+    fn storage(&self) -> &dyn Storage {
+        &self.0
+    }
+
+    fn crashed(&self) -> Vec<Box<dyn Backend>> {
+        let cut = |seed| {
+            let copy = self.with(seed);
+            copy.0.cut(Options::plain().faults, false);
+            copy
+        };
+        let killed = self.with(0);
+        killed.0.kill();
+        let all = (1..=CUTS).map(cut).chain([killed]);
+        all.map(|one| Box::new(one) as Box<dyn Backend>).collect()
+    }
+
+    fn is_bounded(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn the_disk_of_the_simulator_conforms() {
+    conforms(&|| Box::new(Simulated::new(1)));
+}
