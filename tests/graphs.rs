@@ -10,7 +10,9 @@
 )]
 
 use hindsight_tests::dice::number;
-use hindsight_tests::graphs::{Counts, Numberings, PLAIN_FOUR, TWO_WITH_POLICIES, explore_all, of};
+use hindsight_tests::graphs::{
+    Counts, Numberings, PLAIN_FOUR, TWO_CROSSED, TWO_WITH_POLICIES, explore_all, of,
+};
 use hindsight_tests::seeds::progress_file;
 use hindsight_tests::shape::Family;
 use std::path::Path;
@@ -38,6 +40,7 @@ fn main() {
             all,
             1,
         ),
+        ("2 objects, two things at once", TWO_CROSSED, all, 1),
         ("3 objects in every numbering", of(3), all, numbered),
         ("3 objects", of(3), one, 1),
         ("4 objects, nothing special", PLAIN_FOUR, one, 1),

@@ -5,7 +5,9 @@
 use crate::naive;
 use crate::reference::{Kind, Policy, Reference, Thing, World};
 use crate::rules;
-use crate::shape::{EDGES, Edge, Family, POLICIES, SPECIALS, Shape, Special, permutations};
+use crate::shape::{
+    CROSSED, EDGES, Edge, Family, POLICIES, SPECIALS, Shape, Special, permutations,
+};
 use crate::world::command;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Cause, Change, Intent, State, apply, builtin, decide, invariants};
@@ -71,7 +73,7 @@ impl Point {
         let uids = point.uids(shape);
         for (index, special) in shape.specials.iter().enumerate() {
             let finalizers = match special {
-                Special::Held => vec![HOLD.to_owned()],
+                Special::Held | Special::DanglingHeld => vec![HOLD.to_owned()],
                 Special::Orphans => vec!["orphan".to_owned()],
                 Special::Waits => vec!["foregroundDeletion".to_owned()],
                 _ => Vec::new(),
@@ -100,7 +102,9 @@ impl Point {
 fn place(shape: &Shape, index: usize) -> (Kind, &'static str, String) {
     let name = format!("o{index}");
     match shape.specials[index] {
-        Special::Cluster => (Kind::PriorityClass, "", name),
+        Special::Cluster | Special::ClusterDangling | Special::ClusterUnresolvable => {
+            (Kind::PriorityClass, "", name)
+        }
         _ => (Kind::ConfigMap, NAMESPACE, name),
     }
 }
@@ -119,15 +123,19 @@ fn owners(shape: &Shape, uids: &[String], index: usize) -> Vec<Reference> {
             }
         })
         .collect();
-    let nobody = |kind| Reference {
+    let nobody = |kind, blocks| Reference {
         kind,
         name: "nobody".into(),
         uid: "made-up".into(),
-        blocks: false,
+        blocks,
     };
     match shape.specials[index] {
-        Special::Dangling => owners.push(nobody(Kind::ConfigMap)),
-        Special::Unresolvable => owners.push(nobody(Kind::Unknown)),
+        Special::Dangling | Special::DanglingHeld => owners.push(nobody(Kind::ConfigMap, false)),
+        Special::DanglingBlocks => owners.push(nobody(Kind::ConfigMap, true)),
+        Special::ClusterDangling => owners.push(nobody(Kind::PriorityClass, false)),
+        Special::Unresolvable | Special::ClusterUnresolvable => {
+            owners.push(nobody(Kind::Unknown, false));
+        }
         Special::None | Special::Held | Special::Cluster | Special::Orphans | Special::Waits => {}
     }
     owners
@@ -441,6 +449,13 @@ pub const TWO_WITH_POLICIES: Family = Family {
     objects: 2,
     edges: EDGES,
     specials: POLICIES,
+};
+
+/// All of two objects that may be two special things at once.
+pub const TWO_CROSSED: Family = Family {
+    objects: 2,
+    edges: EDGES,
+    specials: CROSSED,
 };
 
 /// Those of four objects in which nothing is special and every reference blocks.

@@ -37,6 +37,14 @@ pub enum Special {
     Orphans,
     /// It has the one with which it waits for them.
     Waits,
+    /// It refers to a uid that never existed, and blocks its deletion.
+    DanglingBlocks,
+    /// It refers to a uid that never existed, and has a finalizer of somebody else.
+    DanglingHeld,
+    /// It is cluster-scoped, and refers to a uid that never existed.
+    ClusterDangling,
+    /// It is cluster-scoped, and refers to an object of a kind that nobody serves.
+    ClusterUnresolvable,
 }
 
 /// All graphs of so many objects whose edges and specials are of these.
@@ -67,6 +75,14 @@ pub const POLICIES: &[Special] = &[
     Special::Dangling,
     Special::Orphans,
     Special::Waits,
+];
+/// What it may be of two things at once.
+pub const CROSSED: &[Special] = &[
+    Special::None,
+    Special::DanglingBlocks,
+    Special::DanglingHeld,
+    Special::ClusterDangling,
+    Special::ClusterUnresolvable,
 ];
 
 impl Family {
