@@ -65,6 +65,29 @@ fn of_several_owners_the_last_to_go_is_the_cause() {
 }
 
 #[test]
+fn of_several_owners_all_are_told_and_of_one_the_next_link_tells() {
+    let mut world = world();
+    let (a, b) = (
+        create(&mut world, "a", &[], json!(["x/y"])),
+        create(&mut world, "b", &[], Value::Null),
+    );
+    create(&mut world, "one", &[&b], Value::Null);
+    create(&mut world, "both", &[&a, &b], Value::Null);
+    delete(&mut world, "b", Policy::Background);
+    delete(&mut world, "a", Policy::Foreground);
+    world.settle(10);
+    let owners = |name: &str| {
+        let found = explained(&world, &naive::key(Kind::ConfigMap, "n1", name));
+        let owners = found.chain[0].owners.iter();
+        let told = owners.map(|owner| (owner.name.clone(), owner.waits));
+        told.collect::<Vec<_>>()
+    };
+    let both = [("a".to_owned(), true), ("b".to_owned(), false)];
+    assert_eq!(owners("both"), both);
+    assert_eq!(owners("one"), []);
+}
+
+#[test]
 fn what_a_waiting_owner_takes_along_goes_because_of_its_mark() {
     let mut world = world();
     let owner = create(&mut world, "owner", &[], json!(["x/y"]));

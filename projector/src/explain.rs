@@ -4,6 +4,7 @@ mod chain;
 
 use crate::History;
 use chain::{Step, follow, marked};
+use hindsight_core::event::{OwnerClass, OwnerFinding};
 use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
 use serde::{Deserialize, Serialize};
@@ -151,6 +152,23 @@ pub struct Link {
     /// with dependents: an earlier one, or a later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<Box<Self>>,
+    /// Where it was decided on several owners, each of them: the commit that it follows in the chain is what
+    /// became of the last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<Owner>,
+}
+
+/// An owner as it was found when a dependent was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// As the reference says.
+    pub kind: String,
+    /// As the reference says.
+    pub name: String,
+    /// As the reference says.
+    pub uid: String,
+    /// Whether it waited for its dependents; otherwise it was not there.
+    pub waits: bool,
 }
 
 /// Explains the newest deletion of this object; `subject` says how to name it where no body of it does.
@@ -278,7 +296,22 @@ fn link(commit: &Commit) -> Link {
         user: commit.actor.user.to_string(),
         verb: commit.request.verb.clone(),
         also: None,
+        owners: owners(commit),
     }
+}
+
+/// One alone is told by the next link.
+fn owners(commit: &Commit) -> Vec<Owner> {
+    let mut verdicts = commit.events.iter().filter_map(Event::verdict);
+    let several = verdicts.find(|(_, owners)| owners.len() > 1);
+    let owners = several.into_iter().flat_map(|(_, owners)| owners);
+    let owner = |found: &OwnerFinding| Owner {
+        kind: found.owner.kind.to_string(),
+        name: found.owner.name.to_string(),
+        uid: found.owner.uid.to_string(),
+        waits: found.class == OwnerClass::Waiting,
+    };
+    owners.map(owner).collect()
 }
 
 fn root(commit: &Commit) -> Root {

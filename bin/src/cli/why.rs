@@ -134,8 +134,25 @@ fn of_link(link: &Link) -> String {
     let rule = link
         .rule
         .map_or_else(String::new, |rule| format!(" [{}]", rule.name()));
-    let (by, also) = (by(link), of_also(link));
-    format!("{revision:>10}  {time}  {object} {event}{rule} by {by}{also}")
+    let (by, also, owners) = (by(link), of_also(link), of_owners(link));
+    format!("{revision:>10}  {time}  {object} {event}{rule} by {by}{owners}{also}")
+}
+
+/// All that were asked, where there were several: the next link is about the last of them alone.
+fn of_owners(link: &Link) -> String {
+    if link.owners.is_empty() {
+        return String::new();
+    }
+    let owners = link.owners.iter().map(|owner| {
+        let what = if owner.waits {
+            "waits for its dependents"
+        } else {
+            "is gone"
+        };
+        format!("{} {} {what}", owner.kind, owner.name)
+    });
+    let owners: Vec<String> = owners.collect();
+    format!("\n{:12}of its owners {}", "", owners.join(", "))
 }
 
 fn by(link: &Link) -> String {
@@ -182,6 +199,18 @@ fn of_earlier(earlier: &Earlier, asked: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::{from_value, json};
+
+    #[test]
+    fn of_several_owners_each_is_named() {
+        let owner = |name: &str, waits: bool| json!({"kind": "ConfigMap", "name": name, "uid": "u", "waits": waits});
+        let link = json!({"revision": 24, "time": "T", "rule": "owner-foreground", "event": "deleted",
+            "object": "configmaps default/kid", "user": "gc", "verb": "",
+            "owners": [owner("a", false), owner("b", true)]});
+        let told = of_link(&from_value(link).expect("a link"));
+        let expected =
+            "            of its owners ConfigMap a is gone, ConfigMap b waits for its dependents";
+        assert_eq!(told.lines().nth(1), Some(expected));
+    }
 
     #[test]
     fn another_request_stands_below_the_one_that_counts() {
