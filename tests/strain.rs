@@ -17,6 +17,8 @@ mod clients;
 mod clock;
 #[path = "strain/crowd.rs"]
 mod crowd;
+#[path = "strain/elsewhere.rs"]
+mod elsewhere;
 #[path = "strain/guarantees.rs"]
 mod guarantees;
 #[path = "strain/informer.rs"]
