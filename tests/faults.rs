@@ -209,7 +209,8 @@ fn failed_at(record: &str, file: &Path) -> Option<SystemTime> {
 /// more, there is nothing to be said of writes that were begun before.
 #[test]
 fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all_that_was() {
-    for at in 1..=number("HINDSIGHT_FAILED_SYNCS", 6) {
+    let count = number("HINDSIGHT_FAILED_SYNCS", 6);
+    for at in 1..=count {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
         let record = temporary.path().join("record");
@@ -240,6 +241,7 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         ledger.check(&server);
         server.kubectl(&["create", "configmap", "a"]);
     }
+    println!("{count} failed syncs, nothing answered after them");
 }
 
 /// Who has connected and says nothing holds the log for as long as a handshake may take.
