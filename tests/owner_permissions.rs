@@ -101,6 +101,7 @@ fn changed_references_need_delete_and_new_blocking_ones_need_the_owners_finalize
         ("blocker", "plain", json!([map()]), ""),
         ("blocker", "plain", json!([node()]), ""),
         ("blocker", "plain", json!([unknown()]), NO_MAPPING),
+        ("blocker", "plain", json!([map(), unknown()]), NO_MAPPING),
         ("finalizer", "plain", json!([unknown()]), ""),
         ("nobody", "owned", json!([free()]), ""),
         ("nobody", "owned", json!([]), CANNOT_DELETE),

@@ -4,7 +4,7 @@
 
 use super::subject::{Operation, Subject};
 use crate::authorizer::{Access, Authorizer, Verdict};
-use hindsight_core::kind::{GroupVersionKind, Shape, Subresource};
+use hindsight_core::kind::GroupVersionKind;
 use hindsight_core::{Decision, GroupResource, Object, OwnerReference, Rejection, State};
 
 /// Refuses references that the actor may not set.
@@ -31,12 +31,10 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// What a pod's status says cannot change its owners.
+    /// A pod's status, which upstream leaves out, changes no owners here.
     fn applies(&self) -> bool {
-        let is_pod = self.subject.kind.strategy.shape == Shape::Pod;
-        let exempt = is_pod && self.subject.subresource == Some(Subresource::Status);
         let written = self.subject.operation != Operation::Delete;
-        written && !exempt && self.old() != &*self.new.meta.owner_references
+        written && self.old() != &*self.new.meta.owner_references
     }
 
     fn old(&self) -> &[OwnerReference] {
