@@ -46,6 +46,19 @@ fn warm() -> (Server, Caller, (usize, usize)) {
 }
 
 #[test]
+fn the_head_of_a_request_is_bounded_and_who_sends_a_longer_one_is_told() {
+    let server = Server::start();
+    let caller = Caller::of(&server);
+    for (bytes, code) in [(100 << 10, 200), (256 << 10, 431), (8, 200)] {
+        let mut wire = caller.connect().expect("connected");
+        let long = format!("long: {}\r\nhost", "x".repeat(bytes));
+        let request = request("GET", "/livez", "").replacen("host", &long, 1);
+        wire.send(request.as_bytes()).expect("sent");
+        assert_eq!(wire.head().expect("an answer").0, code, "{bytes} bytes");
+    }
+}
+
+#[test]
 fn clients_that_leave_in_the_middle_leave_nothing_behind() {
     let (server, caller, before) = warm();
     let whole = request("POST", MAPS, &map("c", 300));

@@ -27,6 +27,9 @@ const BODIES_BYTES_MAX: usize = 64 << 20;
 /// What a client may send ahead of those who read, on one connection. Source: `resourceBody99Percentile`
 /// of upstream's secure serving, there for each stream.
 const WINDOW_BYTES: u32 = 256 << 10;
+/// Of HTTP/1: the head of a request is no longer, and no more of an answer than this and one piece waits for a
+/// client to take it.
+const BUFFER_BYTES: usize = 128 << 10;
 /// How long open requests may take to end once the server stops.
 const DRAIN: Duration = Duration::from_secs(2);
 /// A pause after a failed accept, for when file descriptors run out.
@@ -165,6 +168,7 @@ fn builder(protocol: Option<&[u8]>) -> Builder<TokioExecutor> {
     let mut http2 = builder.http2();
     http2.initial_connection_window_size(WINDOW_BYTES);
     http2.initial_stream_window_size(WINDOW_BYTES);
+    builder.http1().max_buf_size(BUFFER_BYTES);
     match protocol {
         Some(b"h2") => builder.http2_only(),
         Some(_) | None => builder.http1_only(),
