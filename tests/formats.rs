@@ -16,12 +16,6 @@ const FORMAT_AT: usize = 4;
 const FIRST_AT: usize = 5;
 const COMMITS_AT: usize = 13;
 
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, _| (crc >> 1) ^ (0xEDB8_8320 & (crc & 1).wrapping_neg());
-    let turned = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), step);
-    !bytes.iter().fold(!0, turned)
-}
-
 /// Appends a record such as the newest, of a format that no release has written yet; its revision.
 fn upgrade(data: &Path) -> u64 {
     let storage = SledStorage::open(&data.join("events")).expect("opened");
@@ -32,7 +26,7 @@ fn upgrade(data: &Path) -> u64 {
     bytes[FORMAT_AT] = 200;
     bytes[FIRST_AT..COMMITS_AT].copy_from_slice(&next.to_le_bytes());
     let body = bytes.len() - 4;
-    let checksum = crc32(&bytes[..body]);
+    let checksum = crc32fast::hash(&bytes[..body]);
     bytes[body..].copy_from_slice(&checksum.to_le_bytes());
     storage.append(Revision(next), &bytes).expect("appended");
     storage.sync().expect("synced");
