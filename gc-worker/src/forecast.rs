@@ -1,10 +1,10 @@
 //! What would come of a command: decided and collected on a copy of the state until it rests. Nothing
 //! is written, and no webhook is asked.
 
+use crate::trial::carry_out;
 use crate::{Collector, Step, Worker};
-use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time, apply, decide};
+use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time};
 use std::borrow::Borrow;
-use std::sync::Arc;
 
 /// Steps of the collector between two looks at the state.
 const BATCH_STEPS: usize = 256;
@@ -137,14 +137,10 @@ impl Fork {
     }
 
     fn run(&mut self, command: Command) -> Result<Decision, Rejection> {
-        let decision = decide(&self.ground.state, command)?;
-        for commit in &decision.commits {
-            let previous = apply(&mut self.ground.state, commit);
-            let commit = Arc::clone(commit);
-            let change = Change { commit, previous };
-            self.ground.collector.observe(&change);
-            self.changes.push(change);
-        }
+        let (decision, changes) = carry_out(&mut self.ground.state, command)?;
+        let collector = &mut self.ground.collector;
+        changes.iter().for_each(|change| collector.observe(change));
+        self.changes.extend(changes);
         Ok(decision)
     }
 

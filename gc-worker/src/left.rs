@@ -1,27 +1,18 @@
 //! What the collectors have left to do: where a log ends is where a process did.
 
+use crate::trial::{carry_out, of_nobody};
 use crate::{Collector, Step};
-use hindsight_core::{Actor, Command, State, Time, apply, decide};
-use std::sync::Arc;
+use hindsight_core::{State, Time};
 
 /// How many deletions, releases and dropped references this state calls for at this time; what follows from
 /// them is not counted, nor what would only be reported. Of an owner that many refer to a look takes so many.
 pub fn left(state: &State, now: Time) -> usize {
-    let actor = Arc::new(Actor::new(""));
     let batch = Collector::new(state).next_batch(state, now, usize::MAX);
     let mut state = state.clone();
     // What two call for is there twice: each is decided on what the others leave.
     let changes = |step: Step| {
-        let command = Command {
-            cause: step.cause,
-            ..Command::new(Arc::clone(&actor), now, [0; 16], step.intent)
-        };
-        let commits =
-            decide(&state, command).map_or_else(|_| Vec::new(), |decision| decision.commits);
-        commits
-            .iter()
-            .for_each(|commit| drop(apply(&mut state, commit)));
-        !commits.is_empty()
+        let done = carry_out(&mut state, of_nobody(step, now));
+        done.is_ok_and(|(_, changes)| !changes.is_empty())
     };
     let steps = batch.into_iter().map(|(_, step)| step);
     let steps = steps.filter(|step| step.intent.is_deletion());

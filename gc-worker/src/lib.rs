@@ -13,6 +13,7 @@ mod queue;
 mod terminating;
 #[cfg(test)]
 mod testing;
+mod trial;
 mod ttl;
 mod warnings;
 mod worker;

@@ -1,12 +1,11 @@
 //! Whether what the collectors did in a log is what they would have done in any other order of steps.
 
-use crate::{Collector, Step};
+use crate::Collector;
+use crate::trial::{carry_out, of_nobody};
 use hindsight_core::{
-    Actor, Cause, Change, Command, Commit, Event, Object, ObjectKey, OwnerReference, Rejection,
-    Revision, State, Time, apply, decide,
+    Cause, Commit, Event, Object, ObjectKey, OwnerReference, Revision, State, Time,
 };
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
 
 /// Each run that is taken again comes after so many times as many as the one before it.
 const SPARSER: u64 = 4;
@@ -125,7 +124,10 @@ fn rest(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
         let before = state.revision;
         for ((_, step), answer) in steps {
             if step.intent.is_deletion() {
-                *answer = carry_out(&mut state, &mut collector, step, now);
+                let done = carry_out(&mut state, of_nobody(step, now));
+                *answer = done.map(|(_, changes)| {
+                    changes.iter().for_each(|change| collector.observe(change));
+                });
             }
         }
         collector.settle(answers.iter().map(|answer| answer.as_ref().copied()));
@@ -138,24 +140,6 @@ fn rest(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
         }
         limit = usize::MAX;
     }
-}
-
-fn carry_out(
-    state: &mut State,
-    collector: &mut Collector,
-    step: Step,
-    now: Time,
-) -> Result<(), Rejection> {
-    static NOBODY: LazyLock<Arc<Actor>> = LazyLock::new(|| Arc::new(Actor::new("")));
-    let command = Command {
-        cause: step.cause,
-        ..Command::new(Arc::clone(&NOBODY), now, [0; 16], step.intent)
-    };
-    for commit in decide(state, command)?.commits {
-        let previous = apply(state, &commit);
-        collector.observe(&Change { commit, previous });
-    }
-    Ok(())
 }
 
 /// The first object of which two ends are left, in words.

@@ -9,7 +9,7 @@ const STUCK: usize = 1000;
 const OBJECTS: usize = 200;
 const BYTES: usize = 100 << 10;
 /// For each of them a piece, and what HTTP and TLS hold of it on the way. Kept for each of them, what it was
-/// not yet sent would be 20 times that.
+/// not yet sent would be 20 MiB.
 const GROWTH_MIB_MAX: usize = STUCK * 6 / 10;
 /// Those of both sides, and of the tests beside this one.
 const DESCRIPTORS: usize = 4 * STUCK;
