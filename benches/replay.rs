@@ -13,8 +13,10 @@ use hindsight_benches::command::command;
 use hindsight_benches::percentiles::Figures;
 use hindsight_core::command::{Create, FieldValidation, Intent, Patch, PatchObject};
 use hindsight_core::{GroupResource, ObjectKey};
+use hindsight_log::{Reader, SledStorage, verify};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Instant;
 
 /// Commands that are handed in together.
@@ -50,14 +52,14 @@ fn main() -> Result<()> {
     let directory = tempfile::tempdir()?;
     let data = directory.path().join("data");
     let bodies = fill(&data, &arguments)?;
-    let disk = size(&data.join("events"))?;
+    let disk = mega(size(&data.join("events"))?);
+    let (bodies, commits) = (mega(bodies), mega(encoded(&data)?));
     println!(
-        "{} events of {} objects, {:.0} MB of bodies, {:.0} MB on the disk ({:.2} times)",
+        "{} events of {} objects, {commits:.0} MB, of which bodies {bodies:.0}; {disk:.0} MB on the disk ({:.2} and {:.2} times)",
         arguments.events,
         arguments.objects,
-        mega(bodies),
-        mega(disk),
-        mega(disk) / mega(bodies)
+        disk / commits,
+        disk / bodies
     );
     again("opened without a snapshot", &data)?;
     snapshot(&data)?;
@@ -82,6 +84,13 @@ fn fill(data: &Path, arguments: &Arguments) -> Result<u64> {
     }
     println!("written in {:.1} s", start.elapsed().as_secs_f64());
     Ok(bodies)
+}
+
+/// Bytes of events before they are compressed.
+fn encoded(data: &Path) -> Result<u64> {
+    let storage = SledStorage::open(&data.join("events"))?;
+    let report = verify(&Reader::new(Arc::new(storage)), |_| {})?;
+    Ok(report.commit_bytes)
 }
 
 fn plane(data: &Path, snapshot_every: u64) -> Result<ControlPlane> {
@@ -163,10 +172,10 @@ fn open(directory: &Path) -> Result<()> {
 /// How long writes take, one after the other, while nothing else happens and while a snapshot of all
 /// objects is written: the first commit makes one due.
 fn snapshot(data: &Path) -> Result<()> {
-    let quiet = waits(&plane(data, NEVER)?, |done| done < 1_000)?;
+    let quiet = waits(&plane(data, NEVER)?, 1_000_000, |done| done < 1_000)?;
     println!("a write, while nothing else goes on  {quiet}");
     let directory = data.join("snapshots");
-    let busy = waits(&plane(data, 1)?, |_| !has_snapshot(&directory))?;
+    let busy = waits(&plane(data, 1)?, 2_000_000, |_| !has_snapshot(&directory))?;
     println!("a write, beside the first snapshot   {busy}");
     let longest = |figures: &Figures| figures.percentile(100).as_secs_f64() * 1000.0;
     println!(
@@ -183,13 +192,19 @@ fn has_snapshot(directory: &Path) -> bool {
     ends.any(|is_snapshot| is_snapshot)
 }
 
-fn waits(plane: &ControlPlane, goes_on: impl Fn(usize) -> bool) -> Result<Figures> {
+/// Of writes that change something: numbered from `first` on, which were not written before.
+fn waits(plane: &ControlPlane, first: usize, goes_on: impl Fn(usize) -> bool) -> Result<Figures> {
     let begin = Instant::now();
     let mut waits = Vec::new();
     while goes_on(waits.len()) {
         let start = Instant::now();
-        let intent = intent(waits.len() + 1_000_000, 1_000);
-        plane.submit_blocking(vec![command(plane, intent)])?;
+        let commands = vec![command(plane, intent(first + waits.len(), 1_000))];
+        let answers = plane.submit_blocking(commands)?;
+        let is_change = answers
+            .iter()
+            .flatten()
+            .all(|answer| !answer.commits.is_empty());
+        ensure!(is_change, "a write changed nothing");
         waits.push(start.elapsed());
     }
     Ok(Figures::new(waits, begin.elapsed()))

@@ -1,5 +1,5 @@
-//! What thinning the log costs those who write: events a second and how long a write waits, without a policy
-//! and with one, in turns.
+//! What snapshots and the thinning of the log cost those who write: events a second and how long a write waits,
+//! without either, with snapshots, and with both, in turns.
 #![allow(
     clippy::print_stdout,
     reason = "printing figures is what this program is for"
@@ -50,18 +50,27 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> Result<()> {
     let arguments = Arguments::parse();
-    println!("kept           events        p50        p99    longest   database   floor of newest");
+    println!("beside         events        p50        p99    longest   database   floor of newest");
     for _ in 0..arguments.turns {
-        for is_thinned in [false, true] {
-            run(&arguments, is_thinned)?;
+        for beside in [Beside::Nothing, Beside::Snapshots, Beside::Thinning] {
+            run(&arguments, beside)?;
         }
     }
     Ok(())
 }
 
-fn run(arguments: &Arguments, is_thinned: bool) -> Result<()> {
+/// What else goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Beside {
+    Nothing,
+    Snapshots,
+    /// After each snapshot.
+    Thinning,
+}
+
+fn run(arguments: &Arguments, beside: Beside) -> Result<()> {
     let directory = tempfile::tempdir()?;
-    let retention = is_thinned.then(|| Retention {
+    let retention = (beside == Beside::Thinning).then(|| Retention {
         age_micros: None,
         bytes: Some(arguments.bytes),
         kinds: Vec::new(),
@@ -69,7 +78,10 @@ fn run(arguments: &Arguments, is_thinned: bool) -> Result<()> {
     });
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.path().to_owned()),
-        snapshot_every: arguments.snapshot_every,
+        snapshot_every: match beside {
+            Beside::Nothing => 0,
+            Beside::Snapshots | Beside::Thinning => arguments.snapshot_every,
+        },
         retention,
         ..Config::default()
     })?;
@@ -90,7 +102,7 @@ fn run(arguments: &Arguments, is_thinned: bool) -> Result<()> {
     let wait = |percent| figures.percentile(percent).as_secs_f64() * 1000.0;
     println!(
         "{:<10} {:>8.0}/s {:>7.2} ms {:>7.2} ms {:>7.1} ms {:>7} MB   {} of {}",
-        if is_thinned { "a little" } else { "everything" },
+        format!("{beside:?}").to_lowercase(),
         figures.rate() * f64::from(batch),
         wait(50),
         wait(99),

@@ -16,6 +16,8 @@ mod cuts;
 mod full;
 #[path = "faults/long_files.rs"]
 mod long_files;
+#[path = "faults/read_only.rs"]
+mod read_only;
 #[path = "faults/starts.rs"]
 mod starts;
 

@@ -311,7 +311,7 @@ mod tests {
             Error::Unfinished(directory.clone()),
             Error::NewerFormat {
                 found: 9,
-                known: 3,
+                known: 4,
                 revision: Some(revision),
             },
             Error::Foreign(directory),

@@ -15,6 +15,7 @@ mod frame;
 mod framing;
 mod lock;
 mod log;
+mod packing;
 mod place;
 mod poison;
 mod private;

@@ -6,7 +6,7 @@ use crate::chain::Chain;
 use crate::codec::Stands;
 use crate::frame::{self, CHECKSUM_BYTES, Frame, Hash};
 use crate::tail::Whole;
-use crate::{Base, Error, Snapshots, Storage, Tail, codec};
+use crate::{Base, Error, Snapshots, Storage, Tail, codec, packing};
 use behind::Behind;
 use hindsight_core::{Commit, Revision, State, Time, apply};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub struct Reader {
 pub(crate) struct Read {
     pub(crate) first: Revision,
     pub(crate) bytes: usize,
+    /// Bytes of its commits before they were compressed.
+    pub(crate) encoded: usize,
     pub(crate) commits: Vec<Commit>,
     pub(crate) previous: Hash,
     pub(crate) hash: Hash,
@@ -363,14 +365,14 @@ fn entries(
 pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
     let (format, payload) = frame::payload(bytes);
     let unpacked = match format {
-        frame::PACKED => frame::unpacked(payload),
+        frame::PACKED | frame::PRESET => packing::unpacked(payload),
         frame::STANDS => {
             let payload = payload
                 .split_last_chunk::<CHECKSUM_BYTES>()
                 .map(|(payload, _)| payload);
             let stands = payload.map(|payload| Stands::decode(first, payload));
             let stands = stands.and_then(Result::ok);
-            stands.map_or(0, |stands| frame::unpacked(stands.kept()))
+            stands.map_or(0, |stands| packing::unpacked(stands.kept()))
         }
         _ => 0,
     };
@@ -395,6 +397,7 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
     let mut read = Read {
         first,
         bytes: bytes.len(),
+        encoded: 0,
         commits: Vec::new(),
         previous: frame.previous,
         hash: stored,
@@ -403,11 +406,12 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
         holds: Holds::All,
     };
     if frame.format != frame::STANDS {
-        let decode = |payload: &[u8]| codec::decode(first, payload, each);
-        read.commits = match frame.format {
-            frame::PACKED => frame::unpack(first, frame.payload, decode)?,
-            _ => decode(frame.payload)?,
+        let encoded = &mut read.encoded;
+        let decode = |payload: &[u8]| {
+            *encoded = payload.len();
+            codec::decode(first, payload, each)
         };
+        read.commits = packing::unpack(first, frame.format, frame.payload, decode)?;
         if usize::try_from(frame.commits) != Ok(read.commits.len()) {
             return Err(Error::corrupt(first, "its count does not agree"));
         }
@@ -424,6 +428,7 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
         } => {
             let (floor, latest) = (Revision(floor), Time(latest_micros));
             read.hash = hash;
+            read.encoded = packing::unpacked(kept);
             read.holds = Holds::Some(floor, latest);
             read.commits = kept_in(first, end, &revisions, kept)?;
             if floor < end.previous() {
@@ -452,7 +457,7 @@ fn kept_in(
     }
     let each = revisions.iter().copied().map(Revision);
     let decode = |kept: &[u8]| codec::decode(first, kept, each);
-    let commits = frame::unpack(first, kept, decode)?;
+    let commits = packing::unpack(first, frame::PACKED, kept, decode)?;
     if commits.len() != revisions.len() {
         return Err(Error::corrupt(first, "its count does not agree"));
     }

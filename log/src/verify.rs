@@ -13,6 +13,10 @@ pub struct Report {
     pub frames: u64,
     /// Commits.
     pub commits: u64,
+    /// Bytes of those before they were compressed.
+    pub commit_bytes: u64,
+    /// Bytes of the frames as they are stored.
+    pub frame_bytes: u64,
     /// Facts by name.
     pub events: BTreeMap<&'static str, u64>,
     /// The newest revision.
@@ -71,6 +75,8 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
             report.restores.push(frame.end.previous());
         }
         report.frames += 1;
+        report.commit_bytes += frame.encoded as u64;
+        report.frame_bytes += frame.bytes as u64;
         report.newest = frame.end.previous();
         if let Holds::Some(floor, _) = frame.holds {
             report.floor = report.floor.max(floor);

@@ -3,6 +3,7 @@
 use super::{MAPS, comes, create, map};
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::Strace;
+use hindsight_tests::vitals::is_ended;
 use hindsight_tests::wire::{Caller, request};
 use std::io::Read;
 use std::net::TcpStream;
@@ -65,7 +66,8 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let caller = Caller::of(&server);
     let mut writer = caller.connect().expect("connected");
     create(&mut writer, "before", 1);
-    let still = "delay_enter=30000000";
+    // Longer than a machine that is busy takes to come to the second signal.
+    let still = "delay_enter=600000000";
     let Some(tracer) = Strace::attach(server.pid(), "fdatasync", still) else {
         return;
     };
@@ -78,8 +80,10 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let heard = silent.read(&mut [0]);
     assert!(heard.is_err(), "it is let go of before the log: {heard:?}");
     server.send("TERM");
-    let (code, said) = server.ended();
+    // What is held in a call goes when the tracer does.
+    comes("it ends", || is_ended(server.pid()));
     drop(tracer);
+    let (code, said) = server.ended();
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("ended at the second signal"), "{said}");
     let server = Server::start_on(&directory);

@@ -61,6 +61,11 @@ impl Disk {
         as_root(&["mount", "-o", &options, place]).expect("it holds as many");
     }
 
+    /// Lets nobody write to it any more, once nobody does.
+    pub fn forbid_writing(&self) {
+        as_root(&["mount", "-o", "remount,ro", self.place()]).expect("it is mounted again");
+    }
+
     /// Cuts the power: nothing that is written from here on, or was not synced, is kept.
     pub fn cut(&self) {
         as_root(&["python3", "-c", CUT, self.place()]).expect("the file system is cut off");

@@ -13,6 +13,12 @@ pub fn threads(process: u32) -> usize {
     count(&format!("/proc/{process}/task"))
 }
 
+/// Whether it has ended and nobody has taken its exit code yet.
+pub fn is_ended(process: u32) -> bool {
+    let status = status(process);
+    field(&status, "State:").is_some_and(|state| state.starts_with('Z'))
+}
+
 /// Memory that is in use, in MiB.
 pub fn resident_mib(process: u32) -> usize {
     mib(process, "VmRSS:")
@@ -23,11 +29,21 @@ pub fn peak_mib(process: u32) -> usize {
     mib(process, "VmHWM:")
 }
 
-fn mib(process: u32, field: &str) -> usize {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).expect("its status");
-    let line = status.lines().find_map(|line| line.strip_prefix(field));
-    let kib = line.and_then(|line| line.split_whitespace().next()?.parse::<usize>().ok());
-    kib.expect("a size") / 1024
+fn mib(process: u32, name: &str) -> usize {
+    let status = status(process);
+    let kib = field(&status, name).and_then(|size| size.split_whitespace().next());
+    kib.and_then(|kib| kib.parse::<usize>().ok())
+        .expect("a size")
+        / 1024
+}
+
+fn status(process: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{process}/status")).expect("its status")
+}
+
+fn field<'status>(status: &'status str, name: &str) -> Option<&'status str> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.map(str::trim_start)
 }
 
 fn count(folder: &str) -> usize {

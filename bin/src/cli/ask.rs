@@ -59,13 +59,25 @@ impl Directory {
     /// The same, for who looks at all of it, and tells by itself what is known of a newer log.
     pub(super) fn unchecked(&self) -> Result<Source> {
         self.check()?;
-        Ok(match self.take(open_directory)? {
-            Ok((lock, storage)) => Source::Directory {
-                reader: Reader::new(storage).with_snapshots(snapshots_of(&self.data_dir)),
-                _lock: Some(lock),
-            },
-            Err(server) => Source::Server(server),
+        let (reader, lock) = match self.take(open_directory) {
+            Ok(Ok((lock, storage))) => (Reader::new(storage), Some(lock)),
+            Ok(Err(server)) => return Ok(Source::Server(server)),
+            Err(error) if is_read_only(&error) => (self.whole()?, None),
+            Err(error) => return Err(error),
+        };
+        Ok(Source::Directory {
+            reader: reader.with_snapshots(snapshots_of(&self.data_dir)),
+            _lock: lock,
         })
+    }
+
+    /// A log that is whole, where the storage engine could not open it because it writes.
+    fn whole(&self) -> Result<Reader> {
+        let found = self.read_intact()?;
+        match found.broken {
+            None => Ok(found.reader),
+            Some(error) => Err(error.into()),
+        }
     }
 
     /// The records before the first that is damaged, without the storage engine, and so also where that
@@ -78,19 +90,23 @@ impl Directory {
                 bail!("a server holds the directory; stop it first, or leave --intact out")
             }
             // Nobody else writes there either.
-            Err(error) if matches!(error.downcast_ref(), Some(Error::ReadOnly(_))) => None,
+            Err(error) if is_read_only(&error) => None,
             Err(error) => return Err(error),
         };
-        let bar = show::counting("bytes of the database");
-        let events = self.data_dir.join("events");
-        let found = Intact::of(&events, |done, _| bar.set_position(done));
-        bar.finish_and_clear();
-        let found = found?;
+        let found = self.read_intact()?;
         show::hint(&format!("the log is {}", found.extent()));
         Ok(Source::Directory {
             reader: found.reader,
             _lock: lock,
         })
+    }
+
+    fn read_intact(&self) -> Result<Intact, Error> {
+        let bar = show::counting("bytes of the database");
+        let events = self.data_dir.join("events");
+        let found = Intact::of(&events, |done, _| bar.set_position(done));
+        bar.finish_and_clear();
+        found
     }
 
     /// What this release can tell of a log that a newer one wrote to.
@@ -154,6 +170,11 @@ impl Directory {
             }
         }
     }
+}
+
+/// Whether nothing can be written where the log is.
+pub(super) fn is_read_only(error: &anyhow::Error) -> bool {
+    matches!(error.downcast_ref(), Some(Error::ReadOnly(_)))
 }
 
 fn is_newer(error: &anyhow::Error) -> bool {

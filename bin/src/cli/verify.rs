@@ -2,7 +2,7 @@
 
 mod copy;
 
-use super::ask::Source;
+use super::ask::{Source, is_read_only};
 use super::{Directory, Output, show};
 use crate::control_plane::empty_state;
 use crate::restoring;
@@ -13,6 +13,7 @@ use hindsight_core::{Revision, Time};
 use hindsight_gc::{Orders, left};
 use hindsight_log::{Error, Reader, Report, state_at_floor, verify};
 use hindsight_projector::audit;
+use indicatif::HumanBytes;
 use serde_json::json;
 use std::process::ExitCode;
 
@@ -60,6 +61,7 @@ impl Verify {
         let time = |time: Option<Time>| time.map(Time::to_rfc3339_micros);
         let document = json!({
             "revision": report.newest, "witnessed": report.witnessed, "floor": report.floor, "commits": report.commits, "frames": report.frames,
+            "bytes": {"commits": report.commit_bytes, "frames": report.frame_bytes},
             "events": report.events, "restores": report.restores, "first": time(report.first_time),
             "last": time(report.last_time), "chain": report.chain,
             "content": report.content, "state": audited.as_ref().map(|audited| &audited.state),
@@ -90,6 +92,11 @@ fn told(report: &Report, audited: Option<&Audited>) -> String {
         "intact: revision {}, {} commits in {} frames, chain {}",
         report.newest, report.commits, report.frames, report.chain
     )];
+    lines.push(format!(
+        "its commits take {}, and {} as they are stored",
+        HumanBytes(report.commit_bytes),
+        HumanBytes(report.frame_bytes)
+    ));
     if report.witnessed.is_none() && report.newest > Revision::ZERO {
         lines.push(format!(
             "nothing witnesses that it ends here: events.tail is empty or damaged, and whether anything after \
@@ -133,26 +140,28 @@ fn told(report: &Report, audited: Option<&Audited>) -> String {
 }
 
 impl Verify {
-    /// The storage engine writes where it opens, over what it takes for torn: so it opens a copy.
+    /// The storage engine writes where it opens, over what it takes for torn: so it opens a copy. Where nothing
+    /// can be written the log is read without it.
     fn source(&self) -> Result<(Option<Copy>, Source)> {
         let data = &self.directory.data_dir;
         if self.in_place || !data.join("events").exists() || restoring::is_unfinished(data) {
             return Ok((None, self.directory.unchecked()?));
         }
-        let copied = self.directory.take(Copy::of).map_err(|error| {
-            if let Some(Error::Locked { .. }) = error.downcast_ref() {
-                return error;
-            }
-            error.context(
-                "the log could not be copied; free as much room as it takes, or say --in-place",
-            )
-        });
-        Ok(match copied? {
-            Ok(copy) => {
+        Ok(match self.directory.take(Copy::of) {
+            Ok(Ok(copy)) => {
                 let reader = copy.reader()?;
                 (Some(copy), reader)
             }
-            Err(server) => (None, Source::Server(server)),
+            Ok(Err(server)) => (None, Source::Server(server)),
+            Err(error) if is_read_only(&error) => (None, self.directory.unchecked()?),
+            Err(error) if matches!(error.downcast_ref(), Some(Error::Locked { .. })) => {
+                return Err(error);
+            }
+            Err(error) => {
+                return Err(error.context(
+                    "the log could not be copied; free as much room as it takes, or say --in-place",
+                ));
+            }
         })
     }
 }

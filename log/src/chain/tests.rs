@@ -1,9 +1,8 @@
 //! How much of a log is in memory while it is walked.
 
 use super::*;
-use crate::codec;
 use crate::storage::Counting;
-use crate::{Log, MemoryStorage, Purpose, Reader, thin, verify};
+use crate::{Log, MemoryStorage, Purpose, Reader, codec, packing, thin, verify};
 use hindsight_core::event::Commit;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -49,8 +48,8 @@ fn fill(storage: &dyn Storage, frames: u64, body: usize) {
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);
         codec::encode(&[&commit(revision, body)], &mut bytes).expect("encoded");
-        let format = frame::pack(&mut bytes, &mut Vec::new());
-        assert_eq!(format, frame::PACKED);
+        let format = packing::pack(&mut bytes, &mut Vec::new());
+        assert_eq!(format, frame::PRESET);
         frame::seal(&mut bytes, format, revision, 1, &last);
         storage.append(revision, &bytes).expect("appended");
         last = frame::hash(&bytes);

@@ -23,9 +23,19 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
 }
 
+/// The frames of a log, and what it must come to. A release adds one for a format that it begins to write, and
+/// cannot make those before it again.
+const LOGS: [(&[&str], &str); 2] = [
+    (
+        &["frame-1", "frame-2-thinned", "frame-2-restored", "frame-3"],
+        "expected",
+    ),
+    (&["frame-4"], "expected-4"),
+];
+
 /// Of each format, and what of it a log can hold.
 fn names() -> Vec<String> {
-    let frames = ["frame-1", "frame-2-thinned", "frame-2-restored", "frame-3"];
+    let frames = LOGS.iter().flat_map(|(frames, _)| frames.iter());
     let numbered = [
         ("snapshot", snapshot::FORMAT),
         ("backup", backup::FORMAT),
@@ -35,7 +45,10 @@ fn names() -> Vec<String> {
     let newest = numbered.iter();
     let newest =
         newest.flat_map(|(what, format)| (1..=*format).map(move |one| format!("{what}-{one}")));
-    frames.into_iter().map(String::from).chain(newest).collect()
+    frames
+        .map(|frame| String::from(*frame))
+        .chain(newest)
+        .collect()
 }
 
 /// Every fixture, and the state that it was made of.
@@ -70,7 +83,7 @@ fn written(disk: &Arc<Disk>) {
     write(vec![map("last")]);
 }
 
-/// A log of all formats: its beginning thinned, and restored from a backup.
+/// A log of all formats that this release writes: its beginning thinned, and restored from a backup.
 fn log() -> (Target, Vec<(Revision, Vec<u8>)>) {
     let disk = Arc::new(Disk::default());
     written(&disk);
@@ -92,18 +105,10 @@ fn made() -> Made {
     let base = reader.base(empty()).expect("folded");
     let mut files = Vec::new();
     let mut put = |name: &str, bytes: Vec<u8>| files.push((name.to_owned(), bytes));
-    // The log again, frame by frame, as the four of them name the formats.
-    let kind = |(_, bytes): &(Revision, Vec<u8>)| match (bytes[4], frame::payload(bytes).1.first())
-    {
-        (1, _) => "frame-1",
-        (3, _) => "frame-3",
-        (_, Some(0)) => "frame-2-thinned",
-        _ => "frame-2-restored",
-    };
-    for name in ["frame-1", "frame-2-thinned", "frame-2-restored", "frame-3"] {
-        let of_this = frames.iter().filter(|one| kind(one) == name);
-        put(name, of_this.flat_map(|one| framed(&one.1)).collect());
-    }
+    put(
+        "frame-4",
+        frames.iter().flat_map(|one| framed(&one.1)).collect(),
+    );
     let directory = tempfile::tempdir().expect("a directory");
     let at = directory.path();
     let snapshots = Snapshots::at(at.join("snapshots"));
@@ -193,7 +198,7 @@ fn write_the_missing() {
         .files
         .into_iter()
         .map(|(name, bytes)| (name + ".bin", bytes));
-    let expected = ("expected".to_owned(), made.expected.into_bytes());
+    let expected = ("expected-4".to_owned(), made.expected.into_bytes());
     for (name, bytes) in files.chain([expected]) {
         let path = golden().join(name);
         if !path.exists() {
@@ -210,15 +215,20 @@ fn fixture(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// What a log must come to.
+/// What the first log must come to.
 fn expected(of: &str) -> String {
-    let expected = fs::read_to_string(golden().join("expected")).expect("read");
+    expected_in("expected", of)
+}
+
+fn expected_in(file: &str, of: &str) -> String {
+    let expected = fs::read_to_string(golden().join(file)).expect("read");
     let line = expected.lines().find_map(|line| line.strip_prefix(of));
     line.expect("named").trim().to_owned()
 }
 
-fn assert_expected(storage: Arc<dyn Storage>, what: &str) {
+fn assert_expected(storage: Arc<dyn Storage>, file: &str, what: &str) {
     let (_, state) = Log::open(storage, empty()).expect(what);
+    let expected = |of| expected_in(file, of);
     assert_eq!(state.revision.to_string(), expected("revision"), "{what}");
     assert_eq!(state.hash(), expected("state"), "{what}");
 }
@@ -230,8 +240,8 @@ fn every_format_has_a_fixture() {
         write_the_missing();
     }
     assert_eq!(
-        FRAME_FORMAT, 3,
-        "a frame of the new format is missing from `names`"
+        FRAME_FORMAT, 4,
+        "a log of the new format is missing from `LOGS`"
     );
     for name in names() {
         fixture(&name);
@@ -240,26 +250,32 @@ fn every_format_has_a_fixture() {
 
 #[test]
 fn frames_of_every_format_make_the_log_that_they_were() {
-    let storage = MemoryStorage::default();
-    for name in names().into_iter().filter(|name| name.starts_with("frame")) {
-        let bytes = fixture(&name);
-        let mut rest = &bytes[..];
-        let mut count = 0;
-        while let Some((length, after)) = rest.split_first_chunk::<4>() {
-            let (bytes, after) = after.split_at(u32::from_le_bytes(*length) as usize);
-            assert!(name.contains(&format!("frame-{}", bytes[4])), "{name}");
-            let first = frame::first(bytes).expect("whole");
-            storage.append(first, bytes).expect("appended");
-            rest = after;
-            count += 1;
+    for (names, expected) in LOGS {
+        let storage = MemoryStorage::default();
+        for name in names {
+            read_frames(&storage, name);
         }
-        assert!(count > 0, "{name}");
+        let storage: Arc<dyn Storage> = Arc::new(storage);
+        let report = verify(&Reader::new(Arc::clone(&storage)), |_| {}).expect("intact");
+        assert_eq!(report.chain, expected_in(expected, "chain"));
+        assert_eq!(report.content, expected_in(expected, "content"));
+        assert_expected(storage, expected, "frames");
     }
-    let storage: Arc<dyn Storage> = Arc::new(storage);
-    let report = verify(&Reader::new(Arc::clone(&storage)), |_| {}).expect("intact");
-    assert_eq!(report.chain, expected("chain"));
-    assert_eq!(report.content, expected("content"));
-    assert_expected(storage, "frames");
+}
+
+fn read_frames(storage: &MemoryStorage, name: &str) {
+    let bytes = fixture(name);
+    let mut rest = &bytes[..];
+    let mut formats = Vec::new();
+    while let Some((length, after)) = rest.split_first_chunk::<4>() {
+        let (bytes, after) = after.split_at(u32::from_le_bytes(*length) as usize);
+        formats.push(format!("frame-{}", bytes[4]));
+        let first = frame::first(bytes).expect("whole");
+        storage.append(first, bytes).expect("appended");
+        rest = after;
+    }
+    let has_format = formats.iter().any(|format| name.starts_with(format));
+    assert!(has_format, "{name}: {formats:?}");
 }
 
 #[test]
@@ -301,7 +317,7 @@ fn directories_and_witnesses_of_every_format_open() {
             let storage = SledStorage::open(&at.join("events")).expect("opened");
             let witnessed = storage.witnessed().expect("read").expect("a note");
             assert_eq!(witnessed.revision.to_string(), expected("revision"));
-            assert_expected(Arc::new(storage), "directory");
+            assert_expected(Arc::new(storage), "expected", "directory");
             let snapshots = Snapshots::at(at.join("snapshots"));
             let base = snapshots.newest(&empty()).expect("a snapshot");
             assert_eq!(base.state.hash(), expected("state"));

@@ -161,7 +161,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 append(at, &(*first, newer(bytes).into()));
             });
         },
-        "and this release knows up to 3; nothing was changed; use the release that wrote it, or a later one",
+        "and this release knows up to 4; nothing was changed; use the release that wrote it, or a later one",
     ),
     (
         "a tree of a newer format",

@@ -6,7 +6,7 @@ use crate::codec::{self, Stands};
 use crate::frame::{self, Hash};
 use crate::reader::{Holds, Read};
 use crate::storage::REPLACING_BYTES;
-use crate::{Error, Storage};
+use crate::{Error, Storage, packing};
 use hindsight_core::{Commit, Revision, Time};
 
 /// Bytes of bodies in a thinned frame: less than what may replace others, with all that is added.
@@ -93,11 +93,11 @@ impl Group {
         codec::encode(&commits, &mut kept)?;
         let (Ok(count), false) = (
             u32::try_from(end.0 - first.0),
-            kept.len() > frame::PAYLOAD_BYTES_MAX,
+            kept.len() > packing::PAYLOAD_BYTES_MAX,
         ) else {
             return Ok(false);
         };
-        let kept = frame::packed(&kept);
+        let kept = packing::packed(&kept);
         let latest = self.latest.unwrap_or_default();
         let mut bytes = Vec::new();
         frame::begin(&mut bytes);

@@ -1,7 +1,7 @@
 //! Commits to frames: packed, chained, handed to storage.
 
 use crate::frame::{self, Hash};
-use crate::{Error, Storage, Tail, codec};
+use crate::{Error, Storage, Tail, codec, packing};
 use hindsight_core::{Change, Commit, Revision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl Appender {
         let weights = commits.iter().map(|commit| commit.weight());
         self.bytes.reserve(weights.sum());
         codec::encode(commits, &mut self.bytes)?;
-        let format = frame::pack(&mut self.bytes, &mut self.packed);
+        let format = packing::pack(&mut self.bytes, &mut self.packed);
         frame::seal(&mut self.bytes, format, first.revision, count, &self.last);
         self.storage.append(first.revision, &self.bytes)?;
         self.last = frame::hash(&self.bytes);

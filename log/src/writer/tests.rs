@@ -283,9 +283,15 @@ fn a_reopened_log_gives_the_same_state() {
         commits,
         frames,
         newest,
+        commit_bytes,
+        frame_bytes,
         ..
     } = verify(&log.reader, |_| {}).expect("intact");
     assert_eq!((commits, frames, newest), (3, 2, Revision(3)));
+    let stored = [1, 3].map(|first| storage.at_or_after(Revision(first)));
+    let stored = stored.map(|found| found.expect("read").expect("a frame").1.len());
+    assert_eq!(frame_bytes, stored.iter().sum::<usize>() as u64);
+    assert!(commit_bytes > frame_bytes, "{commit_bytes} {frame_bytes}");
 }
 
 #[test]

@@ -195,7 +195,7 @@ impl Copies {
             file,
             all: Arc::clone(&all),
             only: Some(Arc::clone(&records)),
-            witnessed: None,
+            witnessed: found.witnessed.filter(|_| broken.is_none()),
         };
         Ok(Intact {
             reader: Reader::new(Arc::new(kept)),

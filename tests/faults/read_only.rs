@@ -1,0 +1,91 @@
+//! A log on a disk that is mounted read-only, as for rescue: it is asked, and not written to.
+
+use hindsight_tests::disk::{Disk, skipped};
+use hindsight_tests::server::{Server, hindsight, stdout, text};
+use std::path::Path;
+
+/// What each question says of it, in a directory that can be written to and in one that cannot.
+const QUESTIONS: [&[&str]; 7] = [
+    &["log"],
+    &["why", "configmap/gone"],
+    &["get", "configmaps", "-n", "default", "-o", "name"],
+    &[
+        "get",
+        "configmaps",
+        "-n",
+        "default",
+        "-o",
+        "name",
+        "--as-of",
+        "6",
+    ],
+    &["plan", "configmap/kept"],
+    &["replay"],
+    &["verify", "--deep"],
+];
+
+fn asked(words: &[&str], data: &Path) -> String {
+    let output = hindsight(data, words);
+    let told = text(&output.stderr);
+    assert!(!told.contains("nothing witnesses"), "{words:?}: {told}");
+    stdout(&output)
+}
+
+#[test]
+fn a_log_that_cannot_be_written_to_is_asked_as_any_other() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(disk) = Disk::in_memory(&at, 128) else {
+        return skipped(
+            "questions of a read-only disk",
+            "nothing can be mounted here",
+        );
+    };
+    let data = at.join("data");
+    let server = Server::start_on(&data);
+    for name in ["gone", "kept"] {
+        server.kubectl(&["create", "configmap", name]);
+    }
+    server.kubectl(&["delete", "configmap", "gone"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    let before = QUESTIONS.map(|words| asked(words, &data));
+    assert!(before.iter().all(|answer| !answer.is_empty()), "{before:?}");
+    disk.forbid_writing();
+    assert_eq!(QUESTIONS.map(|words| asked(words, &data)), before);
+    let file = temporary.path().join("saved");
+    asked(&["backup", file.to_str().expect("a path of text")], &data);
+    let restored = temporary.path().join("restored");
+    let words = ["restore", file.to_str().expect("a path of text")];
+    asked(&words, &restored);
+    let names = asked(QUESTIONS[2], &restored);
+    assert_eq!(names, before[2]);
+}
+
+#[test]
+fn a_shorter_log_that_cannot_be_written_to_is_refused() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let at = temporary.path().join("disk");
+    let Some(disk) = Disk::in_memory(&at, 128) else {
+        return skipped(
+            "questions of a read-only disk",
+            "nothing can be mounted here",
+        );
+    };
+    let data = at.join("data");
+    let server = Server::start_on(&data);
+    let older = temporary.path().join("older");
+    server.kubectl(&["create", "configmap", "first"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    std::fs::copy(data.join("events/db"), &older).expect("copied");
+    let server = Server::start_on(&data);
+    server.kubectl(&["create", "configmap", "second"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    std::fs::copy(older, data.join("events/db")).expect("copied");
+    disk.forbid_writing();
+    for words in QUESTIONS {
+        let output = hindsight(&data, words);
+        let told = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{words:?}: {told}");
+        assert!(told.contains("was acknowledged"), "{words:?}: {told}");
+    }
+}
