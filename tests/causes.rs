@@ -6,7 +6,7 @@
 )]
 
 use hindsight_core::{Cause, Commit, ObjectKey, Revision};
-use hindsight_projector::{Explanation, Subject, explain};
+use hindsight_projector::{End, EndedAs, Explanation, Subject, explain};
 use hindsight_tests::naive;
 use hindsight_tests::reference::{Kind, Policy};
 use hindsight_tests::sim::check::replay::Read;
@@ -196,7 +196,7 @@ fn explained(world: &World, key: &ObjectKey) -> Explanation {
         uid: String::new(),
     };
     let log = Read::of(world.changes.iter().map(|change| &*change.commit));
-    let found = explain(&log, key, None, subject);
+    let found = explain(&log, &world.state, key, None, subject);
     found.unwrap_or_else(|never| match never {})
 }
 
@@ -340,4 +340,159 @@ fn so_it_is_with_a_definition_that_an_instance_keeps() {
     let kid = explained(&world, &kid);
     assert_eq!(links(&kid).pop(), Some((second.0, Some(first.0))));
     assert_eq!(root(&kid), Some(second));
+}
+
+/// Of an owner that an object had before its end: its name, when it was dropped, and what had become of it.
+type Before = (String, u64, Option<(EndedAs, u64)>);
+
+fn dropped(world: &World, name: &str) -> Vec<Before> {
+    let found = explained(world, &naive::key(Kind::ConfigMap, "n1", name));
+    let told = found.chain.iter().flat_map(|link| &link.dropped);
+    told.map(|one| {
+        (
+            one.name.clone(),
+            one.revision.0,
+            one.end.as_ref().map(ended),
+        )
+    })
+    .collect()
+}
+
+fn ended(end: &End) -> (EndedAs, u64) {
+    (end.ended, end.revision.0)
+}
+
+/// The revision of this object as it is.
+fn revision(world: &World, name: &str) -> u64 {
+    let found = world.state.get(&naive::key(Kind::ConfigMap, "n1", name));
+    found.expect("it is there").revision.0
+}
+
+#[test]
+fn owners_that_went_before_are_told_with_the_last() {
+    let mut world = world();
+    let mut make = |name| create(&mut world, name, &[], Value::Null);
+    let (a, b, c, d) = (make("a"), make("b"), make("c"), make("d"));
+    create(&mut world, "kid", &[&a, &b, &c, &d], Value::Null);
+    create(&mut world, "one", &[&d], Value::Null);
+    let mut dropped_at = Vec::new();
+    for name in ["a", "b"] {
+        let gone = delete(&mut world, name, Policy::Background);
+        world.settle(10);
+        let end = (EndedAs::Gone, gone.0);
+        dropped_at.insert(0, (name.to_owned(), revision(&world, "kid"), Some(end)));
+    }
+    let of_c = delete(&mut world, "c", Policy::Background);
+    let of_d = delete(&mut world, "d", Policy::Background);
+    world.settle(10);
+    assert_eq!(dropped(&world, "kid"), dropped_at);
+    let kid = explained(&world, &naive::key(Kind::ConfigMap, "n1", "kid"));
+    let owners = kid.chain[0].owners.iter();
+    let owners: Vec<_> = owners
+        .map(|owner| (&*owner.name, owner.end.as_ref().map(ended)))
+        .collect();
+    let gone = |revision: Revision| Some((EndedAs::Gone, revision.0));
+    assert_eq!(owners, [("c", gone(of_c)), ("d", gone(of_d))]);
+    assert_eq!(dropped(&world, "one"), []);
+}
+
+#[test]
+fn an_owner_is_gone_since_its_removal_and_by_whoever_asked_for_that() {
+    let mut world = world();
+    let a = create(&mut world, "a", &[], json!(["x/y"]));
+    let b = create(&mut world, "b", &[], Value::Null);
+    create(&mut world, "kid", &[&a, &b], Value::Null);
+    let key = naive::key(Kind::ConfigMap, "n1", "a");
+    let asked = world.run_by("alice", naive::delete(key, Some(Policy::Background)));
+    asked.expect("accepted");
+    patch(&mut world, "a", json!({"finalizers": null}));
+    let gone = removal(&world, "a").revision;
+    delete(&mut world, "b", Policy::Background);
+    world.settle(10);
+    let kid = explained(&world, &naive::key(Kind::ConfigMap, "n1", "kid"));
+    let end = kid.chain[0].owners[0].end.as_ref().expect("it is known");
+    assert_eq!((end.revision, &*end.user), (gone, "alice"));
+}
+
+#[test]
+fn an_owner_that_waited_or_orphaned_was_dropped_because_of_that() {
+    for (policy, what) in [
+        (Policy::Foreground, EndedAs::Waiting),
+        (Policy::Orphan, EndedAs::Orphaning),
+    ] {
+        let mut world = world();
+        let a = create(&mut world, "a", &[], json!(["x/y"]));
+        let b = create(&mut world, "b", &[], Value::Null);
+        create(&mut world, "kid", &[&a, &b], Value::Null);
+        delete(&mut world, "a", Policy::Background);
+        let mark = delete(&mut world, "a", policy);
+        patch(&mut world, "a", json!({"labels": {"touched": "since"}}));
+        world.settle(10);
+        let at = revision(&world, "kid");
+        delete(&mut world, "b", Policy::Background);
+        world.settle(10);
+        let expected = ("a".to_owned(), at, Some((what, mark.0)));
+        assert_eq!(dropped(&world, "kid"), [expected], "{policy:?}");
+    }
+}
+
+#[test]
+fn an_owner_that_a_request_took_away_is_told_and_one_that_came_back_is_not() {
+    let mut world = world();
+    let (a, b) = (
+        create(&mut world, "a", &[], Value::Null),
+        create(&mut world, "b", &[], Value::Null),
+    );
+    create(&mut world, "kid", &[&a, &b], Value::Null);
+    patch(&mut world, "kid", json!({"ownerReferences": [b]}));
+    delete(&mut world, "b", Policy::Background);
+    patch(&mut world, "kid", json!({"ownerReferences": [a]}));
+    let at = revision(&world, "kid");
+    delete(&mut world, "a", Policy::Background);
+    world.settle(10);
+    assert_eq!(dropped(&world, "kid"), [("b".to_owned(), at, None)]);
+}
+
+#[test]
+fn who_is_deleted_by_a_request_is_not_told_of_owners() {
+    let mut world = world();
+    let (a, b) = (
+        create(&mut world, "a", &[], Value::Null),
+        create(&mut world, "b", &[], Value::Null),
+    );
+    create(&mut world, "kid", &[&a, &b], Value::Null);
+    delete(&mut world, "a", Policy::Background);
+    world.settle(10);
+    delete(&mut world, "kid", Policy::Background);
+    assert_eq!(dropped(&world, "kid"), []);
+}
+
+#[test]
+fn an_owner_whose_kind_is_gone_is_found_by_what_its_end_caused() {
+    let mut world = world();
+    let name = Kind::Gadget.definition().expect("a definition");
+    let definition = json!({"metadata": {"name": name}});
+    world
+        .run(naive::create(Kind::Definition, "", definition))
+        .expect("created");
+    let gadget = json!({"metadata": {"name": "g"}});
+    let made = world.run(naive::create(Kind::Gadget, "", gadget));
+    let uid = made.expect("created").outcome.object().meta.uid.clone();
+    let gadget =
+        json!({"apiVersion": "example.com/v1", "kind": "Gadget", "name": "g", "uid": uid.as_str()});
+    let a = create(&mut world, "a", &[], Value::Null);
+    create(&mut world, "kid", &[&a, &gadget], Value::Null);
+    let key = naive::key(Kind::Gadget, "", "g");
+    let deleted = world.run(naive::delete(key, Some(Policy::Background)));
+    let gone = deleted.expect("accepted").commits[0].revision.0;
+    world.settle(10);
+    let at = revision(&world, "kid");
+    let key = naive::key(Kind::Definition, "", name);
+    let deleted = world.run(naive::delete(key, Some(Policy::Background)));
+    deleted.expect("accepted");
+    world.settle(10);
+    delete(&mut world, "a", Policy::Background);
+    world.settle(10);
+    let expected = ("g".to_owned(), at, Some((EndedAs::Gone, gone)));
+    assert_eq!(dropped(&world, "kid"), [expected]);
 }

@@ -193,3 +193,39 @@ fn a_question_over_http_names_its_object_and_takes_what_it_looks_at() {
         assert!(refused.contains(why), "{query}: {refused}");
     }
 }
+
+#[test]
+fn of_what_lost_its_owners_one_by_one_every_owner_is_told() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    let made = |name: &str, metadata: &str| {
+        let manifest =
+            format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}{metadata}}}\n");
+        let args = ["create", "-f", "-", "-o", "jsonpath={.metadata.uid}"];
+        let uid = server.kubectl_with(&args, &manifest);
+        format!("{{apiVersion: v1, kind: ConfigMap, name: {name}, uid: {uid}}}")
+    };
+    let a = made("a", ", finalizers: [x.io/hold]");
+    let b = made("b", "");
+    made("kid", &format!(", ownerReferences: [{a}, {b}]"));
+    server.kubectl(&["delete", "configmap", "a", "--wait=false"]);
+    let released = r#"{"metadata":{"finalizers":null}}"#;
+    server.kubectl(&["patch", "configmap", "a", "--type=merge", "-p", released]);
+    let one_is_left = "--for=jsonpath={.metadata.ownerReferences[0].name}=b";
+    server.kubectl(&["wait", "configmap/kid", one_is_left]);
+    server.kubectl(&["delete", "configmap", "b"]);
+    server.kubectl(&["wait", "configmap/kid", "--for=delete"]);
+
+    let answers = asked(server, &directory, &["why configmap/kid"]);
+    let said = text(&answers[0].stdout);
+    let told = said
+        .lines()
+        .find(|line| line.contains("ConfigMap a was an owner until"));
+    let told = told.expect("it is told");
+    assert!(
+        told.contains(": gone since revision ") && told.ends_with("(delete)"),
+        "{told}"
+    );
+    is_told(&answers[0], "configmaps default/b deleted [requested]");
+}

@@ -41,7 +41,7 @@ pub(crate) fn explain(
     kind: Option<&KindRef>,
 ) -> Result<Why, Error> {
     let subject = subject(kind, key, uid);
-    let mut explanation = hindsight_projector::explain(history, key, uid, subject)?;
+    let mut explanation = hindsight_projector::explain(history, state, key, uid, subject)?;
     let object = state.get(key);
     let object = object.filter(|object| object.meta.uid.as_str() == explanation.object.uid);
     let reasons = object.map(|object| reasons(state, object));

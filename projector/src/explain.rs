@@ -1,12 +1,13 @@
 //! Why an object was deleted: from its removal back to the request or the policy behind it.
 
 mod chain;
+mod owners;
 
 use crate::History;
 use chain::{Step, follow, marked};
-use hindsight_core::event::{OwnerClass, OwnerFinding};
 use hindsight_core::object::Name;
-use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, Uid};
+use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, State, Uid};
+pub use owners::{Dropped, End, EndedAs, Owner};
 use serde::{Deserialize, Serialize};
 
 /// Versions of an object that are passed over to find who had its name before, or who else asked for its
@@ -156,24 +157,17 @@ pub struct Link {
     /// became of the last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<Owner>,
+    /// Of the object that was asked about, where its owners decided: the owners that it had before, newest
+    /// first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<Dropped>,
 }
 
-/// An owner as it was found when a dependent was deleted.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
-    /// As the reference says.
-    pub kind: String,
-    /// As the reference says.
-    pub name: String,
-    /// As the reference says.
-    pub uid: String,
-    /// Whether it waited for its dependents; otherwise it was not there.
-    pub waits: bool,
-}
-
-/// Explains the newest deletion of this object; `subject` says how to name it where no body of it does.
+/// Explains the newest deletion of this object; `subject` says how to name it where no body of it does, and the
+/// state what the kinds of its owners are called.
 pub fn explain<H: History>(
     history: &H,
+    state: &State,
     key: &ObjectKey,
     uid: Option<&Uid>,
     mut subject: Subject,
@@ -191,7 +185,8 @@ pub fn explain<H: History>(
     subject.uid = last.uid.to_string();
     name_by_body(history, &last, &mut subject)?;
     let mark = last.object().and_then(|object| object.mark);
-    let (state, first) = match (last.object(), mark) {
+    let of = last.uid.clone();
+    let (fate, first) = match (last.object(), mark) {
         (None, _) => (Fate::Deleted, Step::alone(last)),
         (Some(_), Some(mark)) => {
             let first = match history.commit(mark.revision)? {
@@ -216,12 +211,16 @@ pub fn explain<H: History>(
         }
     };
     let rule = rule_of(&first.commit);
-    let chain = follow(history, first)?;
-    let root = root_of(&chain);
-    let chain = chain.iter().map(of_step).collect();
+    let steps = follow(history, first)?;
+    let root = root_of(&steps);
+    let mut chain: Vec<Link> = steps.iter().map(of_step).collect();
+    let own = steps.iter().zip(&mut chain);
+    for (step, link) in own.take_while(|(step, _)| step.commit.uid == of) {
+        owners::tell(history, state, &step.commit, link)?;
+    }
     Ok(Explanation {
         object: subject,
-        state,
+        state: fate,
         rule,
         root,
         chain,
@@ -296,22 +295,9 @@ fn link(commit: &Commit) -> Link {
         user: commit.actor.user.to_string(),
         verb: commit.request.verb.clone(),
         also: None,
-        owners: owners(commit),
+        owners: owners::named(commit),
+        dropped: Vec::new(),
     }
-}
-
-/// One alone is told by the next link.
-fn owners(commit: &Commit) -> Vec<Owner> {
-    let mut verdicts = commit.events.iter().filter_map(Event::verdict);
-    let several = verdicts.find(|(_, owners)| owners.len() > 1);
-    let owners = several.into_iter().flat_map(|(_, owners)| owners);
-    let owner = |found: &OwnerFinding| Owner {
-        kind: found.owner.kind.to_string(),
-        name: found.owner.name.to_string(),
-        uid: found.owner.uid.to_string(),
-        waits: found.class == OwnerClass::Waiting,
-    };
-    owners.map(owner).collect()
 }
 
 fn root(commit: &Commit) -> Root {
@@ -359,7 +345,9 @@ mod tests {
     use super::*;
     use crate::ownership::tests::{created, removed};
     use hindsight_core::GroupResource;
+    use hindsight_core::kind::BuiltinKinds;
     use std::convert::Infallible;
+    use std::sync::Arc;
 
     struct Kept(Vec<Commit>);
 
@@ -392,7 +380,8 @@ mod tests {
             name: "child".into(),
             uid: String::new(),
         };
-        explain(&Kept(kept), &key, None, subject).unwrap_or_else(|never| match never {})
+        let state = State::new(Arc::new(BuiltinKinds::new(Vec::new(), None)));
+        explain(&Kept(kept), &state, &key, None, subject).unwrap_or_else(|never| match never {})
     }
 
     #[test]

@@ -11,7 +11,9 @@ mod places;
 mod window;
 
 pub use audit::{Audit, Unsound, audit};
-pub use explain::{Deed, Earlier, Explanation, Fate, Link, Owner, Root, Subject, explain};
+pub use explain::{
+    Deed, Dropped, Earlier, End, EndedAs, Explanation, Fate, Link, Owner, Root, Subject, explain,
+};
 pub use history::History;
 pub use ownership::{Node, OwnershipGraph, new_owners};
 pub use places::Places;

@@ -1,5 +1,7 @@
 //! `hindsight why`: from a deletion back to its cause.
 
+mod owners;
+
 use super::ask::{Named, Source, given, in_words, named, newest_state, path};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::history::{HistoryIndex, LogHistory};
@@ -134,31 +136,17 @@ fn of_link(link: &Link) -> String {
     let rule = link
         .rule
         .map_or_else(String::new, |rule| format!(" [{}]", rule.name()));
-    let (by, also, owners) = (by(link), of_also(link), of_owners(link));
+    let (by, also, owners) = (
+        by(&link.user, &link.verb),
+        of_also(link),
+        owners::told(link),
+    );
     format!("{revision:>10}  {time}  {object} {event}{rule} by {by}{owners}{also}")
 }
 
-/// All that were asked, where there were several: the next link is about the last of them alone.
-fn of_owners(link: &Link) -> String {
-    if link.owners.is_empty() {
-        return String::new();
-    }
-    let owners = link.owners.iter().map(|owner| {
-        let what = if owner.waits {
-            "waits for its dependents"
-        } else {
-            "is gone"
-        };
-        format!("{} {} {what}", owner.kind, owner.name)
-    });
-    let owners: Vec<String> = owners.collect();
-    format!("\n{:12}of its owners {}", "", owners.join(", "))
-}
-
-fn by(link: &Link) -> String {
-    let Link { user, verb, .. } = link;
+fn by(user: &str, verb: &str) -> String {
     if verb.is_empty() {
-        return user.clone();
+        return user.to_owned();
     }
     format!("{user} ({verb})")
 }
@@ -173,7 +161,7 @@ fn of_also(link: &Link) -> String {
     } else {
         "asked for again"
     };
-    let (revision, time, by) = (other.revision, &other.time, by(other));
+    let (revision, time, by) = (other.revision, &other.time, by(&other.user, &other.verb));
     let rule = other.rule.map_or("", Rule::name);
     format!(
         "\n{:12}{when} at revision {revision}, {time} [{rule}] by {by}",
@@ -199,18 +187,6 @@ fn of_earlier(earlier: &Earlier, asked: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::{from_value, json};
-
-    #[test]
-    fn of_several_owners_each_is_named() {
-        let owner = |name: &str, waits: bool| json!({"kind": "ConfigMap", "name": name, "uid": "u", "waits": waits});
-        let link = json!({"revision": 24, "time": "T", "rule": "owner-foreground", "event": "deleted",
-            "object": "configmaps default/kid", "user": "gc", "verb": "",
-            "owners": [owner("a", false), owner("b", true)]});
-        let told = of_link(&from_value(link).expect("a link"));
-        let expected =
-            "            of its owners ConfigMap a is gone, ConfigMap b waits for its dependents";
-        assert_eq!(told.lines().nth(1), Some(expected));
-    }
 
     #[test]
     fn another_request_stands_below_the_one_that_counts() {

@@ -69,7 +69,7 @@ fn behind<H: History>(history: &H, commit: &Commit) -> Result<Option<Step>, H::E
 
 /// What made an owner wait for its dependents: a later request than the first, where that left them alone.
 fn made_wait<H: History>(history: &H, mark: Commit, until: Revision) -> Result<Step, H::Error> {
-    let begun = newest_since(history, &mark, until, begins_to_wait)?;
+    let begun = begun(history, &mark, until, FOREGROUND_FINALIZER)?;
     Ok(match begun {
         Some(commit) => Step {
             commit,
@@ -79,7 +79,21 @@ fn made_wait<H: History>(history: &H, mark: Commit, until: Revision) -> Result<S
     })
 }
 
-fn mark_before<H: History>(history: &H, commit: &Commit) -> Result<Option<Commit>, H::Error> {
+/// The newest request after the first that had an owner wait with this finalizer.
+pub(super) fn begun<H: History>(
+    history: &H,
+    mark: &Commit,
+    until: Revision,
+    finalizer: &str,
+) -> Result<Option<Commit>, H::Error> {
+    newest_since(history, mark, until, |commit| begins(commit, finalizer))
+}
+
+/// The mark of what this commit removed.
+pub(super) fn mark_before<H: History>(
+    history: &H,
+    commit: &Commit,
+) -> Result<Option<Commit>, H::Error> {
     if commit.object().is_some() {
         return Ok(None);
     }
@@ -134,8 +148,8 @@ fn asked_for(commit: &Commit) -> Option<Propagation> {
     })
 }
 
-/// From here on its dependents go before it does.
-fn begins_to_wait(commit: &Commit) -> bool {
-    let waits = |event: &Event| matches!(event, Event::FinalizerAdded { finalizer } if &**finalizer == FOREGROUND_FINALIZER);
+/// From here on its dependents go, or are let go, before it does.
+fn begins(commit: &Commit, with: &str) -> bool {
+    let waits = |event: &Event| matches!(event, Event::FinalizerAdded { finalizer } if &**finalizer == with);
     asked_for(commit).is_some() && commit.events.iter().any(waits)
 }

@@ -51,6 +51,21 @@ pub(super) const ROWS: &[Row] = &[
     ("a sound log opens", opens, flip_a_bit),
     ("a sound log is read", reads, flip_a_bit),
     (
+        "owners ended as is told",
+        |it| {
+            let running = it.running.as_ref().expect("it runs");
+            let read = replay::Read::from(&running.server.reader)?;
+            explanations::removals(&it.history, &read, &mut it.trace)
+        },
+        |it| {
+            let is_taken = |event: &Event| matches!(event, Event::OwnerRemoved { .. });
+            for commit in &mut it.history.commits {
+                Arc::make_mut(commit).events.retain(|one| !is_taken(one));
+            }
+            Some(())
+        },
+    ),
+    (
         "durable before visible",
         |it| {
             let reader = &it.running.as_ref().expect("it runs").server.reader;

@@ -7,8 +7,8 @@ use crate::causes::Causes;
 use crate::sim::history::History;
 use crate::sim::server::empty;
 use crate::sim::trace::Trace;
-use hindsight_core::{Cause, Commit, ObjectKey, Revision, Uid};
-use hindsight_projector::{Audit, Fate, Subject, explain};
+use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Uid};
+use hindsight_projector::{Audit, Dropped, End, EndedAs, Fate, Link, Subject, explain};
 use std::convert::Infallible;
 
 /// Removals of one schedule that are explained.
@@ -17,6 +17,11 @@ const EXPLAINED_MAX: usize = 5;
 /// Audits the history and explains the last removals.
 pub fn check(history: &History, read: &Read, trace: &mut Trace) -> Checked {
     audited(history)?;
+    removals(history, read, trace)
+}
+
+/// The last removals are explained from what was read, as the history has it.
+pub fn removals(history: &History, read: &Read, trace: &mut Trace) -> Checked {
     let removals = history.kept().rev();
     let removals = removals.filter(|one| one.object().is_none());
     for removal in removals.take(EXPLAINED_MAX) {
@@ -61,7 +66,7 @@ fn explained(history: &History, read: &Read, removal: &Commit) -> Checked {
         name: removal.key.name.to_string(),
         uid: String::new(),
     };
-    let found = explain(read, &removal.key, Some(&removal.uid), subject);
+    let found = explain(read, &empty(), &removal.key, Some(&removal.uid), subject);
     let found = found.unwrap_or_else(|never| match never {});
     let root = found.root.as_ref().map(|root| root.revision);
     let cause = root
@@ -72,7 +77,34 @@ fn explained(history: &History, read: &Read, removal: &Commit) -> Checked {
     let right = ends && begins == Some(removal.revision) && found.state == Fate::Deleted;
     ensure("every removal is explained", right, || {
         format!("{}: {found:?}", removal.revision)
+    })?;
+    let mut links = found.chain.iter();
+    let right = links.all(|link| ends_as_told(history, removal, link));
+    ensure("owners ended as is told", right, || {
+        format!("{}: {found:?}", removal.revision)
     })
+}
+
+/// Who is told to be gone was removed then, and who was dropped was an owner until then.
+fn ends_as_told(history: &History, removal: &Commit, link: &Link) -> bool {
+    let gone = |uid: &str, end: &Option<End>| {
+        let gone = end.as_ref().filter(|end| end.ended == EndedAs::Gone);
+        gone.is_none_or(|end| {
+            let removed = history.commit(end.revision);
+            removed.is_some_and(|one| one.object().is_none() && one.uid.as_str() == uid)
+        })
+    };
+    let dropped = |dropped: &Dropped| {
+        let is_it = |event: &Event| matches!(event, Event::OwnerRemoved { owner } if owner.uid.as_str() == dropped.uid);
+        history
+            .commit(dropped.revision)
+            .is_some_and(|one| one.uid == removal.uid && one.events.iter().any(is_it))
+    };
+    let owners = link.owners.iter();
+    let mut ends = owners.map(|one| (&one.uid, &one.end));
+    let mut before = link.dropped.iter();
+    ends.all(|(uid, end)| gone(uid, end))
+        && before.all(|one| dropped(one) && gone(&one.uid, &one.end))
 }
 
 impl hindsight_projector::History for Read {

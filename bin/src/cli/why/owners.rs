@@ -1,0 +1,130 @@
+//! The owners of what was collected, below the line of its deletion.
+
+use super::by;
+use hindsight_projector::{Dropped, End, EndedAs, Link};
+
+/// Those that it had at its end, where there were several, and those before.
+pub(super) fn told(link: &Link) -> String {
+    named(link) + &before(link)
+}
+
+/// All that were asked, where there were several: the next link is about the last of them alone.
+fn named(link: &Link) -> String {
+    if link.owners.is_empty() {
+        return String::new();
+    }
+    let owners = link.owners.iter().map(|owner| {
+        let what = if owner.waits {
+            "waits for its dependents"
+        } else {
+            "is gone"
+        };
+        let since = owner.end.as_ref().map_or_else(String::new, since);
+        format!("{} {} {what}{since}", owner.kind, owner.name)
+    });
+    let owners: Vec<String> = owners.collect();
+    format!("\n{:12}of its owners {}", "", owners.join(", "))
+}
+
+/// The owners that it had before, each with who took the reference, or with why the collector did.
+fn before(link: &Link) -> String {
+    let dropped = link.dropped.iter().map(|dropped| {
+        let Dropped {
+            kind,
+            name,
+            revision,
+            user,
+            verb,
+            ..
+        } = dropped;
+        let why = match &dropped.end {
+            None => format!("taken out by {}", by(user, verb)),
+            Some(end) => {
+                let what = match end.ended {
+                    EndedAs::Gone => "gone",
+                    EndedAs::Waiting => "waiting for its dependents",
+                    EndedAs::Orphaning => "letting its dependents go",
+                };
+                format!("{what}{}", since(end))
+            }
+        };
+        format!(
+            "\n{:12}{kind} {name} was an owner until revision {revision}: {why}",
+            ""
+        )
+    });
+    dropped.collect()
+}
+
+fn since(end: &End) -> String {
+    let rule = end
+        .rule
+        .map_or_else(String::new, |rule| format!(" [{}]", rule.name()));
+    let (revision, by) = (end.revision, by(&end.user, &end.verb));
+    format!(" since revision {revision}{rule} by {by}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, from_value, json};
+
+    fn lines(owners: &[Value], dropped: &[Value]) -> Vec<String> {
+        let link = json!({"revision": 24, "time": "T", "rule": "owner-foreground", "event": "deleted",
+            "object": "configmaps default/kid", "user": "gc", "verb": "", "owners": owners, "dropped": dropped});
+        let told = told(&from_value(link).expect("a link"));
+        let lines = told.lines().filter(|line| !line.is_empty());
+        lines.map(|line| line.trim_start().to_owned()).collect()
+    }
+
+    fn end(what: &str, revision: u64) -> Value {
+        json!({"as": what, "revision": revision, "time": "T", "rule": "requested", "user": "alice", "verb": "delete"})
+    }
+
+    #[test]
+    fn of_several_owners_each_is_named() {
+        let owner = |name: &str, waits: bool, end: Value| json!({"kind": "ConfigMap", "name": name, "uid": "u", "waits": waits, "end": end});
+        let a = |end| owner("a", false, end);
+        let b = owner("b", true, end("waiting", 21));
+        let expected = "of its owners ConfigMap a is gone, ConfigMap b waits for its dependents since revision 21 \
+                        [requested] by alice (delete)";
+        assert_eq!(lines(&[a(Value::Null), b.clone()], &[]), [expected]);
+        let expected = expected.replace(
+            "gone,",
+            "gone since revision 20 [requested] by alice (delete),",
+        );
+        assert_eq!(lines(&[a(end("gone", 20)), b], &[]), [expected]);
+        assert!(lines(&[], &[]).is_empty());
+    }
+
+    #[test]
+    fn of_each_owner_that_it_had_before_it_is_said_why_it_is_none() {
+        let dropped = |name: &str, user: &str, verb: &str, end: Value| {
+            json!({"kind": "ConfigMap", "name": name, "uid": "u", "revision": 22, "time": "T", "user": user,
+                "verb": verb, "end": end})
+        };
+        let told = lines(
+            &[],
+            &[
+                dropped("a", "gc", "", end("gone", 20)),
+                dropped("b", "gc", "", end("waiting", 20)),
+                dropped("c", "gc", "", end("orphaning", 20)),
+                dropped("d", "gc", "", Value::Null),
+                dropped("e", "bob", "patch", Value::Null),
+            ],
+        );
+        let since = "since revision 20 [requested] by alice (delete)";
+        let expected = [
+            format!("ConfigMap a was an owner until revision 22: gone {since}"),
+            format!(
+                "ConfigMap b was an owner until revision 22: waiting for its dependents {since}"
+            ),
+            format!(
+                "ConfigMap c was an owner until revision 22: letting its dependents go {since}"
+            ),
+            "ConfigMap d was an owner until revision 22: taken out by gc".to_owned(),
+            "ConfigMap e was an owner until revision 22: taken out by bob (patch)".to_owned(),
+        ];
+        assert_eq!(told, expected);
+    }
+}

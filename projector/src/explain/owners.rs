@@ -1,0 +1,242 @@
+//! The owners of what the collector took: those that it referred to at its end, and those before.
+
+use super::chain::{begun, mark_before};
+use super::{Link, VERSIONS_MAX, rule_of};
+use crate::History;
+use hindsight_core::classify::owner_key;
+use hindsight_core::event::{OwnerClass, OwnerFinding};
+use hindsight_core::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object};
+use hindsight_core::{Cause, Commit, Event, OwnerReference, Revision, Rule, State};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Owners of one object that are looked up.
+const OWNERS_MAX: usize = 100;
+
+/// An owner as it was found when a dependent was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// As the reference says.
+    pub kind: String,
+    /// As the reference says.
+    pub name: String,
+    /// As the reference says.
+    pub uid: String,
+    /// Whether it waited for its dependents; otherwise it was not there.
+    pub waits: bool,
+    /// Of the object that was asked about: what became of it, where the log tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<End>,
+}
+
+/// A reference to an owner that was taken from an object before it was deleted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Dropped {
+    /// As the reference said.
+    pub kind: String,
+    /// As the reference said.
+    pub name: String,
+    /// As the reference said.
+    pub uid: String,
+    /// When it was taken.
+    pub revision: Revision,
+    /// When it was taken.
+    pub time: String,
+    /// Who took it.
+    pub user: String,
+    /// How they asked; empty for the collector.
+    pub verb: String,
+    /// Where the collector took it: what had become of the owner, where the log tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<End>,
+}
+
+/// What became of an owner, and who asked for that.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// In one word.
+    #[serde(rename = "as")]
+    pub ended: EndedAs,
+    /// When it was so.
+    pub revision: Revision,
+    /// When it was so.
+    pub time: String,
+    /// The rule that its deletion followed.
+    pub rule: Option<Rule>,
+    /// Who asked for its deletion.
+    pub user: String,
+    /// How they asked; empty for the collector.
+    pub verb: String,
+}
+
+/// What became of an owner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EndedAs {
+    /// It is not there any more.
+    Gone,
+    /// It waits for its dependents to go.
+    Waiting,
+    /// It waits for its dependents to be let go.
+    Orphaning,
+}
+
+/// All that a deletion was decided on; one alone is told by the next link.
+pub(super) fn named(commit: &Commit) -> Vec<Owner> {
+    let several = findings(commit).filter(|owners| owners.len() > 1);
+    let owner = |found: &OwnerFinding| Owner {
+        kind: found.owner.kind.to_string(),
+        name: found.owner.name.to_string(),
+        uid: found.owner.uid.to_string(),
+        waits: found.class == OwnerClass::Waiting,
+        end: None,
+    };
+    several.into_iter().flatten().map(owner).collect()
+}
+
+/// Adds to the link of this deletion what became of the owners, and which there were before.
+pub(super) fn tell<H: History>(
+    history: &H,
+    state: &State,
+    deletion: &Commit,
+    link: &mut Link,
+) -> Result<(), H::Error> {
+    if !rule_of(deletion).is_some_and(Rule::is_about_owners) {
+        return Ok(());
+    }
+    let Some(found) = findings(deletion) else {
+        return Ok(());
+    };
+    let look = Look { history, state };
+    for (told, found) in link.owners.iter_mut().zip(found).take(OWNERS_MAX) {
+        told.end = look.end(deletion, &found.owner)?;
+    }
+    link.dropped = look.dropped(deletion, found)?;
+    Ok(())
+}
+
+fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
+    let mut verdicts = commit.events.iter().filter_map(Event::verdict);
+    let found = verdicts.find(|(_, owners)| !owners.is_empty());
+    found.map(|(_, owners)| owners)
+}
+
+struct Look<'a, H> {
+    history: &'a H,
+    state: &'a State,
+}
+
+impl<H: History> Look<'_, H> {
+    /// Of the object's newest versions before its deletion, whom each refers to no more.
+    fn dropped(&self, deletion: &Commit, found: &[OwnerFinding]) -> Result<Vec<Dropped>, H::Error> {
+        let (key, uid) = (&deletion.key, &deletion.uid);
+        let mut known: BTreeSet<_> = found.iter().map(|one| one.owner.uid.clone()).collect();
+        let mut dropped = Vec::new();
+        let mut until = deletion.revision.previous();
+        for _ in 0..VERSIONS_MAX {
+            let Some(version) = self.history.last(key, Some(uid), until)? else {
+                break;
+            };
+            for owner in removed(&version).filter(|owner| known.insert(owner.uid.clone())) {
+                if dropped.len() == OWNERS_MAX {
+                    return Ok(dropped);
+                }
+                dropped.push(self.of_dropped(&version, owner)?);
+            }
+            until = version.revision.previous();
+        }
+        Ok(dropped)
+    }
+
+    fn of_dropped(&self, version: &Commit, owner: &OwnerReference) -> Result<Dropped, H::Error> {
+        let end = match version.cause {
+            Cause::Commit(_) => self.end(version, owner)?,
+            Cause::Request | Cause::Policy(_) => None,
+        };
+        Ok(Dropped {
+            kind: owner.kind.to_string(),
+            name: owner.name.to_string(),
+            uid: owner.uid.to_string(),
+            revision: version.revision,
+            time: version.time.to_rfc3339_micros(),
+            user: version.actor.user.to_string(),
+            verb: version.request.verb.clone(),
+            end,
+        })
+    }
+
+    /// What had become of an owner when the collector did this to its dependent.
+    fn end(&self, step: &Commit, owner: &OwnerReference) -> Result<Option<End>, H::Error> {
+        let Some(last) = self.last_of(step, owner)? else {
+            return Ok(None);
+        };
+        let Some(object) = last.object() else {
+            let mark = mark_before(self.history, &last)?;
+            return Ok(Some(end(EndedAs::Gone, &last, mark.as_ref())));
+        };
+        let Some((ended, finalizer)) = waits(object) else {
+            return Ok(None);
+        };
+        let mark = match object.mark {
+            Some(mark) => self.history.commit(mark.revision)?,
+            None => None,
+        };
+        let Some(mark) = mark else {
+            return Ok(None);
+        };
+        let begun = begun(self.history, &mark, last.revision, finalizer)?;
+        Ok(Some(end(ended, begun.as_ref().unwrap_or(&mark), None)))
+    }
+
+    /// The owner's newest commit before this step.
+    fn last_of(&self, step: &Commit, owner: &OwnerReference) -> Result<Option<Commit>, H::Error> {
+        let until = step.revision.previous();
+        if let Some(key) = owner_key(self.state, &step.key.namespace, owner) {
+            return self.history.last(&key, Some(&owner.uid), until);
+        }
+        // Nobody says what its kind is called; it may be the one that the step is about.
+        let Cause::Commit(cause) = step.cause else {
+            return Ok(None);
+        };
+        let cause = self.history.commit(cause)?;
+        Ok(cause.filter(|cause| cause.uid == owner.uid))
+    }
+}
+
+/// Whom the object of a commit refers to no more.
+fn removed(commit: &Commit) -> impl Iterator<Item = &OwnerReference> {
+    commit.events.iter().filter_map(|event| match event {
+        Event::OwnerRemoved { owner } => Some(owner),
+        Event::ObjectCreated { .. }
+        | Event::ObjectUpdated { .. }
+        | Event::FinalizerAdded { .. }
+        | Event::FinalizerRemoved { .. }
+        | Event::OwnerAdded { .. }
+        | Event::OwnerChanged { .. }
+        | Event::DeletionRequested { .. }
+        | Event::ObjectDeleted { .. } => None,
+    })
+}
+
+fn waits(owner: &Object) -> Option<(EndedAs, &'static str)> {
+    if owner.is_waiting() {
+        Some((EndedAs::Waiting, FOREGROUND_FINALIZER))
+    } else if owner.is_orphaning() {
+        Some((EndedAs::Orphaning, ORPHAN_FINALIZER))
+    } else {
+        None
+    }
+}
+
+/// Of a removal that was asked for earlier by that request.
+fn end(ended: EndedAs, commit: &Commit, asked: Option<&Commit>) -> End {
+    let asked = asked.unwrap_or(commit);
+    End {
+        ended,
+        revision: commit.revision,
+        time: commit.time.to_rfc3339_micros(),
+        rule: rule_of(asked),
+        user: asked.actor.user.to_string(),
+        verb: asked.request.verb.clone(),
+    }
+}
