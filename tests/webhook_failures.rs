@@ -60,6 +60,86 @@ fn a_denial_reads_as_upstreams() {
     assert_eq!(scene.create("a").code, 201, "nobody is asked any more");
 }
 
+#[test]
+fn a_denial_comes_with_all_that_was_said_before_it() {
+    let scene = Scene::new(|path, _| {
+        let said = path.trim_matches('/');
+        Answer::Response(json!({"allowed": said != "refuses", "warnings": [said]}))
+    });
+    let hooks = ["/first", "/refuses", "/last"].map(|path| (path, json!({})));
+    let body = json!({"metadata": {"name": "a", "ownerReferences": []}, "unknown": 1});
+    let unknown = r#"299 - "unknown field \"unknown\"""#;
+    let said = |kind: &str, method: &str, path: &str, body: &Value| {
+        scene.configure(kind, &hooks);
+        let answer = scene.send(method, path, body);
+        scene.configure(kind, &[]);
+        assert_eq!(answer.code, 400, "{}", answer.text);
+        answer.warnings
+    };
+    let [first, refuses, last] = ["first", "refuses", "last"].map(|one| format!("299 - \"{one}\""));
+    let expected = [unknown.to_owned(), first.clone(), refuses.clone()];
+    assert_eq!(said("mutating", "POST", MAPS, &body), expected);
+    // Validating webhooks are all asked at once, and all heard.
+    let mut told = said("validating", "POST", MAPS, &body);
+    told.sort();
+    let mut expected = vec![unknown.to_owned(), first.clone(), refuses.clone(), last];
+    expected.sort();
+    assert_eq!(told, expected);
+    scene.ok("POST", MAPS, &map("a"));
+    let item = format!("{MAPS}/a");
+    assert_eq!(
+        said("mutating", "DELETE", &item, &Value::Null),
+        [first.clone(), refuses.clone()]
+    );
+    assert_eq!(
+        said("mutating", "DELETE", MAPS, &Value::Null),
+        [first, refuses]
+    );
+}
+
+#[test]
+fn the_kinds_own_warnings_come_after_mutating_webhooks_and_before_validating_ones() {
+    let scene = Scene::new(|_, _| Answer::Response(json!({"allowed": false})));
+    let rules = json!({"rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"],
+        "resources": ["customresourcedefinitions"]}]});
+    let schema =
+        json!({"type": "object", "properties": {"a": {"type": "string", "format": "phone"}}});
+    let definition = json!({"metadata": {"name": "xs.example.com"}, "more": 1,
+        "spec": {"group": "example.com", "scope": "Cluster", "names": {"plural": "xs", "kind": "X"},
+            "versions": [{"name": "v1", "served": true, "storage": true, "schema": {"openAPIV3Schema": schema}}]}});
+    let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    let unknown = r#"299 - "unknown field \"more\"""#;
+    let odd = r#"299 - "unrecognized format \"phone\"""#;
+    for (kind, expected) in [
+        ("mutating", &[unknown][..]),
+        ("validating", &[unknown, odd]),
+    ] {
+        scene.configure(kind, &[("/hook", rules.clone())]);
+        let answer = scene.send("POST", definitions, &definition);
+        assert_eq!(answer.code, 400, "{}", answer.text);
+        assert_eq!(answer.warnings, expected, "{kind}");
+        scene.configure(kind, &[]);
+    }
+}
+
+#[test]
+fn what_webhooks_said_is_told_where_storage_refuses() {
+    let scene =
+        Scene::new(|_, _| Answer::Response(json!({"allowed": true, "warnings": ["careful"]})));
+    scene.ok("POST", MAPS, &map("a"));
+    for kind in ["mutating", "validating"] {
+        scene.configure(kind, &[("/hook", json!({}))]);
+        let answer = scene.create("a");
+        assert_eq!(
+            (answer.code, answer.warnings),
+            (409, vec!["299 - \"careful\"".to_owned()]),
+            "{kind}: {}",
+            answer.text
+        );
+        scene.configure(kind, &[]);
+    }
+}
+
 /// `path | members over the usual ones | part of the message`.
 const UNASKED: &str = r#"
 /silence  | {"timeoutSeconds": 1} | failed to call webhook: Post "https://localhost:

@@ -118,15 +118,19 @@ pub(crate) async fn write(
     let mut stale = None;
     for _ in 0..ROUNDS_MAX {
         let state = backend.state();
-        let admitted = timeout_at(write.deadline, write.admit(&state)).await;
-        let (admitted, warnings) = match admitted.map_err(|_| Failure::timed_out())?? {
-            Verdict::Submit(admitted, warnings) => (admitted, warnings),
-            Verdict::Answer(decision) => return Ok(*decision),
+        let mut said = Vec::new();
+        let admitted = timeout_at(write.deadline, write.admit(&state, &mut said)).await;
+        let admitted = match admitted.unwrap_or_else(|_| Err(Failure::timed_out())) {
+            Ok(Verdict::Submit(admitted)) => admitted,
+            Ok(Verdict::Answer(decision)) => return Ok(*decision),
+            Err(failure) => return Err(failure.after(said)),
         };
         let dry_run = admitted.dry_run;
-        match submit(backend, admitted.command, dry_run).await? {
-            Err(Rejection::Stale { key, .. }) => stale = Some(key),
-            decided => return Ok(warn(decided?, warnings)),
+        match submit(backend, admitted.command, dry_run).await {
+            Ok(Err(Rejection::Stale { key, .. })) => stale = Some(key),
+            Ok(Ok(decision)) => return Ok(warn(decision, said)),
+            Ok(Err(refusal)) => return Err(Failure::from(refusal).after(said)),
+            Err(failure) => return Err(failure.after(said)),
         }
     }
     let key = stale.ok_or_else(|| Failure::internal("nothing was admitted".into()))?;
@@ -141,8 +145,8 @@ pub(crate) async fn write(
 
 /// What becomes of a write.
 enum Verdict {
-    /// It goes to the writer in this form, and this is to be said about it.
-    Submit(Box<Submission>, Vec<String>),
+    /// It goes to the writer in this form.
+    Submit(Box<Submission>),
     /// There is nothing to write.
     Answer(Box<Decision>),
 }
@@ -169,8 +173,8 @@ struct Wanting<'a> {
 }
 
 impl Write<'_> {
-    /// What becomes of the command on this state.
-    async fn admit(&self, state: &State) -> Result<Verdict, Failure> {
+    /// What becomes of the command on this state; `said` takes what is to be told beside any answer.
+    async fn admit(&self, state: &State, said: &mut Vec<String>) -> Result<Verdict, Failure> {
         let subject = Subject::of(state, self.wish)?;
         if subject.posted.is_some() {
             namespace_of_new(state, &subject.key, &subject.key.name)?;
@@ -185,15 +189,15 @@ impl Write<'_> {
                 Some(_) => Ground::Present,
                 None => Ground::Absent,
             };
-            return Ok(self.submit(self.on(&subject, seen, None), Vec::new()));
+            return Ok(self.submit(self.on(&subject, seen, None)));
         }
         if subject.operation == Operation::Delete {
-            return self.admit_deletion(state, subject, &wanting).await;
+            return self.admit_deletion(state, subject, &wanting, said).await;
         }
         if self.wish.eviction.is_some() {
-            return self.admit_eviction(state, subject, &wanting).await;
+            return self.admit_eviction(state, subject, &wanting, said).await;
         }
-        self.admit_change(state, &subject, &wanting).await
+        self.admit_change(state, &subject, &wanting, said).await
     }
 
     async fn admit_change(
@@ -201,20 +205,21 @@ impl Write<'_> {
         state: &State,
         subject: &Subject<'_>,
         wanting: &Wanting<'_>,
+        said: &mut Vec<String>,
     ) -> Result<Verdict, Failure> {
         let first = self.first_look(state, !wanting.mutating.is_empty())?;
+        said.extend_from_slice(&first.warnings);
         let shown = self.shown(subject, &first);
         let name = self.name(subject, shown.as_ref());
         let asking = self.asking(state, subject, &name);
         let account = managed::of(shown.as_ref());
         let mut mutated = mutate::mutate(&asking, &wanting.mutating, shown).await?;
         managed::mend(&mut mutated, account);
-        let (object, mut warnings) = (mutated.object, mutated.warnings);
-        if mutated.changed {
-            warnings.splice(0..0, first.warnings);
-        }
+        let object = mutated.object;
+        said.extend(mutated.warnings);
         let admitted = self.admitted(subject, object.clone().filter(|_| mutated.changed));
         let last = preview(state, admitted.clone())?;
+        said.extend_from_slice(&last.warnings);
         if self.admission.checks_owners() {
             owners::check(&*self.admission.authorizer, state, subject, &last)?;
         }
@@ -228,13 +233,13 @@ impl Write<'_> {
             ..asking
         };
         let asked = validate::validate(&asking, &wanting.validating, shown.as_ref());
-        warnings.extend(asked.await?);
-        Ok(self.submit(admitted, warnings))
+        said.extend(asked.await?);
+        Ok(self.submit(admitted))
     }
 
-    fn submit(&self, command: Command, warnings: Vec<String>) -> Verdict {
+    fn submit(&self, command: Command) -> Verdict {
         let dry_run = self.wish.options.dry_run;
-        Verdict::Submit(Box::new(Submission { command, dry_run }), warnings)
+        Verdict::Submit(Box::new(Submission { command, dry_run }))
     }
 
     /// What those may see who may change it: also what is not valid yet.

@@ -39,7 +39,19 @@ pub(crate) fn answer(
         options.validation(),
         &mut review,
     )?;
-    settle_metadata(asked, &mut review)?;
+    let mut warnings = noted.into_warnings();
+    warnings.extend(unknown);
+    if let Err(failure) = settle(asked, authorizer, &mut review) {
+        return Err(failure.after(warnings));
+    }
+    let mut response = respond::json(201, &review, accept.syntax);
+    respond::warn(&mut response, &warnings);
+    Ok(response)
+}
+
+/// Writes the answer into a review.
+fn settle(asked: &Routed, authorizer: &dyn Authorizer, review: &mut Value) -> Result<(), Failure> {
+    settle_metadata(asked, review)?;
     let resource = &*asked.kind.resource.resource;
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let status = match resource {
@@ -47,7 +59,7 @@ pub(crate) fn answer(
         "tokenreviews" => token(spec)?,
         "selfsubjectrulesreviews" => rules(authorizer, spec)?,
         "subjectaccessreviews" | "localsubjectaccessreviews" | "selfsubjectaccessreviews" => {
-            check(asked, &review)?;
+            check(asked, review)?;
             access(authorizer, asked, spec)
         }
         _ => return Err(Failure::method_not_allowed()),
@@ -56,9 +68,7 @@ pub(crate) fn answer(
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the review is not an object"))?;
     root.insert("status".into(), status);
-    let mut response = respond::json(201, &review, accept.syntax);
-    respond::warn(&mut response, &[noted.warnings(), &unknown].concat());
-    Ok(response)
+    Ok(())
 }
 
 fn user(asked: &Routed) -> Value {

@@ -169,6 +169,13 @@ impl Failure {
         })
     }
 
+    /// Beside what was to be said before it.
+    pub(crate) fn after(mut self, mut warnings: Vec<String>) -> Self {
+        warnings.append(&mut self.warnings);
+        self.warnings = warnings;
+        self
+    }
+
     fn with(mut self, details: Value) -> Self {
         self.details = Some(details);
         self
@@ -288,6 +295,7 @@ impl From<Rejection> for Failure {
             Rejection::Unprocessable => Self::new(422, "Invalid", message).with(json!({})),
             Rejection::Internal(_) => Self::new(500, "", message),
             Rejection::Stale { .. } => Self::new(409, "Conflict", message),
+            Rejection::Warned { refusal, warnings } => Self::from(*refusal).after(warnings),
         }
     }
 }

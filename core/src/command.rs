@@ -24,6 +24,8 @@ pub struct Command {
     /// Who owns the fields that it writes. Without a name, as of embedders that do not say, nobody's
     /// account of them is kept or changed.
     pub manager: Option<Name>,
+    /// What was found in the body of a create, an update or a patch, to be said beside the answer.
+    pub noted: Vec<String>,
     /// What is wanted.
     pub intent: Intent,
 }
@@ -39,6 +41,7 @@ impl Command {
             seed,
             cause: Cause::Request,
             manager: None,
+            noted: Vec::new(),
             intent,
         }
     }

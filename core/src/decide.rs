@@ -29,8 +29,8 @@ pub(crate) use update::update;
 
 use crate::kind::Kind;
 use crate::object::Name;
-use crate::rejection::FieldCause;
-use crate::{Actor, Cause, Command, Intent, Rejection, Request, State, Time};
+use crate::rejection::{self, FieldCause};
+use crate::{Actor, Cause, Command, Decision, Intent, Rejection, Request, State, Time};
 use std::sync::Arc;
 
 /// What every decision reads.
@@ -56,6 +56,13 @@ pub(crate) enum Strictness {
 }
 
 impl Context<'_> {
+    /// Warnings of the body, once it is read: what was noted before and what was found since.
+    fn warnings(&self, found: Vec<String>) -> Vec<String> {
+        let mut warnings = self.command.noted.clone();
+        warnings.extend(found);
+        warnings
+    }
+
     /// A refusal with every cause, or nothing. Of a draft admission may still mend what is wrong.
     fn refuse(&self, kind: &Kind, name: &str, causes: Causes) -> Result<(), Rejection> {
         let Causes {
@@ -66,6 +73,20 @@ impl Context<'_> {
             put_right.extend(wrong);
         }
         prepare::refuse(kind, name, put_right)
+    }
+}
+
+/// What was decided, with what was to be said before that, whatever it is.
+fn warned(
+    decided: Result<Decision, Rejection>,
+    warnings: Vec<String>,
+) -> Result<Decision, Rejection> {
+    match decided {
+        Ok(mut decision) => {
+            decision.warnings = rejection::joined(warnings, decision.warnings);
+            Ok(decision)
+        }
+        Err(refusal) => Err(refusal.warned(warnings)),
     }
 }
 
@@ -87,6 +108,7 @@ pub(crate) struct Asked {
     pub(crate) seed: [u8; 16],
     pub(crate) cause: Cause,
     pub(crate) manager: Option<Name>,
+    pub(crate) noted: Vec<String>,
 }
 
 impl Asked {
@@ -98,6 +120,7 @@ impl Asked {
             seed,
             cause,
             manager,
+            noted,
             intent,
         } = command;
         let asked = Self {
@@ -107,6 +130,7 @@ impl Asked {
             seed,
             cause,
             manager,
+            noted,
         };
         (asked, intent)
     }

@@ -101,9 +101,45 @@ pub enum Rejection {
         /// What changed.
         reason: String,
     },
+    /// Any of these but [`Self::Stale`], of a request that was warned of something before it was refused.
+    #[error("{refusal}")]
+    Warned {
+        /// Why it was refused.
+        refusal: Box<Self>,
+        /// Said beside the answer (`Warning` headers).
+        warnings: Vec<String>,
+    },
 }
 
 impl Rejection {
+    /// Without what is said beside it.
+    pub fn plain(&self) -> &Self {
+        if let Self::Warned { refusal, .. } = self {
+            refusal
+        } else {
+            self
+        }
+    }
+
+    /// With what was to be said before it was found.
+    pub(crate) fn warned(self, warnings: Vec<String>) -> Self {
+        if let Self::Warned {
+            refusal,
+            warnings: later,
+        } = self
+        {
+            let warnings = joined(warnings, later);
+            return Self::Warned { refusal, warnings };
+        }
+        if warnings.is_empty() || matches!(self, Self::Stale { .. }) {
+            return self;
+        }
+        Self::Warned {
+            refusal: Box::new(self),
+            warnings,
+        }
+    }
+
     /// Nothing is left in a body that says which object it is.
     pub(crate) fn unnamed(wanted: &str) -> Self {
         Self::BadRequest(format!(
@@ -147,6 +183,16 @@ impl Rejection {
             causes: vec![FieldCause::invalid("kind", &said.into(), &why)],
         }
     }
+}
+
+/// Warnings and those that come after them, none twice.
+pub(crate) fn joined(mut first: Vec<String>, later: Vec<String>) -> Vec<String> {
+    for warning in later {
+        if !first.contains(&warning) {
+            first.push(warning);
+        }
+    }
+    first
 }
 
 /// One entry of `details.causes`.

@@ -83,9 +83,26 @@ impl World {
         self.run_because(intent, Cause::Request)
     }
 
+    /// The same of somebody else than the tester.
+    pub fn run_by(&mut self, user: &str, intent: Intent) -> Result<Decision, Rejection> {
+        let command = self.next_command(intent, Cause::Request);
+        self.carry_out(Command {
+            actor: Arc::new(Actor::new(user)),
+            ..command
+        })
+    }
+
     fn run_because(&mut self, intent: Intent, cause: Cause) -> Result<Decision, Rejection> {
+        let command = self.next_command(intent, cause);
+        self.carry_out(command)
+    }
+
+    fn next_command(&mut self, intent: Intent, cause: Cause) -> Command {
         self.commands += 1;
-        let command = command_of(self.uids, self.commands, intent, cause);
+        command_of(self.uids, self.commands, intent, cause)
+    }
+
+    fn carry_out(&mut self, command: Command) -> Result<Decision, Rejection> {
         let decision = decide(&self.state, command)?;
         for commit in &decision.commits {
             let parted = self.orders.take(&self.state, commit);

@@ -17,29 +17,33 @@ impl Write<'_> {
         state: &State,
         mut subject: Subject<'_>,
         wanting: &Wanting<'_>,
+        said: &mut Vec<String>,
     ) -> Result<Verdict, Failure> {
         let admitted = self.admitted(&subject, None);
         let decision = preview(state, admitted.clone())?;
         if goes_on_as_it_was(state, &subject, &decision) {
             return Ok(Verdict::Answer(Box::new(decision)));
         }
-        let mut warnings = Vec::new();
         let marked = marked_on_the_way(&decision);
         for old in [subject.old.clone(), marked].into_iter().flatten() {
             subject.old = Some(old);
             let name = self.name(&subject, None);
             let asking = self.asking(state, &subject, &name);
-            warnings.extend(ask(&asking, wanting).await?);
+            ask(&asking, wanting, said).await?;
         }
-        Ok(self.submit(admitted, warnings))
+        Ok(self.submit(admitted))
     }
 }
 
-async fn ask(asking: &Asking<'_>, wanting: &Wanting<'_>) -> Result<Vec<String>, Failure> {
+async fn ask(
+    asking: &Asking<'_>,
+    wanting: &Wanting<'_>,
+    said: &mut Vec<String>,
+) -> Result<(), Failure> {
     let mutated = mutate::mutate(asking, &wanting.mutating, None).await?;
-    let mut warnings = mutated.warnings;
-    warnings.extend(validate::validate(asking, &wanting.validating, None).await?);
-    Ok(warnings)
+    said.extend(mutated.warnings);
+    said.extend(validate::validate(asking, &wanting.validating, None).await?);
+    Ok(())
 }
 
 /// What the first of two steps makes of the object.

@@ -14,12 +14,14 @@ impl Write<'_> {
         state: &State,
         mut subject: Subject<'_>,
         wanting: &Wanting<'_>,
+        said: &mut Vec<String>,
     ) -> Result<Verdict, Failure> {
         let name = subject.key.name.to_string();
         let asking = self.asking(state, &subject, &name);
         let posted = subject.posted.clone();
         let mutated = mutate::mutate(&asking, &wanting.mutating, posted).await?;
-        let (mut eviction, mut warnings) = (mutated.object.unwrap_or_default(), mutated.warnings);
+        let mut eviction = mutated.object.unwrap_or_default();
+        said.extend(mutated.warnings);
         let options = pod::options_of(&eviction, &name)?;
         // A webhook may ask for a dry run, but not make a deletion of one.
         let dry_run = self.wish.options.dry_run || options.dry_run;
@@ -32,12 +34,12 @@ impl Write<'_> {
         }
         let asking = self.asking(state, &subject, &name);
         let asked = validate::validate(&asking, &wanting.validating, Some(&eviction));
-        warnings.extend(asked.await?);
+        said.extend(asked.await?);
         let mut command = self.command.clone();
         if let Intent::Evict(delete) = &mut command.intent {
             options.put(delete);
         }
         let admitted = Submission { command, dry_run };
-        Ok(Verdict::Submit(Box::new(admitted), warnings))
+        Ok(Verdict::Submit(Box::new(admitted)))
     }
 }

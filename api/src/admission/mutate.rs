@@ -33,16 +33,10 @@ pub(super) async fn mutate(
         asked: BTreeSet::new(),
         again: BTreeSet::new(),
     };
-    for (index, hook) in hooks.iter().enumerate() {
-        run.ask(index, hook).await?;
+    match run.ask_all(hooks).await {
+        Ok(()) => Ok(run.mutated),
+        Err(failure) => Err(failure.after(run.mutated.warnings)),
     }
-    // What this round changes asks those behind it again too; there is no third.
-    for (index, hook) in hooks.iter().enumerate() {
-        if run.again.contains(&index) {
-            run.ask(index, hook).await?;
-        }
-    }
-    Ok(run.mutated)
 }
 
 struct Run<'a> {
@@ -54,6 +48,19 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
+    async fn ask_all(&mut self, hooks: &[Hook<'_>]) -> Result<(), Failure> {
+        for (index, hook) in hooks.iter().enumerate() {
+            self.ask(index, hook).await?;
+        }
+        // What this round changes asks those behind it again too; there is no third.
+        for (index, hook) in hooks.iter().enumerate() {
+            if self.again.contains(&index) {
+                self.ask(index, hook).await?;
+            }
+        }
+        Ok(())
+    }
+
     async fn ask(&mut self, index: usize, hook: &Hook<'_>) -> Result<(), Failure> {
         let object = self.mutated.object.as_ref();
         if !self.asking.selects(hook, object)? {

@@ -6,7 +6,7 @@ use crate::status::Failure;
 use futures_util::future::join_all;
 use serde_json::Value;
 
-/// Asks every webhook that selects the object; gives back what they warn of.
+/// Asks every webhook that selects the object; gives back what they warn of, also with a refusal.
 pub(super) async fn validate(
     asking: &Asking<'_>,
     hooks: &[Hook<'_>],
@@ -19,12 +19,20 @@ pub(super) async fn validate(
         }
     }
     let answers = join_all(selected.iter().map(|hook| asking.ask(hook, object))).await;
-    let mut warnings = Vec::new();
+    let (mut warnings, mut refusal) = (Vec::new(), None);
     for (hook, answer) in selected.into_iter().zip(answers) {
         match answer {
             Ok(reply) => warnings.extend(reply.warnings),
-            Err(trouble) => settle(hook.webhook, trouble)?,
+            Err(trouble) => {
+                if let Err(mut failure) = settle(hook.webhook, trouble) {
+                    warnings.append(&mut failure.warnings);
+                    refusal.get_or_insert(failure);
+                }
+            }
         }
     }
-    Ok(warnings)
+    match refusal {
+        None => Ok(warnings),
+        Some(failure) => Err(failure.after(warnings)),
+    }
 }

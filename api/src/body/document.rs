@@ -59,17 +59,12 @@ pub(super) fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
         first = Some(Node::<Spanned<YamlKey>>::root(&repeats).deserialize(reader)?);
         Ok(())
     });
-    let read = match read {
-        // Source: `Unmarshal` of `sigs.k8s.io/yaml`, which looks at no other document.
-        Err(error) if is_of_several(&error) => Ok(()),
-        read => read,
+    let document = match (first, read) {
+        // Source: `Unmarshal` of `sigs.k8s.io/yaml`, which reads one document and looks at nothing behind it.
+        (Some(first), _) => Ok(first),
+        (None, read) => read.map(|()| Value::Null),
     };
-    finish(read.map(|()| first.unwrap_or_default()), repeats)
-}
-
-fn is_of_several(error: &serde_saphyr::Error) -> bool {
-    let error = error.without_snippet();
-    matches!(error, serde_saphyr::Error::MultipleDocuments { .. })
+    finish(document, repeats)
 }
 
 /// Where every member of a body is that can be read, in order.
@@ -357,12 +352,20 @@ mod tests {
             "a: 1\n...\n---\n[]\n",
             "a: 1\n---\nb: [1\n",
             "{\"a\": 1}\n---\na: 2\na: 3\n",
+            "a: 1\n---\n]\n",
+            "a: 1\n---\n'open\n",
+            "a: 1\n---\n*nobody\n",
+            "a: 1\n%YAML 1.1\n---\na: 2\n",
+            "a: 1\n...\n]\n",
+            "{\"a\": 1} {\"a\": 2}",
+            "{\"a\": 1}\nb: 1\n",
+            " a: 1\nb: 1\n",
         ] {
             let decoded = yaml(text.as_bytes()).expect(text);
             assert_eq!(decoded.document, json!({"a": 1}), "{text}");
             assert!(decoded.repeats.is_empty(), "{text}");
         }
-        for text in ["a: 1\n]\n", "a: 1\n  b: 2\n", "{} {}", "a: [\n---\na: 1\n"] {
+        for text in ["a: 1\n]\n", "a: 1\n  b: 2\n", "{}}", "a: [\n---\na: 1\n"] {
             assert!(yaml(text.as_bytes()).is_err(), "{text}");
         }
     }

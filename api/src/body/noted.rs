@@ -49,8 +49,18 @@ impl Noted {
         decoded.document
     }
 
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.warnings
+    /// What the client is warned of, whatever comes of the request.
+    pub(crate) fn into_warnings(self) -> Vec<String> {
+        self.warnings
+    }
+
+    /// The same with the paths of members that nobody knows.
+    pub(crate) fn with_unknown(mut self, unknown: &[String]) -> Vec<String> {
+        if self.validation == FieldValidation::Warn {
+            let unknown = unknown.iter().map(|path| unknown_field(path));
+            self.warnings.extend(unknown);
+        }
+        self.warnings
     }
 }
 
@@ -189,7 +199,7 @@ mod tests {
                 let document = decode_object(body, syntax.of("", ""), &mut noted, nothing)
                     .expect("a document");
                 assert_eq!(document["data"]["k"], 2);
-                assert_eq!(noted.warnings(), warnings);
+                assert_eq!(noted.warnings, warnings);
             }
             let mut noted = Noted::new(FieldValidation::Strict);
             let failure =
@@ -224,11 +234,11 @@ mod tests {
             r#"json patch duplicate field "[0].path""#,
             r#"json patch unknown field "[0].why""#,
         ];
-        assert_eq!(noted.warnings(), told);
+        assert_eq!(noted.warnings, told);
         let mut noted = Noted::new(FieldValidation::Strict);
         decode_patch(patch, true, &mut noted, nothing).expect_err("a refusal");
         let mut noted = Noted::new(FieldValidation::Ignore);
         decode_patch(patch, true, &mut noted, nothing).expect("a patch");
-        assert!(noted.warnings().is_empty());
+        assert!(noted.warnings.is_empty());
     }
 }

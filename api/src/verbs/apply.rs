@@ -32,7 +32,7 @@ pub(super) async fn apply(
         },
         validation: options.validation(),
     });
-    write(api, asked, ("patch", intent), (&noted, options)).await
+    write(api, asked, ("patch", intent), (noted, options)).await
 }
 
 /// It must say what it is, which nobody else knows, and nothing of who owns what.

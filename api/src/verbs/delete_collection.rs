@@ -56,11 +56,14 @@ async fn delete_listed(
             let refusal = refusals.find(|error| !matches!(error, Rejection::NotFound { .. }));
             failed = failed.or(refusal);
         } else {
-            warnings.extend(one_by_one(api, asked, commands, options).await?);
+            match one_by_one(api, asked, commands, options).await {
+                Ok(said) => warnings.extend(said),
+                Err(failure) => return Err(failure.after(warnings)),
+            }
         }
     }
     if let Some(rejection) = failed {
-        return Err(rejection.into());
+        return Err(Failure::from(rejection).after(warnings));
     }
     let mut response = list::render(asked, page);
     respond::warn(&mut response, &warnings);
@@ -102,7 +105,7 @@ async fn one_by_one(
         match api.decide(asked, wish).await {
             Ok(decision) => warnings.extend(decision.warnings),
             Err(failure) if failure.code == 404 => {}
-            Err(failure) => return Err(failure),
+            Err(failure) => return Err(failure.after(warnings)),
         }
     }
     Ok(warnings)

@@ -13,7 +13,9 @@ use crate::status::Failure;
 use bytes::Bytes;
 use hindsight_core::command::{Intent, Update};
 use hindsight_core::kind::Subresource;
-use hindsight_core::{Decision, GroupResource, ObjectKey, Rejection, Rule, State, prune_posted};
+use hindsight_core::{
+    Command, Decision, GroupResource, ObjectKey, Rejection, Rule, State, prune_posted,
+};
 use http::Response;
 use serde_json::{Value, json};
 
@@ -33,6 +35,23 @@ pub(crate) async fn evict(
         asks.validation(),
         &mut eviction,
     )?;
+    let mut warnings = noted.into_warnings();
+    warnings.extend(unknown);
+    match evict_as(api, asked, eviction, asks).await {
+        Ok(decision) => {
+            warnings.extend(decision.warnings);
+            Ok(done(asked, &warnings))
+        }
+        Err(failure) => Err(failure.after(warnings)),
+    }
+}
+
+async fn evict_as(
+    api: &Api,
+    asked: &Routed,
+    eviction: Value,
+    asks: WriteOptions,
+) -> Result<Decision, Failure> {
     let key = asked.key();
     let namespace = text(&eviction, "/metadata/namespace");
     if !namespace.is_empty() && namespace != &*key.namespace {
@@ -49,9 +68,7 @@ pub(crate) async fn evict(
         eviction: Some(eviction),
         ..Wish::new(command, asks)
     };
-    let mut decision = api.decide(asked, wish).await?;
-    decision.warnings.splice(0..0, unknown);
-    Ok(done(asked, &noted, &decision))
+    api.decide(asked, wish).await
 }
 
 /// What an `Eviction` of the pod with this name says of its deletion.
@@ -120,9 +137,12 @@ pub(crate) async fn bind(
         object: binding,
         validation: asks.validation(),
     });
-    let command = api.command(asked, "create", intent);
+    let command = Command {
+        noted: noted.into_warnings(),
+        ..api.command(asked, "create", intent)
+    };
     let decision = api.decide(asked, Wish::new(command, asks)).await?;
-    Ok(done(asked, &noted, &decision))
+    Ok(done(asked, &decision.warnings))
 }
 
 fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
@@ -162,11 +182,10 @@ fn document(
     )))
 }
 
-fn done(asked: &Routed, noted: &Noted, decision: &Decision) -> Response<ApiBody> {
+fn done(asked: &Routed, warnings: &[String]) -> Response<ApiBody> {
     let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
         "code": 201});
     let mut response = respond::json(201, &status, asked.accept.syntax);
-    let warnings = [noted.warnings(), &decision.warnings].concat();
-    respond::warn(&mut response, &warnings);
+    respond::warn(&mut response, warnings);
     response
 }

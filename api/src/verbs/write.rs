@@ -13,7 +13,7 @@ use bytes::Bytes;
 use hindsight_core::command::{Create, Intent, Patch, PatchObject, Update};
 use hindsight_core::kind::{GroupVersionKind, KindRef, Subresource};
 use hindsight_core::object::ObjectKey;
-use hindsight_core::{Decision, Object, Outcome, Rejection};
+use hindsight_core::{Command, Decision, Object, Outcome, Rejection};
 use http::Response;
 use serde_json::{Map, Value};
 
@@ -38,13 +38,17 @@ pub(crate) async fn create(
     let object = document(asked, &body, &mut noted)?;
     // Not kept while the write waits.
     drop(body);
+    let key = match namespaced(asked, &object) {
+        Ok(key) => key,
+        Err(failure) => return Err(failure.after(noted.with_unknown(&unknown::of(asked, &object)))),
+    };
     let intent = Intent::Create(Create {
-        key: namespaced(asked, &object)?,
+        key,
         version: asked.version_named(),
         object,
         validation: options.validation(),
     });
-    write(api, asked, ("create", intent), (&noted, options)).await
+    write(api, asked, ("create", intent), (noted, options)).await
 }
 
 pub(crate) async fn update(
@@ -64,7 +68,7 @@ pub(crate) async fn update(
         object,
         validation: options.validation(),
     });
-    write(api, asked, ("update", intent), (&noted, options)).await
+    write(api, asked, ("update", intent), (noted, options)).await
 }
 
 pub(crate) async fn patch(
@@ -93,7 +97,7 @@ pub(crate) async fn patch(
         patch,
         validation: options.validation(),
     });
-    write(api, asked, ("patch", intent), (&noted, options)).await
+    write(api, asked, ("patch", intent), (noted, options)).await
 }
 
 /// How the patch is written. It is looked at before the options are.
@@ -111,18 +115,21 @@ pub(super) async fn write(
     api: &Api,
     asked: &Routed,
     (verb, intent): (&str, Intent),
-    (noted, options): (&Noted, WriteOptions),
+    (noted, options): (Noted, WriteOptions),
 ) -> Result<Response<ApiBody>, Failure> {
     let dry_run = options.dry_run;
     let command = api.command(asked, verb, intent);
+    let command = Command {
+        noted: noted.into_warnings(),
+        ..command
+    };
     let decision = api.decide(asked, Wish::new(command, options)).await?;
-    answer(asked, &decision, noted, dry_run)
+    answer(asked, &decision, dry_run)
 }
 
 fn answer(
     asked: &Routed,
     decision: &Decision,
-    noted: &Noted,
     dry_run: bool,
 ) -> Result<Response<ApiBody>, Failure> {
     let object = decision.outcome.object();
@@ -136,8 +143,7 @@ fn answer(
     } else {
         show(asked, code, object)?
     };
-    let warnings = [noted.warnings(), &decision.warnings].concat();
-    respond::warn(&mut response, &warnings);
+    respond::warn(&mut response, &decision.warnings);
     Ok(response)
 }
 

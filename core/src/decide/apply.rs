@@ -2,8 +2,9 @@
 
 use super::account::{Account, Target};
 use super::create::create_with;
-use super::update::{Change, Sent, blame_patch, made_anew, same_coordinates, same_version};
-use super::{Context, prepare};
+use super::patch::same_object;
+use super::update::{Change, Sent, blame_patch, made_anew, same_coordinates};
+use super::{Context, prepare, warned};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
 use crate::kind::{GroupVersionKind, Subresource};
@@ -67,9 +68,13 @@ impl Apply<'_> {
 
     /// What is not there is made.
     fn create(&self) -> Result<Decision, Rejection> {
-        let key = &self.intent.key;
         let nothing = Value::Object(Map::new());
-        let (mut object, managed) = self.merge(&nothing, Managed::default())?;
+        let (object, managed) = self.merge(&nothing, Managed::default())?;
+        warned(self.make(object, managed), self.noted())
+    }
+
+    fn make(&self, mut object: Value, managed: Managed) -> Result<Decision, Rejection> {
+        let key = &self.intent.key;
         let metadata = prepare::metadata(&mut object)?;
         made_anew(metadata, key, |uid| {
             format!(
@@ -91,7 +96,7 @@ impl Apply<'_> {
         let managed = Managed::read(managed::take(&mut live).as_ref());
         let managed = managed.ok_or_else(|| unreadable(stored))?;
         let (next, managed) = self.merge(&live, managed)?;
-        self.write(stored, next, managed)
+        warned(self.write(stored, next, managed), self.noted())
     }
 
     /// The count alone, which others may hold through the object itself.
@@ -113,7 +118,7 @@ impl Apply<'_> {
         let (mut next, shown) = merged.ok_or_else(nobody)??;
         self.hear()?;
         scale::leave_unset(&live, &mut next);
-        self.write(stored, next, scaled.back(shown))
+        warned(self.write(stored, next, scaled.back(shown)), self.noted())
     }
 
     fn write(
@@ -122,12 +127,7 @@ impl Apply<'_> {
         mut next: Value,
         managed: Managed,
     ) -> Result<Decision, Rejection> {
-        let metadata = prepare::metadata(&mut next)?;
-        same_coordinates(metadata, &self.intent.key)?;
-        let wanted = prepare::text(metadata, "resourceVersion");
-        if !wanted.is_empty() && wanted != "0" {
-            same_version(stored, wanted)?;
-        }
+        same_object(stored, &mut next, &self.intent.key)?;
         let change = Change {
             context: self.target.context,
             kind: self.target.kind,
@@ -137,8 +137,13 @@ impl Apply<'_> {
         };
         let account = Account::Applied(managed);
         let pruned = change.prune(&mut next, FieldValidation::Ignore);
-        let warnings = pruned.map_err(|refusal| blame_patch(refusal, || next.clone()))?;
-        change.write(next, Sent::Patch, warnings, account)
+        pruned.map_err(|refusal| blame_patch(refusal, || next.clone()))?;
+        change.write(next, Sent::Patch, account)
+    }
+
+    /// What was found in the text is said once it is merged.
+    fn noted(&self) -> Vec<String> {
+        self.target.context.warnings(Vec::new())
     }
 
     fn merge(&self, live: &Value, managed: Managed) -> Result<(Value, Managed), Rejection> {

@@ -3,9 +3,10 @@
 use super::account::Account;
 use super::apply::{Wanted, apply};
 use super::update::{Change, Sent, blame_patch, same_coordinates, same_version};
-use super::{Context, prepare};
+use super::{Context, prepare, warned};
 use crate::command::{Patch, PatchObject};
 use crate::kind::{Kind, Subresource};
+use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
 use crate::{Decision, Form, Rejection, patch, scale};
 use serde_json::Value;
@@ -54,12 +55,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         Ok(next)
     };
     let mut next = patched()?;
-    let metadata = prepare::metadata(&mut next)?;
-    same_coordinates(metadata, &intent.key)?;
-    let wanted = prepare::text(metadata, "resourceVersion");
-    if !wanted.is_empty() && wanted != "0" {
-        same_version(stored, wanted)?;
-    }
+    prepare::metadata(&mut next)?;
     let change = Change {
         context,
         kind,
@@ -69,9 +65,26 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     };
     let pruned = change.prune(&mut next, intent.validation);
     // Who is refused is shown what was there before anything was dropped; it is made again for that.
-    let warnings =
+    let unknown =
         pruned.map_err(|refusal| blame_patch(refusal, || patched().unwrap_or_default()))?;
-    change.write(next, Sent::Patch, warnings, Account::Kept)
+    let same = same_object(stored, &mut next, &intent.key);
+    let decided = same.and_then(|()| change.write(next, Sent::Patch, Account::Kept));
+    warned(decided, context.warnings(unknown))
+}
+
+/// A patch may not name another object, nor another version than the one that it is applied to.
+pub(super) fn same_object(
+    stored: &Object,
+    next: &mut Value,
+    key: &ObjectKey,
+) -> Result<(), Rejection> {
+    let metadata = prepare::metadata(next)?;
+    same_coordinates(metadata, key)?;
+    let wanted = prepare::text(metadata, "resourceVersion");
+    if !wanted.is_empty() && wanted != "0" {
+        same_version(stored, wanted)?;
+    }
+    Ok(())
 }
 
 /// What a patch may say of the kind and the version. A strategic one may say anything, and is not

@@ -1,6 +1,6 @@
 //! What creates and updates share: defaults, pruning, validation, and the first warnings.
 
-use super::Context;
+use super::{Context, Strictness};
 use crate::command::FieldValidation;
 use crate::custom;
 use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
@@ -75,10 +75,9 @@ pub(super) fn prune(
     document: &mut Value,
 ) -> Result<Vec<String>, Rejection> {
     let unreadable = |why: &str| unreadable(&kind.kind, &version.name, why);
-    let (mut unknown, mut warnings) = (Vec::new(), Vec::new());
+    let mut unknown = Vec::new();
     if kind.strategy.shape == Shape::Definition {
         unknown = custom::decode_schemas(document).map_err(|why| unreadable(&why))?;
-        warnings = custom::warnings(document);
     }
     if let Some(schema) = context.state.kinds.schema(kind, &version.name) {
         let wrong = if kind.is_custom() {
@@ -96,8 +95,26 @@ pub(super) fn prune(
             schema.decode_nulls(document);
         }
     }
-    warnings.extend(judge(&unknown, validation)?);
-    Ok(warnings)
+    judge(&unknown, validation)
+}
+
+/// What the kind's strategy says of a document that is valid; mutating admission comes before that.
+pub(super) fn strategy_warnings(
+    context: &Context<'_>,
+    kind: &Kind,
+    finalizers_held: &[Name],
+    document: &Value,
+) -> Vec<String> {
+    if context.strictness == Strictness::Draft {
+        return Vec::new();
+    }
+    if kind.strategy.shape == Shape::Definition {
+        return custom::warnings(document);
+    }
+    let metadata = document.get("metadata").and_then(Value::as_object);
+    metadata.map_or_else(Vec::new, |metadata| {
+        validate::finalizer_warnings(kind, finalizers_held, metadata)
+    })
 }
 
 /// The same of the count that a kind shows.

@@ -9,7 +9,7 @@ pub(super) mod namespace;
 mod tests;
 
 use super::account::{Account, Target, put};
-use super::{Context, create, prepare};
+use super::{Context, create, prepare, warned};
 use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, KindRef, Subresource, Version};
 use crate::object::{Object, ObjectKey};
@@ -29,9 +29,26 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     if intent.subresource == Some(Subresource::Binding) {
         return binding::bind(context, kind, intent);
     }
+    let mut intent = intent;
+    let pruning = (version, intent.subresource, intent.validation);
+    let unknown = prune(&context, kind, pruning, &mut intent.object)?;
+    let mut warnings = context.warnings(unknown);
+    let decided = replace(context, (kind, version), intent, &mut warnings);
+    warned(decided, warnings)
+}
+
+/// Puts what is sent, which can be read, in the place of what is stored.
+fn replace(
+    context: Context<'_>,
+    (kind, version): (&KindRef, &Version),
+    intent: Update,
+    warnings: &mut Vec<String>,
+) -> Result<Decision, Rejection> {
     let mut sent = intent.object;
     let metadata = prepare::metadata(&mut sent)?;
     same_coordinates(metadata, &intent.key)?;
+    prepare::decode_nulls(metadata);
+    prepare::dedup_owners(metadata, context.is_settled, warnings);
     let Some(stored) = context.state.get(&intent.key) else {
         let object = sent;
         return missing(context, kind, Update { object, ..intent });
@@ -48,8 +65,21 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
         stored,
         subresource: intent.subresource,
     };
-    let warnings = change.prune(&mut sent, intent.validation)?;
-    change.write(sent, Sent::Whole, warnings, Account::Kept)
+    change.write(sent, Sent::Whole, Account::Kept)
+}
+
+/// Removes what is not known, and says so, or refuses it.
+fn prune(
+    context: &Context<'_>,
+    kind: &KindRef,
+    (version, subresource, validation): (&Version, Option<Subresource>, FieldValidation),
+    sent: &mut Value,
+) -> Result<Vec<String>, Rejection> {
+    if subresource == Some(Subresource::Scale) {
+        prepare::prune_scale(validation, sent)
+    } else {
+        prepare::prune(context, kind, version, validation, sent)
+    }
 }
 
 /// What a document was sent as.
@@ -105,11 +135,8 @@ impl Change<'_> {
         sent: &mut Value,
         validation: FieldValidation,
     ) -> Result<Vec<String>, Rejection> {
-        if self.subresource == Some(Subresource::Scale) {
-            prepare::prune_scale(validation, sent)
-        } else {
-            prepare::prune(&self.context, self.kind, self.version, validation, sent)
-        }
+        let pruning = (self.version, self.subresource, validation);
+        prune(&self.context, self.kind, pruning, sent)
     }
 }
 

@@ -6,11 +6,11 @@ use crate::decide::account::{Account, Target};
 use crate::decide::commit::Written;
 use crate::decide::delete::decision;
 use crate::decide::update::{namespace, same_coordinates, same_namespace};
-use crate::decide::{Causes, Context, Strictness, prepare};
+use crate::decide::{Causes, Context, Strictness, prepare, warned};
 use crate::kind::{Generation, Kind, Shape};
 use crate::object::ObjectKey;
 use crate::rejection::FieldCause;
-use crate::{Decision, Outcome, Rejection, Revision, convert, validate};
+use crate::{Decision, Outcome, Rejection, Revision, convert};
 use serde_json::{Map, Value};
 
 /// From the document that is sent to the commit that makes it an object.
@@ -29,14 +29,8 @@ pub(in crate::decide) fn create_with(
     };
     // What does not decode is refused before anything is looked up.
     let mut draft = Draft::new(target, intent.object, intent.validation)?;
-    let named = draft.name(&intent.key)?;
-    draft.complete();
-    draft.refuse(&named.key.name)?;
-    if context.strictness == Strictness::Storage {
-        refuse_storage(named.is_numbered, named.taken)?;
-    }
-    draft.account(account, named.labels);
-    draft.write(named.key)
+    let decided = draft.decide(&intent.key, account);
+    warned(decided, draft.warnings)
 }
 
 /// An object that is about to be, the account that it came with apart.
@@ -71,14 +65,28 @@ impl<'a> Draft<'a> {
             version,
             ..
         } = target;
-        let warnings = prepare::prune(&context, kind, version, validation, &mut document)?;
+        let unknown = prepare::prune(&context, kind, version, validation, &mut document)?;
         Ok(Self {
             target,
             document,
             sent_account: None,
-            warnings,
+            warnings: context.warnings(unknown),
             causes: Causes::default(),
         })
+    }
+
+    fn decide(&mut self, key: &ObjectKey, account: Account) -> Result<Decision, Rejection> {
+        let named = self.name(key)?;
+        self.complete();
+        self.refuse(&named.key.name)?;
+        let Target { context, kind, .. } = self.target;
+        let of_kind = prepare::strategy_warnings(&context, kind, &[], &self.document);
+        self.warnings.extend(of_kind);
+        if context.strictness == Strictness::Storage {
+            refuse_storage(named.is_numbered, named.taken)?;
+        }
+        self.account(account, named.labels);
+        self.write(named.key)
     }
 
     /// Reads its metadata, adds what the server owns of that, and finds it a name.
@@ -93,12 +101,10 @@ impl<'a> Draft<'a> {
         let is_numbered = has_revision(metadata);
         self.sent_account = metadata.remove("managedFields");
         self.causes.put_right = negative_generation(kind, metadata);
-        let collection = admit(&context, kind, key, wanted_name(metadata))?;
-        own(&context, kind, &collection, metadata);
         prepare::decode_nulls(metadata);
         prepare::dedup_owners(metadata, context.is_settled, &mut self.warnings);
-        let of_finalizers = validate::finalizer_warnings(kind, &[], metadata);
-        self.warnings.extend(of_finalizers);
+        let collection = admit(&context, kind, key, wanted_name(metadata))?;
+        own(&context, kind, &collection, metadata);
         let labels = labels_of_nameless(kind, metadata);
         let name::Chosen { key, taken } = name::choose(&context, &collection, metadata);
         Ok(Named {
@@ -141,18 +147,15 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn write(self, key: ObjectKey) -> Result<Decision, Rejection> {
+    fn write(&mut self, key: ObjectKey) -> Result<Decision, Rejection> {
         let context = self.target.context;
         let written = Written {
             key,
-            document: self.document,
+            document: std::mem::take(&mut self.document),
             revision: context.state.revision.next(),
         };
         let (object, commit) = context.write(None, written, Vec::new())?;
-        Ok(Decision {
-            warnings: self.warnings,
-            ..decision(vec![commit], Outcome::Created(object))
-        })
+        Ok(decision(vec![commit], Outcome::Created(object)))
     }
 }
 

@@ -4,9 +4,9 @@ use super::{same_coordinates, same_identity, version_allows};
 use crate::command::Update;
 use crate::decide::commit::Written;
 use crate::decide::delete::decision;
-use crate::decide::{Context, namespace_of_new, prepare};
+use crate::decide::{Context, namespace_of_new, prepare, warned};
 use crate::kind::{Kind, Subresource};
-use crate::object::Object;
+use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
 use crate::{Decision, GroupResource, Outcome, Rejection};
 use serde_json::{Map, Value, json};
@@ -21,8 +21,19 @@ pub(super) fn bind(
     let (key, to) = (&intent.key, Subresource::Binding);
     let mut binding = intent.object;
     let kinds = &context.state.kinds;
-    let warnings = prepare::prune_posted(kinds, to, intent.validation, &mut binding)?;
-    let metadata = prepare::metadata(&mut binding)?;
+    let unknown = prepare::prune_posted(kinds, to, intent.validation, &mut binding)?;
+    let bound = bind_to(context, kind, key, &mut binding);
+    warned(bound, context.warnings(unknown))
+}
+
+fn bind_to(
+    context: Context<'_>,
+    kind: &Kind,
+    key: &ObjectKey,
+    binding: &mut Value,
+) -> Result<Decision, Rejection> {
+    let to = Subresource::Binding;
+    let metadata = prepare::metadata(binding)?;
     same_coordinates(metadata, key)?;
     namespace_of_new(context.state, key, &key.name)?;
     let stored = context.state.get(key).ok_or_else(|| Rejection::NotFound {
@@ -31,8 +42,7 @@ pub(super) fn bind(
     })?;
     same_identity(stored, metadata)?;
     version_allows(kind, stored, metadata, Some(to))?;
-    let bound = Pod { context, stored }.bind(&binding)?;
-    Ok(Decision { warnings, ..bound })
+    Pod { context, stored }.bind(binding)
 }
 
 struct Pod<'a> {

@@ -5,7 +5,7 @@ use crate::decide::account::{Account, put};
 use crate::decide::commit::Written;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
 use crate::decide::delete::{decision, removal};
-use crate::decide::{Causes, Strictness, prepare};
+use crate::decide::{Causes, Strictness, prepare, warned};
 use crate::document::agree_but_in;
 use crate::kind::{Generation, Shape, Subresource};
 use crate::rejection::FieldCause;
@@ -32,17 +32,11 @@ impl Change<'_> {
         &self,
         document: Value,
         sent: Sent,
-        warnings: Vec<String>,
         account: Account,
     ) -> Result<Decision, Rejection> {
-        let mut draft = Draft::new(self, document, warnings)?;
-        draft.mend_metadata(sent)?;
-        draft.shape();
-        draft.complete();
-        draft.refuse()?;
-        draft.count_generation();
-        draft.account(account);
-        draft.settle()
+        let mut draft = Draft::new(self, document)?;
+        let decided = draft.decide(sent, account);
+        warned(decided, draft.warnings)
     }
 }
 
@@ -59,11 +53,7 @@ struct Draft<'a> {
 
 impl<'a> Draft<'a> {
     /// The stored document with what is sent in the parts that this request may write.
-    fn new(
-        change: &'a Change<'a>,
-        mut sent: Value,
-        warnings: Vec<String>,
-    ) -> Result<Self, Rejection> {
+    fn new(change: &'a Change<'a>, mut sent: Value) -> Result<Self, Rejection> {
         let mut old = change.stored();
         let old_account = managed::take(&mut old);
         if change.subresource != Some(Subresource::Scale) {
@@ -76,9 +66,20 @@ impl<'a> Draft<'a> {
             old_account,
             next,
             sent_account: None,
-            warnings,
+            warnings: Vec::new(),
             causes: Causes::default(),
         })
+    }
+
+    fn decide(&mut self, sent: Sent, account: Account) -> Result<Decision, Rejection> {
+        self.mend_metadata(sent)?;
+        self.shape();
+        self.complete();
+        self.refuse()?;
+        self.warn_of_kind();
+        self.count_generation();
+        self.account(account);
+        self.settle()
     }
 
     fn mend_metadata(&mut self, sent: Sent) -> Result<(), Rejection> {
@@ -89,8 +90,6 @@ impl<'a> Draft<'a> {
         let is_admitted = change.context.is_settled || sent == Sent::Patch;
         prepare::dedup_owners(metadata, is_admitted, &mut self.warnings);
         let held = &change.stored.meta.finalizers;
-        let of_finalizers = validate::finalizer_warnings(change.kind, held, metadata);
-        self.warnings.extend(of_finalizers);
         self.causes.put_right = repair(change, &self.old, metadata);
         if change.stored.is_deleting() {
             self.causes
@@ -159,6 +158,21 @@ impl<'a> Draft<'a> {
         context.refuse(kind, &stored.key.name, std::mem::take(&mut self.causes))
     }
 
+    fn warn_of_kind(&mut self) {
+        let Change {
+            context,
+            kind,
+            stored,
+            subresource,
+            ..
+        } = self.change;
+        if subresource.is_none() {
+            let held = &stored.meta.finalizers;
+            let of_kind = prepare::strategy_warnings(context, kind, held, &self.next);
+            self.warnings.extend(of_kind);
+        }
+    }
+
     /// Mutating admission comes before it.
     fn count_generation(&mut self) {
         if self.change.context.strictness == Strictness::Draft {
@@ -201,8 +215,8 @@ impl<'a> Draft<'a> {
     }
 
     /// What nothing holds any longer goes; what did not change is not written.
-    fn settle(self) -> Result<Decision, Rejection> {
-        let Self { next, warnings, .. } = self;
+    fn settle(&mut self) -> Result<Decision, Rejection> {
+        let next = std::mem::take(&mut self.next);
         let Change {
             context,
             stored,
@@ -211,7 +225,7 @@ impl<'a> Draft<'a> {
         } = *self.change;
         removal::refuse_to_abandon(context.state, stored, &next, subresource)?;
         let is_unchanged = next == self.old;
-        let decided = if removal::follows(context.state, stored, &next) {
+        Ok(if removal::follows(context.state, stored, &next) {
             removal::remove(context, stored, next)?
         } else if is_unchanged && !form::is_outdated(&context.state.kinds, stored) {
             decision(Vec::new(), Outcome::Updated(Arc::clone(stored)))
@@ -229,10 +243,6 @@ impl<'a> Draft<'a> {
             };
             let (object, commit) = context.write(Some(stored), written, Vec::new())?;
             decision(vec![commit], Outcome::Updated(object))
-        };
-        Ok(Decision {
-            warnings,
-            ..decided
         })
     }
 }

@@ -150,6 +150,7 @@ impl Registers {
         newest: Revision,
         rejection: &Rejection,
     ) -> Result<bool, super::Violation> {
+        let rejection = rejection.plain();
         let Some(key) = subject(operation, rejection) else {
             return Ok(false);
         };

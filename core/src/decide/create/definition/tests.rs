@@ -4,8 +4,11 @@ use crate::command::{Create, FieldValidation, Patch};
 use crate::decide::bound::OBJECT_BYTES_MAX;
 use crate::kind::Origin;
 use crate::testing::World;
-use crate::{GroupResource, Intent, ObjectKey, Rejection};
+use crate::{
+    Actor, Command, Decision, GroupResource, Intent, ObjectKey, Rejection, draft, preview,
+};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 fn definition(plural: &str, kind: &str, properties: Value) -> Value {
     json!({
@@ -57,11 +60,35 @@ fn a_definition_that_is_wrong_is_refused_and_one_that_is_not_serves_its_kind() {
     assert_eq!(
         decision.warnings,
         [
+            format!("unknown field \"{field}\""),
             "unrecognized format \"phone\"".to_owned(),
-            format!("unknown field \"{field}\"")
         ]
     );
     assert!(world.state.kinds.by_kind("example.com", "Widget").is_some());
+}
+
+#[test]
+fn what_mutating_admission_is_shown_has_not_been_judged_by_its_kind() {
+    let world = World::new();
+    let odd = json!({"a": {"type": "string", "format": "phone"}});
+    let intent = Intent::Create(Create {
+        key: world.key("customresourcedefinitions", ""),
+        version: "v1".into(),
+        object: definition("widgets", "Widget", odd),
+        validation: FieldValidation::Warn,
+    });
+    let command = || {
+        Command::new(
+            Arc::new(Actor::new("tester")),
+            world.now(),
+            [1; 16],
+            intent.clone(),
+        )
+    };
+    let warnings = |decided: Result<Decision, Rejection>| decided.expect("valid").warnings;
+    assert!(warnings(draft(&world.state, command())).is_empty());
+    let of_kind = ["unrecognized format \"phone\""];
+    assert_eq!(warnings(preview(&world.state, command())), of_kind);
 }
 
 #[test]
