@@ -5,6 +5,7 @@ mod auth;
 mod backup;
 mod connection;
 mod kubeconfig;
+mod lingering;
 mod patience;
 mod pki;
 mod places;

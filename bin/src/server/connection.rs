@@ -4,6 +4,7 @@
 mod tests;
 
 use super::auth::{Identity, NotTheirs, Tokens, of_certificate};
+use super::lingering::Lingering;
 use super::patience::{Answer, Patience, Requests};
 use super::places::{Limits, Seat, Seats};
 use super::unread::{self, Lent};
@@ -149,7 +150,8 @@ async fn serve(
             Ok::<_, Infallible>(response.map(|body| Answer::new(body, open, patience)))
         }
     });
-    let connection = builder.serve_connection(TokioIo::new(stream), service);
+    let stream = TokioIo::new(Lingering::new(stream, stopping.clone()));
+    let connection = builder.serve_connection(stream, service);
     tokio::pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return ended,

@@ -275,6 +275,27 @@ fn who_asks_before_sending_too_much_is_told_at_once() {
     });
 }
 
+#[test]
+fn who_is_refused_while_it_sends_reads_why() {
+    served(Patience::default(), async |peer, _| {
+        let mut stream = peer.connect("http/1.1").await;
+        let head = format!("GET /livez HTTP/1.1\r\nlong: {}", "x".repeat(BUFFER_BYTES));
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let said = read(&mut stream, "\r\n\r\n").await;
+        assert!(said.starts_with("HTTP/1.1 431"), "{said}");
+        let more = [b'x'; 4 << 10];
+        for _ in 0..64 {
+            stream.write_all(&more).await.expect("nobody hung up");
+            stream.flush().await.expect("nobody hung up");
+        }
+        let (socket, _) = stream.get_mut();
+        socket.shutdown().await.expect("nobody hung up");
+        let mut rest = Vec::new();
+        let ended = timeout(PATIENCE, socket.read_to_end(&mut rest)).await;
+        ended.expect("in time").expect("no reset");
+    });
+}
+
 /// Source: upstream's `WithAuthentication`, which asks before anybody looks at the path.
 #[test]
 fn a_bad_token_is_refused_where_nobody_is_answered() {
