@@ -178,7 +178,9 @@ pub(crate) fn decode_object(
     if noted.refuses(&decoded) {
         let unknown = unknown(&decoded.document);
         let why = noted::complaint(bytes, &decoded, reading.syntax, &unknown);
-        return Err(Failure::bad_request(why));
+        let version = reading.api_version.rsplit('/').next();
+        let version = version.unwrap_or(reading.api_version);
+        return Err(Rejection::unreadable(reading.kind, version, &why).into());
     }
     Ok(noted.take(decoded))
 }

@@ -23,7 +23,7 @@ use table::GROUPS;
 /// addresses as names, `f` any finalizer, `O` orphans by default, `G` graceful, `U` takes no part in
 /// collection, `R` a review that is never stored, `n` not deleted by the collection, `v` its pods
 /// also mount volumes that are claimed for them. Shapes: `N` a namespace, `D` a definition, `P` a
-/// pod, `C` a request for a certificate.
+/// pod, `J` a job, `S` a service, `C` a request for a certificate.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -120,6 +120,8 @@ fn strategy(flags: &str) -> Strategy {
         () if has('N') => Shape::Namespace,
         () if has('D') => Shape::Definition,
         () if has('P') => Shape::Pod,
+        () if has('J') => Shape::Job,
+        () if has('S') => Shape::Service,
         () if has('C') => Shape::CertificateRequest,
         () => Shape::Plain,
     };

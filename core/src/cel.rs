@@ -20,7 +20,6 @@ mod meter;
 mod names;
 mod operators;
 mod parse;
-mod quantity;
 mod signature;
 #[cfg(test)]
 mod tests;

@@ -1,109 +1,26 @@
-//! Defaults of built-in kinds, as a table of paths and values: those that clients read back. A
+//! Defaults of built-in kinds: a table of paths and values, and what follows from other fields. A
 //! segment `*` stands for every item of a list.
 
 mod derived;
+mod pod;
+mod table;
 
 use crate::kind::Kind;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
+use table::{CONTAINER, POD_SPEC, PROBE, ROWS};
 
-/// `path JSON`, the last segment being the member; relative to the pod, in the order in which one
-/// may make up what the next looks into.
-const POD_SPEC: &str = r#"
-restartPolicy "Always"
-terminationGracePeriodSeconds 30
-dnsPolicy "ClusterFirst"
-schedulerName "default-scheduler"
-securityContext {}
-volumes/*/configMap/defaultMode 420
-volumes/*/secret/defaultMode 420
-volumes/*/downwardAPI/defaultMode 420
-volumes/*/projected/defaultMode 420
-volumes/*/hostPath/type ""
-"#;
-
-/// The same, relative to each container.
-const CONTAINER: &str = r#"
-terminationMessagePath "/dev/termination-log"
-terminationMessagePolicy "File"
-resources {}
-ports/*/protocol "TCP"
-env/*/valueFrom/fieldRef/apiVersion "v1"
-"#;
-
+const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
-const PROBE: &str = r#"
-timeoutSeconds 1
-periodSeconds 10
-successThreshold 1
-failureThreshold 3
-httpGet/path "/"
-httpGet/scheme "HTTP"
-"#;
-
-/// `resource path JSON`.
-const ROWS: &str = r#"
-deployments spec/replicas 1
-deployments spec/revisionHistoryLimit 10
-deployments spec/progressDeadlineSeconds 600
-deployments spec/strategy {}
-deployments spec/strategy/type "RollingUpdate"
-replicasets spec/replicas 1
-statefulsets spec/replicas 1
-statefulsets spec/revisionHistoryLimit 10
-statefulsets spec/podManagementPolicy "OrderedReady"
-statefulsets spec/updateStrategy {}
-statefulsets spec/updateStrategy/type "RollingUpdate"
-statefulsets spec/volumeClaimTemplates/*/spec/volumeMode "Filesystem"
-daemonsets spec/revisionHistoryLimit 10
-daemonsets spec/updateStrategy {}
-daemonsets spec/updateStrategy/type "RollingUpdate"
-replicationcontrollers spec/replicas 1
-jobs spec/parallelism 1
-jobs spec/backoffLimit 6
-jobs spec/completionMode "NonIndexed"
-jobs spec/suspend false
-cronjobs spec/concurrencyPolicy "Allow"
-cronjobs spec/suspend false
-cronjobs spec/successfulJobsHistoryLimit 3
-cronjobs spec/failedJobsHistoryLimit 1
-services spec/type "ClusterIP"
-services spec/sessionAffinity "None"
-services spec/ports/*/protocol "TCP"
-secrets type "Opaque"
-persistentvolumeclaims spec/volumeMode "Filesystem"
-persistentvolumes spec/volumeMode "Filesystem"
-persistentvolumes spec/persistentVolumeReclaimPolicy "Retain"
-storageclasses reclaimPolicy "Delete"
-storageclasses volumeBindingMode "Immediate"
-horizontalpodautoscalers spec/minReplicas 1
-horizontalpodautoscalers spec/metrics [{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":80}}}]
-rolebindings roleRef/apiGroup "rbac.authorization.k8s.io"
-clusterrolebindings roleRef/apiGroup "rbac.authorization.k8s.io"
-networkpolicies spec/ingress/*/ports/*/protocol "TCP"
-networkpolicies spec/egress/*/ports/*/protocol "TCP"
-ingressclasses spec/parameters/scope "Cluster"
-mutatingwebhookconfigurations webhooks/*/failurePolicy "Fail"
-mutatingwebhookconfigurations webhooks/*/matchPolicy "Equivalent"
-mutatingwebhookconfigurations webhooks/*/timeoutSeconds 10
-mutatingwebhookconfigurations webhooks/*/namespaceSelector {}
-mutatingwebhookconfigurations webhooks/*/objectSelector {}
-mutatingwebhookconfigurations webhooks/*/reinvocationPolicy "Never"
-mutatingwebhookconfigurations webhooks/*/rules/*/scope "*"
-validatingwebhookconfigurations webhooks/*/failurePolicy "Fail"
-validatingwebhookconfigurations webhooks/*/matchPolicy "Equivalent"
-validatingwebhookconfigurations webhooks/*/timeoutSeconds 10
-validatingwebhookconfigurations webhooks/*/namespaceSelector {}
-validatingwebhookconfigurations webhooks/*/objectSelector {}
-validatingwebhookconfigurations webhooks/*/rules/*/scope "*"
-"#;
 
 /// A default: where it goes, and what it is.
 struct Default {
     path: Vec<&'static str>,
     member: &'static str,
+    /// What is empty, or nought, is taken for missing.
+    fills_empty: bool,
     value: Value,
 }
 
@@ -125,13 +42,14 @@ fn rows(table: &'static str) -> Vec<Default> {
 
 fn read(row: &'static str) -> Option<Default> {
     let (path, json) = row.split_once(' ')?;
-    let mut path = segments(path);
+    let mut path: Vec<&str> = path.split('/').collect();
     let member = path.pop()?;
-    let value = serde_json::from_str(json).ok()?;
+    let bare = member.strip_suffix('!');
     Some(Default {
         path,
-        member,
-        value,
+        member: bare.unwrap_or(member),
+        fills_empty: bare.is_some(),
+        value: serde_json::from_str(json).ok()?,
     })
 }
 
@@ -141,48 +59,78 @@ pub(crate) fn apply(kind: &Kind, document: &mut Value) {
     if resource == "secrets" {
         fold_string_data(document);
     }
+    derived::before_the_table(resource, document);
     fill(document, DEFAULTS.get(resource).into_iter().flatten());
-    derived::apply(resource, document);
+    derived::after_the_table(resource, document);
     let Some(pod) = &kind.pod else {
         return;
     };
-    let pod: Vec<&str> = pod.split('.').collect();
+    let path: Vec<&str> = pod.split('.').collect();
     // A job must say what becomes of its pods; there is no default.
     let is_job = matches!(resource, "jobs" | "cronjobs");
     let own = |default: &&Default| !(is_job && default.member == "restartPolicy");
-    for pod in objects_at(document, &pod) {
-        fill(pod, POD_DEFAULTS.iter().filter(own));
-        for list in ["containers", "initContainers"] {
-            for container in objects_at(pod, &[list, "*"]) {
-                fill(container, &*CONTAINER_DEFAULTS);
-                for probe in PROBES {
-                    for probe in objects_at(container, &[probe]) {
-                        fill(probe, &*PROBE_DEFAULTS);
-                    }
-                }
-                derived::pull_policy(container);
+    for spec in objects_at(document, &path) {
+        pod::volumes(spec);
+        fill(spec, POD_DEFAULTS.iter().filter(own));
+        for list in CONTAINERS {
+            for container in objects_at(spec, &[list, "*"]) {
+                complete_container(container);
             }
+        }
+        if resource == "pods" {
+            pod::requests(spec);
+            pod::host_ports(spec);
         }
     }
 }
 
-fn segments(path: &str) -> Vec<&str> {
-    path.split('/').collect()
+fn complete_container(container: &mut Value) {
+    fill(container, &*CONTAINER_DEFAULTS);
+    for probe in PROBES {
+        for probe in objects_at(container, &[probe]) {
+            fill(probe, &*PROBE_DEFAULTS);
+        }
+    }
+    if let Some(members) = container.as_object_mut() {
+        pod::pull_policy(members, "image", "imagePullPolicy");
+    }
 }
 
 /// Only in objects that are there: a default never makes up its parent.
 fn fill<'a>(document: &mut Value, defaults: impl IntoIterator<Item = &'a Default>) {
     for default in defaults {
         for members in objects(document, &default.path) {
-            if is_missing(members, default.member) {
+            if default.is_missing_in(members) {
                 members.insert(default.member.into(), default.value.clone());
             }
         }
     }
 }
 
+impl Default {
+    fn is_missing_in(&self, members: &Map<String, Value>) -> bool {
+        if self.fills_empty {
+            is_empty(members, self.member)
+        } else {
+            is_missing(members, self.member)
+        }
+    }
+}
+
 fn is_missing(members: &Map<String, Value>, member: &str) -> bool {
     members.get(member).is_none_or(Value::is_null)
+}
+
+/// Missing, empty, or nought: where upstream's type has one value for all of them.
+fn is_empty(members: &Map<String, Value>, member: &str) -> bool {
+    match members.get(member) {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.is_empty(),
+        Some(Value::Number(number)) => number.as_i64() == Some(0),
+        Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::Object(members)) => members.is_empty(),
+        Some(Value::Bool(_)) => false,
+    }
 }
 
 /// The objects on a path in which `*` is every item.
@@ -210,12 +158,24 @@ fn children<'a>(value: &'a mut Value, segment: &str) -> Vec<&'a mut Value> {
     }
 }
 
-fn insert_missing(members: &mut Map<String, Value>, member: &str, json: &str) {
+fn insert_missing(members: &mut Map<String, Value>, member: &str, value: Value) {
     if is_missing(members, member) {
-        members.insert(
-            member.into(),
-            serde_json::from_str(json).unwrap_or_default(),
-        );
+        members.insert(member.into(), value);
+    }
+}
+
+fn insert_empty(members: &mut Map<String, Value>, member: &str, value: Value) {
+    if is_empty(members, member) {
+        members.insert(member.into(), value);
+    }
+}
+
+/// What a map of amounts does not say and another one does.
+fn insert_absent(amounts: &mut Map<String, Value>, other: Option<&Value>) {
+    for (name, amount) in other.and_then(Value::as_object).into_iter().flatten() {
+        if !amounts.contains_key(name) {
+            amounts.insert(name.clone(), amount.clone());
+        }
     }
 }
 

@@ -150,6 +150,10 @@ pub enum Shape {
     Definition,
     /// Runs: new ones are pending.
     Pod,
+    /// Runs pods to their end, and selects them by what it labels them with.
+    Job,
+    /// Loses what its new type has no use for.
+    Service,
     /// Names who asks, and is judged through `/approval`.
     CertificateRequest,
 }

@@ -21,6 +21,7 @@ pub mod machine;
 pub mod managed;
 pub mod object;
 pub mod patch;
+mod quantity;
 pub mod refusal;
 pub mod rejection;
 pub mod revision;

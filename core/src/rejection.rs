@@ -147,6 +147,13 @@ impl Rejection {
         ))
     }
 
+    /// A body that cannot be read as an object of its kind. Source: upstream's `transformDecodeError`.
+    pub fn unreadable(kind: &str, version: &str, why: &str) -> Self {
+        Self::BadRequest(format!(
+            "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
+        ))
+    }
+
     /// What a patch makes of an object, or the patch itself, cannot be read.
     pub fn invalid_patch(value: &Value, why: &str) -> Self {
         let cause = FieldCause::invalid("patch", value, why);
@@ -231,6 +238,15 @@ impl FieldCause {
         Self {
             reason: "FieldValueTypeInvalid",
             ..Self::invalid(field, value, why)
+        }
+    }
+
+    /// A value that a decoder cannot read, as it says so.
+    pub(crate) fn unreadable(field: impl Into<String>, why: &str) -> Self {
+        Self {
+            reason: "FieldValueInvalid",
+            message: why.into(),
+            field: field.into(),
         }
     }
 

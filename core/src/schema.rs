@@ -68,6 +68,8 @@ pub struct Schema {
     pub go_integer: bool,
     /// An integer of 64 bits, which is written again before it is decoded: 1.0 is 1.
     pub rewritten: bool,
+    /// An amount, as a text or a number; every answer has its canonical form.
+    pub quantity: bool,
     /// Unknown members stay.
     pub preserve_unknown: bool,
     /// An object with `apiVersion`, `kind` and `metadata` of its own.
@@ -204,9 +206,9 @@ impl Schema {
         fill::drop_nulls(self, value);
     }
 
-    /// Reads the nulls of a document of a built-in kind as Go's decoder does.
-    pub(crate) fn decode_nulls(&self, document: &mut Value) {
-        fill::decode_nulls(self, document);
+    /// Reads the nulls and the quantities of a document of a built-in kind as Go's decoder does.
+    pub(crate) fn decode(&self, document: &mut Value) {
+        fill::decode(self, document);
     }
 
     /// Removes members that the schema does not know; their paths, in order.

@@ -148,16 +148,28 @@ mod tests {
         };
         let message = |failure: crate::status::Failure| failure.to_json()["message"].clone();
         let mut noted = Noted::new(FieldValidation::Strict);
-        let refused =
-            decode_object(json, Syntax::Json.of("", ""), &mut noted, unknown).expect_err("strict");
-        let told = "strict decoding error: unknown field \"spec.unknown1\", unknown field \
+        let refused = decode_object(
+            json,
+            Syntax::Json.of("apps/v1", "Deployment"),
+            &mut noted,
+            unknown,
+        )
+        .expect_err("strict");
+        let told = "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding \
+            error: unknown field \"spec.unknown1\", unknown field \
             \"spec.unknownDupe\", duplicate field \"spec.paused\", unknown field \
             \"spec.list[0].more\", duplicate field \"spec.list[0].name\"";
         assert_eq!(message(refused), told);
         let one = |_: &Value| vec!["spec.unknown1".to_owned()];
-        let refused =
-            decode_object(yaml, Syntax::Yaml.of("", ""), &mut noted, one).expect_err("strict");
-        let told = "strict decoding error: yaml: unmarshal errors:\n  line 3: key \"paused\" \
+        let refused = decode_object(
+            yaml,
+            Syntax::Yaml.of("apps/v1", "Deployment"),
+            &mut noted,
+            one,
+        )
+        .expect_err("strict");
+        let told = "Deployment in version \"v1\" cannot be handled as a Deployment: strict decoding \
+            error: yaml: unmarshal errors:\n  line 3: key \"paused\" \
             already set in map, unknown field \"spec.unknown1\"";
         assert_eq!(message(refused), told);
         let refused = decode_patch(br#"{"a": 1, "a": 2}"#, false, &mut noted, |_| {
@@ -196,15 +208,18 @@ mod tests {
                 (FieldValidation::Ignore, vec![]),
             ] {
                 let mut noted = Noted::new(validation);
-                let document = decode_object(body, syntax.of("", ""), &mut noted, nothing)
-                    .expect("a document");
+                let document =
+                    decode_object(body, syntax.of("v1", "ConfigMap"), &mut noted, nothing)
+                        .expect("a document");
                 assert_eq!(document["data"]["k"], 2);
                 assert_eq!(noted.warnings, warnings);
             }
             let mut noted = Noted::new(FieldValidation::Strict);
-            let failure =
-                decode_object(body, syntax.of("", ""), &mut noted, nothing).expect_err("a refusal");
+            let failure = decode_object(body, syntax.of("v1", "ConfigMap"), &mut noted, nothing)
+                .expect_err("a refusal");
             let status = failure.to_json();
+            let refusal =
+                format!("ConfigMap in version \"v1\" cannot be handled as a ConfigMap: {refusal}");
             assert_eq!(
                 (&status["code"], &status["message"]),
                 (&400.into(), &refusal.into())

@@ -6,10 +6,9 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Definitions that take more than their schema says: numbers for quantities, anything for raw
-/// documents. `JSONSchemaProps` contains itself, and is checked where definitions are read.
-const ANYTHING: [&str; 5] = [
-    "api.resource.Quantity",
+/// Definitions that take more than their schema says: raw documents are anything. `JSONSchemaProps` contains
+/// itself, and is checked where definitions are read.
+const ANYTHING: [&str; 4] = [
     "runtime.RawExtension",
     "apiextensions.v1.JSON",
     "apiextensions.v1.JSONSchemaProps",
@@ -19,6 +18,8 @@ const ANYTHING: [&str; 5] = [
 const LOCAL_REFERENCE: &str = "core.v1.LocalObjectReference";
 /// 32 bits, or a text.
 const INT_OR_STRING: &str = "util.intstr.IntOrString";
+/// A number, or a text.
+const QUANTITY: &str = "api.resource.Quantity";
 
 /// Keeps what was converted, by the definition's name.
 #[derive(Debug, Default)]
@@ -90,6 +91,7 @@ impl Converter {
             || name.contains("apiextensions.v1.JSONSchemaPropsOr");
         let schema = match definition.filter(|_| !opaque) {
             Some(_) if name.ends_with(INT_OR_STRING) => Arc::new(int_or_string()),
+            Some(_) if name.ends_with(QUANTITY) => Arc::new(quantity()),
             Some(definition) => {
                 let mut definition = definition.clone();
                 merges::annotate(name, &mut definition);
@@ -169,6 +171,15 @@ fn int_or_string() -> Schema {
         go_integer: true,
         nullable: true,
         bounds: of_32_bits(),
+        ..Schema::default()
+    }
+}
+
+fn quantity() -> Schema {
+    Schema {
+        quantity: true,
+        preserve_unknown: true,
+        nullable: true,
         ..Schema::default()
     }
 }

@@ -22,7 +22,7 @@ replicationcontrollers ReplicationController rc     all status,scale            
 resourcequotas         ResourceQuota         quota  -   status                    o
 secrets                Secret                -      -   -                         -
 serviceaccounts        ServiceAccount        sa     -   -                         o
-services               Service               svc    all status                    op5
+services               Service               svc    all status                    op5S
 ",
     },
     Group {
@@ -69,7 +69,7 @@ subjectaccessreviews      SubjectAccessReview      - - - cR
         version: "v1",
         kinds: "\
 cronjobs CronJob cj all status g   spec.jobTemplate.spec.template.spec
-jobs     Job     -  all status gO  spec.template.spec
+jobs     Job     -  all status gOJ spec.template.spec
 ",
     },
     Group {

@@ -3,7 +3,7 @@
 
 use super::authority::Check;
 use super::meter::{Fault, Meter};
-use super::quantity::Quantity;
+use crate::quantity::Quantity;
 use crate::schema::{Schema, parse_duration};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use chrono::{DateTime, Datelike, Utc};

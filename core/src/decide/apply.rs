@@ -3,7 +3,7 @@
 use super::account::{Account, Target};
 use super::create::create_with;
 use super::patch::same_object;
-use super::update::{Change, Sent, blame_patch, made_anew, same_coordinates};
+use super::update::{Change, Sent, made_anew, same_coordinates};
 use super::{Context, prepare, warned};
 use crate::command::{Create, FieldValidation, PatchObject};
 use crate::fields::{self, Versions};
@@ -137,7 +137,7 @@ impl Apply<'_> {
         };
         let account = Account::Applied(managed);
         let pruned = change.prune(&mut next, FieldValidation::Ignore);
-        pruned.map_err(|refusal| blame_patch(refusal, || next.clone()))?;
+        pruned.map_err(|why| Rejection::invalid_patch(&next.to_string().into(), &why))?;
         change.write(next, Sent::Patch, account)
     }
 

@@ -5,6 +5,7 @@ mod draft;
 mod name;
 #[cfg(test)]
 mod tests;
+mod workload;
 
 use super::account::Account;
 use super::{Context, Strictness, namespace_of_new};
@@ -97,11 +98,11 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
         root.remove("status");
     }
     match kind.strategy.shape {
-        Shape::Plain => {}
+        Shape::Plain | Shape::Job | Shape::Service => {}
         Shape::Namespace => shape_namespace(root),
         Shape::Definition => definition::complete(context, document),
         Shape::Pod => {
-            let status = json!({"phase": "Pending", "qosClass": "BestEffort"});
+            let status = workload::pending(root);
             root.insert("status".into(), status);
         }
         Shape::CertificateRequest => name_requester(context, root),

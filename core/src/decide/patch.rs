@@ -2,7 +2,7 @@
 
 use super::account::Account;
 use super::apply::{Wanted, apply};
-use super::update::{Change, Sent, blame_patch, same_coordinates, same_version};
+use super::update::{Change, Sent, same_coordinates, same_version};
 use super::{Context, prepare, warned};
 use crate::command::{Patch, PatchObject};
 use crate::kind::{Kind, Subresource};
@@ -65,8 +65,10 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     };
     let pruned = change.prune(&mut next, intent.validation);
     // Who is refused is shown what was there before anything was dropped; it is made again for that.
-    let unknown =
-        pruned.map_err(|refusal| blame_patch(refusal, || patched().unwrap_or_default()))?;
+    let unknown = pruned.map_err(|why| {
+        let outcome = patched().unwrap_or_default();
+        Rejection::invalid_patch(&outcome.to_string().into(), &why)
+    })?;
     let same = same_object(stored, &mut next, &intent.key);
     let decided = same.and_then(|()| change.write(next, Sent::Patch, Account::Kept));
     warned(decided, context.warnings(unknown))

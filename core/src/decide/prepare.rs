@@ -65,19 +65,22 @@ pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, 
         .ok_or_else(|| Rejection::BadRequest("metadata is not a JSON object".into()))
 }
 
-/// Removes what the schema does not know, and refuses it or warns of it as the client asked; nulls and
-/// defaults are then what the kind's decoder makes of them.
+/// Removes what the schema does not know, and refuses it or warns of it as the client asked; nulls,
+/// defaults and quantities are then what the kind's decoder makes of them.
+///
+/// # Errors
+///
+/// Why it cannot be read.
 pub(super) fn prune(
     context: &Context<'_>,
     kind: &Kind,
     version: &Version,
     validation: FieldValidation,
     document: &mut Value,
-) -> Result<Vec<String>, Rejection> {
-    let unreadable = |why: &str| unreadable(&kind.kind, &version.name, why);
+) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     if kind.strategy.shape == Shape::Definition {
-        unknown = custom::decode_schemas(document).map_err(|why| unreadable(&why))?;
+        unknown = custom::decode_schemas(document)?;
     }
     if let Some(schema) = context.state.kinds.schema(kind, &version.name) {
         let wrong = if kind.is_custom() {
@@ -86,13 +89,13 @@ pub(super) fn prune(
             schema.validate(document)
         };
         if let Some(wrong) = wrong.first() {
-            return Err(unreadable(&wrong.message));
+            return Err(wrong.message.clone());
         }
         unknown.extend(schema.prune(document));
         if kind.is_custom() {
             schema.apply_defaults(document);
         } else {
-            schema.decode_nulls(document);
+            schema.decode(document);
         }
     }
     judge(&unknown, validation)
@@ -121,10 +124,10 @@ pub(super) fn strategy_warnings(
 pub(super) fn prune_scale(
     validation: FieldValidation,
     document: &mut Value,
-) -> Result<Vec<String>, Rejection> {
+) -> Result<Vec<String>, String> {
     let schema = scale::schema();
     if let Some(wrong) = schema.validate(document).first() {
-        return Err(unreadable(scale::KIND, "v1", &wrong.message));
+        return Err(wrong.message.clone());
     }
     judge(&schema.prune(document), validation)
 }
@@ -176,15 +179,15 @@ fn prune_by(
     document: &mut Value,
 ) -> Result<Vec<String>, Rejection> {
     if let Some(wrong) = schema.validate(document).first() {
-        return Err(unreadable(kind, version, &wrong.message));
+        return Err(Rejection::unreadable(kind, version, &wrong.message));
     }
     let unknown = schema.prune(document);
-    schema.decode_nulls(document);
-    judge(&unknown, validation)
+    schema.decode(document);
+    judge(&unknown, validation).map_err(|why| Rejection::unreadable(kind, version, &why))
 }
 
-/// What is stored, as writes of it are decided on. It is read as what is sent is: or a null that earlier
-/// releases took, or a default that came later, would be a change.
+/// What is stored, as writes of it are decided on. It is read and completed as what is sent is: or a null
+/// that earlier releases took, or a default that came later, would be a change.
 pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &Object) -> Value {
     if kind.is_custom() {
         return Form::of(kinds, kind, &version.name).document(object);
@@ -193,28 +196,22 @@ pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &
     let stored = kind.storage_version();
     let schema = stored.and_then(|version| kinds.schema(kind, &version.name));
     if let Some(schema) = schema {
-        schema.decode_nulls(&mut document);
+        schema.decode(&mut document);
     }
+    defaults::apply(kind, &mut document);
     document
 }
 
-fn unreadable(kind: &str, version: &str, why: &str) -> Rejection {
-    Rejection::BadRequest(format!(
-        "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
-    ))
-}
-
 /// What becomes of a document with such paths in it: refused, or these warnings.
-fn judge(unknown: &[String], validation: FieldValidation) -> Result<Vec<String>, Rejection> {
+fn judge(unknown: &[String], validation: FieldValidation) -> Result<Vec<String>, String> {
     let unknown = unknown
         .iter()
         .map(|path| format!("unknown field \"{path}\""));
     let unknown: Vec<String> = unknown.collect();
     match validation {
-        FieldValidation::Strict if !unknown.is_empty() => Err(Rejection::BadRequest(format!(
-            "strict decoding error: {}",
-            unknown.join(", ")
-        ))),
+        FieldValidation::Strict if !unknown.is_empty() => {
+            Err(format!("strict decoding error: {}", unknown.join(", ")))
+        }
         FieldValidation::Warn => Ok(unknown),
         FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
     }

@@ -5,6 +5,7 @@ mod binding;
 mod draft;
 mod merge;
 pub(super) mod namespace;
+mod service;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +15,7 @@ use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, KindRef, Subresource, Version};
 use crate::object::{Object, ObjectKey};
 use crate::rejection::FieldCause;
-use crate::{Decision, Rejection, Revision};
+use crate::{Decision, Rejection, Revision, scale};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
@@ -31,7 +32,15 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     }
     let mut intent = intent;
     let pruning = (version, intent.subresource, intent.validation);
-    let unknown = prune(&context, kind, pruning, &mut intent.object)?;
+    let unknown = prune(&context, kind, pruning, &mut intent.object).map_err(|why| {
+        let is_scale = intent.subresource == Some(Subresource::Scale);
+        let (kind, version) = if is_scale {
+            (scale::KIND, "v1")
+        } else {
+            (&*kind.kind, &*version.name)
+        };
+        Rejection::unreadable(kind, version, &why)
+    })?;
     let mut warnings = context.warnings(unknown);
     let decided = replace(context, (kind, version), intent, &mut warnings);
     warned(decided, warnings)
@@ -74,7 +83,7 @@ fn prune(
     kind: &KindRef,
     (version, subresource, validation): (&Version, Option<Subresource>, FieldValidation),
     sent: &mut Value,
-) -> Result<Vec<String>, Rejection> {
+) -> Result<Vec<String>, String> {
     if subresource == Some(Subresource::Scale) {
         prepare::prune_scale(validation, sent)
     } else {
@@ -89,15 +98,6 @@ pub(super) enum Sent {
     Whole,
     /// A patch of what is stored, or a configuration.
     Patch,
-}
-
-/// What cannot be read in a body is the body's fault; after a patch, the patch's, which is shown with
-/// what came of it.
-pub(super) fn blame_patch(rejection: Rejection, outcome: impl FnOnce() -> Value) -> Rejection {
-    let Rejection::BadRequest(why) = &rejection else {
-        return rejection;
-    };
-    Rejection::invalid_patch(&outcome().to_string().into(), why)
 }
 
 /// A stored object and what it is about to become.
@@ -134,7 +134,7 @@ impl Change<'_> {
         &self,
         sent: &mut Value,
         validation: FieldValidation,
-    ) -> Result<Vec<String>, Rejection> {
+    ) -> Result<Vec<String>, String> {
         let pruning = (self.version, self.subresource, validation);
         prune(&self.context, self.kind, pruning, sent)
     }

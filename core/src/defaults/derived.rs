@@ -1,118 +1,208 @@
 //! Defaults that follow from another field. Source: upstream's `pkg/apis/*/v1/defaults.go`.
 
-use super::{insert_missing, objects};
-use serde_json::{Value, json};
+use super::{insert_absent, insert_empty, insert_missing, is_empty, is_missing, objects};
+use serde_json::{Map, Value, json};
 
-pub(super) fn apply(resource: &str, document: &mut Value) {
+/// How long a service sends a client to the same pod, in seconds.
+const AFFINITY_SECONDS: u32 = 10_800;
+
+/// Those that a row of the table would hide: it fills what they look at.
+pub(super) fn before_the_table(resource: &str, document: &mut Value) {
     match resource {
-        "deployments" => rolling(
-            document,
-            "strategy",
-            &[("maxUnavailable", "\"25%\""), ("maxSurge", "\"25%\"")],
-        ),
-        "daemonsets" => rolling(
-            document,
-            "updateStrategy",
-            &[("maxUnavailable", "1"), ("maxSurge", "0")],
-        ),
-        "statefulsets" => rolling(document, "updateStrategy", &[("partition", "0")]),
-        "services" => target_ports(document),
-        "jobs" => completions(document),
-        "rolebindings" | "clusterrolebindings" => subject_groups(document),
-        "networkpolicies" => policy_types(document),
-        "replicationcontrollers" => selector(document),
+        "jobs" => job(document),
+        "statefulsets" => roll_by_default(document),
         _ => {}
     }
 }
 
-fn rolling(document: &mut Value, strategy: &str, defaults: &[(&str, &str)]) {
-    for members in objects(document, &["spec", strategy]) {
-        if members.get("type") == Some(&json!("RollingUpdate")) {
-            insert_missing(members, "rollingUpdate", "{}");
+pub(super) fn after_the_table(resource: &str, document: &mut Value) {
+    match resource {
+        "deployments" => {
+            roll(document, "strategy");
+            rolling(document, "strategy", "maxUnavailable", "25%".into());
+            rolling(document, "strategy", "maxSurge", "25%".into());
         }
-    }
-    for members in objects(document, &["spec", strategy, "rollingUpdate"]) {
-        for (member, json) in defaults {
-            insert_missing(members, member, json);
+        "daemonsets" => {
+            roll(document, "updateStrategy");
+            rolling(document, "updateStrategy", "maxUnavailable", 1.into());
+            rolling(document, "updateStrategy", "maxSurge", 0.into());
         }
-    }
-}
-
-fn target_ports(document: &mut Value) {
-    for port in objects(document, &["spec", "ports", "*"]) {
-        let number = port.get("port").cloned().unwrap_or_default();
-        insert_missing(port, "targetPort", &number.to_string());
+        "statefulsets" => rolling(document, "updateStrategy", "partition", 0.into()),
+        "services" => service(document),
+        "rolebindings" | "clusterrolebindings" => subject_groups(document),
+        "networkpolicies" => policy_types(document),
+        "replicationcontrollers" => {
+            let labels = template_labels(document);
+            insert_at(document, "spec", "selector", labels.as_ref());
+            insert_at(document, "metadata", "labels", labels.as_ref());
+        }
+        "limitranges" => limits(document),
+        "nodes" => allocatable(document),
+        _ => {}
     }
 }
 
 /// A job that says neither how many nor how many at once is done after one.
-fn completions(document: &mut Value) {
+fn job(document: &mut Value) {
+    let labels = template_labels(document);
+    insert_at(document, "metadata", "labels", labels.as_ref());
     for spec in objects(document, &["spec"]) {
-        let one_at_once = spec.get("parallelism") == Some(&json!(1));
-        if one_at_once && spec.get("completionMode") != Some(&json!("Indexed")) {
-            insert_missing(spec, "completions", "1");
+        if is_missing(spec, "completions") && is_missing(spec, "parallelism") {
+            spec.insert("completions".into(), 1.into());
         }
+        if !is_missing(spec, "backoffLimitPerIndex") {
+            insert_missing(spec, "backoffLimit", i32::MAX.into());
+        }
+        let replaced = if is_missing(spec, "podFailurePolicy") {
+            "TerminatingOrFailed"
+        } else {
+            "Failed"
+        };
+        insert_missing(spec, "podReplacementPolicy", replaced.into());
+    }
+}
+
+/// Only a set that does not say how it is updated is told from where on.
+fn roll_by_default(document: &mut Value) {
+    for spec in objects(document, &["spec"]) {
+        insert_missing(spec, "updateStrategy", json!({}));
+    }
+    for members in objects(document, &["spec", "updateStrategy"]) {
+        if is_empty(members, "type") {
+            insert_missing(members, "rollingUpdate", json!({}));
+        }
+    }
+}
+
+fn roll(document: &mut Value, strategy: &str) {
+    for members in objects(document, &["spec", strategy]) {
+        if is(members, "type", &["RollingUpdate"]) {
+            insert_missing(members, "rollingUpdate", json!({}));
+        }
+    }
+}
+
+fn rolling(document: &mut Value, strategy: &str, member: &str, value: Value) {
+    for members in objects(document, &["spec", strategy]) {
+        let is_rolling = is(members, "type", &["RollingUpdate"]);
+        let rolling = members.get_mut("rollingUpdate").filter(|_| is_rolling);
+        if let Some(rolling) = rolling.and_then(Value::as_object_mut) {
+            insert_missing(rolling, member, value.clone());
+        }
+    }
+}
+
+fn is(members: &Map<String, Value>, member: &str, any: &[&str]) -> bool {
+    let text = members.get(member).and_then(Value::as_str);
+    text.is_some_and(|text| any.contains(&text))
+}
+
+fn service(document: &mut Value) {
+    for port in objects(document, &["spec", "ports", "*"]) {
+        let number = port.get("port").cloned().unwrap_or_default();
+        insert_empty(port, "targetPort", number);
+    }
+    let mut is_balanced = false;
+    for spec in objects(document, &["spec"]) {
+        is_balanced = is(spec, "type", &["LoadBalancer"]);
+        traffic(spec, is_balanced);
+        affinity(spec);
+    }
+    if is_balanced {
+        for address in objects(document, &["status", "loadBalancer", "ingress", "*"]) {
+            if !is_empty(address, "ip") {
+                insert_missing(address, "ipMode", "VIP".into());
+            }
+        }
+    }
+}
+
+fn traffic(spec: &mut Map<String, Value>, is_balanced: bool) {
+    let is_cluster_ip = is(spec, "type", &["ClusterIP"]);
+    let is_outside = is_balanced || is(spec, "type", &["NodePort"]);
+    if is_outside || is_cluster_ip && !is_empty(spec, "externalIPs") {
+        insert_empty(spec, "externalTrafficPolicy", "Cluster".into());
+    }
+    if is_outside || is_cluster_ip {
+        insert_missing(spec, "internalTrafficPolicy", "Cluster".into());
+    }
+    if is_balanced {
+        insert_missing(spec, "allocateLoadBalancerNodePorts", true.into());
+    }
+}
+
+fn affinity(spec: &mut Map<String, Value>) {
+    if is(spec, "sessionAffinity", &["None"]) {
+        spec.remove("sessionAffinityConfig");
+    }
+    let config = spec.get("sessionAffinityConfig");
+    let seconds = config.and_then(|config| config.pointer("/clientIP/timeoutSeconds"));
+    if is(spec, "sessionAffinity", &["ClientIP"]) && seconds.is_none_or(Value::is_null) {
+        let config = json!({"clientIP": {"timeoutSeconds": AFFINITY_SECONDS}});
+        spec.insert("sessionAffinityConfig".into(), config);
     }
 }
 
 fn subject_groups(document: &mut Value) {
     for subject in objects(document, &["subjects", "*"]) {
-        let person = |kind: &str| matches!(kind, "User" | "Group");
-        let kind = subject.get("kind").and_then(Value::as_str);
-        if kind.is_some_and(person) {
-            insert_missing(subject, "apiGroup", "\"rbac.authorization.k8s.io\"");
+        if is(subject, "kind", &["User", "Group"]) {
+            insert_empty(subject, "apiGroup", "rbac.authorization.k8s.io".into());
         }
     }
 }
 
 fn policy_types(document: &mut Value) {
     for spec in objects(document, &["spec"]) {
-        let speaks_of_egress = spec.get("egress").is_some_and(|one| !one.is_null());
-        let types = if speaks_of_egress {
-            "[\"Ingress\",\"Egress\"]"
-        } else {
-            "[\"Ingress\"]"
-        };
-        insert_missing(spec, "policyTypes", types);
+        let mut types = vec!["Ingress"];
+        if !is_empty(spec, "egress") {
+            types.push("Egress");
+        }
+        insert_empty(spec, "policyTypes", json!(types));
     }
 }
 
-/// A replication controller selects what it makes, and is labelled like it.
-fn selector(document: &mut Value) {
+/// What a controller or a job makes is labelled like it, and selected by that.
+fn template_labels(document: &Value) -> Option<Value> {
     let labels = document.pointer("/spec/template/metadata/labels");
-    let Some(labels) = labels.filter(|labels| labels.is_object()).cloned() else {
-        return;
-    };
-    for spec in objects(document, &["spec"]) {
-        insert_missing(spec, "selector", &labels.to_string());
-    }
-    for metadata in objects(document, &["metadata"]) {
-        insert_missing(metadata, "labels", &labels.to_string());
+    labels.filter(|labels| labels.is_object()).cloned()
+}
+
+fn insert_at(document: &mut Value, parent: &str, member: &str, value: Option<&Value>) {
+    let Some(value) = value else { return };
+    for members in objects(document, &[parent]) {
+        insert_empty(members, member, value.clone());
     }
 }
 
-/// An image that names no version, or the latest one, is looked for anew.
-pub(super) fn pull_policy(container: &mut Value) {
-    let Some(container) = container.as_object_mut() else {
-        return;
-    };
-    let image = container.get("image").and_then(Value::as_str);
-    let policy = if image.is_some_and(is_latest) {
-        "\"Always\""
-    } else {
-        "\"IfNotPresent\""
-    };
-    if image.is_some() {
-        insert_missing(container, "imagePullPolicy", policy);
+/// What a container may have at most is what it gets where it says nothing.
+fn limits(document: &mut Value) {
+    for limit in objects(document, &["spec", "limits", "*"]) {
+        if !is(limit, "type", &["Container"]) {
+            continue;
+        }
+        for (amounts, others) in [
+            ("default", &["max"][..]),
+            ("defaultRequest", &["default", "min"]),
+        ] {
+            let taken = limit.get(amounts).and_then(Value::as_object);
+            let mut taken = taken.cloned().unwrap_or_default();
+            for other in others {
+                insert_absent(&mut taken, limit.get(*other));
+            }
+            if !taken.is_empty() {
+                limit.insert(amounts.into(), taken.into());
+            }
+        }
     }
 }
 
-fn is_latest(image: &str) -> bool {
-    if image.contains('@') {
-        return false;
+fn allocatable(document: &mut Value) {
+    for status in objects(document, &["status"]) {
+        if let Some(capacity) = status.get("capacity").filter(|found| found.is_object()) {
+            let capacity = capacity.clone();
+            insert_missing(status, "allocatable", capacity);
+        }
     }
-    let name = image.rsplit('/').next().unwrap_or(image);
-    name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
 }
 
 #[cfg(test)]
@@ -120,65 +210,54 @@ mod tests {
     use super::*;
     use crate::testing::builtin_kind as kind;
 
-    #[test]
-    fn an_image_without_a_version_is_the_latest() {
-        for (image, latest) in [
-            ("nginx", true),
-            ("nginx:latest", true),
-            ("registry:5000/nginx", true),
-            ("nginx:1.27", false),
-            ("registry:5000/nginx:1.27", false),
-            ("nginx@sha256:abc", false),
-        ] {
-            assert_eq!(is_latest(image), latest, "{image}");
-        }
-    }
+    /// Resource, document, where it is looked at, what is there.
+    const CASES: &str = r#"
+deployments | {"spec": {}} | /spec/strategy/rollingUpdate | {"maxSurge": "25%", "maxUnavailable": "25%"}
+deployments | {"spec": {"strategy": {"type": "Recreate"}}} | /spec/strategy | {"type": "Recreate"}
+daemonsets | {"spec": {}} | /spec/updateStrategy/rollingUpdate | {"maxSurge": 0, "maxUnavailable": 1}
+statefulsets | {"spec": {}} | /spec/updateStrategy | {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
+statefulsets | {"spec": {"updateStrategy": {"type": "RollingUpdate"}}} | /spec/updateStrategy | {"type": "RollingUpdate"}
+statefulsets | {"spec": {"updateStrategy": {"type": "OnDelete"}}} | /spec/updateStrategy | {"type": "OnDelete"}
+services | {"spec": {"ports": [{"port": 80}, {"port": 81, "targetPort": ""}]}} | /spec/ports | [{"port": 80, "protocol": "TCP", "targetPort": 80}, {"port": 81, "protocol": "TCP", "targetPort": 81}]
+services | {"spec": {}} | /spec | {"type": "ClusterIP", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster"}
+services | {"spec": {"externalIPs": ["192.0.2.1"]}} | /spec/externalTrafficPolicy | "Cluster"
+services | {"spec": {"type": "NodePort"}} | /spec | {"type": "NodePort", "sessionAffinity": "None", "internalTrafficPolicy": "Cluster", "externalTrafficPolicy": "Cluster"}
+services | {"spec": {"type": "LoadBalancer"}} | /spec/allocateLoadBalancerNodePorts | true
+services | {"spec": {"type": "ExternalName"}} | /spec | {"type": "ExternalName", "sessionAffinity": "None"}
+services | {"spec": {"sessionAffinity": "ClientIP"}} | /spec/sessionAffinityConfig | {"clientIP": {"timeoutSeconds": 10800}}
+services | {"spec": {"sessionAffinity": "ClientIP", "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}}} | /spec/sessionAffinityConfig | {"clientIP": {"timeoutSeconds": 5}}
+services | {"spec": {"sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}}}} | /spec/sessionAffinityConfig | null
+services | {"spec": {"type": "LoadBalancer"}, "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}, {"hostname": "h"}]}}} | /status/loadBalancer/ingress | [{"ip": "192.0.2.1", "ipMode": "VIP"}, {"hostname": "h"}]
+jobs | {"spec": {}} | /spec/completions | 1
+jobs | {"spec": {"parallelism": 3}} | /spec/completions | null
+jobs | {"spec": {"parallelism": 1}} | /spec/completions | null
+jobs | {"spec": {"completions": 2}} | /spec/parallelism | 1
+jobs | {"spec": {"backoffLimitPerIndex": 2}} | /spec/backoffLimit | 2147483647
+jobs | {"spec": {}} | /spec/podReplacementPolicy | "TerminatingOrFailed"
+jobs | {"spec": {"podFailurePolicy": {"rules": []}}} | /spec/podReplacementPolicy | "Failed"
+jobs | {"metadata": {}, "spec": {"template": {"metadata": {"labels": {"a": "b"}}}}} | /metadata/labels | {"a": "b"}
+jobs | {"metadata": {"labels": {"c": "d"}}, "spec": {"template": {"metadata": {"labels": {"a": "b"}}}}} | /metadata/labels | {"c": "d"}
+replicationcontrollers | {"spec": {"template": {"metadata": {"labels": {"a": "b"}}}}} | /spec/selector | {"a": "b"}
+rolebindings | {"subjects": [{"kind": "User"}, {"kind": "ServiceAccount"}]} | /subjects | [{"kind": "User", "apiGroup": "rbac.authorization.k8s.io"}, {"kind": "ServiceAccount"}]
+networkpolicies | {"spec": {"egress": []}} | /spec/policyTypes | ["Ingress"]
+networkpolicies | {"spec": {"egress": [{}]}} | /spec/policyTypes | ["Ingress", "Egress"]
+limitranges | {"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}}]}} | /spec/limits/0 | {"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}, "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2", "memory": "1Mi"}}
+limitranges | {"spec": {"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}} | /spec/limits/0 | {"type": "Pod", "max": {"cpu": "2"}}
+nodes | {"status": {"capacity": {"cpu": "2"}}} | /status/allocatable | {"cpu": "2"}
+"#;
 
     #[test]
     fn what_follows_from_another_field_follows() {
-        for (resource, document, pointer, expected) in [
-            (
-                "deployments",
-                json!({"spec": {}}),
-                "/spec/strategy/rollingUpdate/maxSurge",
-                json!("25%"),
-            ),
-            (
-                "deployments",
-                json!({"spec": {"strategy": {"type": "Recreate"}}}),
-                "/spec/strategy/rollingUpdate",
-                json!(null),
-            ),
-            (
-                "services",
-                json!({"spec": {"ports": [{"port": 80}]}}),
-                "/spec/ports/0/targetPort",
-                json!(80),
-            ),
-            (
-                "jobs",
-                json!({"spec": {"parallelism": 3}}),
-                "/spec/completions",
-                json!(null),
-            ),
-            ("jobs", json!({"spec": {}}), "/spec/completions", json!(1)),
-            (
-                "rolebindings",
-                json!({"subjects": [{"kind": "User"}]}),
-                "/subjects/0/apiGroup",
-                json!("rbac.authorization.k8s.io"),
-            ),
-            (
-                "networkpolicies",
-                json!({"spec": {"egress": []}}),
-                "/spec/policyTypes/1",
-                json!("Egress"),
-            ),
-        ] {
-            let mut document = document;
+        for row in CASES.lines().filter(|row| !row.is_empty()) {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let [resource, document, pointer, expected] = cells[..] else {
+                panic!("four cells: {row}");
+            };
+            let json = |text: &str| -> Value { serde_json::from_str(text).expect("JSON") };
+            let mut document = json(document);
             super::super::apply(&kind(resource), &mut document);
             let found = document.pointer(pointer).cloned().unwrap_or_default();
-            assert_eq!(found, expected, "{resource} {pointer}");
+            assert_eq!(found, json(expected), "{row}");
         }
     }
 }

@@ -6,6 +6,7 @@ mod scalar;
 use super::lists::Counterparts;
 use super::{Path, Schema};
 use crate::patch::whole;
+use crate::quantity;
 use crate::rejection::FieldCause;
 use serde_json::{Map, Value};
 
@@ -56,6 +57,13 @@ fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, rep
         report.invalid(at, value, "should be an integer of 64 bits");
     } else {
         report.wrong_type(at, wanted_type(schema), type_of(value));
+    }
+    if schema.quantity
+        && let Err(why) = quantity::read(value)
+    {
+        report
+            .causes
+            .push(FieldCause::unreadable(at.to_string(), why));
     }
     one_of_the_allowed(schema, value, at, report);
     if value.is_null() {

@@ -1,6 +1,7 @@
 //! Nulls and defaults. Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting`.
 
 use super::Schema;
+use crate::quantity;
 use serde_json::Value;
 
 /// Removes members that are null, may not be, and have no default to take.
@@ -25,28 +26,32 @@ pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// An empty text for every null in a list or a map of texts, as Go's decoder reads it. Of a time that is
-/// none, which is a null again.
-pub(super) fn decode_nulls(schema: &Schema, value: &mut Value) {
+/// An empty text for every null in a list or a map of texts, as Go's decoder reads it; of a time that is
+/// none, which is a null again. A quantity in its canonical form, which in a map is an amount of a resource.
+pub(super) fn decode(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, member) in members.iter_mut() {
                 if let Some(known) = schema.properties.get(name.as_str()) {
-                    decode_nulls(known, member);
+                    decode(known, member);
                 } else if let Some(each) = &schema.additional {
-                    decode_null(each, member);
+                    decode_one(each, member);
+                    if each.quantity {
+                        quantity::round_up(member);
+                    }
                 }
             }
         }
         Value::Array(items) => {
             let Some(each) = &schema.items else { return };
-            items.iter_mut().for_each(|item| decode_null(each, item));
+            items.iter_mut().for_each(|item| decode_one(each, item));
         }
+        Value::String(_) | Value::Number(_) if schema.quantity => quantity::canonicalize(value),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 
-fn decode_null(each: &Schema, value: &mut Value) {
+fn decode_one(each: &Schema, value: &mut Value) {
     let is_time = || {
         each.format
             .as_ref()
@@ -54,8 +59,10 @@ fn decode_null(each: &Schema, value: &mut Value) {
     };
     if value.is_null() && &*each.type_name == "string" && !is_time() {
         *value = "".into();
+    } else if value.is_null() && each.quantity {
+        *value = "0".into();
     } else {
-        decode_nulls(each, value);
+        decode(each, value);
     }
 }
 

@@ -40,6 +40,7 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
         int_or_string: flag("x-kubernetes-int-or-string"),
         go_integer: false,
         rewritten: false,
+        quantity: false,
         preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
         embedded: flag("x-kubernetes-embedded-resource"),
         default: document.get("default").cloned(),

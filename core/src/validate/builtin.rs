@@ -18,21 +18,18 @@ mod webhook;
 mod workload;
 
 use super::field::Field;
-use crate::defaults;
 use crate::document::agree_but_in;
 use crate::kind::Kind;
 use crate::rejection::FieldCause;
 use serde_json::Value;
-use std::cell::OnceCell;
 
 /// An object as it is about to be, and as it was where there was one.
 pub(super) struct Subject<'a> {
     pub(super) kind: &'a Kind,
     pub(super) resource: &'a str,
     pub(super) new: Field<'a>,
-    /// As it is stored.
-    pub(super) stored: Option<Field<'a>>,
-    completed: OnceCell<Value>,
+    /// As it was, read and completed as the new one is.
+    pub(super) old: Option<Field<'a>>,
 }
 
 impl<'a> Subject<'a> {
@@ -41,21 +38,8 @@ impl<'a> Subject<'a> {
             kind,
             resource: &kind.resource.resource,
             new: Field::root(new),
-            stored: old.map(Field::root),
-            completed: OnceCell::new(),
+            old: old.map(Field::root),
         }
-    }
-
-    /// As it was, with today's defaults: what was stored under older ones does not differ for having
-    /// got them late. Few checks ask for it.
-    pub(super) fn old(&self) -> Option<Field<'_>> {
-        let stored = self.stored.as_ref()?;
-        let completed = self.completed.get_or_init(|| {
-            let mut old = stored.value.clone();
-            defaults::apply(self.kind, &mut old);
-            old
-        });
-        Some(Field::root(completed))
     }
 }
 

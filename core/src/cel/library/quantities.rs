@@ -1,9 +1,9 @@
 //! Quantities. Source: `k8s.io/apiserver/pkg/cel/library/quantity.go`.
 
 use super::super::meter::{Fault, Meter};
-use super::super::quantity::Quantity;
 use super::super::value::Value;
 use super::Native;
+use crate::quantity::Quantity;
 use std::cmp::Ordering;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! An object on its way into storage, step by step: every creation, however it was asked for.
 
-use super::{admit, name, own, shape};
+use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
 use crate::decide::account::{Account, Target};
 use crate::decide::commit::Written;
@@ -40,6 +40,8 @@ struct Draft<'a> {
     sent_account: Option<Value>,
     warnings: Vec<String>,
     causes: Causes,
+    /// Its labels are those of its template.
+    shares_labels: bool,
 }
 
 /// Where it will be, and what its metadata said before that was known.
@@ -65,13 +67,15 @@ impl<'a> Draft<'a> {
             version,
             ..
         } = target;
-        let unknown = prepare::prune(&context, kind, version, validation, &mut document)?;
+        let unknown = prepare::prune(&context, kind, version, validation, &mut document)
+            .map_err(|why| Rejection::unreadable(&kind.kind, &version.name, &why))?;
         Ok(Self {
             target,
             document,
             sent_account: None,
             warnings: context.warnings(unknown),
             causes: Causes::default(),
+            shares_labels: false,
         })
     }
 
@@ -86,6 +90,9 @@ impl<'a> Draft<'a> {
             refuse_storage(named.is_numbered, named.taken)?;
         }
         self.account(account, named.labels);
+        if kind.strategy.shape == Shape::Job && context.strictness != Strictness::Draft {
+            workload::select_own_pods(&mut self.document, self.shares_labels);
+        }
         self.write(named.key)
     }
 
@@ -124,6 +131,8 @@ impl<'a> Draft<'a> {
             ..
         } = self.target;
         let document = &mut self.document;
+        let labels = document.pointer("/metadata/labels");
+        self.shares_labels = labels.and_then(Value::as_object).is_none_or(Map::is_empty);
         shape(&context, kind, version, document);
         convert::to_decide(kind, version, document);
         let wrong = prepare::complete(&context, kind, version, document, None);

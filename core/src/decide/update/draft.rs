@@ -1,6 +1,6 @@
 //! A change on its way into storage, step by step: every update, patch and applied configuration.
 
-use super::{Change, Sent, approval, merge, namespace, restore};
+use super::{Change, Sent, approval, merge, namespace, restore, service};
 use crate::decide::account::{Account, put};
 use crate::decide::commit::Written;
 use crate::decide::create::{label_namespace, refresh_definition, settle_names};
@@ -110,7 +110,8 @@ impl<'a> Draft<'a> {
         };
         let subresource = self.change.subresource;
         match self.change.kind.strategy.shape {
-            Shape::Plain | Shape::Pod => {}
+            Shape::Plain | Shape::Pod | Shape::Job => {}
+            Shape::Service => service::drop_dependent(&self.old, &mut self.next),
             Shape::Namespace => {
                 label_namespace(root);
                 let shown = if subresource == Some(Subresource::Finalize) {
@@ -144,7 +145,9 @@ impl<'a> Draft<'a> {
         self.causes.wrong.extend(match kind.strategy.shape {
             Shape::Namespace => namespace::causes(*subresource, next),
             Shape::CertificateRequest => approval::causes(*subresource, old, next),
-            Shape::Plain | Shape::Definition | Shape::Pod => Vec::new(),
+            Shape::Plain | Shape::Definition | Shape::Pod | Shape::Job | Shape::Service => {
+                Vec::new()
+            }
         });
     }
 

@@ -5,7 +5,7 @@ use crate::rejection::FieldCause;
 
 /// The name says which group and version are served; what is there already keeps its own.
 pub(super) fn api_service(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    if subject.stored.is_some() {
+    if subject.old.is_some() {
         return;
     }
     let text = |field: &str| subject.new.at(field).text().to_owned();

@@ -24,7 +24,7 @@ pub(super) fn restart_policy(subject: &Subject<'_>, causes: &mut Vec<FieldCause>
 
 pub(super) fn cron_job(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let name = subject.new.at("metadata.name");
-    if subject.stored.is_none() && name.text().len() > CRON_JOB_NAME_MAX {
+    if subject.old.is_none() && name.text().len() > CRON_JOB_NAME_MAX {
         causes.push(name.invalid("must be no more than 52 characters"));
     }
     let schedule = subject.new.at("spec.schedule");

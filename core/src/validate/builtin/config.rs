@@ -45,9 +45,10 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         BYTES_MAX
     };
     if bytes > limit {
-        causes.push(FieldCause::too_long("", BYTES_MAX));
+        // The path without a name of upstream's is written like an index.
+        causes.push(FieldCause::too_long("[]", BYTES_MAX));
     }
-    if let Some(old) = &subject.stored {
+    if let Some(old) = &subject.old {
         frozen(old, &subject.new, causes);
     }
 }

@@ -46,7 +46,7 @@ fn mounts_of(container: &Field<'_>, volumes: &[&str], causes: &mut Vec<FieldCaus
 /// What a pod is made of stays; only images, the deadline and further tolerations may move.
 /// A pod that waits at a gate may lose the gate, and bound pods were bound before.
 pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let Some(old) = subject.old() else {
+    let Some(old) = &subject.old else {
         return;
     };
     let (old, new) = (old.child("spec"), subject.new.child("spec"));

@@ -128,10 +128,9 @@ fn unique(list: &Field<'_>, member: &str, causes: &mut Vec<FieldCause>) {
 
 /// Whether an update changes what is at this place. Ways to it go through no list.
 fn changed(place: &Field<'_>, subject: &Subject<'_>) -> bool {
-    let differs = |old: Field<'_>| {
+    let differs = |old: &Field<'_>| {
         let before = old.at(&place.path);
         before.value != place.value && !(before.is_empty() && place.is_empty())
     };
-    // What is as it was stored needs no defaults to be the same.
-    subject.stored.clone().is_some_and(differs) && subject.old().is_some_and(differs)
+    subject.old.as_ref().is_some_and(differs)
 }

@@ -22,7 +22,7 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if kind.text() == "ExternalName" {
         external_name(&spec.child("externalName"), causes);
     }
-    if let Some(old) = subject.old() {
+    if let Some(old) = &subject.old {
         address(&old.child("spec"), &spec, causes);
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn claim(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         causes.push(FieldCause::required("spec.resources[storage]", ""));
     }
     let bound = subject.new.at("status.phase").text() == "Bound";
-    if let Some(old) = subject.old()
+    if let Some(old) = &subject.old
         && frozen(&old.child("spec"), &spec, bound) != frozen(&spec, &spec, bound)
     {
         causes.push(spec.forbidden(FROZEN));

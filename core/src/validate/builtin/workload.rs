@@ -95,7 +95,7 @@ fn matches(selector: &Value, labels: &Value) -> bool {
 }
 
 pub(super) fn stateful_set_update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
-    let Some(old) = subject.old() else {
+    let Some(old) = &subject.old else {
         return;
     };
     let frozen = |root: &Field<'_>| {
@@ -105,7 +105,7 @@ pub(super) fn stateful_set_update(subject: &Subject<'_>, causes: &mut Vec<FieldC
         }
         spec
     };
-    if frozen(&old) != frozen(&subject.new) {
+    if frozen(old) != frozen(&subject.new) {
         causes.push(subject.new.child("spec").forbidden(STATEFUL_SET_FROZEN));
     }
 }

@@ -1,0 +1,185 @@
+//! What the strategies of pods and jobs make of new ones.
+
+use serde_json::{Map, Value, json};
+
+const JOB_NAMES: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
+const JOB_UIDS: [&str; 2] = ["controller-uid", JOB_UID];
+const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
+/// Resources that decide on the quality of service.
+const COMPUTED: [&str; 2] = ["cpu", "memory"];
+
+/// The status of a new pod.
+pub(super) fn pending(pod: &Map<String, Value>) -> Value {
+    json!({"phase": "Pending", "qosClass": quality(pod)})
+}
+
+/// The quality of service: whether every container is given all that it asks for, or nothing at all.
+/// What a pod says of itself as a whole stands for its containers.
+///
+/// Source: upstream's `qos.ComputePodQOS`.
+fn quality(pod: &Map<String, Value>) -> &'static str {
+    let spec = pod.get("spec");
+    let own = spec.and_then(|spec| spec.get("resources"));
+    let own = own.filter(|own| COMPUTED.iter().any(|name| limits_or_asks(own, name)));
+    let resources: Vec<&Value> = match own {
+        Some(own) => vec![own],
+        None => containers(spec).collect(),
+    };
+    let each = || {
+        resources
+            .iter()
+            .flat_map(|of| COMPUTED.map(|name| (*of, name)))
+    };
+    if !each().any(|(of, name)| limits_or_asks(of, name)) {
+        "BestEffort"
+    } else if each().all(|(of, name)| is_guaranteed(of, name)) {
+        "Guaranteed"
+    } else {
+        "Burstable"
+    }
+}
+
+/// The resources of each container that every pod has.
+fn containers(spec: Option<&Value>) -> impl Iterator<Item = &Value> {
+    let lists = ["initContainers", "containers"].into_iter();
+    let lists = lists.filter_map(move |list| spec?.get(list)?.as_array());
+    lists
+        .flatten()
+        .map(|container| container.get("resources").unwrap_or(&Value::Null))
+}
+
+fn amount<'a>(resources: &'a Value, kind: &str, name: &str) -> Option<&'a str> {
+    let amount = resources.get(kind)?.get(name)?.as_str()?;
+    (amount != "0" && !amount.starts_with('-')).then_some(amount)
+}
+
+fn limits_or_asks(resources: &Value, name: &str) -> bool {
+    let says = |kind| amount(resources, kind, name).is_some();
+    says("limits") || says("requests")
+}
+
+/// Amounts are in their canonical form; who asks for none gets as much as the limit.
+fn is_guaranteed(resources: &Value, name: &str) -> bool {
+    let limit = amount(resources, "limits", name);
+    let request = amount(resources, "requests", name).or(limit);
+    limit.is_some() && request == limit
+}
+
+/// Labels the pods of a job so that no other job takes them for its own, and selects them by that; unless
+/// it says that it does so itself. Where the template's labels are the job's too, these are.
+///
+/// Source: upstream's `generateSelector` of the job strategy.
+pub(super) fn select_own_pods(job: &mut Value, shares_labels: bool) {
+    let text = |at: &str| job.pointer(at).cloned().unwrap_or_default();
+    let (name, uid) = (text("/metadata/name"), text("/metadata/uid"));
+    let Some(spec) = job.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if spec.get("manualSelector") == Some(&Value::Bool(true)) {
+        return;
+    }
+    let names = JOB_NAMES.map(|label| (label, &name));
+    let uids = JOB_UIDS.map(|label| (label, &uid));
+    let Some(labels) = made(spec, &["template", "metadata", "labels"]) else {
+        return;
+    };
+    for (label, value) in names.into_iter().chain(uids) {
+        labels.entry(label).or_insert_with(|| value.clone());
+    }
+    let labels = labels.clone();
+    if let Some(selected) = made(spec, &["selector", "matchLabels"]) {
+        selected.entry(JOB_UID).or_insert(uid);
+    }
+    if let Some(metadata) = job.get_mut("metadata").and_then(Value::as_object_mut)
+        && shares_labels
+    {
+        metadata.insert("labels".into(), labels.into());
+    }
+}
+
+/// The object on a path, whose missing parts are made.
+fn made<'a>(
+    mut members: &'a mut Map<String, Value>,
+    path: &[&str],
+) -> Option<&'a mut Map<String, Value>> {
+    for step in path {
+        let below = members.entry(*step).or_insert_with(|| json!({}));
+        if below.is_null() {
+            *below = json!({});
+        }
+        members = below.as_object_mut()?;
+    }
+    Some(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_quality_of_service_is_that_of_upstream() {
+        for (spec, expected) in [
+            (json!({"containers": [{}]}), "BestEffort"),
+            (
+                json!({"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}]}),
+                "Guaranteed",
+            ),
+            (
+                json!({"containers": [{"resources": {"limits": {"cpu": "1"}}}]}),
+                "Burstable",
+            ),
+            (
+                json!({"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"},
+                    "requests": {"cpu": "500m"}}}]}),
+                "Burstable",
+            ),
+            (
+                json!({"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}}, {}]}),
+                "Burstable",
+            ),
+            (
+                json!({"initContainers": [{"resources": {"requests": {"cpu": "1"}}}],
+                    "containers": [{}]}),
+                "Burstable",
+            ),
+            (
+                json!({"containers": [{"resources": {"limits": {"example.com/gpu": "1"},
+                    "requests": {"cpu": "0"}}}]}),
+                "BestEffort",
+            ),
+            (
+                json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}, "containers": [{}]}),
+                "Guaranteed",
+            ),
+        ] {
+            let pod = Map::from_iter([("spec".to_owned(), spec)]);
+            assert_eq!(quality(&pod), expected, "{pod:?}");
+        }
+    }
+
+    #[test]
+    fn a_job_selects_the_pods_that_it_labels_and_keeps_what_it_says() {
+        let metadata = json!({"name": "a", "uid": "u"});
+        let mut job = json!({"metadata": metadata, "spec": {"template": {"metadata": {"labels":
+            {"app": "x", "job-name": "own"}}}}});
+        select_own_pods(&mut job, true);
+        let labels = json!({"app": "x", "job-name": "own", "batch.kubernetes.io/job-name": "a",
+            "controller-uid": "u", "batch.kubernetes.io/controller-uid": "u"});
+        assert_eq!(job["spec"]["template"]["metadata"]["labels"], labels);
+        assert_eq!(job["metadata"]["labels"], labels);
+        let selector = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}});
+        assert_eq!(job["spec"]["selector"], selector);
+
+        let mut labelled = json!({"metadata": {"name": "a", "uid": "u", "labels": {"own": "b"}},
+            "spec": {"template": {}, "selector": {"matchLabels": {"app": "x"}}}});
+        select_own_pods(&mut labelled, false);
+        assert_eq!(labelled["metadata"]["labels"], json!({"own": "b"}));
+        assert_eq!(labelled["spec"]["selector"]["matchLabels"]["app"], "x");
+
+        let manual =
+            json!({"metadata": metadata, "spec": {"manualSelector": true, "template": {}}});
+        let mut kept = manual.clone();
+        select_own_pods(&mut kept, true);
+        assert_eq!(kept, manual);
+    }
+}

@@ -1,0 +1,121 @@
+//! Defaults of what a pod is made of. Source: upstream's `pkg/apis/core/v1/defaults.go`.
+
+use super::{insert_absent, insert_empty, objects};
+use serde_json::{Map, Value, json};
+
+/// Lists of containers whose requests and ports are completed; those that are added later have neither.
+const LASTING: [&str; 2] = ["containers", "initContainers"];
+
+/// A volume that says nothing of where it comes from is an empty directory.
+pub(super) fn volumes(spec: &mut Value) {
+    for volume in objects(spec, &["volumes", "*"]) {
+        let is_source = |(name, value): (&String, &Value)| name != "name" && !value.is_null();
+        if !volume.iter().any(is_source) {
+            volume.insert("emptyDir".into(), json!({}));
+        }
+    }
+    for image in objects(spec, &["volumes", "*", "image"]) {
+        pull_policy(image, "reference", "pullPolicy");
+    }
+}
+
+/// An image that names no version, or the latest one, is looked for anew.
+pub(super) fn pull_policy(members: &mut Map<String, Value>, image: &str, policy: &str) {
+    let Some(image) = members.get(image).and_then(Value::as_str) else {
+        return;
+    };
+    let when = if is_latest(image) {
+        "Always"
+    } else {
+        "IfNotPresent"
+    };
+    insert_empty(members, policy, when.into());
+}
+
+fn is_latest(image: &str) -> bool {
+    if image.contains('@') {
+        return false;
+    }
+    let name = image.rsplit('/').next().unwrap_or(image);
+    name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
+}
+
+/// Who says how much at most and not how much at least asks for all of it; in a pod, not in a template.
+pub(super) fn requests(spec: &mut Value) {
+    for list in LASTING {
+        for resources in objects(spec, &[list, "*", "resources"]) {
+            let Some(limits) = resources.get("limits").filter(|limits| limits.is_object()) else {
+                continue;
+            };
+            let limits = limits.clone();
+            insert_empty(resources, "requests", json!({}));
+            let requests = resources.get_mut("requests");
+            if let Some(requests) = requests.and_then(Value::as_object_mut) {
+                insert_absent(requests, Some(&limits));
+            }
+        }
+    }
+}
+
+/// On the host's network every port of a container is one of the host.
+pub(super) fn host_ports(spec: &mut Value) {
+    if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
+        return;
+    }
+    for list in LASTING {
+        for port in objects(spec, &[list, "*", "ports", "*"]) {
+            let own = port.get("containerPort").cloned().unwrap_or_default();
+            insert_empty(port, "hostPort", own);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::builtin_kind as kind;
+
+    #[test]
+    fn an_image_without_a_version_is_the_latest() {
+        for (image, latest) in [
+            ("nginx", true),
+            ("nginx:latest", true),
+            ("registry:5000/nginx", true),
+            ("nginx:1.27", false),
+            ("registry:5000/nginx:1.27", false),
+            ("nginx@sha256:abc", false),
+        ] {
+            assert_eq!(is_latest(image), latest, "{image}");
+        }
+    }
+
+    #[test]
+    fn what_a_pod_leaves_out_of_its_parts_is_filled_in() {
+        let mut document = json!({"spec": {"hostNetwork": true, "volumes": [{"name": "a"},
+            {"name": "b", "secret": {"secretName": "s"}}, {"name": "c", "image": {"reference": "i"}}],
+            "containers": [{"name": "a", "ports": [{"containerPort": 80}],
+                "resources": {"limits": {"cpu": "1", "memory": "1Gi"}, "requests": {"cpu": "500m"}}}],
+            "ephemeralContainers": [{"name": "b", "image": "i:1"}]}});
+        crate::defaults::apply(&kind("pods"), &mut document);
+        let spec = &document["spec"];
+        assert_eq!(spec["volumes"][0], json!({"name": "a", "emptyDir": {}}));
+        assert_eq!(spec["volumes"][1].get("emptyDir"), None);
+        assert_eq!(spec["volumes"][2]["image"]["pullPolicy"], "Always");
+        let container = &spec["containers"][0];
+        assert_eq!(container["ports"][0]["hostPort"], 80);
+        let requests = json!({"cpu": "500m", "memory": "1Gi"});
+        assert_eq!(container["resources"]["requests"], requests);
+        let added = &spec["ephemeralContainers"][0];
+        assert_eq!(added["imagePullPolicy"], "IfNotPresent");
+        assert_eq!(added["terminationMessagePolicy"], "File");
+    }
+
+    #[test]
+    fn a_template_asks_for_no_more_than_it_says() {
+        let container = json!({"name": "a", "resources": {"limits": {"cpu": "1"}}});
+        let mut document = json!({"spec": {"template": {"spec": {"containers": [container]}}}});
+        crate::defaults::apply(&kind("deployments"), &mut document);
+        let container = &document["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(container["resources"], json!({"limits": {"cpu": "1"}}));
+    }
+}

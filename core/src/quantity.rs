@@ -1,0 +1,301 @@
+//! Quantities of Kubernetes: `1500m`, `2Gi`. Source: `apimachinery/pkg/api/resource`.
+
+use serde_json::Value;
+
+const SCALE: i128 = 1_000_000_000;
+const MILLI: i128 = SCALE / 1_000;
+/// More is taken for this much, as upstream does.
+const MAX: i128 = i64::MAX as i128 * SCALE;
+
+const NO_QUANTITY: &str = "quantities must match the regular expression \
+     '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
+const NO_SUFFIX: &str = "unable to parse quantity's suffix";
+
+/// Suffixes of thousands from billionths on, and of 1,024s from ones on.
+const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
+const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
+/// The place of ones among them.
+const ONES: i32 = 3;
+
+/// A quantity, in billionths; upstream rounds what is smaller up, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Quantity(i128);
+
+/// The letters of all suffixes.
+const LETTERS: &str = "eEinumkKMGTP";
+
+/// A value of a document as a quantity, with its text.
+///
+/// # Errors
+///
+/// Why it is none, as Kubernetes says it.
+pub(crate) fn read(value: &Value) -> Result<Option<(Quantity, String)>, &'static str> {
+    let text = match value {
+        Value::Null => return Ok(None),
+        Value::String(text) => text.trim().to_owned(),
+        Value::Number(number) => number.to_string(),
+        Value::Bool(_) | Value::Array(_) | Value::Object(_) => return Err(NO_QUANTITY),
+    };
+    let found = Quantity::parse(&text).ok_or_else(|| why_not(&text))?;
+    Ok(Some((found, text)))
+}
+
+fn why_not(text: &str) -> &'static str {
+    let suffix = text.trim_start_matches(|one: char| !one.is_ascii_alphabetic());
+    let exponent = suffix.trim_start_matches(|one| LETTERS.contains(one));
+    let digits = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+    let is_number = |one: char| one.is_ascii_digit();
+    match suffix.len() {
+        0 => NO_QUANTITY,
+        _ if digits.trim_start_matches(is_number).is_empty() => NO_SUFFIX,
+        _ => NO_QUANTITY,
+    }
+}
+
+/// Gives a quantity the form that every answer has; anything else stays.
+pub(crate) fn canonicalize(value: &mut Value) {
+    if let Ok(Some((found, text))) = read(value) {
+        *value = canonical(found.0, &text).into();
+    }
+}
+
+/// The same of an amount of a resource, which is rounded to thousandths, away from nothing.
+///
+/// Source: `SetDefaults_ResourceList`.
+pub(crate) fn round_up(value: &mut Value) {
+    if let Ok(Some((Quantity(found), text))) = read(value) {
+        let rest = found % MILLI;
+        if rest != 0 {
+            *value = canonical(found + rest.signum() * MILLI - rest, &text).into();
+        }
+    }
+}
+
+/// A value with the suffix that fits it, of the family that the text has. Source:
+/// `Quantity.CanonicalizeBytes`.
+fn canonical(value: i128, text: &str) -> String {
+    let value = value.clamp(-MAX, MAX);
+    let suffix = text.trim_start_matches(|one: char| !one.is_ascii_alphabetic());
+    let is_large = value.abs() >= 1024 * SCALE && value % SCALE == 0;
+    match suffix.as_bytes() {
+        _ if value == 0 => "0".into(),
+        [_, b'i'] if is_large => {
+            let (amount, times) = without(value / SCALE, 1024, BINARY.len() - 1);
+            format!("{amount}{}", BINARY.get(times).unwrap_or(&""))
+        }
+        [b'e' | b'E', _, ..] => {
+            let (amount, times) = without(value, 1000, usize::MAX);
+            match 3 * (i32::try_from(times).unwrap_or(i32::MAX) - ONES) {
+                0 => amount.to_string(),
+                exponent => format!("{amount}e{exponent}"),
+            }
+        }
+        _ => {
+            let (amount, times) = without(value, 1000, DECIMAL.len() - 1);
+            format!("{amount}{}", DECIMAL.get(times).unwrap_or(&""))
+        }
+    }
+}
+
+/// An amount without a factor, and how many times that was taken out.
+fn without(mut amount: i128, factor: i128, times_max: usize) -> (i128, usize) {
+    let mut times = 0;
+    while times < times_max && amount != 0 && amount % factor == 0 {
+        amount /= factor;
+        times += 1;
+    }
+    (amount, times)
+}
+
+impl Quantity {
+    /// Reads a quantity; nothing where the text is none, or too large.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let sign = usize::from(text.starts_with(['+', '-']));
+        let is_number = |one: char| one.is_ascii_digit() || one == '.';
+        let rest = text.get(sign..)?;
+        let length = rest.find(|one| !is_number(one)).unwrap_or(rest.len());
+        let (number, suffix) = rest.split_at(length);
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        if whole.len() + fraction.len() == 0 || fraction.contains('.') {
+            return None;
+        }
+        let (factor, divisor) = scale(suffix)?;
+        let digits: i128 = format!("{whole}{fraction}").parse().ok()?;
+        let divisor = power(10, fraction.len())?.checked_mul(divisor)?;
+        let scaled = digits.checked_mul(factor)?.checked_mul(SCALE)?;
+        let rounded = scaled / divisor + i128::from(scaled % divisor != 0);
+        Some(Self(if text.starts_with('-') {
+            -rounded
+        } else {
+            rounded
+        }))
+    }
+
+    /// A whole number.
+    pub(crate) const fn whole(number: i64) -> Self {
+        Self(number as i128 * SCALE)
+    }
+
+    pub(crate) const fn sign(self) -> i64 {
+        self.0.signum() as i64
+    }
+
+    /// Its whole number, if it is one.
+    pub(crate) fn integer(self) -> Option<i64> {
+        let whole = (self.0 % SCALE == 0).then_some(self.0 / SCALE)?;
+        i64::try_from(whole).ok()
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "an approximation is asked for")]
+    pub(crate) const fn approximate(self) -> f64 {
+        self.0 as f64 / SCALE as f64
+    }
+
+    pub(crate) fn plus(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
+    pub(crate) fn minus(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+}
+
+fn power(base: i128, exponent: usize) -> Option<i128> {
+    base.checked_pow(u32::try_from(exponent).ok()?)
+}
+
+/// What a suffix multiplies with, and what it divides by.
+fn scale(suffix: &str) -> Option<(i128, i128)> {
+    let found = match suffix {
+        "" => (1, 1),
+        "n" => (1, 1_000_000_000),
+        "u" => (1, 1_000_000),
+        "m" => (1, 1_000),
+        "k" => (power(10, 3)?, 1),
+        "M" => (power(10, 6)?, 1),
+        "G" => (power(10, 9)?, 1),
+        "T" => (power(10, 12)?, 1),
+        "P" => (power(10, 15)?, 1),
+        "E" => (power(10, 18)?, 1),
+        "Ki" => (power(2, 10)?, 1),
+        "Mi" => (power(2, 20)?, 1),
+        "Gi" => (power(2, 30)?, 1),
+        "Ti" => (power(2, 40)?, 1),
+        "Pi" => (power(2, 50)?, 1),
+        "Ei" => (power(2, 60)?, 1),
+        _ => return exponent(suffix),
+    };
+    Some(found)
+}
+
+fn exponent(suffix: &str) -> Option<(i128, i128)> {
+    let digits = suffix.strip_prefix(['e', 'E'])?;
+    let number: i32 = digits.parse().ok()?;
+    let size = power(10, usize::try_from(number.unsigned_abs()).ok()?)?;
+    Some(if number < 0 { (1, size) } else { (size, 1) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn quantities_are_written_as_kubernetes_writes_them() {
+        for (text, written) in [
+            ("1", "1"),
+            ("0", "0"),
+            ("0Mi", "0"),
+            ("1000m", "1"),
+            ("1500m", "1500m"),
+            ("0.5", "500m"),
+            ("1000k", "1M"),
+            ("1024Mi", "1Gi"),
+            ("1.5Gi", "1536Mi"),
+            ("0.5Ki", "512"),
+            ("0.3Gi", "322122547200m"),
+            ("-2048Ki", "-2Mi"),
+            ("5E", "5E"),
+            ("1e3", "1e3"),
+            ("12E6", "12e6"),
+            ("100e0", "100"),
+            ("1e-3", "1e-3"),
+            ("0.1u", "100n"),
+            ("+3", "3"),
+            ("10E", "9223372036854775807"),
+        ] {
+            let mut value = json!(text);
+            canonicalize(&mut value);
+            assert_eq!(value, written, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_quantities_and_what_is_none_stays() {
+        for (value, written) in [
+            (json!(1), json!("1")),
+            (json!(0.5), json!("500m")),
+            (json!(" 1 "), json!("1")),
+            (json!("one"), json!("one")),
+            (json!(null), json!(null)),
+        ] {
+            let mut found = value.clone();
+            canonicalize(&mut found);
+            assert_eq!(found, written, "{value}");
+        }
+    }
+
+    #[test]
+    fn amounts_of_resources_are_rounded_to_thousandths() {
+        for (text, written) in [
+            ("0.1u", "1m"),
+            ("-0.1u", "-1m"),
+            ("1100u", "2m"),
+            ("1m", "1m"),
+        ] {
+            let mut value = json!(text);
+            round_up(&mut value);
+            assert_eq!(value, written, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_quantity_is_told_as_kubernetes_tells_it() {
+        for (value, why) in [
+            (json!("one"), NO_QUANTITY),
+            (json!(""), NO_QUANTITY),
+            (json!("1Gib"), NO_QUANTITY),
+            (json!("1.2.3"), NO_QUANTITY),
+            (json!(true), NO_QUANTITY),
+            (json!("1KK"), NO_SUFFIX),
+            (json!("1e+"), NO_SUFFIX),
+        ] {
+            assert_eq!(read(&value), Err(why), "{value}");
+        }
+    }
+
+    #[test]
+    fn quantities_are_read_as_kubernetes_reads_them() {
+        for (text, billionths) in [
+            ("1", Some(SCALE)),
+            ("1.5", Some(SCALE * 3 / 2)),
+            ("1500m", Some(SCALE * 3 / 2)),
+            ("-2Ki", Some(-2048 * SCALE)),
+            ("1e3", Some(1000 * SCALE)),
+            ("1E-3", Some(SCALE / 1000)),
+            (".5", Some(SCALE / 2)),
+            ("5.", Some(5 * SCALE)),
+            ("0.1n", Some(1)),
+            ("", None),
+            ("m", None),
+            ("1.2.3", None),
+            ("1x", None),
+            ("1e", None),
+            ("99999999999999999999999999999999999999999", None),
+            ("1e99999999999", None),
+        ] {
+            let found = Quantity::parse(text).map(|quantity| quantity.0);
+            assert_eq!(found, billionths, "{text}");
+        }
+    }
+}
