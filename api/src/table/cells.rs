@@ -50,14 +50,32 @@ fn named(source: &str, object: &Value, now: Time) -> Value {
     if let Some(name) = source.strip_prefix('@') {
         return computed::cell(name, object, now);
     }
-    let mut paths = source.split('|');
-    let found = paths.find_map(|path| at(object, path).filter(|value| !value.is_null()));
-    found.cloned().unwrap_or(json!("<none>"))
+    let (path, missing) = source.split_once('?').unwrap_or((source, "<none>"));
+    let found = at(object, path).filter(|value| !value.is_null() && *value != "");
+    found.cloned().unwrap_or(json!(missing))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_there_is_shown_as_its_column_says() {
+        let now = Time::parse("2024-01-01T00:01:30Z").expect("a time");
+        let object = json!({"a": {"b": "c", "empty": ""}, "count": 3});
+        for (source, expected) in [
+            ("a.b", json!("c")),
+            ("a.b?", json!("c")),
+            ("a.c", json!("<none>")),
+            ("a.empty", json!("<none>")),
+            ("a.c?", json!("")),
+            ("a.c?<unset>", json!("<unset>")),
+            ("#count", json!(3)),
+            ("#a.c", json!(0)),
+        ] {
+            assert_eq!(named(source, &object, now), expected, "{source}");
+        }
+    }
 
     #[test]
     fn values_are_shown_as_the_type_of_their_column() {

@@ -29,7 +29,8 @@ pub(super) enum Source {
 
 /// `resource: Heading=source, ...`, a `+` before what only a wide table shows. A source is a path, a
 /// path to a number (`#`, 0 where it is absent), one of the names that `computed` knows
-/// (`@`), or a member of each of its pod's containers (`%`).
+/// (`@`), or a member of each of its pod's containers (`%`). What stands behind a `?` is shown where
+/// nothing is found; `<none>` otherwise.
 const ROWS: &str = "
 pods: Ready=@ready, Status=@pod-status, Restarts=@restarts, Age=@age, +IP=status.podIP, +Node=spec.nodeName, +Nominated Node=status.nominatedNodeName, +Readiness Gates=@readiness-gates
 podtemplates: Containers=%name, Images=%image, Pod Labels=@pod-labels
@@ -50,10 +51,10 @@ networkpolicies: Pod-Selector=@pod-selector, Age=@age
 configmaps: Data=@data, Age=@age
 secrets: Type=type, Data=@data, Age=@age
 serviceaccounts: Secrets=@secrets, Age=@age
-namespaces: Status=status.phase, Age=@age
-nodes: Status=@node-status, Roles=@roles, Age=@age, Version=status.nodeInfo.kubeletVersion, +Internal-IP=@internal-ip, +External-IP=@node-external-ip, +OS-Image=status.nodeInfo.osImage, +Kernel-Version=status.nodeInfo.kernelVersion, +Container-Runtime=status.nodeInfo.containerRuntimeVersion
-persistentvolumes: Capacity=status.capacity.storage|spec.capacity.storage, Access Modes=@access-modes, Reclaim Policy=spec.persistentVolumeReclaimPolicy, Status=@volume-status, Claim=@claim, StorageClass=spec.storageClassName, VolumeAttributesClass=spec.volumeAttributesClassName, Reason=status.reason, Age=@age, +VolumeMode=spec.volumeMode
-persistentvolumeclaims: Status=@volume-status, Volume=spec.volumeName, Capacity=status.capacity.storage, Access Modes=@access-modes, StorageClass=spec.storageClassName, VolumeAttributesClass=spec.volumeAttributesClassName, Age=@age, +VolumeMode=spec.volumeMode
+namespaces: Status=status.phase?, Age=@age
+nodes: Status=@node-status, Roles=@roles, Age=@age, Version=status.nodeInfo.kubeletVersion?, +Internal-IP=@internal-ip, +External-IP=@node-external-ip, +OS-Image=status.nodeInfo.osImage?<unknown>, +Kernel-Version=status.nodeInfo.kernelVersion?<unknown>, +Container-Runtime=status.nodeInfo.containerRuntimeVersion?<unknown>
+persistentvolumes: Capacity=spec.capacity.storage?0, Access Modes=@access-modes, Reclaim Policy=spec.persistentVolumeReclaimPolicy, Status=@volume-status, Claim=@claim, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Reason=status.reason?, Age=@age, +VolumeMode=spec.volumeMode?<unset>
+persistentvolumeclaims: Status=@volume-status, Volume=spec.volumeName?, Capacity=status.capacity.storage?, Access Modes=@bound-modes, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Age=@age, +VolumeMode=spec.volumeMode?<unset>
 storageclasses: Provisioner=provisioner, ReclaimPolicy=reclaimPolicy, VolumeBindingMode=volumeBindingMode, AllowVolumeExpansion=@expands, Age=@age
 volumeattachments: Attacher=spec.attacher, PV=spec.source.persistentVolumeName, Node=spec.nodeName, Attached=@attached, Age=@age
 csinodes: Drivers=@drivers, Age=@age
@@ -63,13 +64,13 @@ roles: Created At=metadata.creationTimestamp
 limitranges: Created At=metadata.creationTimestamp
 rolebindings: Role=@role, Age=@age, +Users=@users, +Groups=@groups, +ServiceAccounts=@service-accounts
 clusterrolebindings: Role=@role, Age=@age, +Users=@users, +Groups=@groups, +ServiceAccounts=@service-accounts
-leases: Holder=spec.holderIdentity, Age=@age
-events: Last Seen=@last-seen, Type=type, Reason=reason, Object=@object, +Subobject=involvedObject.fieldPath, +Source=@event-source, Message=message, +First Seen=@first-seen, +Count=@count, +Name=metadata.name
+leases: Holder=spec.holderIdentity?, Age=@age
+events: Last Seen=@last-seen, Type=type?, Reason=reason?, Object=@object, +Subobject=involvedObject.fieldPath?, +Source=@event-source, Message=message?, +First Seen=@first-seen, +Count=@count, +Name=metadata.name
 priorityclasses: Value=#value, Global-Default=@global-default, Age=@age, PreemptionPolicy=preemptionPolicy
 poddisruptionbudgets: Min Available=@min-available, Max Unavailable=@max-unavailable, Allowed Disruptions=#status.disruptionsAllowed, Age=@age
 horizontalpodautoscalers: Reference=@scale-target, Targets=@targets, Minpods=@min-pods, Maxpods=#spec.maxReplicas, Replicas=#status.currentReplicas, Age=@age
 runtimeclasses: Handler=handler, Age=@age
-certificatesigningrequests: Age=@age, SignerName=spec.signerName, Requestor=spec.username, RequestedDuration=@requested-duration, Condition=@csr-condition
+certificatesigningrequests: Age=@age, SignerName=spec.signerName, Requestor=spec.username?, RequestedDuration=@requested-duration, Condition=@csr-condition
 mutatingwebhookconfigurations: Webhooks=@webhooks, Age=@age
 validatingwebhookconfigurations: Webhooks=@webhooks, Age=@age
 resourcequotas: Request=@quota-requests, Limit=@quota-limits, Age=@age

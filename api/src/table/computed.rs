@@ -49,7 +49,8 @@ fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
         "global-default" => json!(flag(object, "globalDefault")),
         "expands" => json!(flag(object, "allowVolumeExpansion")),
         "attached" => json!(flag(object, "status.attached")),
-        "access-modes" => json!(access_modes(object)),
+        "access-modes" => json!(access_modes(list(object, "spec.accessModes"))),
+        "bound-modes" => json!(bound_modes(object)),
         "volume-status" => json!(volume_status(object)),
         "claim" => json!(claim(object)),
         "requested-duration" => requested_duration(object),
@@ -163,13 +164,15 @@ fn subjects(binding: &Value, kind: &str) -> String {
     names.join(", ")
 }
 
-fn access_modes(volume: &Value) -> String {
-    let own = list(volume, "status.accessModes");
-    let modes = if own.is_empty() {
-        list(volume, "spec.accessModes")
-    } else {
-        own
-    };
+/// Those of the volume that a claim has got.
+fn bound_modes(claim: &Value) -> String {
+    if text(claim, "spec.volumeName").is_empty() {
+        return String::new();
+    }
+    access_modes(list(claim, "status.accessModes"))
+}
+
+fn access_modes(modes: &[Value]) -> String {
     let short = modes
         .iter()
         .filter_map(Value::as_str)

@@ -54,6 +54,16 @@ fn what_many_kinds_show() {
             json!({"spec": {"accessModes": ["ReadWriteOnce", "ReadWriteMany"]}}),
             json!("RWO,RWX"),
         ),
+        (
+            "bound-modes",
+            json!({"spec": {"accessModes": ["ReadWriteOnce"]}}),
+            json!(""),
+        ),
+        (
+            "bound-modes",
+            json!({"spec": {"volumeName": "v"}, "status": {"accessModes": ["ReadWriteOncePod"]}}),
+            json!("RWOP"),
+        ),
         ("csr-condition", json!({}), json!("Pending")),
         (
             "csr-condition",
