@@ -9,6 +9,18 @@ use hindsight_tests::server::{Server, hindsight, stdout, text};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+const WIDGETS: &str = "\
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: widgets.example.com}
+spec:
+  group: example.com
+  scope: Namespaced
+  names: {plural: widgets, kind: Widget}
+  versions:
+  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
+";
+
 /// An owner, two that go with it, one of which a finalizer holds, and one that is nobody's.
 fn family(server: &Server) {
     server.kubectl(&["create", "namespace", "team"]);
@@ -120,6 +132,95 @@ fn who_would_wait_is_named_with_what_for() {
     server.kubectl(&held);
     let again = document(&server, &["configmap/held", "-n", "team"]);
     assert_eq!(again["waiting"], waiting, "it is asked for once more");
+}
+
+fn held(server: &Server, kind: &str, name: &str, spec: &Value) {
+    let metadata = json!({"name": name, "namespace": "team", "finalizers": ["x.io/hold"]});
+    let version = if kind == "Pod" {
+        "v1"
+    } else {
+        "example.com/v1"
+    };
+    let object = json!({"apiVersion": version, "kind": kind, "metadata": metadata, "spec": spec});
+    server.kubectl_with(&["create", "-f", "-"], &object.to_string());
+}
+
+/// Of a namespace pods go first: nothing else is touched while one is held.
+#[test]
+fn what_follows_when_nobody_holds_them_any_more_is_foretold() {
+    let server = Server::start();
+    server.kubectl(&["create", "namespace", "team"]);
+    server.kubectl(&["create", "configmap", "settings", "-n", "team"]);
+    server.kubectl(&["create", "configmap", "elsewhere"]);
+    held(
+        &server,
+        "Pod",
+        "run",
+        &json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]}),
+    );
+    let plan = document(&server, &["namespace/team"]);
+    assert_eq!(
+        (&plan["deleted"], plan["waiting"].as_array().map(Vec::len)),
+        (&json!(0), Some(2))
+    );
+    let later = json!({"deleted": ["configmaps team/settings"], "complete": true});
+    assert_eq!(plan["onceLetGo"], later, "{plan}");
+    let said = stdout(&server.hindsight(&["plan", "namespace/team"]));
+    let told = "once nobody holds them, 1 more object goes\n  configmaps team/settings\n";
+    assert!(said.ends_with(told), "{said}");
+
+    server.kubectl(&["delete", "namespace", "team", "--wait=false"]);
+    let why = ["why", "configmap/settings", "-n", "team"];
+    let said = stdout(&server.hindsight(&why));
+    assert!(
+        said.contains("its namespace team is being deleted since 2"),
+        "{said}"
+    );
+    // What goes with the namespace goes without the other deletion.
+    let plan = document(&server, &["configmap/elsewhere"]);
+    assert_eq!(plan.get("onceLetGo"), None, "{plan}");
+
+    let taken_off = [
+        r#"--patch={"metadata":{"finalizers":null}}"#,
+        "--type=merge",
+    ];
+    server.kubectl(&[&["patch", "pod", "run", "-n", "team"][..], &taken_off].concat());
+    let stopped = [
+        "delete",
+        "pod",
+        "run",
+        "-n",
+        "team",
+        "--grace-period=0",
+        "--force",
+    ];
+    server.kubectl(&stopped);
+    server.kubectl(&["wait", "namespace/team", "--for=delete", "--timeout=10s"]);
+}
+
+#[test]
+fn a_definition_says_which_instance_holds_it() {
+    let server = Server::start();
+    server.kubectl(&["create", "namespace", "team"]);
+    server.define(WIDGETS);
+    held(&server, "Widget", "w", &json!({}));
+    let holder = "customresourcecleanup.apiextensions.k8s.io: 1 instance left; \
+        widgets.example.com team/w waits for x.io/hold";
+    let definition = "crd/widgets.example.com";
+    let plan = stdout(&server.hindsight(&["plan", definition]));
+    assert!(plan.contains(&format!("waits for {holder}")), "{plan}");
+    server.kubectl(&["delete", definition, "--wait=false"]);
+    let said = (0..200).find_map(|_| {
+        std::thread::sleep(Duration::from_millis(50));
+        let said = stdout(&server.hindsight(&["why", definition]));
+        said.contains(&format!("waits for {holder}"))
+            .then_some(said)
+    });
+    assert!(
+        said.is_some(),
+        "{}",
+        stdout(&server.hindsight(&["why", definition]))
+    );
 }
 
 #[test]

@@ -8,8 +8,8 @@ use crate::effects;
 use crate::history::LogHistory;
 use crate::reasons::reasons;
 use hindsight_core::kind::KindRef;
-use hindsight_core::{Command, ObjectKey, State, Uid};
-use hindsight_gc::{Forecast, Ground};
+use hindsight_core::{Command, ObjectKey, State, Time, Uid};
+use hindsight_gc::{Course, Forecast, Ground, Step, Worker};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::{Explanation, Subject};
 #[cfg(feature = "http")]
@@ -26,7 +26,7 @@ pub struct Why {
     #[cfg_attr(feature = "http", serde(flatten))]
     pub explanation: Explanation,
     /// In words: of an object that is being deleted, what it waits for; of another that is there, what its owners
-    /// are. Empty of one that is gone.
+    /// are, and which namespace or definition that is going takes it along. Empty of one that is gone.
     #[cfg_attr(feature = "http", serde(default))]
     pub reasons: Vec<String>,
 }
@@ -77,11 +77,19 @@ pub(crate) fn forecast(
 ) -> Result<Forecast, Error> {
     let now = command.time;
     let ground = Ground::new(state, reader.scan_back(state.revision))?;
-    let of_step = |worker: hindsight_gc::Worker, step| worker.command(step, now, effects::seed());
     Ok(hindsight_gc::forecast(
         ground,
         command,
         changes_max,
-        of_step,
+        step_at(now),
     ))
+}
+
+/// What would follow if all who hold what is being deleted let it go.
+pub(crate) fn once_let_go(course: &Course, now: Time, changes_max: usize) -> Course {
+    course.once_let_go(now, changes_max, step_at(now))
+}
+
+fn step_at(now: Time) -> impl FnMut(Worker, Step) -> Command {
+    move |worker, step| worker.command(step, now, effects::seed())
 }

@@ -1,10 +1,13 @@
-//! Why an object is there, as its state says it: what holds one that goes, and who owns one that does not.
+//! Why an object is there, as its state says it: what holds one that goes; who owns one that does not, and what
+//! takes that along.
 
 use hindsight_core::classify::classify;
 use hindsight_core::event::OwnerClass;
-use hindsight_core::object::{NAMESPACE_TOKEN, spec_finalizers};
-use hindsight_core::{Object, State};
+use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, spec_finalizers};
+use hindsight_core::state::{defined_by, definition_named, is_definition};
+use hindsight_core::{Object, ObjectKey, State};
 use serde_json::Value;
+use std::sync::Arc;
 
 /// What a namespace says of its contents where they hold it.
 const OF_CONTENTS: [&str; 5] = [
@@ -15,24 +18,27 @@ const OF_CONTENTS: [&str; 5] = [
     "NamespaceFinalizersRemaining",
 ];
 
-/// Of an object that is being deleted, what it waits for; of another, what its owners are.
+/// Of an object that is being deleted, what it waits for; of another, what its owners are, and what takes it along.
 pub(crate) fn reasons(state: &State, object: &Object) -> Vec<String> {
     if object.is_deleting() {
-        return held(object)
+        return held(state, object)
             .into_iter()
             .map(|by| format!("waits for {by}"))
             .collect();
     }
-    owners(state, object)
+    let mut reasons = owners(state, object);
+    reasons.extend(containers(state, object));
+    reasons
 }
 
 /// What an object that is being deleted waits for.
-pub(crate) fn held(object: &Object) -> Vec<String> {
-    let mut held: Vec<String> = object
-        .meta
-        .finalizers
-        .iter()
-        .map(ToString::to_string)
+pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
+    let finalizers = object.meta.finalizers.iter();
+    let mut held: Vec<String> = finalizers
+        .map(|finalizer| match &**finalizer {
+            DEFINITION_FINALIZER if is_definition(&object.key) => instances(state, &object.key),
+            other => other.to_owned(),
+        })
         .collect();
     let resource = &object.key.resource;
     if (&*resource.group, &*resource.resource) == ("", "namespaces") {
@@ -43,6 +49,41 @@ pub(crate) fn held(object: &Object) -> Vec<String> {
         held.push(format!("its node, which has {seconds} s to stop it"));
     }
     held
+}
+
+/// How many instances hold a definition, and who holds the first of those that go.
+fn instances(state: &State, definition: &ObjectKey) -> String {
+    let defined = defined_by(definition);
+    let left: Vec<&Arc<Object>> = state.list(&defined, None).collect();
+    let waiting = left.iter().find(|instance| instance.is_deleting());
+    let waiting = waiting.map_or_else(String::new, |instance| {
+        let by = held(state, instance).join(", ");
+        format!("; {} waits for {by}", instance.key)
+    });
+    let instances = if left.len() == 1 {
+        "1 instance".to_owned()
+    } else {
+        format!("{} instances", left.len())
+    };
+    format!("{DEFINITION_FINALIZER}: {instances} left{waiting}")
+}
+
+/// What an object that stays is in, where that goes and takes it along.
+fn containers(state: &State, object: &Object) -> Vec<String> {
+    let definition = definition_named(&object.key.resource.to_string());
+    let found = [
+        ("namespace", state.namespace(&object.key.namespace)),
+        ("definition", state.get(&definition)),
+    ];
+    let going = found.into_iter().filter_map(|(what, container)| {
+        let container = container?;
+        let (name, since) = (&container.key.name, container.meta.deletion_timestamp?);
+        let since = since.to_rfc3339();
+        Some(format!(
+            "its {what} {name} is being deleted since {since}, and takes it along"
+        ))
+    });
+    going.collect()
 }
 
 fn contents(namespace: &Value) -> Vec<String> {

@@ -1,8 +1,8 @@
 //! What would come of a command: decided and collected on a copy of the state until it rests. Nothing
 //! is written, and no webhook is asked.
 
-use crate::trial::carry_out;
-use crate::{Collector, Step, Worker};
+use crate::trial::{asked_by_nobody, carry_out};
+use crate::{Collector, Step, Worker, letting_go};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time};
 use std::borrow::Borrow;
 
@@ -18,8 +18,8 @@ pub struct Forecast {
     pub answer: Result<Decision, Rejection>,
     /// What would be written, and what is due already with it.
     pub course: Course,
-    /// What would be written without the command, where something is due already.
-    pub due: Option<Course>,
+    /// What would be written without the command: nothing, where nothing is due already.
+    pub due: Course,
 }
 
 /// What is written from a state on.
@@ -31,6 +31,27 @@ pub struct Course {
     pub end: State,
     /// Whether nothing is left to do; otherwise more changes would follow than were asked for.
     pub is_whole: bool,
+    collector: Collector,
+}
+
+impl Course {
+    /// What would follow from its end if all who hold what is being deleted let it go: finalizers that are not the
+    /// collectors' are taken off, and nodes have stopped their pods. So many changes of it, with the clock standing
+    /// still; of a course that is not whole, none.
+    #[must_use]
+    pub fn once_let_go(
+        &self,
+        now: Time,
+        changes_max: usize,
+        mut command_of: impl FnMut(Worker, Step) -> Command,
+    ) -> Self {
+        let mut fork = Fork::of(Ground {
+            state: self.end.clone(),
+            collector: self.collector.clone(),
+        });
+        let is_whole = self.is_whole && fork.let_go(now, changes_max, &mut command_of);
+        fork.course(is_whole)
+    }
 }
 
 /// Where a look ahead begins.
@@ -53,11 +74,6 @@ impl Ground {
             collector,
         })
     }
-
-    fn rests(&mut self, now: Time) -> bool {
-        let batch = self.collector.next_batch(&self.state, now, BATCH_STEPS);
-        batch.is_empty()
-    }
 }
 
 /// Looks ahead for so many changes, with the clock standing still; where something is due already, for so
@@ -65,36 +81,24 @@ impl Ground {
 /// `command_of` says in whose name a step is taken: [`Worker::command`], at the command's time, and with a seed that
 /// no other has.
 pub fn forecast(
-    mut ground: Ground,
+    ground: Ground,
     command: Command,
     changes_max: usize,
     mut command_of: impl FnMut(Worker, Step) -> Command,
 ) -> Forecast {
     let now = command.time;
     let mut fork = Fork::of(ground.clone());
+    let mut without = Fork::of(ground);
     let answer = fork.run(command);
-    let unfollowed = |answer, fork: Fork, due| Forecast {
-        answer,
-        course: fork.course(false),
-        due,
-    };
-    if answer.is_err() {
-        return unfollowed(answer, fork, None);
-    }
-    let due = (!ground.rests(now)).then(|| {
-        let mut fork = Fork::of(ground);
-        let is_whole = fork.collect(now, changes_max.saturating_mul(DUE_TIMES), &mut command_of);
-        fork.course(is_whole)
-    });
-    if due.as_ref().is_some_and(|due| !due.is_whole) {
-        return unfollowed(answer, fork, due);
-    }
-    let already = due.as_ref().map_or(0, |due| due.changes.len());
-    let is_whole = fork.collect(now, changes_max.saturating_add(already), &mut command_of);
+    let is_followed = answer.is_ok();
+    let due_max = changes_max.saturating_mul(DUE_TIMES);
+    let is_known = is_followed && without.collect(now, due_max, &mut command_of);
+    let followed_max = changes_max.saturating_add(without.changes.len());
+    let is_whole = is_known && fork.collect(now, followed_max, &mut command_of);
     Forecast {
         answer,
         course: fork.course(is_whole),
-        due,
+        due: without.course(is_known),
     }
 }
 
@@ -136,6 +140,31 @@ impl Fork {
         }
     }
 
+    /// Until nobody holds anything that is being deleted, or it has come to so many changes.
+    fn let_go(
+        &mut self,
+        now: Time,
+        changes_max: usize,
+        command_of: &mut impl FnMut(Worker, Step) -> Command,
+    ) -> bool {
+        loop {
+            let before = self.changes.len();
+            for intent in letting_go::requests(&self.ground.state) {
+                if self.changes.len() >= changes_max {
+                    return false;
+                }
+                // Who is refused holds it still.
+                self.run(asked_by_nobody(intent, now)).ok();
+            }
+            if self.changes.len() == before {
+                return true;
+            }
+            if !self.collect(now, changes_max, command_of) {
+                return false;
+            }
+        }
+    }
+
     fn run(&mut self, command: Command) -> Result<Decision, Rejection> {
         let (decision, changes) = carry_out(&mut self.ground.state, command)?;
         let collector = &mut self.ground.collector;
@@ -149,6 +178,7 @@ impl Fork {
             changes: self.changes,
             end: self.ground.state,
             is_whole,
+            collector: self.ground.collector,
         }
     }
 }

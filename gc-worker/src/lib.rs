@@ -7,6 +7,7 @@ mod conditions;
 mod content;
 mod forecast;
 mod left;
+mod letting_go;
 mod orders;
 mod plan;
 mod queue;

@@ -117,6 +117,8 @@ fn world(reader: &Reader, as_of: Option<&Point>) -> Result<(State, Time)> {
     Ok((state, now))
 }
 
+const MORE: &str = "and more follows than is shown here";
+
 fn render(plan: &Planned) -> String {
     let mut out = String::new();
     for entry in &plan.entries {
@@ -140,7 +142,22 @@ fn render(plan: &Planned) -> String {
         write!(out, "\n  {} waits for {held}", one.object).ok();
     }
     if !plan.complete {
-        write!(out, "\nand more follows than is shown here").ok();
+        write!(out, "\n{MORE}").ok();
+    }
+    if let Some(later) = &plan.once_let_go {
+        let count = later.deleted.len();
+        let (objects, goes) = (plural(count), if count == 1 { "goes" } else { "go" });
+        write!(
+            out,
+            "\nonce nobody holds them, {count} more {objects} {goes}"
+        )
+        .ok();
+        for object in &later.deleted {
+            write!(out, "\n  {object}").ok();
+        }
+        if !later.complete {
+            write!(out, "\n{MORE}").ok();
+        }
     }
     match plan.going_already {
         0 => Ok(()),

@@ -5,7 +5,7 @@
 mod tests;
 
 use super::{Filter, Unanswered, kind, log};
-use crate::answer::{PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
+use crate::answer::{OnceLetGo, PlanAnswer, Planned, PlannedCommit, Unplanned, Waiting};
 use crate::effects;
 use crate::questions::{self, CHANGES_MAX};
 use crate::reasons::held;
@@ -50,9 +50,13 @@ fn plan_within(
     let foretold = questions::forecast(reader, state, command, changes_max)?;
     match foretold.answer {
         Ok(_) => {
-            let due = Due::of(state, foretold.due.as_ref())?;
+            let due = Due::of(state, &foretold.due)?;
             let planned = told(state, &subject, &foretold.course, due);
-            Ok(PlanAnswer::Found(planned))
+            let courses = (&foretold.course, &foretold.due);
+            Ok(PlanAnswer::Found(Planned {
+                once_let_go: once_let_go(courses, now, changes_max),
+                ..planned
+            }))
         }
         Err(Rejection::NotFound { .. }) => Ok(PlanAnswer::Missing(Unplanned {
             revision: state.revision,
@@ -95,10 +99,7 @@ struct Due {
 }
 
 impl Due {
-    fn of(before: &State, due: Option<&Course>) -> Result<Self, Unanswered> {
-        let Some(due) = due else {
-            return Ok(Self::default());
-        };
+    fn of(before: &State, due: &Course) -> Result<Self, Unanswered> {
         if !due.is_whole {
             return Err(Unanswered::Refused(format!(
                 "more than {} changes are due already, and what comes of one deletion among them cannot be \
@@ -159,6 +160,7 @@ fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> P
         let uid = &object.meta.uid;
         is_subject(uid) || (is_new(before, object) && !due.left.contains(uid))
     };
+    let waiting = |object| waiting(&course.end, object);
     let waiting: Vec<Waiting> = going.filter(is_left).map(waiting).collect();
     let with_it: BTreeSet<&Uid> = removed(course).collect();
     let is_other = |uid: &&Uid| !is_subject(uid) && (!course.is_whole || with_it.contains(*uid));
@@ -173,14 +175,45 @@ fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> P
         waiting: if course.is_whole { waiting } else { Vec::new() },
         going_already,
         complete: course.is_whole,
+        once_let_go: None,
     }
 }
 
-fn waiting(object: &Arc<Object>) -> Waiting {
+/// Who else would go if all who hold something let it go: with the deletion and not without it. Of what was not
+/// followed to its end without it, nobody knows.
+fn once_let_go(
+    (with, without): (&Course, &Course),
+    now: Time,
+    changes_max: usize,
+) -> Option<OnceLetGo> {
+    if !with.is_whole || !with.end.objects().any(|object| object.is_deleting()) {
+        return None;
+    }
+    let later = |course| questions::once_let_go(course, now, changes_max);
+    let without = later(without);
+    let already: BTreeSet<&Uid> = removed(&without).collect();
+    let with_it = later(with);
+    let commits = with_it.changes.iter().map(|change| &change.commit);
+    let removals = commits.filter(|commit| commit.object().is_none());
+    let others = removals.filter(|commit| {
+        let waits = with
+            .end
+            .get(&commit.key)
+            .is_some_and(|was| was.is_deleting());
+        !waits && !already.contains(&commit.uid)
+    });
+    let deleted: Vec<String> = others.map(|commit| commit.key.to_string()).collect();
+    (without.is_whole && !deleted.is_empty()).then_some(OnceLetGo {
+        deleted,
+        complete: with_it.is_whole,
+    })
+}
+
+fn waiting(state: &State, object: &Arc<Object>) -> Waiting {
     Waiting {
         object: object.key.to_string(),
         finalizers: object.meta.finalizers.to_vec(),
-        held_by: held(object),
+        held_by: held(state, object),
     }
 }
 

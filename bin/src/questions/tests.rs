@@ -77,7 +77,7 @@ fn a_deletion_is_foretold_and_then_explained() {
         .collect();
     let by_collector = (key("child"), Some(Worker::GarbageCollector));
     assert_eq!(who, [(key("owner"), None), by_collector]);
-    assert!(foretold.course.is_whole && foretold.due.is_none());
+    assert!(foretold.course.is_whole && foretold.due.changes.is_empty());
     assert_eq!(plane.state().revision, before, "nothing is written");
     let refused = plane.forecast(command(&plane, delete("nobody")));
     let refused = refused.expect("the log is read").answer;
@@ -106,4 +106,51 @@ fn a_deletion_is_foretold_and_then_explained() {
     plane.close();
     let ended = runtime.block_on(changed.wait_for(|_| false));
     assert!(ended.is_err(), "it ends with the plane");
+}
+
+#[test]
+fn what_takes_an_object_along_is_told() {
+    let plane = crate::testing::plane();
+    let group = "example.com";
+    let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
+    let definition = ObjectKey::new(definitions, "", "widgets.example.com");
+    let schema = json!({"openAPIV3Schema": {"type": "object"}});
+    let version = json!({"name": "v1", "served": true, "storage": true, "schema": schema});
+    let spec = json!({"group": group, "scope": "Namespaced", "versions": [version],
+        "names": {"plural": "widgets", "kind": "Widget"}});
+    let instance = ObjectKey::new(GroupResource::new(group, "widgets"), "default", "w");
+    for (key, object) in [
+        (
+            &definition,
+            json!({"metadata": {"name": "widgets.example.com"}, "spec": spec}),
+        ),
+        (&instance, json!({"metadata": {"name": "w"}})),
+    ] {
+        let create = Create {
+            key: key.clone(),
+            version: "v1".into(),
+            object,
+            validation: FieldValidation::Strict,
+        };
+        run(&plane, Intent::Create(create));
+    }
+    let reasons = |key| plane.explain(key, None).expect("read").reasons;
+    assert_eq!(reasons(&instance), [""; 0]);
+    let delete = Delete::new(
+        Target::any(definition.clone()),
+        "v1".into(),
+        Rule::Requested,
+    );
+    let going = run(&plane, Intent::Delete(delete));
+    let since = going
+        .meta
+        .deletion_timestamp
+        .expect("it waits")
+        .to_rfc3339();
+    let along = format!(
+        "its definition widgets.example.com is being deleted since {since}, and takes it along"
+    );
+    assert_eq!(reasons(&instance), [along]);
+    let holder = "waits for customresourcecleanup.apiextensions.k8s.io: 1 instance left";
+    assert_eq!(reasons(&definition), [holder]);
 }

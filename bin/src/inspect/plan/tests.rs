@@ -4,7 +4,7 @@ use super::*;
 use crate::ControlPlane;
 use crate::testing::plane;
 use hindsight_core::GroupResource;
-use hindsight_core::command::{Create, FieldValidation};
+use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
 use serde_json::{Value, json};
 
 fn key(name: &str) -> ObjectKey {
@@ -47,6 +47,15 @@ fn nobody() -> Value {
 }
 
 fn planned(plane: &ControlPlane, name: &str, changes_max: usize) -> Result<Planned, Unanswered> {
+    planned_as(plane, name, changes_max, Propagation::Foreground)
+}
+
+fn planned_as(
+    plane: &ControlPlane,
+    name: &str,
+    changes_max: usize,
+    policy: Propagation,
+) -> Result<Planned, Unanswered> {
     let filter = Filter {
         kind: Some("configmap".into()),
         name: Some(name.into()),
@@ -57,7 +66,7 @@ fn planned(plane: &ControlPlane, name: &str, changes_max: usize) -> Result<Plann
         state: &plane.state(),
         now: plane.now(),
     };
-    match plan_within(changes_max, world, &filter, Propagation::Foreground)? {
+    match plan_within(changes_max, world, &filter, policy)? {
         PlanAnswer::Found(planned) => Ok(planned),
         PlanAnswer::Missing(missing) => panic!("{missing:?}"),
     }
@@ -121,4 +130,52 @@ fn where_more_is_due_than_is_looked_at_nothing_is_told() {
     );
     let told = planned(&plane, "bystander", 2).expect("a plan");
     assert_eq!((told.deleted, told.going_already), (1, 11));
+}
+
+fn hold(plane: &ControlPlane, name: &str) {
+    run(
+        plane,
+        Intent::Patch(PatchObject {
+            key: key(name),
+            version: "v1".into(),
+            subresource: None,
+            patch: Patch::Merge(json!({"metadata": {"finalizers": ["x.io/hold"]}})),
+            validation: FieldValidation::Ignore,
+        }),
+    );
+}
+
+#[test]
+fn who_goes_after_those_that_are_held_is_told_apart() {
+    let plane = plane();
+    let owner = create(&plane, "owner", &nobody());
+    let child = create(&plane, "child", &owner);
+    let grandchild = create(&plane, "grandchild", &child);
+    create(&plane, "leaf", &grandchild);
+    create(&plane, "bystander", &nobody());
+    let in_background = |name, changes_max| {
+        planned_as(&plane, name, changes_max, Propagation::Background).expect("a plan")
+    };
+    let whole = in_background("owner", 100);
+    assert!(whole.once_let_go.is_none(), "nobody waits: {whole:?}");
+    hold(&plane, "child");
+    let whole = in_background("owner", 100);
+    assert_eq!((whole.deleted, whole.waiting.len()), (1, 1), "{whole:?}");
+    let later = whole.once_let_go.expect("those behind it");
+    let behind = ["grandchild", "leaf"].map(|name| format!("configmaps default/{name}"));
+    assert_eq!((later.deleted, later.complete), (behind.to_vec(), true));
+    let cut = in_background("owner", 2).once_let_go.expect("the first");
+    assert_eq!((cut.deleted, cut.complete), (behind[..1].to_vec(), false));
+
+    let delete = Delete {
+        propagation: Some(Propagation::Background),
+        ..Delete::new(Target::any(key("child")), "v1".into(), Rule::Requested)
+    };
+    run(&plane, Intent::Delete(delete));
+    let of_other = in_background("bystander", 100);
+    assert_eq!(of_other.deleted, 1);
+    assert!(
+        of_other.once_let_go.is_none(),
+        "it goes without that: {of_other:?}"
+    );
 }
