@@ -52,12 +52,15 @@ mod tests {
         let going = held.map(|finalizers| format!("a{}!{finalizers}", finalizers.len()));
         let going: Vec<(&str, &[&str])> = going.iter().map(|one| (&**one, &[][..])).collect();
         let state = world(&[&going[..], &[("live", &[])]].concat());
-        let left = requests(&state).into_iter().map(|intent| match intent {
-            Intent::Patch(PatchObject {
+        let left = requests(&state).into_iter().map(|intent| {
+            let Intent::Patch(PatchObject {
                 patch: Patch::Merge(change),
                 ..
-            }) => change.to_string(),
-            other => panic!("{other:?}"),
+            }) = intent
+            else {
+                panic!("{intent:?}");
+            };
+            change.to_string()
         });
         let left: Vec<String> = left.collect();
         let expected = [r#"["foregroundDeletion"]"#, "[]"];
