@@ -458,6 +458,13 @@ pub const TWO_CROSSED: Family = Family {
     specials: CROSSED,
 };
 
+/// Those of four objects in which nothing is special.
+pub const FOUR_OF_EDGES: Family = Family {
+    objects: 4,
+    edges: EDGES,
+    specials: &[Special::None],
+};
+
 /// Those of four objects in which nothing is special and every reference blocks.
 pub const PLAIN_FOUR: Family = Family {
     objects: 4,
