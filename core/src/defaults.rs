@@ -238,6 +238,24 @@ mod tests {
     }
 
     #[test]
+    fn what_is_empty_is_missing_where_upstreams_field_cannot_tell() {
+        let probe = json!({"periodSeconds": 0, "initialDelaySeconds": 0});
+        let container = json!({"name": "a", "terminationMessagePath": "", "livenessProbe": probe});
+        let pod = json!({"restartPolicy": "", "terminationGracePeriodSeconds": 0,
+            "containers": [container], "volumes": [{"name": "v", "hostPath": {"type": ""}}]});
+        let mut document = json!({"spec": pod});
+        apply(&kind("pods"), &mut document);
+        let pod = &document["spec"];
+        assert_eq!(pod["restartPolicy"], "Always");
+        assert_eq!(pod["terminationGracePeriodSeconds"], 0);
+        assert_eq!(pod["volumes"][0]["hostPath"]["type"], "");
+        let container = &pod["containers"][0];
+        assert_eq!(container["terminationMessagePath"], "/dev/termination-log");
+        assert_eq!(container["livenessProbe"]["periodSeconds"], 10);
+        assert_eq!(container["livenessProbe"]["initialDelaySeconds"], 0);
+    }
+
+    #[test]
     fn whoever_keeps_a_pod_has_it_completed() {
         let kinds = crate::builtin::kinds();
         let mut keepers = Vec::new();
