@@ -193,7 +193,8 @@ impl ControlPlane {
     /// written and no webhook is asked. A refusal is an answer ([`Forecast::answer`]), not an error.
     ///
     /// Follows 20,000 changes, and says whether there would be more. What is due without the command is in
-    /// [`Forecast::due`], and in the course with it.
+    /// [`Forecast::due`], and in the course with it; what others would have to let go first, in neither
+    /// ([`hindsight_gc::Course::once_let_go`]).
     ///
     /// Blocks, on the disk too: looks at every object, and where one refers to an owner that is gone, reads the log
     /// back to the oldest such reference. For a point of the past, see [`hindsight_gc::forecast`] and
