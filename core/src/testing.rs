@@ -94,6 +94,15 @@ impl World {
         ObjectKey::new(kind.resource.clone(), namespace, name)
     }
 
+    /// Puts an object there as an older release could have stored it.
+    pub(crate) fn find(&mut self, resource: &str, document: Value) {
+        let name = document["metadata"]["name"].as_str().expect("a name");
+        let (key, revision) = (self.key(resource, name), self.state.revision.next());
+        let object = Object::from_value(key, document, revision, None).expect("an object");
+        self.state.put(&Arc::new(object));
+        self.state.revision = revision;
+    }
+
     fn version(&self, resource: &GroupResource) -> Arc<str> {
         let kind = self
             .state

@@ -2,11 +2,9 @@
 
 use super::OBJECT_BYTES_MAX;
 use crate::command::Patch;
-use crate::object::Object;
 use crate::testing::World;
 use crate::{Decision, Rejection};
 use serde_json::{Value, json};
-use std::sync::Arc;
 
 /// Bytes around the value of a sheet, at most.
 const AROUND: usize = 2000;
@@ -121,17 +119,12 @@ fn an_account_that_makes_an_object_too_long_is_dropped_but_not_by_an_apply() {
     assert!(length(&world, "configmaps") <= OBJECT_BYTES_MAX);
 }
 
-/// As an older release could have stored it.
 fn with_one_that_is_too_long() -> World {
     let mut world = World::new();
-    let key = world.key("deployments", "a");
     let mut document = sheet(OBJECT_BYTES_MAX + 1000);
     document["metadata"] = json!({"name": "a", "namespace": "default", "uid": "u",
         "creationTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y", "x/z"]});
-    let revision = world.state.revision.next();
-    let object = Object::from_value(key, document, revision, None).expect("an object");
-    world.state.put(&Arc::new(object));
-    world.state.revision = revision;
+    world.find("deployments", document);
     world
 }
 

@@ -2,8 +2,11 @@
 
 use crate::command::{Create, FieldValidation, Intent};
 use crate::testing::World;
-use crate::{GroupResource, ObjectKey, Outcome, Rejection};
+use crate::{
+    Actor, Command, Decision, GroupResource, ObjectKey, Outcome, Rejection, decide, draft, preview,
+};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 #[test]
 fn the_server_owns_identity_and_times() {
@@ -317,4 +320,31 @@ fn a_token_that_is_no_text_is_an_empty_one_which_no_namespace_may_have() {
             "{causes:?}"
         );
     }
+}
+
+#[test]
+fn what_mutating_admission_is_shown_of_a_job_selects_nothing_yet() {
+    let world = World::new();
+    let pod = json!({"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]});
+    let object = json!({"metadata": {"name": "j"}, "spec": {"template": {"spec": pod}}});
+    let command = || {
+        let create = Create {
+            key: world.key("jobs", ""),
+            version: "v1".into(),
+            object: object.clone(),
+            validation: FieldValidation::Warn,
+        };
+        let actor = Arc::new(Actor::new("tester"));
+        Command::new(actor, world.now(), [1; 16], Intent::Create(create))
+    };
+    let selector = |decided: Result<Decision, Rejection>| {
+        let document = decided.expect("valid").outcome.object().document();
+        let labels = document.pointer("/spec/selector/matchLabels").cloned();
+        labels.map(|labels| {
+            labels == json!({"batch.kubernetes.io/controller-uid": document["metadata"]["uid"]})
+        })
+    };
+    assert_eq!(selector(draft(&world.state, command())), None);
+    assert_eq!(selector(preview(&world.state, command())), Some(true));
+    assert_eq!(selector(decide(&world.state, command())), Some(true));
 }

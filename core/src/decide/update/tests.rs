@@ -321,3 +321,27 @@ fn a_draft_is_refused_for_what_it_puts_right_and_for_nothing_else() {
         assert_eq!(drawn.is_ok(), drafted, "{metadata}: {drawn:?}");
     }
 }
+
+#[test]
+fn a_default_that_came_after_an_object_was_stored_is_no_change_of_it() {
+    let mut world = World::new();
+    let labels = json!({"a": "b"});
+    let pod = json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
+    let metadata = json!({"name": "d", "namespace": "default", "uid": "u", "generation": 1,
+        "creationTimestamp": "2026-01-01T00:00:00Z"});
+    let spec = json!({"selector": {"matchLabels": labels}, "template": pod});
+    let document =
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec});
+    world.find("deployments", document);
+    let annotated = Patch::Merge(json!({"metadata": {"annotations": {"k": "v"}}}));
+    let written = world.patch("deployments", "d", annotated).expect("taken");
+    let document = written.outcome.object().document();
+    assert_eq!(document["metadata"]["generation"], 1);
+    assert_eq!(document["spec"]["revisionHistoryLimit"], 10);
+    let scaled = Patch::Merge(json!({"spec": {"replicas": 2}}));
+    let written = world.patch("deployments", "d", scaled).expect("taken");
+    assert_eq!(
+        written.outcome.object().document()["metadata"]["generation"],
+        2
+    );
+}
