@@ -9,7 +9,7 @@ use crate::history::LogHistory;
 use crate::reasons::reasons;
 use hindsight_core::kind::KindRef;
 use hindsight_core::{Command, ObjectKey, State, Time, Uid};
-use hindsight_gc::{Course, Forecast, Ground, Step, Worker};
+use hindsight_gc::{Forecast, Ground, Step, Worker};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::{Explanation, Subject};
 #[cfg(feature = "http")]
@@ -85,11 +85,7 @@ pub(crate) fn forecast(
     ))
 }
 
-/// What would follow if all who hold what is being deleted let it go.
-pub(crate) fn once_let_go(course: &Course, now: Time, changes_max: usize) -> Course {
-    course.once_let_go(now, changes_max, step_at(now))
-}
-
-fn step_at(now: Time) -> impl FnMut(Worker, Step) -> Command {
+/// Steps of the collectors as commands that are given at this time.
+pub(crate) fn step_at(now: Time) -> impl FnMut(Worker, Step) -> Command {
     move |worker, step| worker.command(step, now, effects::seed())
 }

@@ -26,13 +26,26 @@ impl DirectoryLock {
         options.read(true).write(true).create(true).truncate(false);
         let file = match options.open(directory.join(FILE)) {
             Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {
+                Self::acquire_to_read(directory)?;
                 return Err(Error::ReadOnly(directory.to_owned()));
             }
             opened => opened.map_err(opening(directory))?,
         };
-        let mut lock = Self::of(file, directory)?;
+        let mut lock = Self::of(file, directory, File::try_lock)?;
         lock.describe("")?;
         Ok(lock)
+    }
+
+    /// Keeps those who write out of a directory to which nothing can be written from here: it may be mounted in
+    /// another place, too, and served there. Others may read. Nothing where it has no lock, which no server leaves.
+    pub fn acquire_to_read(directory: &Path) -> Result<Option<Self>, Error> {
+        match File::open(directory.join(FILE)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            opened => {
+                let file = opened.map_err(opening(directory))?;
+                Self::of(file, directory, File::try_lock_shared).map(Some)
+            }
+        }
     }
 
     /// What the directory says of who has it, or who had it last: nothing is taken.
@@ -46,8 +59,12 @@ impl DirectoryLock {
         std::fs::remove_file(directory.join(FILE)).ok();
     }
 
-    fn of(mut file: File, directory: &Path) -> Result<Self, Error> {
-        match file.try_lock() {
+    fn of(
+        mut file: File,
+        directory: &Path,
+        lock: impl FnOnce(&File) -> Result<(), TryLockError>,
+    ) -> Result<Self, Error> {
+        match lock(&file) {
             Ok(()) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => {
                 let mut holder = String::new();
@@ -101,5 +118,23 @@ mod tests {
         drop(held);
         assert_eq!(DirectoryLock::holder(temporary.path()), Some(named));
         DirectoryLock::acquire(temporary.path()).expect("free again");
+    }
+
+    #[test]
+    fn who_only_reads_keeps_writers_out_and_not_other_readers() {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let at = temporary.path();
+        let none = DirectoryLock::acquire_to_read(at).expect("nobody");
+        assert!(none.is_none(), "nothing is made for it");
+        let writer = DirectoryLock::acquire(at).expect("free");
+        let refused = DirectoryLock::acquire_to_read(at).expect_err("held");
+        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+        drop(writer);
+        let readers = [0; 2].map(|_| DirectoryLock::acquire_to_read(at).expect("free"));
+        assert!(readers.iter().all(Option::is_some));
+        let refused = DirectoryLock::acquire(at).expect_err("read");
+        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+        drop(readers);
+        DirectoryLock::acquire(at).expect("free again");
     }
 }

@@ -61,6 +61,38 @@ fn a_log_that_cannot_be_written_to_is_asked_as_any_other() {
     assert_eq!(names, before[2]);
 }
 
+/// Of a volume that others have read-only the server writes all the time: what they read of the files would be
+/// of several times.
+#[test]
+fn a_directory_that_is_served_elsewhere_is_asked_of_its_server() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let (data, at) = (temporary.path().join("data"), temporary.path().join("seen"));
+    let server = Server::start_on(&data);
+    let Some(_seen) = Disk::seen_from(&data, &at) else {
+        return skipped("questions beside a server", "nothing can be mounted here");
+    };
+    let config_maps =
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {generateName: c-}\n---\n".repeat(40);
+    std::thread::scope(|scope| {
+        let writes = scope.spawn(|| server.kubectl_with(&["create", "-f", "-"], &config_maps));
+        while !writes.is_finished() {
+            asked(&["log"], &at);
+        }
+    });
+    assert_eq!(asked(&["log"], &at), asked(&["log"], &data));
+    let saved = temporary.path().join("saved");
+    let saved = saved.to_str().expect("a path of text");
+    for words in [&["verify"][..], &["backup", "--intact", saved]] {
+        let refused = text(&hindsight(&at, words).stderr);
+        assert!(
+            refused.contains("a server holds the directory"),
+            "{refused}"
+        );
+    }
+    assert_eq!(server.signal("TERM"), Some(0));
+    assert_eq!(asked(&["log"], &at), asked(&["log"], &data));
+}
+
 #[test]
 fn a_shorter_log_that_cannot_be_written_to_is_refused() {
     let temporary = tempfile::tempdir().expect("a temporary directory");

@@ -47,6 +47,19 @@ impl Disk {
         Some(disk)
     }
 
+    /// A directory as it is seen in another place, from which nothing can be written to it.
+    pub fn seen_from(directory: &Path, at: &Path) -> Option<Self> {
+        std::fs::create_dir_all(at).ok()?;
+        let (directory, place) = (directory.to_str()?, at.to_str()?);
+        as_root(&["mount", "--bind", directory, place])?;
+        let disk = Self {
+            at: at.to_owned(),
+            device: None,
+        };
+        as_root(&["mount", "-o", "remount,bind,ro", place])?;
+        Some(disk)
+    }
+
     /// Gives a file system in memory another size.
     pub fn resize(&self, mib: u64) {
         let options = format!("remount,size={mib}m");

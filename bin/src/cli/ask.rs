@@ -27,7 +27,7 @@ pub(super) enum Source {
     /// Nobody holds the directory.
     Directory {
         reader: Reader,
-        /// Nothing where no lock can be written, and so nothing else.
+        /// Nothing where there is none, and none can be written.
         _lock: Option<DirectoryLock>,
     },
     /// A server does.
@@ -62,7 +62,12 @@ impl Directory {
         let (reader, lock) = match self.take(open_directory) {
             Ok(Ok((lock, storage))) => (Reader::new(storage), Some(lock)),
             Ok(Err(server)) => return Ok(Source::Server(server)),
-            Err(error) if is_read_only(&error) => (self.whole()?, None),
+            Err(error) if is_read_only(&error) => {
+                match self.take(DirectoryLock::acquire_to_read)? {
+                    Ok(lock) => (self.whole()?, lock),
+                    Err(server) => return Ok(Source::Server(server)),
+                }
+            }
             Err(error) => return Err(error),
         };
         Ok(Source::Directory {
@@ -71,27 +76,30 @@ impl Directory {
         })
     }
 
-    /// A log that is whole, where the storage engine could not open it because it writes.
+    /// What a start would make of the log, where the storage engine cannot open it because it writes.
     fn whole(&self) -> Result<Reader> {
         let found = self.read_intact()?;
-        match found.broken {
-            None => Ok(found.reader),
-            Some(error) => Err(error.into()),
+        if found.has_all_acknowledged() {
+            if found.broken.is_some() {
+                show::hint(&format!("the log is {}", found.extent()));
+            }
+            return Ok(found.reader);
         }
+        found
+            .broken
+            .map_or(Ok(found.reader), |error| Err(error.into()))
     }
 
     /// The records before the first that is damaged, without the storage engine, and so also where that
     /// cannot open the log.
     pub(super) fn intact(&self) -> Result<Source> {
         self.check()?;
-        let lock = match self.take(DirectoryLock::acquire) {
-            Ok(Ok(lock)) => Some(lock),
-            Ok(Err(_)) => {
-                bail!("a server holds the directory; stop it first, or leave --intact out")
-            }
-            // Nobody else writes there either.
-            Err(error) if is_read_only(&error) => None,
-            Err(error) => return Err(error),
+        let taken = match self.take(DirectoryLock::acquire) {
+            Err(error) if is_read_only(&error) => self.take(DirectoryLock::acquire_to_read)?,
+            taken => taken?.map(Some),
+        };
+        let Ok(lock) = taken else {
+            bail!("a server holds the directory; stop it first, or leave --intact out");
         };
         let found = self.read_intact()?;
         show::hint(&format!("the log is {}", found.extent()));

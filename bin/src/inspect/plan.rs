@@ -189,7 +189,7 @@ fn once_let_go(
     if !with.is_whole || !with.end.objects().any(|object| object.is_deleting()) {
         return None;
     }
-    let later = |course| questions::once_let_go(course, now, changes_max);
+    let later = |course: &Course| course.once_let_go(now, changes_max, questions::step_at(now));
     let without = later(without);
     let already: BTreeSet<&Uid> = removed(&without).collect();
     let with_it = later(with);

@@ -134,6 +134,49 @@ fn what_is_left_of_a_log_is_not_written_to() {
     assert!(writes.iter().all(Result::is_err), "{writes:?}");
 }
 
+/// Records of one batch may reach the disk in any order: where the power goes before their sync, that is no fault.
+#[test]
+fn a_torn_record_that_nobody_was_told_of_is_let_go() {
+    let frames = &frames(9)[..8];
+    for (told, is_let_go) in [(4, true), (5, true), (6, false), (7, false)] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let events = temporary.path().join("events");
+        let storage = SledStorage::open(&events).expect("made");
+        for (first, bytes) in frames {
+            storage.append(*first, bytes).expect("appended");
+        }
+        storage.sync().expect("synced");
+        let last = |(first, bytes): &(Revision, Arc<[u8]>)| {
+            frame::end(*first, bytes).expect("whole").previous()
+        };
+        storage.witness(&Tail {
+            revision: last(&frames[told]),
+            hash: frame::hash(&frames[told].1),
+        });
+        drop(storage);
+        let mut database = fs::read(events.join("db")).expect("read");
+        let torn = &frames[6].1;
+        let places = database.windows(torn.len()).enumerate();
+        let places = places.filter(|(_, window)| *window == &**torn);
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        assert!(!places.is_empty(), "it is there");
+        places
+            .iter()
+            .for_each(|place| database[place + torn.len() - 1] ^= 1);
+        fs::write(events.join("db"), database).expect("written");
+        let found = intact(temporary.path());
+        assert!(
+            matches!(found.broken, Some(Error::Corrupt { .. })),
+            "{:?}",
+            found.broken
+        );
+        assert_eq!(found.until, last(&frames[5]));
+        assert_eq!(found.has_all_acknowledged(), is_let_go, "{told}");
+        let end = found.reader.check_end();
+        assert_eq!(end.is_ok_and(|end| end.is_some()), is_let_go, "{told}");
+    }
+}
+
 /// Whoever tries to start, and tries again, makes nothing worse.
 #[test]
 fn damage_to_the_files_is_noticed_or_harmless() {

@@ -26,6 +26,7 @@ pub struct Intact {
     pub broken: Option<Error>,
     /// Records behind it that say of themselves that a newer release wrote them.
     pub newer: Newer,
+    has_all_acknowledged: bool,
     copies: Arc<Vec<Copy>>,
     records: Arc<BTreeSet<Revision>>,
 }
@@ -48,8 +49,15 @@ impl Intact {
             witnessed,
         };
         let mut found = found.beginning()?;
+        found.has_all_acknowledged &= unknown.is_none();
         found.broken = found.broken.or(unknown);
         Ok(found)
+    }
+
+    /// Whether what is broken was never acknowledged, as after a crash: a start lets that go. Where nothing witnesses
+    /// that, it is not.
+    pub const fn has_all_acknowledged(&self) -> bool {
+        self.has_all_acknowledged
     }
 
     /// How far it is intact, and what is known of what comes behind, in a few words.
@@ -190,18 +198,27 @@ impl Copies {
             Some(Error::NewerFormat { .. }) => found.newer(until)?,
             _ => Newer::default(),
         };
+        let is_let_go = match broken {
+            None => true,
+            Some(Error::Corrupt { .. }) => {
+                let witnessed = found.witnessed;
+                witnessed.is_some_and(|tail| tail.revision <= until)
+            }
+            Some(_) => false,
+        };
         let records = Arc::new(only);
         let kept = Self {
             file,
             all: Arc::clone(&all),
             only: Some(Arc::clone(&records)),
-            witnessed: found.witnessed.filter(|_| broken.is_none()),
+            witnessed: found.witnessed.filter(|_| is_let_go),
         };
         Ok(Intact {
             reader: Reader::new(Arc::new(kept)),
             until,
             broken,
             newer,
+            has_all_acknowledged: is_let_go,
             copies: all,
             records,
         })
