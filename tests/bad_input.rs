@@ -269,6 +269,24 @@ fn bombs_are_refused() {
     );
 }
 
+/// Each compared with each other would keep a thread for a minute.
+#[test]
+fn a_hundred_thousand_unknown_members_are_told_of_as_far_as_headers_go() {
+    let client = client();
+    let unknown: Map<String, Value> = (0..100_000).map(|n| (format!("u{n}"), json!(0))).collect();
+    let mut body = json!({"metadata": {"name": "many"}});
+    body.as_object_mut().expect("an object").extend(unknown);
+    for code in [201, 409] {
+        let answer = client.send("POST", MAPS, JSON, &body.to_string());
+        assert_eq!(answer.code, code, "{}", answer.text);
+        assert!(
+            (100..1_000).contains(&answer.warnings.len()),
+            "{}",
+            answer.warnings.len()
+        );
+    }
+}
+
 #[test]
 fn managers_do_not_make_an_object_endless() {
     let client = client();

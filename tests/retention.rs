@@ -24,6 +24,26 @@ fn history(directory: &Path) {
     let server = start(directory);
     server.kubectl(&["create", "configmap", "early"]);
     server.kubectl(&["delete", "configmap", "early"]);
+    server.kubectl(&["create", "configmap", "owner"]);
+    let uid = [
+        "get",
+        "configmap",
+        "owner",
+        "-o",
+        "jsonpath={.metadata.uid}",
+    ];
+    let owner = format!(
+        "{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {}}}",
+        server.kubectl(&uid)
+    );
+    let kid = format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: kid, ownerReferences: [{owner}]}}\n"
+    );
+    server.kubectl_with(&["create", "-f", "-"], &kid);
+    server.kubectl(&["delete", "configmap", "owner"]);
+    server.kubectl(&["wait", "configmap/kid", "--for=delete", "--timeout=10s"]);
+    let why = server.hindsight(&["why", "configmap/kid"]);
+    assert!(!stdout(&why).contains("may be missing"), "all is kept");
     server.kubectl(&["create", "configmap", "lasting"]);
     let held = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: held, finalizers: [x.io/hold]}\n";
     server.kubectl_with(&["create", "-f", "-"], held);
@@ -149,6 +169,9 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
         why.contains("deleted: somebody asked for it (requested)"),
         "{why}"
     );
+    let why = stdout(&hindsight(&directory, &["why", "configmap/kid"]));
+    let missing = format!("Owners that it had before may be missing: {named} is kept");
+    assert!(why.contains(&missing), "{why}");
     let server = start(&directory);
     for question in ["state?asOf=12", "kind?kind=configmap&asOf=12"] {
         let path = format!("/hindsight/v1/{question}");

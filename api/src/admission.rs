@@ -115,10 +115,10 @@ pub(crate) async fn write(
         command: &wish.command,
         deadline: deadline.map_or(longest, |deadline| deadline.min(longest)),
     };
-    let mut stale = None;
+    let (mut stale, mut said) = (None, Vec::new());
     for _ in 0..ROUNDS_MAX {
         let state = backend.state();
-        let mut said = Vec::new();
+        said.clear();
         let admitted = timeout_at(write.deadline, write.admit(&state, &mut said)).await;
         let admitted = match admitted.unwrap_or_else(|_| Err(Failure::timed_out())) {
             Ok(Verdict::Submit(admitted)) => admitted,
@@ -136,11 +136,12 @@ pub(crate) async fn write(
     let key = stale.ok_or_else(|| Failure::internal("nothing was admitted".into()))?;
     let reason = "the object has been modified; please apply your changes to the latest version \
                   and try again";
-    Err(Failure::from(Rejection::Conflict {
+    let refusal = Rejection::Conflict {
         resource: key.resource,
         name: key.name,
         reason: reason.into(),
-    }))
+    };
+    Err(Failure::from(refusal).after(said))
 }
 
 /// What becomes of a write.
@@ -317,12 +318,9 @@ impl Write<'_> {
     }
 }
 
+/// What is said twice is told once, where the headers are written.
 fn warn(mut decision: Decision, warnings: Vec<String>) -> Decision {
-    for warning in warnings {
-        if !decision.warnings.contains(&warning) {
-            decision.warnings.push(warning);
-        }
-    }
+    decision.warnings.extend(warnings);
     decision
 }
 

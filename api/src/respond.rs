@@ -7,6 +7,7 @@ use hindsight_core::kind::GroupVersionKind;
 use http::{HeaderMap, Response, StatusCode, header};
 use http_body::Body;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 /// How the request's body is written; JSON where nothing is said.
 pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {
@@ -117,12 +118,10 @@ const WARNING_MAX: usize = 256;
 
 /// The warnings that are told: none that says nothing, none twice.
 fn told(warnings: &[String]) -> Vec<String> {
-    let mut told: Vec<String> = Vec::new();
-    for warning in warnings {
-        if !warning.is_empty() && !told.contains(warning) {
-            told.push(warning.clone());
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let said = warnings.iter().filter(|warning| !warning.is_empty());
+    let told = said.filter(|warning| seen.insert(*warning)).cloned();
+    let told: Vec<String> = told.collect();
     let length = |text: &String| text.chars().count();
     if told.iter().map(length).sum::<usize>() <= WARNINGS_MAX {
         return told;

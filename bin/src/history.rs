@@ -111,11 +111,6 @@ impl<'a> LogHistory<'a> {
         }
     }
 
-    /// The revision from which on nothing is missing.
-    pub fn floor(&self) -> Result<Revision, Error> {
-        self.reader.floor()
-    }
-
     /// Every commit from `from` on that is kept, oldest first, and the restores between them.
     pub fn all(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> {
         self.reader.entries(from)
@@ -156,6 +151,10 @@ impl<'a> LogHistory<'a> {
 
 impl History for LogHistory<'_> {
     type Error = Error;
+
+    fn floor(&self) -> Result<Revision, Error> {
+        self.reader.floor()
+    }
 
     fn commit(&self, revision: Revision) -> Result<Option<Commit>, Error> {
         self.reader.commit(revision)

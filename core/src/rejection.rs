@@ -3,6 +3,7 @@
 use crate::kind::{GroupResource, GroupVersionKind};
 use crate::object::{Name, ObjectKey};
 use serde_json::{Map, Value};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A refusal. Nothing was written.
@@ -194,11 +195,9 @@ impl Rejection {
 
 /// Warnings and those that come after them, none twice.
 pub(crate) fn joined(mut first: Vec<String>, later: Vec<String>) -> Vec<String> {
-    for warning in later {
-        if !first.contains(&warning) {
-            first.push(warning);
-        }
-    }
+    let mut known: BTreeSet<String> = first.iter().cloned().collect();
+    let later = later.into_iter();
+    first.extend(later.filter(|warning| known.insert(warning.clone())));
     first
 }
 

@@ -285,7 +285,7 @@ impl Collector {
                 return;
             };
             let is_stale = matches!(
-                answer,
+                answer.map_err(Rejection::plain),
                 Err(Rejection::Stale { .. } | Rejection::Conflict { .. })
             );
             match origin {

@@ -29,6 +29,10 @@ pub struct Explanation {
     pub chain: Vec<Link>,
     /// Where the object is live: the newest that had the name before it.
     pub earlier: Option<Earlier>,
+    /// Where owners that it had before may be missing, for not everything of its time is kept: from this revision
+    /// on everything is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Revision>,
 }
 
 /// What became of an object.
@@ -180,6 +184,7 @@ pub fn explain<H: History>(
             root: None,
             chain: Vec::new(),
             earlier: None,
+            floor: None,
         });
     };
     subject.uid = last.uid.to_string();
@@ -207,6 +212,7 @@ pub fn explain<H: History>(
                 } else {
                     earlier(history, last)?
                 },
+                floor: None,
             });
         }
     };
@@ -215,8 +221,9 @@ pub fn explain<H: History>(
     let root = root_of(&steps);
     let mut chain: Vec<Link> = steps.iter().map(of_step).collect();
     let own = steps.iter().zip(&mut chain);
+    let mut floor = None;
     for (step, link) in own.take_while(|(step, _)| step.commit.uid == of) {
-        owners::tell(history, state, &step.commit, link)?;
+        floor = floor.or(owners::tell(history, state, &step.commit, link)?);
     }
     Ok(Explanation {
         object: subject,
@@ -225,6 +232,7 @@ pub fn explain<H: History>(
         root,
         chain,
         earlier: None,
+        floor,
     })
 }
 
@@ -345,33 +353,50 @@ mod tests {
     use super::*;
     use crate::ownership::tests::{created, removed};
     use hindsight_core::GroupResource;
+    use hindsight_core::event::{OwnerClass, OwnerFinding};
     use hindsight_core::kind::BuiltinKinds;
     use std::convert::Infallible;
     use std::sync::Arc;
 
-    struct Kept(Vec<Commit>);
+    struct Kept {
+        commits: Vec<Commit>,
+        floor: Revision,
+    }
 
     impl History for Kept {
         type Error = Infallible;
 
+        fn floor(&self) -> Result<Revision, Infallible> {
+            Ok(self.floor)
+        }
+
         fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
-            let mut kept = self.0.iter();
+            let mut kept = self.commits.iter();
             Ok(kept.find(|one| one.revision == revision).cloned())
         }
 
         fn last(
             &self,
             key: &ObjectKey,
-            _: Option<&Uid>,
+            uid: Option<&Uid>,
             until: Revision,
         ) -> Result<Option<Commit>, Infallible> {
-            let found = self.0.iter().rev();
+            let is_creation = |event: &Event| matches!(event, Event::ObjectCreated { .. });
+            let mut made = self.commits.iter();
+            let made = made.find(|one| one.key == *key && one.events.iter().any(is_creation));
+            let is_late = made.is_none_or(|made| made.revision <= until);
+            assert!(is_late || uid.is_none(), "before it was made");
+            let found = self.commits.iter().rev();
             let mut found = found.filter(|one| one.key == *key && one.revision <= until);
             Ok(found.next().cloned())
         }
     }
 
-    fn explained(kept: Vec<Commit>) -> Explanation {
+    fn explained(commits: Vec<Commit>) -> Explanation {
+        explained_from(Revision::ZERO, commits)
+    }
+
+    fn explained_from(floor: Revision, commits: Vec<Commit>) -> Explanation {
         let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "child");
         let subject = Subject {
             api_version: "v1".into(),
@@ -381,7 +406,8 @@ mod tests {
             uid: String::new(),
         };
         let state = State::new(Arc::new(BuiltinKinds::new(Vec::new(), None)));
-        explain(&Kept(kept), &state, &key, None, subject).unwrap_or_else(|never| match never {})
+        let kept = Kept { commits, floor };
+        explain(&kept, &state, &key, None, subject).unwrap_or_else(|never| match never {})
     }
 
     #[test]
@@ -403,5 +429,48 @@ mod tests {
         let made = (*created(1, "child", &[]).commit).clone();
         assert_eq!(explained(vec![made]).state, Fate::Live);
         assert_eq!(explained(Vec::new()).state, Fate::Unknown);
+    }
+
+    /// Of an object with one owner, collected at revision 5.
+    fn collected() -> Commit {
+        let owner = created(1, "child", &["owner"]).commit;
+        let owner = owner.object().expect("an object").owners()[0].clone();
+        let class = OwnerClass::Dangling;
+        Commit {
+            events: vec![Event::ObjectDeleted {
+                rule: Rule::OwnersAbsent,
+                owners: vec![OwnerFinding {
+                    owner,
+                    class,
+                    since: None,
+                }],
+                decided_at: Revision(4),
+            }],
+            ..(*removed(5, "child").commit).clone()
+        }
+    }
+
+    #[test]
+    fn nothing_is_looked_for_before_an_object_was_made() {
+        let made = (*created(2, "child", &["owner"]).commit).clone();
+        let told = explained(vec![made, collected()]);
+        assert_eq!((told.rule, told.floor), (Some(Rule::OwnersAbsent), None));
+        assert!(told.chain[0].dropped.is_empty());
+    }
+
+    #[test]
+    fn what_is_not_kept_of_its_time_is_told() {
+        let made = (*created(2, "child", &["owner"]).commit).clone();
+        for (floor, commits, told) in [
+            (2, vec![made.clone(), collected()], None),
+            (3, vec![made, collected()], Some(Revision(3))),
+            (6, vec![collected()], Some(Revision(6))),
+        ] {
+            assert_eq!(
+                explained_from(Revision(floor), commits).floor,
+                told,
+                "{floor}"
+            );
+        }
     }
 }

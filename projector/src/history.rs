@@ -10,6 +10,9 @@ pub trait History {
     /// The commit at this revision.
     fn commit(&self, revision: Revision) -> Result<Option<Commit>, Self::Error>;
 
+    /// From this revision on every commit is there; of those before, some may be missing.
+    fn floor(&self) -> Result<Revision, Self::Error>;
+
     /// The newest commit that touched this object, not above `until`; of this identity, if given.
     fn last(
         &self,

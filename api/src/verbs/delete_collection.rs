@@ -53,7 +53,8 @@ async fn delete_listed(
         if api.admission.is_idle(&api.backend.state()) {
             let answers = in_one_go(api, commands, options.dry_run).await?;
             let mut refusals = answers.into_iter().filter_map(Result::err);
-            let refusal = refusals.find(|error| !matches!(error, Rejection::NotFound { .. }));
+            let is_absent = |error: &Rejection| matches!(error.plain(), Rejection::NotFound { .. });
+            let refusal = refusals.find(|error| !is_absent(error));
             failed = failed.or(refusal);
         } else {
             match one_by_one(api, asked, commands, options).await {

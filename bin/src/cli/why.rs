@@ -124,6 +124,14 @@ fn render(answer: &questions::Why, filter: &Filter) -> String {
     for link in &why.chain {
         write!(out, "\n{}", of_link(link)).ok();
     }
+    if let Some(floor) = why.floor {
+        write!(
+            out,
+            "\nOwners that it had before may be missing: everything from revision {floor} on is kept, and it was \
+             there already."
+        )
+        .ok();
+    }
     if let Some(earlier) = &why.earlier {
         write!(out, "\n{}", of_earlier(earlier, &asked(filter))).ok();
     }

@@ -58,12 +58,16 @@ fn plan_within(
                 ..planned
             }))
         }
-        Err(Rejection::NotFound { .. }) => Ok(PlanAnswer::Missing(Unplanned {
+        Err(rejection) if is_absent(&rejection) => Ok(PlanAnswer::Missing(Unplanned {
             revision: state.revision,
             found: false,
         })),
         Err(rejection) => Err(Unanswered::Refused(rejection.to_string())),
     }
+}
+
+fn is_absent(rejection: &Rejection) -> bool {
+    matches!(rejection.plain(), Rejection::NotFound { .. })
 }
 
 fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delete, Unanswered> {

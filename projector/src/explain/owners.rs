@@ -94,25 +94,28 @@ pub(super) fn named(commit: &Commit) -> Vec<Owner> {
     several.into_iter().flatten().map(owner).collect()
 }
 
-/// Adds to the link of this deletion what became of the owners, and which there were before.
+/// Adds to the link of this deletion what became of the owners, and which there were before. Some of these may
+/// be missing where the object is older than the revision that comes of it.
 pub(super) fn tell<H: History>(
     history: &H,
     state: &State,
     deletion: &Commit,
     link: &mut Link,
-) -> Result<(), H::Error> {
+) -> Result<Option<Revision>, H::Error> {
     if !rule_of(deletion).is_some_and(Rule::is_about_owners) {
-        return Ok(());
+        return Ok(None);
     }
     let Some(found) = findings(deletion) else {
-        return Ok(());
+        return Ok(None);
     };
     let look = Look { history, state };
     for (told, found) in link.owners.iter_mut().zip(found).take(OWNERS_MAX) {
         told.end = look.end(deletion, &found.owner)?;
     }
-    link.dropped = look.dropped(deletion, found)?;
-    Ok(())
+    let (dropped, since) = look.dropped(deletion, found)?;
+    link.dropped = dropped;
+    let floor = history.floor()?;
+    Ok((since < floor).then_some(floor))
 }
 
 fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
@@ -127,25 +130,33 @@ struct Look<'a, H> {
 }
 
 impl<H: History> Look<'_, H> {
-    /// Of the object's newest versions before its deletion, whom each refers to no more.
-    fn dropped(&self, deletion: &Commit, found: &[OwnerFinding]) -> Result<Vec<Dropped>, H::Error> {
+    /// Of the object's newest versions before its deletion, whom each refers to no more; and since when it was
+    /// there, as far as that is known.
+    fn dropped(
+        &self,
+        deletion: &Commit,
+        found: &[OwnerFinding],
+    ) -> Result<(Vec<Dropped>, Revision), H::Error> {
         let (key, uid) = (&deletion.key, &deletion.uid);
         let mut known: BTreeSet<_> = found.iter().map(|one| one.owner.uid.clone()).collect();
         let mut dropped = Vec::new();
         let mut until = deletion.revision.previous();
         for _ in 0..VERSIONS_MAX {
             let Some(version) = self.history.last(key, Some(uid), until)? else {
-                break;
+                return Ok((dropped, Revision::ZERO));
             };
             for owner in removed(&version).filter(|owner| known.insert(owner.uid.clone())) {
                 if dropped.len() == OWNERS_MAX {
-                    return Ok(dropped);
+                    return Ok((dropped, version.revision));
                 }
                 dropped.push(self.of_dropped(&version, owner)?);
             }
+            if version.events.iter().any(is_creation) {
+                return Ok((dropped, version.revision));
+            }
             until = version.revision.previous();
         }
-        Ok(dropped)
+        Ok((dropped, until))
     }
 
     fn of_dropped(&self, version: &Commit, owner: &OwnerReference) -> Result<Dropped, H::Error> {
@@ -216,6 +227,10 @@ fn removed(commit: &Commit) -> impl Iterator<Item = &OwnerReference> {
         | Event::DeletionRequested { .. }
         | Event::ObjectDeleted { .. } => None,
     })
+}
+
+const fn is_creation(event: &Event) -> bool {
+    matches!(event, Event::ObjectCreated { .. })
 }
 
 fn waits(owner: &Object) -> Option<(EndedAs, &'static str)> {

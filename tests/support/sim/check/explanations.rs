@@ -110,6 +110,10 @@ fn ends_as_told(history: &History, removal: &Commit, link: &Link) -> bool {
 impl hindsight_projector::History for Read {
     type Error = Infallible;
 
+    fn floor(&self) -> Result<Revision, Infallible> {
+        Ok(Revision::ZERO)
+    }
+
     fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
         Ok(self.commits.get(&revision).cloned())
     }
