@@ -6,7 +6,7 @@
 )]
 
 use hindsight_tests::graphs::{
-    Numberings, PLAIN_FOUR, TWO_CROSSED, TWO_WITH_POLICIES, explore_all, of,
+    FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_WITH_POLICIES, explore_all, of,
 };
 use hindsight_tests::shape::Family;
 use std::io::{Write, stdout};
@@ -22,36 +22,45 @@ const LONG_STRIDE: usize = 29_989;
 
 #[test]
 fn every_order_of_steps_ends_in_one_place() {
-    look("3 objects", of(3), Numberings::One, STRIDE);
-    look(
-        "4 objects, nothing special",
-        PLAIN_FOUR,
-        Numberings::One,
-        STRIDE,
-    );
+    look("3 objects", of(3), Look::Runs, STRIDE);
+    look("4 objects, nothing special", PLAIN_FOUR, Look::Runs, STRIDE);
 }
 
 #[test]
 fn every_numbering_of_a_graph_ends_in_the_same_place() {
-    look("1 object", of(1), Numberings::All, 1);
-    look("2 objects", of(2), Numberings::All, 1);
+    look("1 object", of(1), Look::Numberings, 1);
+    look("2 objects", of(2), Look::Numberings, 1);
     look(
         "2 objects with policies of their own",
         TWO_WITH_POLICIES,
-        Numberings::All,
+        Look::Numberings,
         7,
     );
     look(
         "2 objects, two things at once",
         TWO_CROSSED,
-        Numberings::All,
+        Look::Numberings,
         7,
     );
-    look("3 objects", of(3), Numberings::All, LONG_STRIDE);
+    look("3 objects", of(3), Look::Numberings, LONG_STRIDE);
 }
 
-fn look(what: &str, family: Family, numberings: Numberings, stride: usize) {
-    let counts = explore_all(family, numberings, (0, family.count()), stride);
+#[test]
+fn from_every_state_every_step_ends_where_the_rules_say() {
+    look("states of 1 object", of(1), Look::States, 1);
+    look("states of 2 objects", of(2), Look::States, 3);
+    look(
+        "states of 2 objects with policies of their own",
+        TWO_WITH_POLICIES,
+        Look::States,
+        3,
+    );
+    look("states of 3 objects", of(3), Look::States, 1_997);
+    look("states of 4 objects", FOUR_OF_EDGES, Look::States, 99_991);
+}
+
+fn look(what: &str, family: Family, how: Look, stride: usize) {
+    let counts = explore_all(family, how, (0, family.count()), stride);
     assert!(counts.graphs > 0, "nothing was looked at");
     // Not by the macro, of which nothing is shown where the test passes.
     writeln!(stdout(), "{what}: {counts}").expect("it can be told");

@@ -1,9 +1,12 @@
-//! Every ownership graph of up to three objects, and of four every one in which nothing is special and
-//! every reference blocks: `cargo graphs`. Prints what it has seen; a run that was stopped goes on where
-//! it was. Those of up to two objects are tried in every numbering, and of three every so many-th
-//! (`HINDSIGHT_NUMBERINGS`, 101 unless told otherwise). `HINDSIGHT_FOUR_EDGES` is the stride over those of
-//! four objects in which nothing is special and a reference may block or not (1 for all of them, which takes
-//! a day), `HINDSIGHT_FOUR` over all the others (0, the default of both, leaves them out: there are too many).
+//! Every ownership graph of up to three objects, and of four every one in which a reference may block or
+//! not and nothing else is special: `cargo graphs`. Prints what it has seen; a run that was stopped goes on
+//! where it was. Each is looked at state by state, which holds for any number of requests. Those of up to
+//! three, and those of four in which every reference blocks, are also followed through all runs with two
+//! requests: of up to two objects in every numbering, and of three in every numbering of every so many-th
+//! (`HINDSIGHT_NUMBERINGS`, 101 unless told otherwise). `HINDSIGHT_FOUR_EDGES` is the stride over the runs
+//! of four objects whose references may block or not (1 for all of them, which takes a day),
+//! `HINDSIGHT_FOUR` over those in which everything is special (0, the default of both, leaves them out).
+//! `HINDSIGHT_STATES=1` leaves the runs out.
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
@@ -12,7 +15,7 @@
 
 use hindsight_tests::dice::number;
 use hindsight_tests::graphs::{
-    Counts, FOUR_OF_EDGES, Numberings, PLAIN_FOUR, TWO_CROSSED, TWO_WITH_POLICIES, explore_all, of,
+    Counts, FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_WITH_POLICIES, explore_all, of,
 };
 use hindsight_tests::seeds::progress_file;
 use hindsight_tests::shape::Family;
@@ -34,44 +37,70 @@ fn main() {
         number("HINDSIGHT_FOUR", 0),
     );
     let numbered = number("HINDSIGHT_NUMBERINGS", 101);
-    let (one, all) = (Numberings::One, Numberings::All);
+    let runs = u64::from(number("HINDSIGHT_STATES", 0) == 0);
     let families = [
-        ("1 object", of(1), all, 1),
-        ("2 objects", of(2), all, 1),
+        ("1 object", of(1), Look::Numberings, runs),
+        ("2 objects", of(2), Look::Numberings, runs),
         (
             "2 objects with policies of their own",
             TWO_WITH_POLICIES,
-            all,
+            Look::Numberings,
+            runs,
+        ),
+        (
+            "2 objects, two things at once",
+            TWO_CROSSED,
+            Look::Numberings,
+            runs,
+        ),
+        (
+            "3 objects in every numbering",
+            of(3),
+            Look::Numberings,
+            runs * numbered,
+        ),
+        ("3 objects", of(3), Look::Runs, runs),
+        ("4 objects, nothing special", PLAIN_FOUR, Look::Runs, runs),
+        (
+            "4 objects, blocking or not",
+            FOUR_OF_EDGES,
+            Look::Runs,
+            runs * edges,
+        ),
+        ("4 objects", of(4), Look::Runs, runs * four),
+        ("states of 1 object", of(1), Look::States, 1),
+        ("states of 2 objects", of(2), Look::States, 1),
+        (
+            "states of 2 objects with policies of their own",
+            TWO_WITH_POLICIES,
+            Look::States,
             1,
         ),
-        ("2 objects, two things at once", TWO_CROSSED, all, 1),
-        ("3 objects in every numbering", of(3), all, numbered),
-        ("3 objects", of(3), one, 1),
-        ("4 objects, nothing special", PLAIN_FOUR, one, 1),
-        ("4 objects, blocking or not", FOUR_OF_EDGES, one, edges),
-        ("4 objects", of(4), one, four),
+        ("states of 3 objects", of(3), Look::States, 1),
+        (
+            "states of 4 objects, every request",
+            FOUR_OF_EDGES,
+            Look::States,
+            101,
+        ),
+        ("states of 4 objects", FOUR_OF_EDGES, Look::StatesAlone, 1),
     ];
-    for (name, family, numberings, stride) in families {
+    for (name, family, look, stride) in families {
         if stride > 0 {
-            let counts = whole(&place, name, (family, numberings), stride);
+            let counts = whole(&place, name, (family, look), stride);
             println!("{name}: {counts}");
         }
     }
 }
 
 /// A family, from where the last run of it was stopped.
-fn whole(
-    place: &Path,
-    name: &str,
-    (family, numberings): (Family, Numberings),
-    stride: u64,
-) -> Counts {
+fn whole(place: &Path, name: &str, (family, look): (Family, Look), stride: u64) -> Counts {
     let (mut next, mut counts) = begun(place, name);
     let (since, first) = (Instant::now(), counts.graphs);
     let step = usize::try_from(stride).expect("a small number");
     while next < family.count() {
         let until = next.saturating_add(PART.saturating_mul(stride));
-        counts.add(&explore_all(family, numberings, (next, until), step));
+        counts.add(&explore_all(family, look, (next, until), step));
         next = until.min(family.count());
         note(place, name, next, &counts);
         let made = f64::from(u32::try_from(counts.graphs - first).unwrap_or(u32::MAX));

@@ -2,159 +2,24 @@
 //! the collector's steps. All of them end in the same place, and from every point on the way the naive
 //! evaluator ends there too.
 
-use crate::naive;
-use crate::reference::{Kind, Policy, Reference, Thing, World};
+use crate::point::{EVERY_REQUEST, Point};
+use crate::reference::{Thing, World};
 use crate::rules;
 use crate::shape::{
     CROSSED, EDGES, Edge, Family, POLICIES, SPECIALS, Shape, Special, permutations,
 };
-use crate::world::command;
-use hindsight_core::kind::BuiltinKinds;
-use hindsight_core::{Cause, Change, Intent, State, apply, builtin, decide, invariants};
+use crate::states::{self, Ends, Requests};
 use hindsight_gc::due;
-use hindsight_projector::OwnershipGraph;
-use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::thread;
 
-const NAMESPACE: &str = "n1";
-/// Of somebody else.
-const HOLD: &str = "x/hold";
 const REQUESTS: usize = 2;
 /// The collector's steps to rest; no graph of four objects needs so many.
 const STEPS_MAX: usize = 100;
 /// States that are remembered from one graph to the next, some 500 bytes each.
 const KNOWN_MAX: usize = 4_000_000;
-
-/// A point in a run.
-#[derive(Debug, Clone)]
-pub struct Point {
-    state: State,
-    graph: OwnershipGraph,
-    commands: u64,
-}
-
-impl Default for Point {
-    /// A namespace, and nothing in it.
-    fn default() -> Self {
-        let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
-        let graph = OwnershipGraph::rebuild(&state);
-        let empty = Self {
-            state,
-            graph,
-            commands: 0,
-        };
-        empty.after(naive::create_namespace(NAMESPACE), Cause::Request)
-    }
-}
-
-impl Point {
-    fn after(&self, intent: Intent, cause: Cause) -> Self {
-        let mut next = self.clone();
-        next.commands += 1;
-        let decided = decide(&self.state, command(next.commands, intent, cause));
-        for commit in decided.expect("it is accepted").commits {
-            invariants::check(&next.state, &commit).expect("no decision breaks an invariant");
-            let previous = apply(&mut next.state, &commit);
-            next.graph.apply(&Change { commit, previous });
-        }
-        next
-    }
-
-    fn build(&self, shape: &Shape) -> Self {
-        let mut point = self.clone();
-        for index in 0..shape.specials.len() {
-            let (kind, namespace, name) = place(shape, index);
-            let object = json!({"metadata": {"name": name}});
-            point = point.after(naive::create(kind, namespace, object), Cause::Request);
-        }
-        let uids = point.uids(shape);
-        for (index, special) in shape.specials.iter().enumerate() {
-            let finalizers = match special {
-                Special::Held | Special::DanglingHeld => vec![HOLD.to_owned()],
-                Special::Orphans => vec!["orphan".to_owned()],
-                Special::Waits => vec!["foregroundDeletion".to_owned()],
-                _ => Vec::new(),
-            };
-            let change = json!({"metadata": {
-                "ownerReferences": naive::references(&owners(shape, &uids, index)),
-                "finalizers": naive::list(&finalizers),
-            }});
-            let (kind, namespace, name) = place(shape, index);
-            let key = naive::key(kind, namespace, &name);
-            point = point.after(naive::patch(key, change), Cause::Request);
-        }
-        point
-    }
-
-    fn uids(&self, shape: &Shape) -> Vec<String> {
-        let uid = |index| {
-            let (kind, namespace, name) = place(shape, index);
-            let found = self.state.get(&naive::key(kind, namespace, &name));
-            found.expect("it was made").meta.uid.to_string()
-        };
-        (0..shape.specials.len()).map(uid).collect()
-    }
-}
-
-fn place(shape: &Shape, index: usize) -> (Kind, &'static str, String) {
-    let name = format!("o{index}");
-    match shape.specials[index] {
-        Special::Cluster | Special::ClusterDangling | Special::ClusterUnresolvable => {
-            (Kind::PriorityClass, "", name)
-        }
-        _ => (Kind::ConfigMap, NAMESPACE, name),
-    }
-}
-
-fn owners(shape: &Shape, uids: &[String], index: usize) -> Vec<Reference> {
-    let edges = shape.edges[index].iter().enumerate();
-    let mut owners: Vec<Reference> = edges
-        .filter(|(_, edge)| **edge != Edge::None)
-        .map(|(owner, edge)| {
-            let (kind, _, name) = place(shape, owner);
-            Reference {
-                kind,
-                name,
-                uid: uids[owner].clone(),
-                blocks: *edge == Edge::Blocks,
-            }
-        })
-        .collect();
-    let nobody = |kind, blocks| Reference {
-        kind,
-        name: "nobody".into(),
-        uid: "made-up".into(),
-        blocks,
-    };
-    match shape.specials[index] {
-        Special::Dangling | Special::DanglingHeld => owners.push(nobody(Kind::ConfigMap, false)),
-        Special::DanglingBlocks => owners.push(nobody(Kind::ConfigMap, true)),
-        Special::ClusterDangling => owners.push(nobody(Kind::PriorityClass, false)),
-        Special::Unresolvable | Special::ClusterUnresolvable => {
-            owners.push(nobody(Kind::Unknown, false));
-        }
-        Special::None | Special::Held | Special::Cluster | Special::Orphans | Special::Waits => {}
-    }
-    owners
-}
-
-/// What a client asks for.
-#[derive(Debug, Clone, Copy)]
-enum Request {
-    Delete(Policy),
-    /// Somebody else's finalizer is taken away.
-    Release,
-}
-
-const EVERY_REQUEST: [Request; 4] = [
-    Request::Delete(Policy::Background),
-    Request::Delete(Policy::Foreground),
-    Request::Delete(Policy::Orphan),
-    Request::Release,
-];
 
 /// What was looked at.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -216,7 +81,7 @@ impl Exploration<'_> {
     /// Where every order of the collector's steps ends.
     fn rest(&mut self, point: &Point, depth: usize) -> Rc<Vec<Thing>> {
         assert!(depth < STEPS_MAX, "it comes to no rest: {:?}", self.shape);
-        let world = naive::world(&point.state);
+        let world = point.world();
         if let Some(rest) = self.rests.get(&world) {
             return Rc::clone(rest);
         }
@@ -252,7 +117,7 @@ impl Exploration<'_> {
         for point in points {
             for index in 0..self.shape.specials.len() {
                 for request in EVERY_REQUEST {
-                    if let Some(next) = self.asked(point, index, request) {
+                    if let Some(next) = point.asked(self.shape, index, request) {
                         self.counts.requests += 1;
                         self.rest(&next, 0);
                     }
@@ -260,58 +125,37 @@ impl Exploration<'_> {
             }
         }
     }
-
-    /// The point after a request, which the naive evaluator answers in the same way.
-    fn asked(&self, point: &Point, index: usize, request: Request) -> Option<Point> {
-        let (kind, namespace, name) = place(self.shape, index);
-        let key = naive::key(kind, namespace, &name);
-        let object = point.state.get(&key)?;
-        let (uid, mut expected) = (object.meta.uid.as_str(), naive::world(&point.state));
-        let intent = match request {
-            Request::Delete(policy) => {
-                expected.delete(uid, Some(policy));
-                naive::delete(key, Some(policy))
-            }
-            Request::Release => {
-                let mut finalizers = expected.get(uid)?.finalizers.clone();
-                let held = finalizers.len();
-                finalizers.retain(|one| one != HOLD);
-                if finalizers.len() == held {
-                    return None;
-                }
-                expected.set_finalizers(uid, &finalizers);
-                let change = json!({"metadata": {"finalizers": naive::list(&finalizers)}});
-                naive::patch(key, change)
-            }
-        };
-        let next = point.after(intent, Cause::Request);
-        expected.things.sort();
-        let shape = self.shape;
-        assert_eq!(
-            naive::world(&next.state),
-            expected,
-            "{shape:?} {request:?} {index}"
-        );
-        Some(next)
-    }
 }
 
-/// How many of the numberings of a graph are tried. Names, uids and the order of creation go with the
-/// number of an object.
+/// How a graph is looked at. Names, uids and the order of creation go with the number of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Numberings {
-    /// One.
-    One,
-    /// Every one, and it is asked whether all end in the same place but for the numbers.
-    All,
+pub enum Look {
+    /// All runs with two requests, in one numbering of the objects.
+    Runs,
+    /// The same in every numbering, and it is asked whether all end in the same place but for the numbers.
+    Numberings,
+    /// Every state by itself, and every request in it.
+    States,
+    /// The same, but of the requests only those that lead to the states.
+    StatesAlone,
+}
+
+/// What is remembered from one graph to the next.
+#[derive(Debug, Default)]
+struct Memory {
+    known: Known,
+    ends: Ends,
 }
 
 /// Everything that can become of a graph that is made in `empty`; panics where two orders end in two
 /// places, or two numberings do.
-fn explore(empty: &Point, shape: &Shape, numberings: Numberings, known: &mut Known) -> Counts {
-    match numberings {
-        Numberings::One => explore_one(empty, shape, known).1,
-        Numberings::All => explore_all_numberings(empty, shape),
+fn explore(empty: &Point, shape: &Shape, look: Look, memory: &mut Memory) -> Counts {
+    let ends = &mut memory.ends;
+    match look {
+        Look::Runs => explore_one(empty, shape, &mut memory.known).1,
+        Look::Numberings => explore_all_numberings(empty, shape),
+        Look::States => states::explore(empty, shape, Requests::All, ends),
+        Look::StatesAlone => states::explore(empty, shape, Requests::Few, ends),
     }
 }
 
@@ -405,22 +249,18 @@ impl Counts {
 
 /// Graphs of a family by their numbers, every `stride`th from `from` to `until`, the work shared among
 /// the processors.
-pub fn explore_all(
-    family: Family,
-    numberings: Numberings,
-    (from, until): (u64, u64),
-    stride: usize,
-) -> Counts {
+pub fn explore_all(family: Family, look: Look, (from, until): (u64, u64), stride: usize) -> Counts {
     let until = until.min(family.count());
     let next = Mutex::new((from..until).step_by(stride));
     let part = || {
         let empty = Point::default();
-        let (mut counts, mut known) = (Counts::default(), Known::default());
+        let (mut counts, mut memory) = (Counts::default(), Memory::default());
         loop {
             let number = next.lock().expect("no thread panics").next();
             let Some(number) = number else { return counts };
             if let Some(shape) = family.nth(number) {
-                counts.add(&explore(&empty, &shape, numberings, &mut known));
+                let more = explore(&empty, &shape, look, &mut memory);
+                counts.add(&more);
             }
         }
     };

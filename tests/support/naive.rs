@@ -15,7 +15,8 @@ fn holds_token(namespace: &Object) -> bool {
         .is_some_and(|list| list.contains(&json!("kubernetes")))
 }
 
-fn thing(object: &Object) -> Thing {
+/// An object as the naive world has it.
+pub(crate) fn thing(object: &Object) -> Thing {
     let owner = |one: &hindsight_core::OwnerReference| Reference {
         kind: kind(&one.kind),
         name: one.name.to_string(),
@@ -124,12 +125,14 @@ pub fn key(kind: Kind, namespace: &str, name: &str) -> ObjectKey {
 
 /// The real world as the naive one has it, sorted.
 pub fn world(state: &State) -> World {
+    world_by(state, thing)
+}
+
+/// The same by a way of its own to see an object.
+pub(crate) fn world_by(state: &State, thing: impl Fn(&Object) -> Thing) -> World {
     let known = |object: &&Arc<Object>| kind(&object.type_meta.kind) != Kind::Unknown;
-    let mut things: Vec<Thing> = state
-        .objects()
-        .filter(known)
-        .map(|object| thing(object))
-        .collect();
+    let objects = state.objects().filter(known);
+    let mut things: Vec<Thing> = objects.map(|object| thing(object)).collect();
     things.sort();
     World { things }
 }

@@ -234,7 +234,7 @@ impl World {
 
     /// Containers decide about what is in them, then owners; dependents are decided before an owner
     /// is let go, which it is only when nothing else moves.
-    fn step(&mut self) -> bool {
+    pub(crate) fn step(&mut self) -> bool {
         if self.empty() {
             return true;
         }
