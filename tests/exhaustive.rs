@@ -6,7 +6,8 @@
 )]
 
 use hindsight_tests::graphs::{
-    FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_WITH_POLICIES, explore_all, of,
+    FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_OF_EVERYTHING, TWO_WITH_POLICIES,
+    explore_all, of,
 };
 use hindsight_tests::shape::Family;
 use std::io::{Write, stdout};
@@ -48,12 +49,11 @@ fn every_numbering_of_a_graph_ends_in_the_same_place() {
 #[test]
 fn from_every_state_every_step_ends_where_the_rules_say() {
     look("states of 1 object", of(1), Look::States, 1);
-    look("states of 2 objects", of(2), Look::States, 3);
     look(
-        "states of 2 objects with policies of their own",
-        TWO_WITH_POLICIES,
+        "states of 2 objects with everything",
+        TWO_OF_EVERYTHING,
         Look::States,
-        3,
+        7,
     );
     look("states of 3 objects", of(3), Look::States, 1_997);
     look("states of 4 objects", FOUR_OF_EDGES, Look::States, 99_991);

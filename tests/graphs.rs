@@ -15,7 +15,8 @@
 
 use hindsight_tests::dice::number;
 use hindsight_tests::graphs::{
-    Counts, FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_WITH_POLICIES, explore_all, of,
+    Counts, FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_OF_EVERYTHING, TWO_WITH_POLICIES,
+    explore_all, of,
 };
 use hindsight_tests::seeds::progress_file;
 use hindsight_tests::shape::Family;
@@ -69,10 +70,9 @@ fn main() {
         ),
         ("4 objects", of(4), Look::Runs, runs * four),
         ("states of 1 object", of(1), Look::States, 1),
-        ("states of 2 objects", of(2), Look::States, 1),
         (
-            "states of 2 objects with policies of their own",
-            TWO_WITH_POLICIES,
+            "states of 2 objects with everything",
+            TWO_OF_EVERYTHING,
             Look::States,
             1,
         ),

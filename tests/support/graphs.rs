@@ -6,7 +6,7 @@ use crate::point::{EVERY_REQUEST, Point};
 use crate::reference::{Thing, World};
 use crate::rules;
 use crate::shape::{
-    CROSSED, EDGES, Edge, Family, POLICIES, SPECIALS, Shape, Special, permutations,
+    CROSSED, EDGES, EVERYTHING, Edge, Family, POLICIES, SPECIALS, Shape, Special, permutations,
 };
 use crate::states::{self, Ends, Requests};
 use hindsight_gc::due;
@@ -296,6 +296,13 @@ pub const TWO_CROSSED: Family = Family {
     objects: 2,
     edges: EDGES,
     specials: CROSSED,
+};
+
+/// All of two objects that may be whatever there is.
+pub const TWO_OF_EVERYTHING: Family = Family {
+    objects: 2,
+    edges: EDGES,
+    specials: EVERYTHING,
 };
 
 /// Those of four objects in which nothing is special.

@@ -84,6 +84,20 @@ pub const CROSSED: &[Special] = &[
     Special::ClusterDangling,
     Special::ClusterUnresolvable,
 ];
+/// What it may be of all that.
+pub const EVERYTHING: &[Special] = &[
+    Special::None,
+    Special::Held,
+    Special::Dangling,
+    Special::Cluster,
+    Special::Unresolvable,
+    Special::Orphans,
+    Special::Waits,
+    Special::DanglingBlocks,
+    Special::DanglingHeld,
+    Special::ClusterDangling,
+    Special::ClusterUnresolvable,
+];
 
 impl Family {
     /// How many graphs there are, renumbered ones counted too.
