@@ -45,21 +45,37 @@ impl Lingering {
 
     /// Until the other side has ended, too, or has had its time.
     fn poll_last(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let last = self.last.get_or_insert_with(|| Last {
+        if !matches!(self.stopping.has_changed(), Ok(false)) {
+            return Poll::Ready(());
+        }
+        let last = self.last.get_or_insert_with(Last::new);
+        // What it says is not asked for, so nothing of it is deciphered.
+        last.poll(pin!(self.stream.get_mut().0), context)
+    }
+}
+
+impl Last {
+    fn new() -> Self {
+        Self {
             until: Box::pin(sleep(TIME_MAX)),
             bytes: 0,
-        });
+        }
+    }
+
+    fn poll(
+        &mut self,
+        mut socket: Pin<&mut impl AsyncRead>,
+        context: &mut Context<'_>,
+    ) -> Poll<()> {
         let mut piece = [0; PIECE_BYTES];
-        while matches!(self.stopping.has_changed(), Ok(false)) && last.bytes < BYTES_MAX {
+        while self.bytes < BYTES_MAX {
             let mut piece = ReadBuf::new(&mut piece);
-            // What it says is not asked for, so nothing of it is deciphered.
-            let socket = pin!(self.stream.get_mut().0);
-            match socket.poll_read(context, &mut piece) {
+            match socket.as_mut().poll_read(context, &mut piece) {
                 Poll::Ready(Ok(())) if !piece.filled().is_empty() => {
-                    last.bytes += piece.filled().len();
+                    self.bytes += piece.filled().len();
                 }
                 Poll::Ready(_) => return Poll::Ready(()),
-                Poll::Pending => return last.until.as_mut().poll(context),
+                Poll::Pending => return self.until.as_mut().poll(context),
             }
         }
         Poll::Ready(())
@@ -106,5 +122,55 @@ impl AsyncWrite for Lingering {
             ready!(pin!(&mut self.stream).poll_shutdown(context))?;
         }
         self.poll_last(context).map(Ok)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::future::poll_fn;
+    use tokio::time::timeout;
+
+    /// Sends without end.
+    struct Flood {
+        sent: usize,
+    }
+
+    impl AsyncRead for Flood {
+        fn poll_read(
+            mut self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &mut ReadBuf<'_>,
+        ) -> Poll<Result<()>> {
+            let bytes = buffer.remaining();
+            self.sent += bytes;
+            assert!(self.sent < 2 * BYTES_MAX, "it is read without end");
+            buffer.put_slice(&vec![b'x'; bytes]);
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn who_sends_without_end_is_left_after_so_many_bytes() {
+        let (mut last, mut flood) = (Last::new(), Flood { sent: 0 });
+        poll_fn(|context| last.poll(pin!(&mut flood), context)).await;
+        assert!(flood.sent >= BYTES_MAX);
+    }
+
+    #[tokio::test]
+    async fn who_neither_sends_nor_ends_is_left_after_a_while() {
+        let (mut here, _there) = tokio::io::duplex(1);
+        let mut last = Last::new();
+        let left = poll_fn(|context| last.poll(pin!(&mut here), context));
+        timeout(TIME_MAX * 60, left).await.expect("it is left");
+    }
+
+    #[tokio::test]
+    async fn who_has_ended_is_left_at_once() {
+        let (mut here, there) = tokio::io::duplex(1);
+        drop(there);
+        let mut last = Last::new();
+        let left = poll_fn(|context| Poll::Ready(last.poll(pin!(&mut here), context)));
+        assert!(left.await.is_ready());
     }
 }
