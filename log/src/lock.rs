@@ -24,13 +24,11 @@ impl DirectoryLock {
         elsewhere::warn_of_remote(directory);
         let mut options = private::options();
         options.read(true).write(true).create(true).truncate(false);
-        let file = match options.open(directory.join(FILE)) {
-            Err(error) if error.kind() == ErrorKind::ReadOnlyFilesystem => {
-                Self::acquire_to_read(directory)?;
-                return Err(Error::ReadOnly(directory.to_owned()));
-            }
-            opened => opened.map_err(opening(directory))?,
-        };
+        let opened = options.open(directory.join(FILE));
+        let file = opened.map_err(|error| match error.kind() {
+            ErrorKind::ReadOnlyFilesystem => Error::ReadOnly(directory.to_owned()),
+            _ => opening(directory)(error),
+        })?;
         let mut lock = Self::of(file, directory, File::try_lock)?;
         lock.describe("")?;
         Ok(lock)
