@@ -37,8 +37,7 @@ impl Scaled {
 
     fn shown(&self) -> Managed {
         let mut shown = Managed::default();
-        let set = FieldSet::from_fields_v1(&json!({"f:spec": {"f:replicas": {}}}));
-        let set = set.unwrap_or_default();
+        let set = shown_count();
         for id in self.holders() {
             let seen = in_version(id, SCALE_VERSION);
             if let Some(time) = self.object.times.get(id) {
@@ -82,7 +81,11 @@ impl Scaled {
                 }
             }
         }
-        for (seen, _) in std::mem::take(&mut scale.managers) {
+        let shown = shown_count();
+        for (seen, owned) in std::mem::take(&mut scale.managers) {
+            if owned.set.intersection(&shown).is_empty() {
+                continue;
+            }
             let id = in_version(&seen, &api_version);
             if let Some(time) = scale.times.remove(&seen) {
                 object.times.insert(id.clone(), time);
@@ -95,6 +98,11 @@ impl Scaled {
         }
         object
     }
+}
+
+/// Where a `Scale` has its count.
+fn shown_count() -> FieldSet {
+    FieldSet::from_fields_v1(&json!({"f:spec": {"f:replicas": {}}})).unwrap_or_default()
 }
 
 /// One manager applies in one version at a time, so only updates name theirs.
