@@ -6,6 +6,7 @@ mod pod;
 mod table;
 
 use crate::kind::Kind;
+use crate::managed::fill_structures;
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -59,6 +60,7 @@ pub(crate) fn apply(kind: &Kind, document: &mut Value) {
     if resource == "secrets" {
         fold_string_data(document);
     }
+    fill_structures(document);
     derived::before_the_table(resource, document);
     fill(document, DEFAULTS.get(resource).into_iter().flatten());
     derived::after_the_table(resource, document);

@@ -13,6 +13,7 @@ mod scale;
 mod tests;
 
 pub use blank::always_there;
+pub(crate) use blank::fill as fill_structures;
 pub(crate) use entry::{Managed, causes, is_reset};
 pub(crate) use reset::{kept, unowned};
 pub(crate) use scale::Scaled;

@@ -93,6 +93,9 @@ const TARGET_TYPES: [(&str, &str); 3] = [
     ("value", "Value"),
 ];
 
+/// What v1 writes even where it is 0, and v2 does not.
+const COUNT: &str = "currentReplicas";
+
 pub(super) fn to_v2(object: &mut Members) {
     let metrics = take_annotation(object, "metrics");
     let behavior = take_annotation(object, "behavior");
@@ -123,6 +126,9 @@ pub(super) fn to_v2(object: &mut Members) {
     let metrics: Vec<Value> = metrics.collect();
     let status = member(object, "status");
     let Some(status) = status else { return };
+    if status.get(COUNT) == Some(&json!(0)) {
+        status.remove(COUNT);
+    }
     let cpu = status.remove("currentCPUUtilizationPercentage");
     let cpu = cpu
         .filter(|cpu| metrics.is_empty() && !cpu.is_null())
@@ -157,6 +163,7 @@ pub(super) fn to_v1(object: &mut Members) {
         notes.push(("behavior", spec.remove("behavior").unwrap_or_default()));
     }
     if let Some(status) = member(object, "status") {
+        status.entry(COUNT).or_insert_with(|| json!(0));
         let metrics = items(status.remove("currentMetrics"));
         let cpu = metrics
             .iter()

@@ -81,8 +81,23 @@ pub fn always_there(group: &str, kind: &str) -> &'static [&'static str] {
     paths.map_or(&[], Vec::as_slice)
 }
 
+/// Puts those that an object lacks where its Go type would write them: empty, into what is there.
+pub(crate) fn fill(document: &mut Value) {
+    for path in structures(document) {
+        if document.pointer(path).is_none_or(Value::is_null) {
+            put(document, path);
+        }
+    }
+}
+
 /// Those of them that this object shows.
 fn shown(object: &Value) -> impl Iterator<Item = &'static str> {
+    let paths = structures(object).iter().copied();
+    paths.filter(|path| object.pointer(path).is_some_and(Value::is_object))
+}
+
+/// Those of the kind that this object says it is of.
+fn structures(object: &Value) -> &'static [&'static str] {
     let text = |member: &str| {
         object
             .get(member)
@@ -90,8 +105,7 @@ fn shown(object: &Value) -> impl Iterator<Item = &'static str> {
             .unwrap_or_default()
     };
     let (group, _) = text("apiVersion").split_once('/').unwrap_or_default();
-    let paths = always_there(group, text("kind")).iter().copied();
-    paths.filter(|path| object.pointer(path).is_some_and(Value::is_object))
+    always_there(group, text("kind"))
 }
 
 /// The structures that this object has, empty.

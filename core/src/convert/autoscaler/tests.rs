@@ -69,6 +69,17 @@ fn there_and_back_is_the_same_object() {
 }
 
 #[test]
+fn nobody_counted_is_a_count_in_v1_alone() {
+    let mut object = v2(json!({"maxReplicas": 1}), json!({"desiredReplicas": 0}));
+    let before = object.clone();
+    to_v1(&mut object);
+    let expected = json!({"currentReplicas": 0, "desiredReplicas": 0});
+    assert_eq!(object["status"], expected);
+    to_v2(&mut object);
+    assert_eq!(object, before);
+}
+
+#[test]
 fn an_annotation_that_is_not_json_stays() {
     let mut object = v2(json!({"maxReplicas": 1}), json!({}));
     object["metadata"] = json!({"annotations": {"autoscaling.alpha.kubernetes.io/metrics": "{"}});

@@ -133,7 +133,7 @@ fn status_and_spec_keep_out_of_each_others_way() {
         "status": {"replicas": 9}}),
     );
     let mut deployment = made.expect("created").outcome.object().document();
-    assert_eq!(deployment["status"], Value::Null);
+    assert_eq!(deployment["status"], json!({}));
     assert_eq!(deployment["metadata"]["generation"], 1);
     deployment["status"] = json!({"replicas": 1});
     deployment["spec"]["replicas"] = json!(5);
