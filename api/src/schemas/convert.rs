@@ -18,6 +18,8 @@ const ANYTHING: [&str; 4] = [
 const LOCAL_REFERENCE: &str = "core.v1.LocalObjectReference";
 /// 32 bits, or a text.
 const INT_OR_STRING: &str = "util.intstr.IntOrString";
+/// Finer than other times, of which it has the form.
+const MICRO_TIME: &str = "meta.v1.MicroTime";
 /// A number, or a text.
 const QUANTITY: &str = "api.resource.Quantity";
 
@@ -95,7 +97,11 @@ impl Converter {
             Some(definition) => {
                 let mut definition = definition.clone();
                 merges::annotate(name, &mut definition);
-                self.convert(&definition, root)
+                let mut schema = self.convert(&definition, root);
+                if name.ends_with(MICRO_TIME) {
+                    Arc::make_mut(&mut schema).format = Some(Format::of_micro_time());
+                }
+                schema
             }
             None => Arc::new(Schema {
                 preserve_unknown: true,

@@ -27,7 +27,8 @@ pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
 }
 
 /// An empty text for every null in a list or a map of texts, as Go's decoder reads it; of a time that is
-/// none, which is a null again. A quantity in its canonical form, which in a map is an amount of a resource.
+/// none, which is a null again. A quantity in its canonical form, which in a map is an amount of a resource. Times
+/// and bytes as they are written again.
 pub(super) fn decode(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -47,7 +48,13 @@ pub(super) fn decode(schema: &Schema, value: &mut Value) {
             items.iter_mut().for_each(|item| decode_one(each, item));
         }
         Value::String(_) | Value::Number(_) if schema.quantity => quantity::canonicalize(value),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::String(text) => {
+            let format = schema.format.as_ref();
+            if let Some(written) = format.and_then(|format| format.rewritten(text)) {
+                *text = written;
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 

@@ -18,9 +18,12 @@ use std::sync::LazyLock;
 pub struct Format {
     name: &'static str,
     rule: Rule,
+    written: Option<Written>,
 }
 
 type Check = fn(&str) -> bool;
+/// A text that fits, as it is written again; nothing where that is as it is.
+type Written = fn(&str) -> Option<String>;
 
 #[derive(Clone, Copy)]
 enum Rule {
@@ -95,6 +98,7 @@ impl Format {
             return Some(Self {
                 name: "password",
                 rule,
+                written: None,
             });
         }
         let pattern = || {
@@ -105,19 +109,41 @@ impl Format {
         let function = exact.or_else(|| FUNCTIONS.iter().find(|(known, _)| same(known)));
         let function = function.map(|(name, rule)| (*name, Rule::Function(*rule)));
         let (name, rule) = function.or_else(pattern)?;
-        Some(Self { name, rule })
+        Some(Self {
+            name,
+            rule,
+            written: None,
+        })
     }
 
     /// The format of a field of a built-in kind, as it is decoded: bytes may be none, and times are
     /// spelled in capitals.
     pub fn of_field(name: &str) -> Option<Self> {
-        let (name, rule): (_, Check) = match name {
-            "byte" => ("byte", is_base64),
-            "date-time" => ("date-time", time::is_rfc3339),
+        let (name, rule, written): (_, Check, Written) = match name {
+            "byte" => ("byte", is_base64, without_line_ends),
+            "date-time" => ("date-time", time::is_rfc3339, time::in_seconds),
             _ => return None,
         };
-        let rule = Rule::Function(rule);
-        Some(Self { name, rule })
+        Some(Self {
+            name,
+            rule: Rule::Function(rule),
+            written: Some(written),
+        })
+    }
+
+    /// The format of a `metav1.MicroTime`, which has six digits behind the point and no other number of them.
+    pub fn of_micro_time() -> Self {
+        Self {
+            name: "date-time",
+            rule: Rule::Function(time::is_micro_time),
+            written: Some(time::in_micros),
+        }
+    }
+
+    /// A text that is decoded, as it is written again; nothing where that is as it is, or it is not of this format.
+    pub(super) fn rewritten(&self, text: &str) -> Option<String> {
+        let written = self.written.filter(|_| self.fits(text))?;
+        written(text)
     }
 
     /// Its name.
@@ -139,6 +165,11 @@ impl Format {
 }
 
 /// Line breaks in it mean nothing.
+fn without_line_ends(text: &str) -> Option<String> {
+    let is_end = |one: char| matches!(one, '\r' | '\n');
+    text.contains(is_end).then(|| text.replace(is_end, ""))
+}
+
 fn is_base64(text: &str) -> bool {
     let text = text.replace(['\r', '\n'], "");
     BASE64_STANDARD.decode(text).is_ok()
@@ -300,6 +331,38 @@ mod tests {
             }
         }
         assert!(Format::of_field("int32").is_none());
+    }
+
+    #[test]
+    fn a_time_is_written_in_one_way() {
+        let (seconds, micros) = (Format::of_field("date-time"), Format::of_micro_time());
+        let seconds = |text: &str| seconds.and_then(|one| one.rewritten(text));
+        for (sent, written) in [
+            ("2026-01-01T00:00:00Z", None),
+            ("2026-01-01T00:00:00.9Z", Some("2026-01-01T00:00:00Z")),
+            ("2026-01-01T00:30:00+01:00", Some("2025-12-31T23:30:00Z")),
+            ("2026-01-01", None),
+        ] {
+            assert_eq!(seconds(sent).as_deref(), written, "{sent}");
+        }
+        let six = "2026-01-01T02:00:00.123456+02:00";
+        let written = micros.rewritten(six);
+        assert_eq!(written.as_deref(), Some("2026-01-01T00:00:00.123456Z"));
+        assert_eq!(micros.rewritten("2026-01-01T00:00:00.123456Z"), None);
+        for text in [
+            "2026-01-01T00:00:00Z",
+            "2026-01-01T00:00:00.5Z",
+            "2026-01-01T00:00:00.1234567Z",
+        ] {
+            assert!(!micros.fits(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_written_without_ends_of_lines() {
+        let bytes = Format::of_field("byte").expect("a format");
+        assert_eq!(bytes.rewritten("YW\nJj\r\n").as_deref(), Some("YWJj"));
+        assert_eq!(bytes.rewritten("YWJj"), None);
     }
 
     #[test]

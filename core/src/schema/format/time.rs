@@ -1,5 +1,6 @@
 //! Dates, times and durations.
 
+use crate::Time;
 use chrono::NaiveDate;
 
 pub(super) fn is_date(text: &str) -> bool {
@@ -21,6 +22,32 @@ pub(super) fn is_date_time(text: &str) -> bool {
 /// As Go reads one, in capitals.
 pub(super) fn is_rfc3339(text: &str) -> bool {
     is_date_time(text) && !text.contains(['t', 'z'])
+}
+
+/// As Go reads a time by a layout with six digits behind the point.
+pub(super) fn is_micro_time(text: &str) -> bool {
+    let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
+    let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
+    digits == 6 && is_rfc3339(text)
+}
+
+/// The form of `metav1.Time`, of a text that is a time.
+pub(super) fn in_seconds(text: &str) -> Option<String> {
+    let is_so = text.len() == "2006-01-02T15:04:05Z".len();
+    rewritten(text, is_so, Time::to_rfc3339)
+}
+
+/// That of `metav1.MicroTime`.
+pub(super) fn in_micros(text: &str) -> Option<String> {
+    let is_so = text.len() == "2006-01-02T15:04:05.000000Z".len();
+    rewritten(text, is_so, Time::to_rfc3339_micros)
+}
+
+fn rewritten(text: &str, is_so: bool, write: fn(Time) -> String) -> Option<String> {
+    if is_so && text.ends_with('Z') {
+        return None;
+    }
+    Time::parse(text).map(write)
 }
 
 fn is_clock(clock: &[u8]) -> bool {
