@@ -5,6 +5,7 @@
 mod aggregation;
 mod batch;
 mod config;
+mod gated;
 mod network;
 mod pod;
 mod rbac;

@@ -79,6 +79,13 @@ fn what_many_kinds_show() {
 }
 
 #[test]
+fn pods_that_wait_at_gates() {
+    let gated = json!([{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]);
+    let pod = json!({"status": {"phase": "Pending", "conditions": gated}});
+    reads([("pod-status", pod, json!("SchedulingGated"))]);
+}
+
+#[test]
 fn pods_that_are_being_deleted() {
     let row = |status: Value, said: &str| {
         let pod = json!({"status": status, "metadata": {"deletionTimestamp": "x"}});

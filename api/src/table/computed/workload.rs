@@ -64,6 +64,9 @@ fn restarts(pod: &Value) -> i64 {
     counts.fold(0, i64::saturating_add)
 }
 
+/// Why nobody looks for a node.
+const GATED: &str = "SchedulingGated";
+
 /// Terminating beats the containers' reasons, which beat the phase; but who is over does not stop.
 fn pod_status(pod: &Value) -> String {
     if is_deleting(pod) && text(pod, "status.reason") == "NodeLost" {
@@ -78,8 +81,12 @@ fn pod_status(pod: &Value) -> String {
         let found = state.iter().map(|path| text(one, path).to_owned());
         found.clone().find(|reason| !reason.is_empty())
     };
+    let waits_at_gates = list(pod, "status.conditions")
+        .iter()
+        .any(|one| text(one, "type") == "PodScheduled" && text(one, "reason") == GATED);
     let own = || {
         [
+            if waits_at_gates { GATED } else { "" },
             text(pod, "status.reason"),
             text(pod, "status.phase"),
             "Unknown",

@@ -10,7 +10,24 @@ const COMPUTED: [&str; 2] = ["cpu", "memory"];
 
 /// The status of a new pod.
 pub(super) fn pending(pod: &Map<String, Value>) -> Value {
-    json!({"phase": "Pending", "qosClass": quality(pod)})
+    let gates = pod.get("spec").and_then(|spec| spec.get("schedulingGates"));
+    let is_gated = gates
+        .and_then(Value::as_array)
+        .is_some_and(|gates| !gates.is_empty());
+    let mut status = Map::new();
+    status.insert("phase".into(), "Pending".into());
+    status.insert("qosClass".into(), quality(pod).into());
+    if is_gated {
+        status.insert("conditions".into(), json!([waits_at_gates()]));
+    }
+    status.into()
+}
+
+/// Source: upstream's `applySchedulingGatedCondition`.
+fn waits_at_gates() -> Value {
+    json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
+        "lastProbeTime": null, "lastTransitionTime": null,
+        "message": "Scheduling is blocked due to non-empty scheduling gates"})
 }
 
 /// The quality of service: whether every container is given all that it asks for, or nothing at all.

@@ -1,7 +1,7 @@
 //! Pods: mounts of volumes that are there, and the few fields that an update may change.
 //! Source: `pkg/apis/core/validation`, `ValidatePodSpec` and `ValidatePodUpdate`.
 
-use super::{Field, Subject};
+use super::{Field, Subject, gated};
 use crate::rejection::FieldCause;
 use serde_json::Value;
 
@@ -58,18 +58,29 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
             return;
         }
     }
+    gated::gates(&old, &new, causes);
+    // For how long each is tolerated may change.
     let tolerations = |spec: &Field<'_>| -> Vec<Value> {
         let list = spec.child("tolerations");
-        list.items().map(|one| one.value.clone()).collect()
+        list.items().map(|one| tolerated(one.value)).collect()
     };
     let kept = tolerations(&new);
     if !tolerations(&old).iter().all(|one| kept.contains(one)) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         causes.push(new.child("tolerations").forbidden(why));
     }
-    if frozen(old.value) != frozen(new.value) {
+    let narrowed = gated::narrowed(&old, &new, causes);
+    if frozen(old.value) != frozen(narrowed.as_ref().unwrap_or(new.value)) {
         causes.push(new.forbidden(FROZEN));
     }
+}
+
+fn tolerated(toleration: &Value) -> Value {
+    let mut what = toleration.clone();
+    if let Some(members) = what.as_object_mut() {
+        members.remove("tolerationSeconds");
+    }
+    what
 }
 
 fn frozen(spec: &Value) -> Value {

@@ -339,6 +339,56 @@ const UPDATES: &[(&str, &str, &str, &[&str])] = &[
     ),
     (
         "pods",
+        r#"{"spec": {"tolerations": [{"key": "x", "tolerationSeconds": 5}]}}"#,
+        r#"{"spec": {"tolerations": [{"key": "x", "tolerationSeconds": 9}]}}"#,
+        &[],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"schedulingGates": [{"name": "g"}]}}"#,
+        r#"{"spec": {"schedulingGates": [{"name": "g"}, {"name": "h"}]}}"#,
+        &[
+            "spec.schedulingGates[1].name: Forbidden: only deletion is allowed, but found new scheduling gate 'h'",
+        ],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"schedulingGates": [{"name": "g"}], "nodeSelector": {"a": "b"}}}"#,
+        r#"{"spec": {"schedulingGates": null, "nodeSelector": {"c": "d"}, "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}]}]}}}}}"#,
+        &[],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"schedulingGates": [{"name": "g"}], "nodeSelector": {"a": "b"}}}"#,
+        r#"{"spec": {"nodeSelector": {"a": "c"}}}"#,
+        &[
+            r#"spec.nodeSelector: Invalid value: {"a":"c"}: only additions to spec.nodeSelector are allowed (no mutations or deletions)"#,
+        ],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"schedulingGates": [{"name": "g"}], "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}]}]}}}}}"#,
+        r#"{"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}, {"key": "l", "operator": "Exists"}]}]}}}}}"#,
+        &[],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"schedulingGates": [{"name": "g"}], "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}]}]}}}}}"#,
+        r#"{"spec": {"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "l", "operator": "Exists"}]}]}}}}}"#,
+        &[
+            r#"spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0]: Invalid value: {"matchExpressions":[{"key":"l","operator":"Exists"}]}: only additions are allowed (no mutations or deletions)"#,
+        ],
+    ),
+    (
+        "pods",
+        r#"{"spec": {"schedulingGates": [{"name": "g"}], "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "k", "operator": "Exists"}]}]}}}}}"#,
+        r#"{"spec": {"affinity": null}}"#,
+        &[
+            "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms: Invalid value: null: no additions/deletions to non-empty NodeSelectorTerms list are allowed",
+        ],
+    ),
+    (
+        "pods",
         "{}",
         r#"{"spec": {"hostNetwork": true}}"#,
         &[

@@ -1,0 +1,115 @@
+//! Pods that wait at gates before they are scheduled: gates are only taken away, and where a pod may run
+//! is only narrowed. Source: `validateOnlyDeletedSchedulingGates`, `validateNodeSelectorMutation` and
+//! `validateNodeAffinityMutation` of upstream's `pkg/apis/core/validation`.
+
+use super::Field;
+use crate::rejection::FieldCause;
+use serde_json::{Value, json};
+
+const TERMS: &str = "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
+const REQUIREMENTS: [&str; 2] = ["matchExpressions", "matchFields"];
+
+/// Gates that were not there before.
+pub(super) fn gates(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let before: Vec<Field<'_>> = old.child("schedulingGates").items().collect();
+    let known = |name: &str| before.iter().any(|gate| gate.child("name").text() == name);
+    for gate in new.child("schedulingGates").items() {
+        let name = gate.child("name");
+        if !known(name.text()) {
+            let gate = name.text();
+            let why = format!("only deletion is allowed, but found new scheduling gate '{gate}'");
+            causes.push(name.forbidden(&why));
+        }
+    }
+}
+
+/// What a pod that waits may have changed about its place, which is then no more asked about: the
+/// specification as it was there.
+pub(super) fn narrowed(
+    old: &Field<'_>,
+    new: &Field<'_>,
+    causes: &mut Vec<FieldCause>,
+) -> Option<Value> {
+    if old.child("schedulingGates").is_empty() {
+        return None;
+    }
+    let selector = new.child("nodeSelector");
+    let is_kept = |(key, value): (&str, Field<'_>)| selector.value.get(key) == Some(value.value);
+    if !old.child("nodeSelector").entries().all(is_kept) {
+        let why = "only additions to spec.nodeSelector are allowed (no mutations or deletions)";
+        causes.push(selector.invalid(why));
+    }
+    affinity(
+        &old.at("affinity.nodeAffinity"),
+        &new.at("affinity.nodeAffinity"),
+        causes,
+    );
+    let mut as_before = new.value.clone();
+    put(
+        &mut as_before,
+        "nodeSelector",
+        old.child("nodeSelector").value,
+    );
+    let mut place = new.child("affinity").value.clone();
+    put(
+        &mut place,
+        "nodeAffinity",
+        old.at("affinity.nodeAffinity").value,
+    );
+    if place == json!({}) && old.child("affinity").value.is_null() {
+        place = Value::Null;
+    }
+    put(&mut as_before, "affinity", &place);
+    Some(as_before)
+}
+
+/// Where terms were said each may only be narrowed, and none may come or go.
+fn affinity(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
+    let (old, new) = (old.at(TERMS), new.at(TERMS));
+    let (before, after) = (list(old.value), list(new.value));
+    if before.is_empty() {
+        return;
+    }
+    if before.len() != after.len() {
+        let why = "no additions/deletions to non-empty NodeSelectorTerms list are allowed";
+        causes.push(new.invalid(why));
+        return;
+    }
+    for (before, after) in before.iter().zip(new.items()) {
+        if !only_adds(before, after.value) {
+            causes.push(after.invalid("only additions are allowed (no mutations or deletions)"));
+        }
+    }
+}
+
+/// A term that says nothing matches nothing, so what is added to it would widen it.
+fn only_adds(before: &Value, after: &Value) -> bool {
+    let said = |term: &Value| {
+        REQUIREMENTS.map(|name| {
+            term.get(name)
+                .map_or_else(Vec::new, |all| list(all).to_vec())
+        })
+    };
+    let (before, after) = (said(before), said(after));
+    if before.iter().all(Vec::is_empty) {
+        return after.iter().all(Vec::is_empty);
+    }
+    let pairs = before.iter().zip(&after);
+    pairs
+        .into_iter()
+        .all(|(before, after)| after.starts_with(before))
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A member as it is there, which may be not at all.
+fn put(value: &mut Value, name: &str, member: &Value) {
+    match value.as_object_mut() {
+        Some(members) if member.is_null() => drop(members.remove(name)),
+        Some(members) => drop(members.insert(name.into(), member.clone())),
+        None if !member.is_null() => *value = json!({ name: member }),
+        None => {}
+    }
+}
