@@ -1,5 +1,6 @@
 //! Documents, member by member.
 
+use crate::patch::whole;
 use serde_json::Value;
 
 /// Lists and objects that may lie in each other: what lies deeper no decoder reads back, and whoever walks
@@ -28,6 +29,21 @@ pub(crate) fn agree_but_in(apart: &[&str], one: &Value, other: &Value) -> bool {
     let counts = |name: &&String| !apart.contains(&name.as_str());
     let mut names = one.keys().chain(other.keys()).filter(counts);
     names.all(|name| one.get(name) == other.get(name))
+}
+
+/// Writes numbers that are whole without their point: Go decodes what has no type of its own to a floating-point
+/// number, and writes 1.0 as 1.
+pub(crate) fn write_whole_numbers(value: &mut Value) {
+    match value {
+        Value::Number(number) if number.is_f64() => {
+            if let Some(whole) = number.as_f64().and_then(whole) {
+                *value = whole.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_whole_numbers),
+        Value::Object(members) => members.values_mut().for_each(write_whole_numbers),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 #[cfg(test)]

@@ -65,7 +65,7 @@ limitranges: Created At=metadata.creationTimestamp
 rolebindings: Role=@role, Age=@age, +Users=@users, +Groups=@groups, +ServiceAccounts=@service-accounts
 clusterrolebindings: Role=@role, Age=@age, +Users=@users, +Groups=@groups, +ServiceAccounts=@service-accounts
 leases: Holder=spec.holderIdentity?, Age=@age
-events: Last Seen=@last-seen, Type=type?, Reason=reason?, Object=@object, +Subobject=involvedObject.fieldPath?, +Source=@event-source, Message=message?, +First Seen=@first-seen, +Count=@count, +Name=metadata.name
+events: Last Seen=@last-seen, Type=type?, Reason=reason?, Object=@object, +Subobject=involvedObject.fieldPath?, +Source=@event-source, Message=@message, +First Seen=@first-seen, +Count=@count, +Name=metadata.name
 priorityclasses: Value=#value, Global-Default=@global-default, Age=@age, PreemptionPolicy=preemptionPolicy
 poddisruptionbudgets: Min Available=@min-available, Max Unavailable=@max-unavailable, Allowed Disruptions=#status.disruptionsAllowed, Age=@age
 horizontalpodautoscalers: Reference=@scale-target, Targets=@targets, Minpods=@min-pods, Maxpods=#spec.maxReplicas, Replicas=#status.currentReplicas, Age=@age

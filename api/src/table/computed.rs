@@ -2,6 +2,7 @@
 //! `pkg/printers/internalversion/printers.go`.
 
 mod network;
+mod pod;
 #[cfg(test)]
 mod tests;
 mod usage;
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 /// The cell of this name.
 pub(super) fn cell(name: &str, object: &Value, now: Time) -> Value {
     general(name, object, now)
+        .or_else(|| pod::cell(name, object, now))
         .or_else(|| workload::cell(name, object, now))
         .or_else(|| network::cell(name, object))
         .or_else(|| usage::cell(name, object))
@@ -41,6 +43,7 @@ fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
                 .max(1)
         ),
         "object" => json!(named(object, "involvedObject").to_lowercase_kind()),
+        "message" => json!(text(object, "message").trim()),
         "event-source" => json!(event_source(object)),
         "role" => json!(named(object, "roleRef").0),
         "users" => json!(subjects(object, "User")),

@@ -3,6 +3,7 @@
 use super::{Context, Strictness};
 use crate::command::FieldValidation;
 use crate::custom;
+use crate::document::write_whole_numbers;
 use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
 use crate::object::{Name, Object};
 use crate::rejection::FieldCause;
@@ -81,6 +82,9 @@ pub(super) fn prune(
     let mut unknown = Vec::new();
     if kind.strategy.shape == Shape::Definition {
         unknown = custom::decode_schemas(document)?;
+    }
+    if kind.is_custom() {
+        write_whole_numbers(document);
     }
     if let Some(schema) = context.state.kinds.schema(kind, &version.name) {
         let wrong = if kind.is_custom() {

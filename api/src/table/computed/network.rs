@@ -4,6 +4,9 @@ use super::workload::label_selector;
 use super::{at, joined, list, number, or_none, text};
 use serde_json::{Value, json};
 
+/// Hosts that a row names.
+const HOSTS_MAX: usize = 3;
+
 /// Endpoints that are shown; the rest is counted.
 const SHOWN_MAX: usize = 3;
 
@@ -114,18 +117,24 @@ fn slice_ports(slice: &Value) -> String {
     numbers.join(",")
 }
 
+/// The first few; rules for whatever host are counted, and not named.
 fn hosts(ingress: &Value) -> String {
-    let rules = list(ingress, "spec.rules").iter();
-    let hosts: Vec<&str> = rules
-        .map(|rule| match text(rule, "host") {
-            "" => "*",
-            host => host,
-        })
+    let rules = list(ingress, "spec.rules");
+    let named = rules.iter().enumerate();
+    let named: Vec<(usize, &str)> = named
+        .map(|(index, rule)| (index, text(rule, "host")))
+        .filter(|(_, host)| !host.is_empty())
+        .take(HOSTS_MAX)
         .collect();
-    if hosts.is_empty() {
+    let Some((last, _)) = named.last().copied() else {
         return "*".into();
+    };
+    let hosts: Vec<&str> = named.iter().map(|(_, host)| *host).collect();
+    let hosts = hosts.join(",");
+    if named.len() < HOSTS_MAX || last + 1 == rules.len() {
+        return hosts;
     }
-    hosts.join(",")
+    format!("{hosts} + {} more...", rules.len() - HOSTS_MAX)
 }
 
 fn ingress_ports(ingress: &Value) -> &'static str {

@@ -79,13 +79,6 @@ fn what_many_kinds_show() {
 }
 
 #[test]
-fn pods_that_wait_at_gates() {
-    let gated = json!([{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated"}]);
-    let pod = json!({"status": {"phase": "Pending", "conditions": gated}});
-    reads([("pod-status", pod, json!("SchedulingGated"))]);
-}
-
-#[test]
 fn pods_that_are_being_deleted() {
     let row = |status: Value, said: &str| {
         let pod = json!({"status": status, "metadata": {"deletionTimestamp": "x"}});
@@ -177,7 +170,20 @@ fn services_and_what_leads_to_them() {
         (
             "hosts",
             json!({"spec": {"rules": [{"host": "a"}, {}]}}),
-            json!("a,*"),
+            json!("a"),
+        ),
+        (
+            "hosts",
+            json!({"spec": {"rules": [{}, {"host": "a"}, {"host": "b"}, {"host": "c"}, {"host": "d"}]}}),
+            json!("a,b,c + 2 more..."),
+        ),
+        ("hosts", json!({"spec": {"rules": [{}]}}), json!("*")),
+        ("message", json!({"message": " M\n"}), json!("M")),
+        (
+            "roles",
+            json!({"metadata": {"labels": {"kubernetes.io/role": "x",
+                "node-role.kubernetes.io/control-plane": ""}}}),
+            json!("control-plane,x"),
         ),
         (
             "ingress-ports",

@@ -3,15 +3,13 @@
 use super::{at, flag, is_deleting, joined, labels, list, named, number, or_none, since, text};
 use hindsight_core::Time;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const METRICS_MAX: usize = 2;
 const NODE_ROLE: &str = "node-role.kubernetes.io/";
 
 pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
     Some(match name {
-        "ready" => json!(ready(object)),
-        "restarts" => json!(restarts(object)),
-        "pod-status" => json!(pod_status(object)),
         "readiness-gates" => json!(readiness_gates(object)),
         "pod-labels" => json!(labels(object, "template.metadata.labels")),
         "selector" => json!(selector(object)),
@@ -48,53 +46,6 @@ pub(super) fn cell(name: &str, object: &Value, now: Time) -> Option<Value> {
         "node-external-ip" => json!(node_address(object, "ExternalIP")),
         _ => return None,
     })
-}
-
-fn statuses(pod: &Value) -> &[Value] {
-    list(pod, "status.containerStatuses")
-}
-
-fn ready(pod: &Value) -> String {
-    let ready = statuses(pod).iter().filter(|one| flag(one, "ready"));
-    format!("{}/{}", ready.count(), list(pod, "spec.containers").len())
-}
-
-fn restarts(pod: &Value) -> i64 {
-    let counts = statuses(pod).iter().map(|one| number(one, "restartCount"));
-    counts.fold(0, i64::saturating_add)
-}
-
-/// Why nobody looks for a node.
-const GATED: &str = "SchedulingGated";
-
-/// Terminating beats the containers' reasons, which beat the phase; but who is over does not stop.
-fn pod_status(pod: &Value) -> String {
-    if is_deleting(pod) && text(pod, "status.reason") == "NodeLost" {
-        return "Unknown".into();
-    }
-    let is_over = matches!(text(pod, "status.phase"), "Succeeded" | "Failed");
-    if is_deleting(pod) && !is_over {
-        return "Terminating".into();
-    }
-    let reason = |one: &Value| {
-        let state = ["state.waiting.reason", "state.terminated.reason"];
-        let found = state.iter().map(|path| text(one, path).to_owned());
-        found.clone().find(|reason| !reason.is_empty())
-    };
-    let waits_at_gates = list(pod, "status.conditions")
-        .iter()
-        .any(|one| text(one, "type") == "PodScheduled" && text(one, "reason") == GATED);
-    let own = || {
-        [
-            if waits_at_gates { GATED } else { "" },
-            text(pod, "status.reason"),
-            text(pod, "status.phase"),
-            "Unknown",
-        ]
-    };
-    let own = || own().into_iter().find(|said| !said.is_empty());
-    let waits = statuses(pod).iter().find_map(reason);
-    waits.unwrap_or_else(|| own().unwrap_or_default().into())
 }
 
 fn readiness_gates(pod: &Value) -> String {
@@ -279,7 +230,8 @@ fn roles(node: &Value) -> String {
             .flatten();
         role.or(old).filter(|role| !role.is_empty())
     });
-    joined(roles)
+    let roles: BTreeSet<&str> = roles.collect();
+    joined(roles.into_iter())
 }
 
 fn node_address(node: &Value, kind: &str) -> String {

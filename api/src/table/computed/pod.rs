@@ -1,0 +1,278 @@
+//! How a pod is: what its containers have come to, in one word. Source: `printPod` of upstream's
+//! `pkg/printers/internalversion/printers.go`.
+
+use super::{at, flag, human, is_deleting, list, number, text};
+use hindsight_core::Time;
+use serde_json::{Value, json};
+
+/// Why nobody looks for a node.
+const GATED: &str = "SchedulingGated";
+
+pub(super) fn cell(name: &str, pod: &Value, now: Time) -> Option<Value> {
+    Some(match name {
+        "ready" => json!(format!("{}/{}", Pod::of(pod).ready, lasting(pod))),
+        "restarts" => json!(Pod::of(pod).restarts.shown(now)),
+        "pod-status" => json!(status(pod)),
+        _ => return None,
+    })
+}
+
+/// Being deleted beats what the containers say; but who is over does not stop.
+fn status(pod: &Value) -> String {
+    let is_over = matches!(text(pod, "status.phase"), "Succeeded" | "Failed");
+    if is_deleting(pod) && text(pod, "status.reason") == "NodeLost" {
+        "Unknown".into()
+    } else if is_deleting(pod) && !is_over {
+        "Terminating".into()
+    } else {
+        Pod::of(pod).reason
+    }
+}
+
+/// Containers that are to run as long as the pod does.
+fn lasting(pod: &Value) -> usize {
+    let init = list(pod, "spec.initContainers");
+    let stays = init.iter().filter(|one| stays(one));
+    list(pod, "spec.containers").len() + stays.count()
+}
+
+/// A container that is started before the others, and goes on beside them.
+fn stays(container: &Value) -> bool {
+    text(container, "restartPolicy") == "Always"
+}
+
+/// How often containers began anew, and when the last of them had ended.
+#[derive(Debug, Default, Clone, Copy)]
+struct Restarts {
+    count: i64,
+    last: Option<Time>,
+}
+
+impl Restarts {
+    fn add(&mut self, container: &Value) {
+        self.count = self.count.saturating_add(number(container, "restartCount"));
+        let ended = Time::parse(text(container, "lastState.terminated.finishedAt"));
+        self.last = self.last.max(ended);
+    }
+
+    fn shown(self, now: Time) -> String {
+        match self.last.filter(|_| self.count != 0) {
+            None => self.count.to_string(),
+            Some(last) => {
+                let ago = human(now.0.saturating_sub(last.0) / 1_000_000);
+                format!("{} ({ago} ago)", self.count)
+            }
+        }
+    }
+}
+
+struct Pod {
+    reason: String,
+    ready: usize,
+    restarts: Restarts,
+}
+
+impl Pod {
+    fn of(pod: &Value) -> Self {
+        let mut found = Self {
+            reason: reason(pod).into(),
+            ready: 0,
+            restarts: Restarts::default(),
+        };
+        let mut stayed = Restarts::default();
+        let begins = found.begin(pod, &mut stayed);
+        if !begins || is_so(pod, "Initialized") {
+            found.restarts = stayed;
+            found.run(pod);
+        }
+        found
+    }
+
+    /// The containers that come before the others, one after the other; true while they are not done.
+    fn begin(&mut self, pod: &Value, stayed: &mut Restarts) -> bool {
+        let specified = list(pod, "spec.initContainers");
+        let statuses = list(pod, "status.initContainerStatuses");
+        for (index, container) in statuses.iter().enumerate() {
+            let same = |one: &&Value| text(one, "name") == text(container, "name");
+            let stays = specified.iter().find(same).is_some_and(stays);
+            self.restarts.add(container);
+            if stays {
+                stayed.add(container);
+            }
+            if is_done(container) {
+                continue;
+            }
+            if stays && flag(container, "started") {
+                self.ready += usize::from(flag(container, "ready"));
+                continue;
+            }
+            let waits = text(container, "state.waiting.reason");
+            self.reason = match ended(container) {
+                Some(ended) => format!("Init:{ended}"),
+                None if !matches!(waits, "" | "PodInitializing") => format!("Init:{waits}"),
+                None => format!("Init:{index}/{}", specified.len()),
+            };
+            return true;
+        }
+        false
+    }
+
+    /// The others: of their reasons the first one's is told.
+    fn run(&mut self, pod: &Value) {
+        let mut any_runs = false;
+        for container in list(pod, "status.containerStatuses").iter().rev() {
+            self.restarts.add(container);
+            let waits = text(container, "state.waiting.reason");
+            if !waits.is_empty() {
+                self.reason = waits.into();
+            } else if let Some(ended) = ended(container) {
+                self.reason = ended;
+            } else if flag(container, "ready") && at(container, "state.running").is_some() {
+                any_runs = true;
+                self.ready += 1;
+            }
+        }
+        if any_runs && self.reason == "Completed" {
+            let is_ready = is_so(pod, "Ready");
+            self.reason = if is_ready { "Running" } else { "NotReady" }.into();
+        }
+    }
+}
+
+/// What the pod says of itself.
+fn reason(pod: &Value) -> &str {
+    let waits_at_gates = list(pod, "status.conditions")
+        .iter()
+        .any(|one| text(one, "type") == "PodScheduled" && text(one, "reason") == GATED);
+    let said = [text(pod, "status.reason"), text(pod, "status.phase")];
+    if waits_at_gates {
+        return GATED;
+    }
+    said.into_iter()
+        .find(|said| !said.is_empty())
+        .unwrap_or_default()
+}
+
+/// How a container ended, where it did.
+fn ended(container: &Value) -> Option<String> {
+    let state = at(container, "state.terminated").filter(|state| !state.is_null())?;
+    let (reason, signal) = (text(state, "reason"), number(state, "signal"));
+    Some(if !reason.is_empty() {
+        reason.into()
+    } else if signal != 0 {
+        format!("Signal:{signal}")
+    } else {
+        format!("ExitCode:{}", number(state, "exitCode"))
+    })
+}
+
+fn is_done(container: &Value) -> bool {
+    ended(container).is_some() && number(container, "state.terminated.exitCode") == 0
+}
+
+fn is_so(pod: &Value, condition: &str) -> bool {
+    let mut conditions = list(pod, "status.conditions").iter();
+    conditions.any(|one| text(one, "type") == condition && text(one, "status") == "True")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Time = Time(1_800_000_000_000_000);
+
+    fn shown(pod: &Value) -> [Value; 3] {
+        ["ready", "pod-status", "restarts"].map(|name| cell(name, pod, NOW).expect("a cell"))
+    }
+
+    fn pod(init: &Value, statuses: &Value) -> Value {
+        json!({"spec": {"initContainers": init, "containers": [{"name": "c"}]},
+            "status": statuses})
+    }
+
+    #[test]
+    fn what_begins_a_pod_is_counted_until_it_is_done() {
+        let init = json!([{"name": "a"}, {"name": "b"}]);
+        let done =
+            json!({"name": "a", "state": {"terminated": {"exitCode": 0, "reason": "Completed"}}});
+        for (state, expected) in [
+            (json!({"running": {}}), "Init:1/2"),
+            (
+                json!({"waiting": {"reason": "PodInitializing"}}),
+                "Init:1/2",
+            ),
+            (
+                json!({"waiting": {"reason": "CrashLoopBackOff"}}),
+                "Init:CrashLoopBackOff",
+            ),
+            (json!({"terminated": {"exitCode": 3}}), "Init:ExitCode:3"),
+            (
+                json!({"terminated": {"exitCode": 0, "signal": 9}}),
+                "Pending",
+            ),
+            (
+                json!({"terminated": {"exitCode": 1, "signal": 9}}),
+                "Init:Signal:9",
+            ),
+            (
+                json!({"terminated": {"exitCode": 3, "reason": "Error"}}),
+                "Init:Error",
+            ),
+        ] {
+            let status = json!({"phase": "Pending",
+                "initContainerStatuses": [done, {"name": "b", "state": state}]});
+            assert_eq!(shown(&pod(&init, &status))[1], expected, "{state}");
+        }
+    }
+
+    #[test]
+    fn the_first_containers_reason_is_the_pods() {
+        for (states, expected) in [
+            (json!([{"terminated": {"exitCode": 1}}]), "ExitCode:1"),
+            (
+                json!([{"terminated": {"exitCode": 1, "signal": 9}}]),
+                "Signal:9",
+            ),
+            (
+                json!([{"waiting": {"reason": "ErrImagePull"}}, {"terminated": {"exitCode": 1}}]),
+                "ErrImagePull",
+            ),
+            (
+                json!([{"terminated": {"exitCode": 0, "reason": "Completed"}}, {"running": {}}]),
+                "NotReady",
+            ),
+        ] {
+            let states = states.as_array().expect("a list").iter();
+            let statuses: Vec<Value> = states
+                .map(|state| json!({"ready": true, "state": state}))
+                .collect();
+            let status = json!({"phase": "Running", "containerStatuses": statuses});
+            assert_eq!(shown(&pod(&json!([]), &status))[1], expected, "{status}");
+        }
+    }
+
+    #[test]
+    fn what_goes_on_beside_the_others_is_counted_with_them() {
+        let init = json!([{"name": "a", "restartPolicy": "Always"}]);
+        let status = json!({"phase": "Running",
+            "initContainerStatuses": [{"name": "a", "started": true, "ready": true, "restartCount": 2}],
+            "containerStatuses": [{"name": "c", "ready": true, "restartCount": 1,
+                "state": {"running": {}}}]});
+        assert_eq!(shown(&pod(&init, &status)), ["2/2", "Running", "3"]);
+    }
+
+    #[test]
+    fn the_last_restart_has_a_time() {
+        let ended = NOW.plus_seconds(-3600).to_rfc3339();
+        let status = json!({"phase": "Running", "containerStatuses": [{"restartCount": 5,
+            "lastState": {"terminated": {"finishedAt": ended}}}]});
+        assert_eq!(shown(&pod(&json!([]), &status))[2], "5 (60m ago)");
+    }
+
+    #[test]
+    fn who_waits_at_gates_says_so() {
+        let gated = json!([{"type": "PodScheduled", "status": "False", "reason": GATED}]);
+        let status = json!({"phase": "Pending", "conditions": gated});
+        assert_eq!(shown(&pod(&json!([]), &status))[1], GATED);
+    }
+}
