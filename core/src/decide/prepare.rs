@@ -83,9 +83,6 @@ pub(super) fn prune(
     if kind.strategy.shape == Shape::Definition {
         unknown = custom::decode_schemas(document)?;
     }
-    if kind.is_custom() {
-        write_whole_numbers(document);
-    }
     if let Some(schema) = context.state.kinds.schema(kind, &version.name) {
         let wrong = if kind.is_custom() {
             schema::metadata_causes(document)
@@ -101,6 +98,9 @@ pub(super) fn prune(
         } else {
             schema.decode(document);
         }
+    }
+    if kind.is_custom() {
+        write_whole_numbers(document);
     }
     judge(&unknown, validation)
 }
@@ -194,7 +194,9 @@ fn prune_by(
 /// that earlier releases took, or a default that came later, would be a change.
 pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &Object) -> Value {
     if kind.is_custom() {
-        return Form::of(kinds, kind, &version.name).document(object);
+        let mut document = Form::of(kinds, kind, &version.name).document(object);
+        write_whole_numbers(&mut document);
+        return document;
     }
     let mut document = object.document();
     let stored = kind.storage_version();

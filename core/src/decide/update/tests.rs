@@ -345,3 +345,29 @@ fn a_default_that_came_after_an_object_was_stored_is_no_change_of_it() {
         2
     );
 }
+
+#[test]
+fn a_number_that_an_older_release_stored_with_a_point_is_no_change() {
+    let mut world = World::new();
+    let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let definition = json!({"metadata": {"name": "gauges.example.com"}, "spec": {
+        "group": "example.com", "scope": "Namespaced",
+        "names": {"plural": "gauges", "kind": "Gauge"},
+        "versions": [{"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": schema}}]}});
+    let made = world.create("customresourcedefinitions", definition);
+    made.expect("created");
+    let metadata = json!({"name": "g", "namespace": "default", "uid": "u", "generation": 1,
+        "creationTimestamp": "2026-01-01T00:00:00Z"});
+    let gauge = json!({"apiVersion": "example.com/v1", "kind": "Gauge", "metadata": metadata,
+        "spec": {"a": 1.0}});
+    world.find("gauges", gauge);
+    let same = Patch::Merge(json!({"spec": {"a": 1}}));
+    let written = world.patch("gauges", "g", same).expect("taken");
+    assert!(written.commits.is_empty());
+    let annotated = Patch::Merge(json!({"metadata": {"annotations": {"k": "v"}}}));
+    let written = world.patch("gauges", "g", annotated).expect("taken");
+    let document = written.outcome.object().document();
+    assert_eq!(document["metadata"]["generation"], 1);
+    assert_eq!(document["spec"]["a"].to_string(), "1");
+}
