@@ -84,6 +84,12 @@ fn list<'a>(object: &'a Value, path: &str) -> &'a [Value] {
     list.map_or(&[], Vec::as_slice)
 }
 
+/// Whether a condition is true.
+fn holds(object: &Value, condition: &str) -> bool {
+    let mut conditions = list(object, "status.conditions").iter();
+    conditions.any(|one| text(one, "type") == condition && text(one, "status") == "True")
+}
+
 fn members(object: &Value, path: &str) -> usize {
     let members = at(object, path).and_then(Value::as_object);
     members.map_or(0, serde_json::Map::len)

@@ -1,7 +1,7 @@
 //! How a pod is: what its containers have come to, in one word. Source: `printPod` of upstream's
 //! `pkg/printers/internalversion/printers.go`.
 
-use super::{at, flag, human, is_deleting, list, number, text};
+use super::{at, flag, holds, human, is_deleting, list, number, text};
 use hindsight_core::Time;
 use serde_json::{Value, json};
 
@@ -81,7 +81,7 @@ impl Pod {
         };
         let mut stayed = Restarts::default();
         let begins = found.begin(pod, &mut stayed);
-        if !begins || is_so(pod, "Initialized") {
+        if !begins || holds(pod, "Initialized") {
             found.restarts = stayed;
             found.run(pod);
         }
@@ -133,7 +133,7 @@ impl Pod {
             }
         }
         if any_runs && self.reason == "Completed" {
-            let is_ready = is_so(pod, "Ready");
+            let is_ready = holds(pod, "Ready");
             self.reason = if is_ready { "Running" } else { "NotReady" }.into();
         }
     }
@@ -168,11 +168,6 @@ fn ended(container: &Value) -> Option<String> {
 
 fn is_done(container: &Value) -> bool {
     ended(container).is_some() && number(container, "state.terminated.exitCode") == 0
-}
-
-fn is_so(pod: &Value, condition: &str) -> bool {
-    let mut conditions = list(pod, "status.conditions").iter();
-    conditions.any(|one| text(one, "type") == condition && text(one, "status") == "True")
 }
 
 #[cfg(test)]

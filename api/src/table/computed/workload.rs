@@ -1,6 +1,8 @@
 //! Pods, what makes them, and the nodes that they run on.
 
-use super::{at, flag, is_deleting, joined, labels, list, named, number, or_none, since, text};
+use super::{
+    at, flag, holds, is_deleting, joined, labels, list, named, number, or_none, since, text,
+};
 use hindsight_core::Time;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -58,11 +60,6 @@ fn readiness_gates(pod: &Value) -> String {
         holds(pod, wanted)
     });
     format!("{}/{}", open.count(), gates.len())
-}
-
-fn holds(object: &Value, condition: &str) -> bool {
-    let mut conditions = list(object, "status.conditions").iter();
-    conditions.any(|one| text(one, "type") == condition && text(one, "status") == "True")
 }
 
 /// A member of each container of the pod that is kept there.
