@@ -7,6 +7,7 @@
 )]
 
 use hindsight_log::DirectoryLock;
+use hindsight_tests::manifests::dependent;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use hindsight_tests::vitals::peak_mib;
 use serde_json::Value;
@@ -263,15 +264,7 @@ fn the_log_is_narrowed_and_says_what_an_update_changed() {
 /// The example of README: of an owner and its child, both are gone.
 fn owner_and_child(server: &Server) -> String {
     server.kubectl(&["create", "configmap", "owner"]);
-    let uid = [
-        "get",
-        "configmap",
-        "owner",
-        "-o",
-        "jsonpath={.metadata.uid}",
-    ];
-    let uid = server.kubectl(&uid);
-    let child = dependent("child", &uid);
+    let child = dependent("child", "owner", &server.uid("configmap/owner"));
     server.kubectl_with(&["create", "-f", "-"], &child);
     let revision = [
         "get",
@@ -285,13 +278,6 @@ fn owner_and_child(server: &Server) -> String {
     let gone = ["wait", "configmap/child", "--for=delete", "--timeout=20s"];
     server.kubectl(&gone);
     revision
-}
-
-fn dependent(name: &str, uid: &str) -> String {
-    let owner = format!("{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid}}}");
-    format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, ownerReferences: [{owner}]}}\n"
-    )
 }
 
 #[test]
@@ -311,7 +297,10 @@ fn what_went_with_its_owner_is_brought_back_and_stays() {
     let manifest_text = stdout(&online);
     server.kubectl_with(&["create", "-f", "-"], &manifest_text);
     // Once the collector has taken what came later, it has seen this as well.
-    server.kubectl_with(&["create", "-f", "-"], &dependent("doomed", "nobody"));
+    server.kubectl_with(
+        &["create", "-f", "-"],
+        &dependent("doomed", "owner", "nobody"),
+    );
     server.kubectl(&["wait", "configmap/doomed", "--for=delete", "--timeout=20s"]);
     assert_eq!(
         server.kubectl(&["get", "configmap", "child", "-o", "name"]),

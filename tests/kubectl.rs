@@ -6,7 +6,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::manifests::DEPLOYMENT;
+use hindsight_tests::manifests::{DEPLOYMENT, dependent};
 use hindsight_tests::server::{Server, stdout, text};
 use serde_json::Value;
 
@@ -227,8 +227,8 @@ fn wait_and_watch_see_what_happens() {
 #[test]
 fn deletion_honours_cascade_selection_and_raw_requests() {
     let server = Server::start();
-    let dependent = |name: &str, owner: &str| {
-        let uid = server.kubectl(&["get", "configmap", owner, "-o", "jsonpath={.metadata.uid}"]);
+    let depend = |name: &str, owner: &str| {
+        let uid = server.uid(&format!("configmap/{owner}"));
         let manifest = format!(
             "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: {name}\n  ownerReferences:\n  - \
              {{apiVersion: v1, kind: ConfigMap, name: {owner}, uid: {uid}, blockOwnerDeletion: true}}\n"
@@ -241,7 +241,7 @@ fn deletion_honours_cascade_selection_and_raw_requests() {
         ("o3", "c3", "orphan"),
     ] {
         server.kubectl(&["create", "configmap", owner]);
-        dependent(child, owner);
+        depend(child, owner);
         server.kubectl(&[
             "delete",
             "configmap",
@@ -340,17 +340,7 @@ fn custom_kinds_are_served_validated_and_removed_with_their_definition() {
 fn why_names_the_user_behind_a_cascade() {
     let server = Server::start();
     server.kubectl(&["create", "configmap", "owner"]);
-    let uid = server.kubectl(&[
-        "get",
-        "configmap",
-        "owner",
-        "-o",
-        "jsonpath={.metadata.uid}",
-    ]);
-    let manifest = format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: child\n  ownerReferences:\n  - \
-         {{apiVersion: v1, kind: ConfigMap, name: owner, uid: {uid}}}\n"
-    );
+    let manifest = dependent("child", "owner", &server.uid("configmap/owner"));
     server.kubectl_with(&["create", "-f", "-"], &manifest);
     server.kubectl(&["delete", "configmap", "owner"]);
     server.kubectl(&["wait", "configmap/child", "--for=delete", "--timeout=10s"]);

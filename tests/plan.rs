@@ -5,21 +5,12 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, hindsight, stdout, text};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-const WIDGETS: &str = "\
-apiVersion: apiextensions.k8s.io/v1
-kind: CustomResourceDefinition
-metadata: {name: widgets.example.com}
-spec:
-  group: example.com
-  scope: Namespaced
-  names: {plural: widgets, kind: Widget}
-  versions:
-  - {name: v1, served: true, storage: true, schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}}
-";
+const ANYTHING: &str = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
 
 /// An owner, two that go with it, one of which a finalizer holds, and one that is nobody's.
 fn family(server: &Server) {
@@ -202,7 +193,7 @@ fn what_follows_when_nobody_holds_them_any_more_is_foretold() {
 fn a_definition_says_which_instance_holds_it() {
     let server = Server::start();
     server.kubectl(&["create", "namespace", "team"]);
-    server.define(WIDGETS);
+    server.define(&widgets(ANYTHING));
     held(&server, "Widget", "w", &json!({}));
     let holder = "customresourcecleanup.apiextensions.k8s.io: 1 instance left; \
         widgets.example.com team/w waits for x.io/hold";
@@ -305,7 +296,7 @@ fn config_map(server: &Server, name: &str, owners: &Value) {
 
 /// What refers to a config map, under this version and kind.
 fn reference(server: &Server, version: &str, kind: &str, name: &str) -> Value {
-    let uid = server.kubectl(&["get", "configmap", name, "-o", "jsonpath={.metadata.uid}"]);
+    let uid = server.uid(&format!("configmap/{name}"));
     json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid})
 }
 

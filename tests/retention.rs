@@ -5,6 +5,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_tests::manifests::dependent;
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
 
@@ -25,20 +26,7 @@ fn history(directory: &Path) {
     server.kubectl(&["create", "configmap", "early"]);
     server.kubectl(&["delete", "configmap", "early"]);
     server.kubectl(&["create", "configmap", "owner"]);
-    let uid = [
-        "get",
-        "configmap",
-        "owner",
-        "-o",
-        "jsonpath={.metadata.uid}",
-    ];
-    let owner = format!(
-        "{{apiVersion: v1, kind: ConfigMap, name: owner, uid: {}}}",
-        server.kubectl(&uid)
-    );
-    let kid = format!(
-        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: kid, ownerReferences: [{owner}]}}\n"
-    );
+    let kid = dependent("kid", "owner", &server.uid("configmap/owner"));
     server.kubectl_with(&["create", "-f", "-"], &kid);
     server.kubectl(&["delete", "configmap", "owner"]);
     server.kubectl(&["wait", "configmap/kid", "--for=delete", "--timeout=10s"]);

@@ -63,8 +63,7 @@ fn create_pairs(server: &Server) {
     create((0..PAIRS).map(namespace).collect());
     create((0..PAIRS).map(held).chain((0..PAIRS).map(owner)).collect());
     for index in 0..PAIRS {
-        let owner = format!("configmap/o{index}");
-        let uid = server.kubectl(&["get", &owner, "-o", "jsonpath={.metadata.uid}"]);
+        let uid = server.uid(&format!("configmap/o{index}"));
         let owner = format!(
             r#""apiVersion": "v1", "kind": "ConfigMap", "name": "o{index}", "uid": "{uid}""#
         );

@@ -277,40 +277,28 @@ pub fn explore_all(family: Family, look: Look, (from, until): (u64, u64), stride
 
 /// All graphs of so many objects.
 pub const fn of(objects: usize) -> Family {
+    with_edges(objects, SPECIALS)
+}
+
+const fn with_edges(objects: usize, specials: &'static [Special]) -> Family {
     Family {
         objects,
         edges: EDGES,
-        specials: SPECIALS,
+        specials,
     }
 }
 
 /// All of two objects that may have a policy of their own.
-pub const TWO_WITH_POLICIES: Family = Family {
-    objects: 2,
-    edges: EDGES,
-    specials: POLICIES,
-};
+pub const TWO_WITH_POLICIES: Family = with_edges(2, POLICIES);
 
 /// All of two objects that may be two special things at once.
-pub const TWO_CROSSED: Family = Family {
-    objects: 2,
-    edges: EDGES,
-    specials: CROSSED,
-};
+pub const TWO_CROSSED: Family = with_edges(2, CROSSED);
 
 /// All of two objects that may be whatever there is.
-pub const TWO_OF_EVERYTHING: Family = Family {
-    objects: 2,
-    edges: EDGES,
-    specials: EVERYTHING,
-};
+pub const TWO_OF_EVERYTHING: Family = with_edges(2, EVERYTHING);
 
 /// Those of four objects in which nothing is special.
-pub const FOUR_OF_EDGES: Family = Family {
-    objects: 4,
-    edges: EDGES,
-    specials: &[Special::None],
-};
+pub const FOUR_OF_EDGES: Family = with_edges(4, &[Special::None]);
 
 /// Those of four objects in which nothing is special and every reference blocks.
 pub const PLAIN_FOUR: Family = Family {

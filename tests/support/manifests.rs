@@ -13,6 +13,14 @@ spec:
     spec: {containers: [{name: main, image: 'nginx:1'}]}
 ";
 
+/// A config map that another one owns.
+pub fn dependent(name: &str, owner: &str, uid: &str) -> String {
+    let owner = format!("{{apiVersion: v1, kind: ConfigMap, name: {owner}, uid: {uid}}}");
+    format!(
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}, ownerReferences: [{owner}]}}\n"
+    )
+}
+
 /// A custom kind whose instances are of this schema.
 pub fn widgets(schema: &str) -> String {
     format!(

@@ -116,6 +116,11 @@ impl Server {
         self.kubectl_with(arguments, "")
     }
 
+    /// The uid of an object, as `kind/name`.
+    pub fn uid(&self, object: &str) -> String {
+        self.kubectl(&["get", object, "-o", "jsonpath={.metadata.uid}"])
+    }
+
     /// Runs kubectl with a manifest on standard input.
     pub fn kubectl_with(&self, arguments: &[&str], manifest: &str) -> String {
         let output = self.try_kubectl(arguments, manifest);
