@@ -360,3 +360,21 @@ fn an_owner_that_was_there_before_is_known_to_have_been() {
     let from = plan["revision"].as_u64().expect("a revision") + 1;
     assert_eq!(happened(&server, from, foretold.len()), foretold);
 }
+
+/// A namespace may be held by tokens of others beside the controller's.
+#[test]
+fn tokens_of_others_are_let_go_in_what_is_foretold() {
+    let server = Server::start();
+    let team = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"},
+        "spec": {"finalizers": ["kubernetes", "x.io/token"]}});
+    server.kubectl_with(&["create", "-f", "-"], &team.to_string());
+    let owner = json!({"apiVersion": "v1", "kind": "Namespace", "name": "team",
+        "uid": server.uid("namespace/team")});
+    let dependent = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "value": 1,
+        "metadata": {"name": "urgent", "ownerReferences": [owner]}});
+    server.kubectl_with(&["create", "-f", "-"], &dependent.to_string());
+    let plan = document(&server, &["namespace/team"]);
+    let behind = "priorityclasses.scheduling.k8s.io urgent";
+    let later = json!({"deleted": [behind], "complete": true});
+    assert_eq!(plan["onceLetGo"], later, "{plan}");
+}

@@ -68,13 +68,13 @@ pub(crate) struct Planned {
     pub(crate) going_already: usize,
     /// Whether nothing more follows.
     pub(crate) complete: bool,
-    /// What follows when those who wait are let go, where anything does.
+    /// What follows when those who wait are let go, where anything does or that is not known.
     #[serde(default, rename = "onceLetGo", skip_serializing_if = "Option::is_none")]
     pub(crate) once_let_go: Option<OnceLetGo>,
 }
 
 /// Who goes after those that others hold.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OnceLetGo {
     /// Those who do not wait themselves, in the order in which they go.
     pub(crate) deleted: Vec<String>,

@@ -4,7 +4,7 @@
 use hindsight_core::classify::classify;
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, spec_finalizers};
-use hindsight_core::state::{defined_by, definition_named, is_definition};
+use hindsight_core::state::is_definition;
 use hindsight_core::{Object, ObjectKey, State};
 use serde_json::Value;
 use std::sync::Arc;
@@ -53,8 +53,7 @@ pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
 
 /// How many instances hold a definition, and who holds the first of those that go.
 fn instances(state: &State, definition: &ObjectKey) -> String {
-    let defined = defined_by(definition);
-    let left: Vec<&Arc<Object>> = state.list(&defined, None).collect();
+    let left: Vec<&Arc<Object>> = state.instances(definition).collect();
     let waiting = left.iter().find(|instance| instance.is_deleting());
     let waiting = waiting.map_or_else(String::new, |instance| {
         let by = held(state, instance).join(", ");
@@ -70,10 +69,9 @@ fn instances(state: &State, definition: &ObjectKey) -> String {
 
 /// What an object that stays is in, where that goes and takes it along.
 fn containers(state: &State, object: &Object) -> Vec<String> {
-    let definition = definition_named(&object.key.resource.to_string());
     let found = [
         ("namespace", state.namespace(&object.key.namespace)),
-        ("definition", state.get(&definition)),
+        ("definition", state.definition_of(&object.key.resource)),
     ];
     let going = found.into_iter().filter_map(|(what, container)| {
         let container = container?;

@@ -11,7 +11,7 @@ mod tests;
 use crate::classify::classify;
 use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference};
-use crate::state::{defined_by, is_definition, is_namespace};
+use crate::state::{is_definition, is_namespace};
 use crate::{Revision, State};
 
 /// A commit that may not be.
@@ -264,7 +264,7 @@ impl Asked<'_> {
 
     fn leaves_nothing_behind(&self, previous: &Object) -> Result<(), Violation> {
         let key = &previous.key;
-        if is_definition(key) && self.state.list(&defined_by(key), None).next().is_some() {
+        if is_definition(key) && self.state.instances(key).next().is_some() {
             return Err(self.violation(KINDS, "instances outlive the removal"));
         }
         if !is_namespace(key) {

@@ -145,6 +145,24 @@ impl State {
             })
     }
 
+    /// The instances of a definition. Of a built-in resource there are none: what somebody defines over it is never
+    /// served, and its objects are not that definition's to take along.
+    ///
+    /// Source: `OverlappingBuiltInResources` and `NeverEstablished` of upstream's `crd_finalizer.go`.
+    pub fn instances(&self, definition: &ObjectKey) -> impl Iterator<Item = &Arc<Object>> {
+        let resource = defined_by(definition);
+        let start = ObjectKey::new(resource.clone(), "", "");
+        let first = self.stored.range(start..).next().map(Stored::resource);
+        let kept = first.filter(|first| **first == resource && !self.kinds.is_builtin(&resource));
+        kept.into_iter().flat_map(|kept| self.list(kept, None))
+    }
+
+    /// The definition of a resource, which a built-in one does not have.
+    pub fn definition_of(&self, resource: &GroupResource) -> Option<&Arc<Object>> {
+        let definition = self.get(&definition_named(&resource.to_string()));
+        definition.filter(|_| !self.kinds.is_builtin(resource))
+    }
+
     /// Every object in a namespace, also of kinds that nobody serves any more.
     pub fn contents<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<Object>> {
         self.resources()

@@ -8,7 +8,7 @@ use hindsight_core::command::{
 };
 use hindsight_core::kind::Subresource;
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, Object, spec_finalizers};
-use hindsight_core::state::{defined_by, is_definition, is_namespace};
+use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Cause, GroupResource, Revision, Rule, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use serde_json::Value;
@@ -145,11 +145,10 @@ fn waits_for_contents(namespace: &Object) -> bool {
 fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(definition);
     let why = (Rule::CrdDeleted, &cause);
-    let resource = defined_by(&definition.key);
-    let instances = state.list(&resource, None);
+    let instances = state.instances(&definition.key);
     let live = instances.filter(|object| !object.is_deleting());
     let mut steps = deletions(state, live, why, None, limit);
-    let instances = state.list(&resource, None);
+    let instances = state.instances(&definition.key);
     let waiting = instances.filter(|object| object.is_waiting());
     let room = limit.saturating_sub(steps.len());
     // Only as they are: somebody may have asked meanwhile that their dependents stay.
@@ -161,8 +160,7 @@ fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
 /// A definition that goes and has no instances is let go.
 pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
     let is_held = definition.meta.has_finalizer(DEFINITION_FINALIZER);
-    let resource = defined_by(&definition.key);
-    if !is_held || state.list(&resource, None).next().is_some() {
+    if !is_held || state.instances(&definition.key).next().is_some() {
         return None;
     }
     let intent = Intent::Release(Release {

@@ -140,16 +140,21 @@ impl Fork {
         }
     }
 
-    /// Until nobody holds anything that is being deleted, or it has come to so many changes.
+    /// Until nobody holds anything that is being deleted, or it has come to so many changes. Everybody is asked once,
+    /// and again where something changed.
     fn let_go(
         &mut self,
         now: Time,
         changes_max: usize,
         command_of: &mut impl FnMut(Worker, Step) -> Command,
     ) -> bool {
+        let mut going = letting_go::going(&self.ground.state);
         loop {
             let before = self.changes.len();
-            for intent in letting_go::requests(&self.ground.state) {
+            for key in going {
+                let Some(intent) = letting_go::request(&self.ground.state, &key) else {
+                    continue;
+                };
                 if self.changes.len() >= changes_max {
                     return false;
                 }
@@ -162,6 +167,9 @@ impl Fork {
             if !self.collect(now, changes_max, command_of) {
                 return false;
             }
+            let changed = self.changes.iter().skip(before);
+            let changed = changed.map(|change| change.commit.key.clone());
+            going = changed.collect();
         }
     }
 

@@ -2,21 +2,30 @@
 
 use hindsight_core::Rule;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Patch, PatchObject, Target};
-use hindsight_core::object::{DEFINITION_FINALIZER, FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER};
-use hindsight_core::{Object, State};
-use serde_json::json;
+use hindsight_core::kind::Subresource;
+use hindsight_core::object::{
+    DEFINITION_FINALIZER, FOREGROUND_FINALIZER, NAMESPACE_TOKEN, Name, ORPHAN_FINALIZER,
+    spec_finalizers,
+};
+use hindsight_core::state::is_namespace;
+use hindsight_core::{Object, ObjectKey, State};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Finalizers that the collectors take off by themselves.
 const COLLECTORS: [&str; 3] = [FOREGROUND_FINALIZER, ORPHAN_FINALIZER, DEFINITION_FINALIZER];
 
-/// One for each object that waits for somebody else: its node has stopped it, or its finalizers are taken off.
-pub(crate) fn requests(state: &State) -> Vec<Intent> {
+/// Whatever is being deleted.
+pub(crate) fn going(state: &State) -> BTreeSet<ObjectKey> {
     let going = state.objects().filter(|object| object.is_deleting());
-    going.filter_map(|object| request(state, object)).collect()
+    going.map(|object| object.key.clone()).collect()
 }
 
-fn request(state: &State, object: &Object) -> Option<Intent> {
+/// What lets an object go that is being deleted and waits for somebody else: its node has stopped it, or its
+/// finalizers are taken off.
+pub(crate) fn request(state: &State, key: &ObjectKey) -> Option<Intent> {
+    let object = state.get(key).filter(|object| object.is_deleting())?;
     let kind = state.kinds.by_resource(&object.key.resource)?;
     let version = Arc::clone(&kind.storage_version()?.name);
     let is_own = |finalizer: &&Name| COLLECTORS.contains(&&***finalizer);
@@ -30,15 +39,29 @@ fn request(state: &State, object: &Object) -> Option<Intent> {
         };
         return Some(Intent::Delete(stopped));
     }
-    (own.len() < object.meta.finalizers.len()).then(|| {
-        Intent::Patch(PatchObject {
-            key: object.key.clone(),
-            version,
-            subresource: None,
-            patch: Patch::Merge(json!({"metadata": {"finalizers": own}})),
-            validation: FieldValidation::Ignore,
-        })
-    })
+    let (subresource, change) = if own.len() < object.meta.finalizers.len() {
+        (None, json!({"metadata": {"finalizers": own}}))
+    } else {
+        let kept = without_tokens_of_others(object)?;
+        let change = json!({"spec": {"finalizers": kept}});
+        (Some(Subresource::Finalize), change)
+    };
+    Some(Intent::Patch(PatchObject {
+        key: key.clone(),
+        version,
+        subresource,
+        patch: Patch::Merge(change),
+        validation: FieldValidation::Ignore,
+    }))
+}
+
+/// What a namespace holds itself with, where others do too.
+fn without_tokens_of_others(object: &Object) -> Option<Vec<Value>> {
+    let document = is_namespace(&object.key).then(|| object.document())?;
+    let tokens = spec_finalizers(&document);
+    let is_own = |token: &&Value| token.as_str() == Some(NAMESPACE_TOKEN);
+    let own: Vec<Value> = tokens.iter().filter(is_own).cloned().collect();
+    (own.len() < tokens.len()).then_some(own)
 }
 
 #[cfg(test)]
@@ -52,7 +75,9 @@ mod tests {
         let going = held.map(|finalizers| format!("a{}!{finalizers}", finalizers.len()));
         let going: Vec<(&str, &[&str])> = going.iter().map(|one| (&**one, &[][..])).collect();
         let state = world(&[&going[..], &[("live", &[])]].concat());
-        let left = requests(&state).into_iter().map(|intent| {
+        let requests = super::going(&state).into_iter();
+        let requests = requests.filter_map(|key| request(&state, &key));
+        let left = requests.map(|intent| {
             let Intent::Patch(PatchObject {
                 patch: Patch::Merge(change),
                 ..

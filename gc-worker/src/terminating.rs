@@ -2,7 +2,6 @@
 //! Source: upstream's `crd_finalizer.go`, which adds after each minute that there are still some.
 
 use hindsight_core::object::Object;
-use hindsight_core::state::defined_by;
 use hindsight_core::{State, Time};
 use serde_json::{Value, json};
 
@@ -11,8 +10,7 @@ const MESSAGE: &str = "CustomResource deletion is in progress";
 
 /// The conditions that the definition should have, where instances hold it and it does not say so.
 pub(crate) fn changed(state: &State, definition: &Object, now: Time) -> Option<Value> {
-    let resource = defined_by(&definition.key);
-    state.list(&resource, None).next()?;
+    state.instances(&definition.key).next()?;
     let document = definition.document();
     let conditions = document.pointer("/status/conditions");
     let conditions = conditions.and_then(Value::as_array);

@@ -6,6 +6,7 @@ use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 const FILE: &str = "lock";
+const READER: &str = "a question that is asked where nothing can be written";
 
 /// Held until it is dropped. The file says who holds it.
 #[derive(Debug)]
@@ -65,9 +66,13 @@ impl DirectoryLock {
         match lock(&file) {
             Ok(()) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => {
-                let mut holder = String::new();
-                file.read_to_string(&mut holder)
-                    .map_err(Error::io("reading the lock"))?;
+                let mut holder = READER.to_owned();
+                // Who only reads could not write its name there: that is somebody's of before.
+                if file.try_lock_shared().is_err() {
+                    holder.clear();
+                    file.read_to_string(&mut holder)
+                        .map_err(Error::io("reading the lock"))?;
+                }
                 Err(Error::Locked {
                     directory: directory.to_owned(),
                     holder: holder.trim().to_owned(),
@@ -124,14 +129,19 @@ mod tests {
         let at = temporary.path();
         let none = DirectoryLock::acquire_to_read(at).expect("nobody");
         assert!(none.is_none(), "nothing is made for it");
-        let writer = DirectoryLock::acquire(at).expect("free");
+        let held_by = |refused| match refused {
+            Error::Locked { holder, .. } => holder,
+            other => panic!("{other}"),
+        };
+        let mut writer = DirectoryLock::acquire(at).expect("free");
+        writer.describe("https://here").expect("written");
         let refused = DirectoryLock::acquire_to_read(at).expect_err("held");
-        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+        assert!(held_by(refused).ends_with(" at https://here"));
         drop(writer);
         let readers = [0; 2].map(|_| DirectoryLock::acquire_to_read(at).expect("free"));
         assert!(readers.iter().all(Option::is_some));
         let refused = DirectoryLock::acquire(at).expect_err("read");
-        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+        assert_eq!(held_by(refused), READER, "and nobody of before");
         drop(readers);
         DirectoryLock::acquire(at).expect("free again");
     }

@@ -2,7 +2,7 @@
 
 use super::ask::{Named, Point, Source, encode, given, named, path, point, state_of};
 use super::{Directory, NOT_FOUND, Output, show};
-use crate::answer::{PlanAnswer, Planned};
+use crate::answer::{OnceLetGo, PlanAnswer, Planned};
 use crate::effects;
 use crate::inspect::{self, Filter, World};
 use anyhow::Result;
@@ -145,19 +145,7 @@ fn render(plan: &Planned) -> String {
         write!(out, "\n{MORE}").ok();
     }
     if let Some(later) = &plan.once_let_go {
-        let count = later.deleted.len();
-        let (objects, goes) = (plural(count), if count == 1 { "goes" } else { "go" });
-        write!(
-            out,
-            "\nonce nobody holds them, {count} more {objects} {goes}"
-        )
-        .ok();
-        for object in &later.deleted {
-            write!(out, "\n  {object}").ok();
-        }
-        if !later.complete {
-            write!(out, "\n{MORE}").ok();
-        }
+        out.push_str(&render_later(later));
     }
     match plan.going_already {
         0 => Ok(()),
@@ -165,6 +153,22 @@ fn render(plan: &Planned) -> String {
         count => write!(out, "\n{count} more objects are going already"),
     }
     .ok();
+    out
+}
+
+fn render_later(later: &OnceLetGo) -> String {
+    let count = later.deleted.len();
+    if count == 0 {
+        return "\nwho goes once nobody holds anything is not known: too much else is going".into();
+    }
+    let (objects, goes) = (plural(count), if count == 1 { "goes" } else { "go" });
+    let mut out = format!("\nonce nobody holds them, {count} more {objects} {goes}");
+    for object in &later.deleted {
+        write!(out, "\n  {object}").ok();
+    }
+    if !later.complete {
+        write!(out, "\n{MORE}").ok();
+    }
     out
 }
 

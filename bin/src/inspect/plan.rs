@@ -183,8 +183,8 @@ fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> P
     }
 }
 
-/// Who else would go if all who hold something let it go: with the deletion and not without it. Of what was not
-/// followed to its end without it, nobody knows.
+/// Who else would go if all who hold something let it go: with the deletion and not without it. Where that was not
+/// followed to its end without it, nobody knows, and nobody is named.
 fn once_let_go(
     (with, without): (&Course, &Course),
     now: Time,
@@ -193,10 +193,15 @@ fn once_let_go(
     if !with.is_whole || !with.end.objects().any(|object| object.is_deleting()) {
         return None;
     }
-    let later = |course: &Course| course.once_let_go(now, changes_max, questions::step_at(now));
-    let without = later(without);
+    let later = |course: &Course, changes_max| {
+        course.once_let_go(now, changes_max, questions::step_at(now))
+    };
+    let without = later(without, changes_max);
+    if !without.is_whole {
+        return Some(OnceLetGo::default());
+    }
     let already: BTreeSet<&Uid> = removed(&without).collect();
-    let with_it = later(with);
+    let with_it = later(with, changes_max.saturating_add(without.changes.len()));
     let commits = with_it.changes.iter().map(|change| &change.commit);
     let removals = commits.filter(|commit| commit.object().is_none());
     let others = removals.filter(|commit| {
@@ -207,10 +212,8 @@ fn once_let_go(
         !waits && !already.contains(&commit.uid)
     });
     let deleted: Vec<String> = others.map(|commit| commit.key.to_string()).collect();
-    (without.is_whole && !deleted.is_empty()).then_some(OnceLetGo {
-        deleted,
-        complete: with_it.is_whole,
-    })
+    let complete = with_it.is_whole;
+    (!complete || !deleted.is_empty()).then_some(OnceLetGo { deleted, complete })
 }
 
 fn waiting(state: &State, object: &Arc<Object>) -> Waiting {

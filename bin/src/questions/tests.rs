@@ -1,6 +1,7 @@
 //! What an embedder is told: as the command line and HTTP are.
 
 use crate::core::command::{Create, Delete, FieldValidation, Propagation, Target};
+use crate::core::state::definition_named;
 use crate::core::{
     Actor, Command, GroupResource, Intent, Object, ObjectKey, Rejection, Request, Rule, Uid,
 };
@@ -153,4 +154,39 @@ fn what_takes_an_object_along_is_told() {
     assert_eq!(reasons(&instance), [along]);
     let holder = "waits for customresourcecleanup.apiextensions.k8s.io: 1 instance left";
     assert_eq!(reasons(&definition), [holder]);
+}
+
+/// Whoever defines definitions defines nothing: what is built in needs no definition, and is no instance of one.
+#[test]
+fn a_definition_is_no_instance_of_itself() {
+    let plane = crate::testing::plane();
+    let definition = definition_named("customresourcedefinitions.apiextensions.k8s.io");
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": {"type": "object"}}});
+    let metadata = json!({"name": &*definition.name, "finalizers": ["x.io/hold"],
+        "annotations": {"api-approved.kubernetes.io": "unapproved, a test"}});
+    let names = json!({"plural": "customresourcedefinitions", "kind": "CustomResourceDefinition"});
+    let create = Create {
+        key: definition.clone(),
+        version: "v1".into(),
+        object: json!({"metadata": metadata, "spec": {"group": "apiextensions.k8s.io",
+            "scope": "Cluster", "names": names, "versions": [version]}}),
+        validation: FieldValidation::Strict,
+    };
+    run(&plane, Intent::Create(create));
+    let delete = Delete::new(
+        Target::any(definition.clone()),
+        "v1".into(),
+        Rule::Requested,
+    );
+    run(&plane, Intent::Delete(delete));
+    let reasons = plane.explain(&definition, None).expect("read").reasons;
+    assert!(
+        reasons.contains(&"waits for x.io/hold".into()),
+        "{reasons:?}"
+    );
+    assert!(
+        !reasons.iter().any(|one| one.contains("takes it along")),
+        "{reasons:?}"
+    );
 }

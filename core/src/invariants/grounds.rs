@@ -5,7 +5,6 @@ use super::{Asked, Violation};
 use crate::Time;
 use crate::event::{Cause, Event, Rule};
 use crate::object::Object;
-use crate::state::definition_named;
 use serde_json::Value;
 
 const GROUNDS: &str = "what no request asked for goes by a rule whose ground is there";
@@ -64,8 +63,7 @@ impl Asked<'_> {
     }
 
     fn definition_is_going(&self) -> bool {
-        let definition = definition_named(&self.commit.key.resource.to_string());
-        let definition = self.state.get(&definition);
+        let definition = self.state.definition_of(&self.commit.key.resource);
         definition.is_some_and(|definition| definition.is_deleting())
     }
 }

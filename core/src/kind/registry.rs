@@ -131,6 +131,11 @@ impl Kinds {
             .or_else(|| self.custom(resource))
     }
 
+    /// Whether it needs no definition, and has none.
+    pub fn is_builtin(&self, resource: &GroupResource) -> bool {
+        self.builtin.by_resource.contains_key(resource)
+    }
+
     /// The kind and version that a command speaks of. Its version comes with a group where the
     /// resource is stored by another one than the request named.
     pub fn spoken(&self, stored: &GroupResource, version: &str) -> Option<(&KindRef, &Version)> {

@@ -98,14 +98,14 @@ impl View<'_> {
         if is_namespace(container) {
             found.extend(self.state.contents(&container.name).map(uid));
         } else if is_definition(container) {
-            let resource = defined_by(container);
-            found.extend(self.state.list(&resource, None).map(uid));
+            found.extend(self.state.instances(container).map(uid));
         }
     }
 
     fn defined(&self, key: &ObjectKey) -> Option<&Kind> {
         let resource = is_definition(key).then(|| defined_by(key))?;
-        self.state.kinds.by_resource(&resource).map(|kind| &**kind)
+        let kind = self.state.kinds.by_resource(&resource)?;
+        kind.is_custom().then_some(&**kind)
     }
 
     /// Whether the collector has nothing left to do in or above these, and would not let another kind

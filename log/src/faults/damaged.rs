@@ -154,16 +154,7 @@ fn a_torn_record_that_nobody_was_told_of_is_let_go() {
             hash: frame::hash(&frames[told].1),
         });
         drop(storage);
-        let mut database = fs::read(events.join("db")).expect("read");
-        let torn = &frames[6].1;
-        let places = database.windows(torn.len()).enumerate();
-        let places = places.filter(|(_, window)| *window == &**torn);
-        let places: Vec<usize> = places.map(|(place, _)| place).collect();
-        assert!(!places.is_empty(), "it is there");
-        places
-            .iter()
-            .for_each(|place| database[place + torn.len() - 1] ^= 1);
-        fs::write(events.join("db"), database).expect("written");
+        damage_every_copy(&events, &frames[6].1);
         let found = intact(temporary.path());
         assert!(
             matches!(found.broken, Some(Error::Corrupt { .. })),
@@ -174,7 +165,79 @@ fn a_torn_record_that_nobody_was_told_of_is_let_go() {
         assert_eq!(found.has_all_acknowledged(), is_let_go, "{told}");
         let end = found.reader.check_end();
         assert_eq!(end.is_ok_and(|end| end.is_some()), is_let_go, "{told}");
+        assert_eq!(is_opened(&events), is_let_go, "{told}");
     }
+}
+
+/// Turns a bit behind the header of a frame, wherever it is stored.
+fn damage_every_copy(events: &Path, frame: &[u8]) {
+    const BEGIN: usize = 64;
+    let mut database = fs::read(events.join("db")).expect("read");
+    let places = database.windows(BEGIN).enumerate();
+    let places = places.filter(|(_, window)| *window == &frame[..BEGIN]);
+    let places: Vec<usize> = places.map(|(place, _)| place).collect();
+    assert!(!places.is_empty(), "it is there");
+    places.iter().for_each(|place| database[place + BEGIN] ^= 1);
+    fs::write(events.join("db"), database).expect("written");
+}
+
+/// Whether a start takes the log as it is.
+fn is_opened(events: &Path) -> bool {
+    SledStorage::open(events).is_ok_and(|storage| {
+        let reader = Reader::new(Arc::new(storage));
+        let mut whole = reader.whole(Tail::START).expect("read");
+        whole.all(|frame| frame.is_ok())
+    })
+}
+
+/// Whole segments come after it: it was synced, whatever an old witness says.
+#[test]
+fn a_tear_before_the_end_is_let_go_by_nobody() {
+    let disk = Arc::new(Disk::default());
+    let (writer, _) = script::open(&disk);
+    let mut commands = Commands::default();
+    let namespace = json!({"metadata": {"name": "default"}});
+    let mut intents = vec![create("namespaces", "", namespace)];
+    intents.extend((0..30).map(|number| {
+        let data = json!({"k": noise(number, 9 * LARGE_BYTES)});
+        let object = json!({"metadata": {"name": format!("c{number}")}, "data": data});
+        create("configmaps", "default", object)
+    }));
+    for intent in intents {
+        let command = commands.command(intent);
+        submit(&writer, &disk, vec![command]).expect("written");
+    }
+    let frames = disk.frames();
+    let temporary = tempfile::tempdir().expect("a directory");
+    let events = temporary.path().join("events");
+    make(temporary.path(), &frames[..4]);
+    let old = fs::read(temporary.path().join("events.tail")).expect("read");
+    let storage = SledStorage::open(&events).expect("opened");
+    for (first, bytes) in &frames[4..] {
+        storage.append(*first, bytes).expect("appended");
+        storage.sync().expect("synced");
+    }
+    drop(storage);
+    fs::write(temporary.path().join("events.tail"), old).expect("written");
+    let database = fs::metadata(events.join("db")).expect("there");
+    assert!(database.len() > 3 * SEGMENT_BYTES as u64, "{database:?}");
+    damage_every_copy(&events, &frames[9].1);
+    let found = intact(temporary.path());
+    assert_eq!(found.until.next(), frames[9].0, "{:?}", found.broken);
+    assert!(!found.has_all_acknowledged());
+    assert!(!is_opened(&events), "nor by a start");
+}
+
+#[test]
+fn without_the_file_of_its_witness_a_log_is_not_taken_for_whole() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let newest = make(temporary.path(), &frames(9)[..3]);
+    fs::remove_file(temporary.path().join("events.tail")).expect("removed");
+    let found = intact(temporary.path());
+    assert_eq!(found.until, newest);
+    assert!(matches!(found.broken, Some(Error::Unwitnessed { .. })));
+    assert!(!found.has_all_acknowledged());
+    assert!(!is_opened(&temporary.path().join("events")));
 }
 
 /// Whoever tries to start, and tries again, makes nothing worse.

@@ -1,7 +1,6 @@
 //! What became of every object that ever was: by it is known what a deletion may name as its cause.
 
 use hindsight_core::command::Propagation;
-use hindsight_core::state::definition_named;
 use hindsight_core::{Cause, Commit, Event, Object, Revision, Rule, State, Uid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -104,10 +103,7 @@ impl Lives {
         let key = &previous.key;
         match rule {
             Rule::NamespaceDeleted => is_mark(state.namespace(&key.namespace)),
-            Rule::CrdDeleted => {
-                let definition = definition_named(&key.resource.to_string());
-                is_mark(state.get(&definition))
-            }
+            Rule::CrdDeleted => is_mark(state.definition_of(&key.resource)),
             Rule::OwnersAbsent
             | Rule::OwnerForeground
             | Rule::NoSuchOwner

@@ -172,6 +172,9 @@ fn who_goes_after_those_that_are_held_is_told_apart() {
         ..Delete::new(Target::any(key("child")), "v1".into(), Rule::Requested)
     };
     run(&plane, Intent::Delete(delete));
+    let unknown = in_background("bystander", 1).once_let_go;
+    let unknown = unknown.expect("more is going than was asked for");
+    assert_eq!((unknown.deleted, unknown.complete), (vec![], false));
     let of_other = in_background("bystander", 100);
     assert_eq!(of_other.deleted, 1);
     assert!(

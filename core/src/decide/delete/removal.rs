@@ -6,7 +6,7 @@ use crate::decide::Context;
 use crate::event::Event;
 use crate::kind::Subresource;
 use crate::object::{DEFINITION_FINALIZER, Name, Object, spec_finalizers};
-use crate::state::{defined_by, is_definition, is_namespace};
+use crate::state::{is_definition, is_namespace};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use serde_json::Value;
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub(crate) fn content(state: &State, container: &Object) -> Option<String> {
         let kinds: Vec<String> = kinds.collect();
         return Some(format!("{count} of {}", kinds.join(", ")));
     }
-    let resource = is_definition(key).then(|| defined_by(key))?;
-    let first = state.list(&resource, None).next()?;
+    let definition = is_definition(key).then_some(key)?;
+    let first = state.instances(definition).next()?;
     Some(format!("instances, {} among them", first.key))
 }
 

@@ -23,13 +23,10 @@ pub(super) fn refuse_hidden(directory: &Path) -> Result<(), Error> {
     let Some(tail) = WitnessFile::read(&tail_of(directory))? else {
         return Ok(());
     };
-    let path = directory.join("db");
-    if !path.exists() {
+    if !directory.join("db").exists() {
         return Ok(());
     }
-    let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
-    let hidden = Segments::of(&path, from).and_then(|found| found.hidden());
-    let hidden = hidden.map_err(Error::io("reading the event log"))?;
+    let hidden = passed_over(directory)?;
     if hidden.is_empty() {
         return Ok(());
     }
@@ -43,6 +40,14 @@ pub(super) fn refuse_hidden(directory: &Path) -> Result<(), Error> {
         broken: intact.broken.map(Box::new),
         source: WOULD_BLANK.into(),
     })
+}
+
+/// Where there are whole messages in the database that sled passes over.
+pub(super) fn passed_over(directory: &Path) -> Result<Vec<Range<u64>>, Error> {
+    let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
+    let path = directory.join("db");
+    let hidden = Segments::of(&path, from).and_then(|found| found.hidden());
+    hidden.map_err(Error::io("reading the event log"))
 }
 
 /// The segments that sled is going to read, by their place in the log.

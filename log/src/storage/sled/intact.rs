@@ -2,6 +2,7 @@
 //! `docs/decisions/0024-what-is-left-of-a-damaged-database.md`.
 
 use super::frames::PIECE_BYTES;
+use super::hidden;
 use super::values::{Segment, Value};
 use super::{SEGMENT_BYTES, tail_of};
 use crate::storage::witness::WitnessFile;
@@ -48,14 +49,19 @@ impl Intact {
             only: None,
             witnessed,
         };
-        let mut found = found.beginning()?;
+        let mut found = found.beginning(directory)?;
+        let unwitnessed = found.until > Revision::ZERO && !tail_of(directory).exists();
+        let unwitnessed = unwitnessed.then_some(Error::Unwitnessed {
+            newest: found.until,
+        });
+        let unknown = unknown.or(unwitnessed);
         found.has_all_acknowledged &= unknown.is_none();
         found.broken = found.broken.or(unknown);
         Ok(found)
     }
 
-    /// Whether what is broken was never acknowledged, as after a crash: a start lets that go. Where nothing witnesses
-    /// that, it is not.
+    /// Whether a start would let go what is broken: nobody was told of it, and it is torn as a crash leaves it, at the
+    /// end. Where nothing witnesses that, it would not.
     pub const fn has_all_acknowledged(&self) -> bool {
         self.has_all_acknowledged
     }
@@ -180,20 +186,24 @@ struct Copies {
     witnessed: Option<Tail>,
 }
 
+/// What a walk from the beginning came to.
+#[derive(Debug, Default)]
+struct Walked {
+    /// First revisions of the whole frames before the first that is not.
+    records: BTreeSet<Revision>,
+    until: Revision,
+    broken: Option<Error>,
+}
+
 impl Copies {
-    fn beginning(self) -> Result<Intact, Error> {
+    fn beginning(self, directory: &Path) -> Result<Intact, Error> {
         let (file, all) = (Arc::clone(&self.file), Arc::clone(&self.all));
-        let (mut only, mut until, mut broken) = (BTreeSet::new(), Revision::ZERO, None);
         let found = Arc::new(self);
-        for frame in Reader::new(Arc::clone(&found) as _).whole(Tail::START)? {
-            match frame {
-                Ok(frame) => {
-                    only.insert(frame.first);
-                    until = frame.end.previous();
-                }
-                Err(error) => broken = Some(error),
-            }
-        }
+        let Walked {
+            records,
+            until,
+            broken,
+        } = found.walk()?;
         let newer = match broken {
             Some(Error::NewerFormat { .. }) => found.newer(until)?,
             _ => Newer::default(),
@@ -203,10 +213,11 @@ impl Copies {
             Some(Error::Corrupt { .. }) => {
                 let witnessed = found.witnessed;
                 witnessed.is_some_and(|tail| tail.revision <= until)
+                    && found.is_whole_to_the_engine(directory)?
             }
             Some(_) => false,
         };
-        let records = Arc::new(only);
+        let records = Arc::new(records);
         let kept = Self {
             file,
             all: Arc::clone(&all),
@@ -222,6 +233,34 @@ impl Copies {
             copies: all,
             records,
         })
+    }
+
+    fn walk(self: &Arc<Self>) -> Result<Walked, Error> {
+        let mut walked = Walked::default();
+        for frame in Reader::new(Arc::clone(self) as _).whole(Tail::START)? {
+            match frame {
+                Ok(frame) => {
+                    walked.records.insert(frame.first);
+                    walked.until = frame.end.previous();
+                }
+                Err(error) => walked.broken = Some(error),
+            }
+        }
+        Ok(walked)
+    }
+
+    /// Whether nothing is damaged of what the engine sees. What it passes over at the end of its log is a batch
+    /// that was being written, which may reach the disk in any order.
+    fn is_whole_to_the_engine(&self, directory: &Path) -> Result<bool, Error> {
+        let hidden = hidden::passed_over(directory)?;
+        let is_seen = |copy: &&Copy| !hidden.iter().any(|place| place.contains(&copy.at));
+        let seen = Arc::new(Self {
+            file: Arc::clone(&self.file),
+            all: Arc::new(self.all.iter().filter(is_seen).copied().collect()),
+            only: None,
+            witnessed: self.witnessed,
+        });
+        Ok(seen.walk()?.broken.is_none())
     }
 
     /// What can be told of records whose headers are as they ever were.
