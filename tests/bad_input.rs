@@ -287,6 +287,71 @@ fn a_hundred_thousand_unknown_members_are_told_of_as_far_as_headers_go() {
     }
 }
 
+/// The same of items: whoever decides would keep everybody waiting.
+#[test]
+fn long_lists_are_not_compared_each_with_each() {
+    let client = client();
+    let list = |count, item: fn(u32) -> Value| -> Vec<Value> { (1..count).map(item).collect() };
+    let pod = json!({"containers": [{"name": "c", "image": "i"}]});
+    for (resource, place, mut spec, mut items) in [
+        (
+            "configmaps",
+            "/metadata/finalizers",
+            json!({}),
+            list(30_000, |n| json!(format!("a/{n}"))),
+        ),
+        (
+            "configmaps",
+            "/metadata/ownerReferences",
+            json!({}),
+            list(
+                15_000,
+                |n| json!({"apiVersion": "v1", "kind": "A", "name": "a", "uid": n.to_string()}),
+            ),
+        ),
+        (
+            "pods",
+            "/spec/schedulingGates",
+            pod.clone(),
+            list(10_000, |n| json!({"name": format!("a/{n}")})),
+        ),
+        (
+            "pods",
+            "/spec/tolerations",
+            pod,
+            list(
+                20_000,
+                |n| json!({"key": n.to_string(), "operator": "Exists"}),
+            ),
+        ),
+        (
+            "services",
+            "/spec/ports",
+            json!({}),
+            list(10_000, |n| json!({"name": format!("p{n}"), "port": n})),
+        ),
+    ] {
+        let name = place.replace('/', "").to_lowercase();
+        let (parent, member) = place.rsplit_once('/').expect("a path");
+        let mut document = json!({"metadata": {"name": name}, "spec": spec.take()});
+        let path = format!("/api/v1/namespaces/default/{resource}");
+        for (method, path, code) in [
+            ("POST", path.clone(), 201),
+            ("PUT", format!("{path}/{name}"), 200),
+        ] {
+            items.reverse();
+            document.pointer_mut(parent).expect("there")[member] = json!(items);
+            let answer = client.send(method, &path, JSON, &document.to_string());
+            assert_eq!(
+                answer.code,
+                code,
+                "{place}: {}",
+                answer.text.chars().take(300).collect::<String>()
+            );
+        }
+    }
+}
+
 #[test]
 fn managers_do_not_make_an_object_endless() {
     let client = client();

@@ -94,7 +94,13 @@ fn generate<T: JsonSchema>() -> (String, Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hindsight_core::command::{FieldValidation, Patch, PatchObject, Update};
+    use hindsight_core::kind::Subresource;
     use hindsight_core::schema::Identity;
+    use hindsight_core::{
+        Actor, Cause, Command, Commit, Event, GroupResource, Intent, Object, ObjectKey, Request,
+        Revision, State, Time, apply, decide,
+    };
     use std::collections::BTreeSet;
 
     #[test]
@@ -109,6 +115,68 @@ mod tests {
                 kind.kind
             );
         }
+    }
+
+    /// Amounts could be any text before they were read.
+    #[test]
+    fn what_an_earlier_release_stored_may_stay_as_it_is() {
+        let mut state = State::new(builtin_kinds());
+        let key = ObjectKey::new(GroupResource::new("", "pods"), "default", "a");
+        let spec = json!({"containers": [{"name": "c", "image": "i", "resources": {"limits": {"cpu": "lots"}}}]});
+        let document = json!({"apiVersion": "v1", "kind": "Pod", "spec": spec, "metadata": {"name": "a",
+            "namespace": "default", "uid": "u", "finalizers": ["x.io/hold"]}});
+        let object = Object::from_value(key.clone(), document.clone(), Revision(1), None);
+        let actor = Arc::new(Actor::new("t"));
+        let stored = Commit {
+            revision: Revision(1),
+            time: Time(0),
+            actor: Arc::clone(&actor),
+            request: Arc::new(Request::default()),
+            cause: Cause::Request,
+            key: key.clone(),
+            uid: "u".into(),
+            events: vec![Event::ObjectCreated {
+                object: Arc::new(object.expect("an object")),
+            }],
+        };
+        apply(&mut state, &Arc::new(stored));
+        let is_taken = |intent| {
+            let command = Command::new(Arc::clone(&actor), Time(0), [0; 16], intent);
+            decide(&state, command).is_ok()
+        };
+        let patched = |subresource, change| {
+            is_taken(Intent::Patch(PatchObject {
+                key: key.clone(),
+                version: "v1".into(),
+                subresource,
+                patch: Patch::Merge(change),
+                validation: FieldValidation::Strict,
+            }))
+        };
+        assert!(patched(None, json!({"metadata": {"finalizers": null}})));
+        assert!(patched(
+            Some(Subresource::Status),
+            json!({"status": {"phase": "Failed"}})
+        ));
+        let limits =
+            |cpu: &str| json!([{"name": "c", "image": "i", "resources": {"limits": {"cpu": cpu}}}]);
+        assert!(patched(
+            None,
+            json!({"spec": {"containers": limits("lots")}})
+        ));
+        assert!(!patched(
+            None,
+            json!({"spec": {"containers": limits("more")}})
+        ));
+        let mut labelled = document;
+        labelled["metadata"]["labels"] = json!({"a": "b"});
+        assert!(is_taken(Intent::Update(Update {
+            key: key.clone(),
+            version: "v1".into(),
+            subresource: None,
+            object: labelled,
+            validation: FieldValidation::Strict,
+        })));
     }
 
     #[test]

@@ -166,7 +166,7 @@ fn insert_missing(members: &mut Map<String, Value>, member: &str, value: Value) 
     }
 }
 
-fn insert_empty(members: &mut Map<String, Value>, member: &str, value: Value) {
+pub(crate) fn insert_empty(members: &mut Map<String, Value>, member: &str, value: Value) {
     if is_empty(members, member) {
         members.insert(member.into(), value);
     }

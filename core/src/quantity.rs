@@ -1,10 +1,10 @@
 //! Quantities of Kubernetes: `1500m`, `2Gi`. Source: `apimachinery/pkg/api/resource`.
 
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 const SCALE: i128 = 1_000_000_000;
 const MILLI: i128 = SCALE / 1_000;
-/// More is taken for this much, as upstream does.
+/// More of a binary quantity is taken for this much, as upstream does.
 const MAX: i128 = i64::MAX as i128 * SCALE;
 
 const NO_QUANTITY: &str = "quantities must match the regular expression \
@@ -33,11 +33,17 @@ pub(crate) fn read(value: &Value) -> Result<Option<(Quantity, String)>, &'static
     let text = match value {
         Value::Null => return Ok(None),
         Value::String(text) => text.trim().to_owned(),
-        Value::Number(number) => number.to_string(),
+        Value::Number(number) => plain(number),
         Value::Bool(_) | Value::Array(_) | Value::Object(_) => return Err(NO_QUANTITY),
     };
     let found = Quantity::parse(&text).ok_or_else(|| why_not(&text))?;
     Ok(Some((found, text)))
+}
+
+/// A number as it may be sent, without an exponent: that would be a form of its own.
+fn plain(number: &Number) -> String {
+    let fraction = number.as_f64().filter(|_| number.is_f64());
+    fraction.map_or_else(|| number.to_string(), |fraction| fraction.to_string())
 }
 
 fn why_not(text: &str) -> &'static str {
@@ -71,19 +77,26 @@ pub(crate) fn round_up(value: &mut Value) {
     }
 }
 
-/// A value with the suffix that fits it, of the family that the text has. Source:
-/// `Quantity.CanonicalizeBytes`.
+/// A value with the suffix that fits it, of the family that the text has. Upstream keeps some texts that are not of
+/// this form (`+3`, `12E6`); here there is one for each amount and family.
+///
+/// Source: `Quantity.CanonicalizeBytes`.
 fn canonical(value: i128, text: &str) -> String {
-    let value = value.clamp(-MAX, MAX);
     let suffix = text.trim_start_matches(|one: char| !one.is_ascii_alphabetic());
     let is_large = value.abs() >= 1024 * SCALE && value % SCALE == 0;
+    let is_binary = matches!(suffix.as_bytes(), [_, b'i']);
+    let value = if is_binary {
+        value.clamp(-MAX, MAX)
+    } else {
+        value
+    };
     match suffix.as_bytes() {
         _ if value == 0 => "0".into(),
-        [_, b'i'] if is_large => {
+        _ if is_binary && is_large => {
             let (amount, times) = without(value / SCALE, 1024, BINARY.len() - 1);
             format!("{amount}{}", BINARY.get(times).unwrap_or(&""))
         }
-        [b'e' | b'E', _, ..] => {
+        [b'e' | b'E', _, ..] if !is_binary => {
             let (amount, times) = without(value, 1000, usize::MAX);
             match 3 * (i32::try_from(times).unwrap_or(i32::MAX) - ONES) {
                 0 => amount.to_string(),
@@ -222,7 +235,9 @@ mod tests {
             ("1e-3", "1e-3"),
             ("0.1u", "100n"),
             ("+3", "3"),
-            ("10E", "9223372036854775807"),
+            ("10E", "10E"),
+            ("10Ei", "9223372036854775807"),
+            ("0.3Ei", "345876451382054092800m"),
         ] {
             let mut value = json!(text);
             canonicalize(&mut value);
@@ -235,6 +250,7 @@ mod tests {
         for (value, written) in [
             (json!(1), json!("1")),
             (json!(0.5), json!("500m")),
+            (json!(0.000_001), json!("1u")),
             (json!(" 1 "), json!("1")),
             (json!("one"), json!("one")),
             (json!(null), json!(null)),

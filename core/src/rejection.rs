@@ -345,13 +345,12 @@ pub(crate) fn go_strings(values: &[&str]) -> String {
 /// Upstream's aggregate text: one error plain, several in brackets, repeats said once.
 /// Source: `NewInvalid`, and `GroupKind.String`.
 fn invalid_message(group: &str, kind: &str, name: &str, causes: &[FieldCause]) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for cause in causes {
-        let line = format!("{}: {}", cause.field, cause.message);
-        if !lines.contains(&line) {
-            lines.push(line);
-        }
-    }
+    let lines = causes
+        .iter()
+        .map(|cause| format!("{}: {}", cause.field, cause.message));
+    let mut lines: Vec<String> = lines.collect();
+    let mut seen = BTreeSet::new();
+    lines.retain(|line| seen.insert(line.clone()));
     let joined = match lines.as_slice() {
         [one] => one.clone(),
         several => format!("[{}]", several.join(", ")),

@@ -229,6 +229,11 @@ impl Schema {
         check::causes(self, document, None)
     }
 
+    /// The same, but what was so before and did not change.
+    pub(crate) fn validate_change(&self, document: &Value, old: &Value) -> Vec<FieldCause> {
+        check::causes(self, document, Some(old))
+    }
+
     /// Everything that is wrong with an object of a custom kind. What an earlier version of it
     /// already held, and what did not change since, is not held against it.
     pub fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {

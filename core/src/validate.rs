@@ -65,9 +65,9 @@ pub(crate) fn no_new_finalizers(
     old: &[crate::object::Name],
     new: &Map<String, Value>,
 ) -> Option<FieldCause> {
-    let added: BTreeSet<&str> = strings(new, "finalizers")
-        .filter(|one| !old.iter().any(|held| &**held == *one))
-        .collect();
+    let old: BTreeSet<&str> = old.iter().map(|held| &**held).collect();
+    let added = strings(new, "finalizers").filter(|one| !old.contains(one));
+    let added: BTreeSet<&str> = added.collect();
     let added: Vec<&str> = added.into_iter().collect();
     let why = format!(
         "no new finalizers can be added if the object is being deleted, found new finalizers {}",
@@ -82,11 +82,9 @@ pub(crate) fn finalizer_warnings(
     old: &[crate::object::Name],
     new: &Map<String, Value>,
 ) -> Vec<String> {
-    let is_odd = |one: &&str| {
-        !one.contains('/')
-            && !STANDARD_FINALIZERS.contains(one)
-            && !old.iter().any(|held| &**held == *one)
-    };
+    let old: BTreeSet<&str> = old.iter().map(|held| &**held).collect();
+    let is_odd =
+        |one: &&str| !one.contains('/') && !STANDARD_FINALIZERS.contains(one) && !old.contains(one);
     let tell = |one: &str| {
         format!(
             "metadata.finalizers: {one:?}: prefer a domain-qualified finalizer name including a \

@@ -54,7 +54,7 @@ serviceaccounts: Secrets=@secrets, Age=@age
 namespaces: Status=status.phase?, Age=@age
 nodes: Status=@node-status, Roles=@roles, Age=@age, Version=status.nodeInfo.kubeletVersion?, +Internal-IP=@internal-ip, +External-IP=@node-external-ip, +OS-Image=status.nodeInfo.osImage?<unknown>, +Kernel-Version=status.nodeInfo.kernelVersion?<unknown>, +Container-Runtime=status.nodeInfo.containerRuntimeVersion?<unknown>
 persistentvolumes: Capacity=spec.capacity.storage?0, Access Modes=@access-modes, Reclaim Policy=spec.persistentVolumeReclaimPolicy, Status=@volume-status, Claim=@claim, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Reason=status.reason?, Age=@age, +VolumeMode=spec.volumeMode?<unset>
-persistentvolumeclaims: Status=@volume-status, Volume=spec.volumeName?, Capacity=status.capacity.storage?, Access Modes=@bound-modes, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Age=@age, +VolumeMode=spec.volumeMode?<unset>
+persistentvolumeclaims: Status=@volume-status, Volume=spec.volumeName?, Capacity=@claimed-capacity, Access Modes=@bound-modes, StorageClass=spec.storageClassName?, VolumeAttributesClass=spec.volumeAttributesClassName?<unset>, Age=@age, +VolumeMode=spec.volumeMode?<unset>
 storageclasses: Provisioner=provisioner, ReclaimPolicy=reclaimPolicy, VolumeBindingMode=volumeBindingMode, AllowVolumeExpansion=@expands, Age=@age
 volumeattachments: Attacher=spec.attacher, PV=spec.source.persistentVolumeName, Node=spec.nodeName, Attached=@attached, Age=@age
 csinodes: Drivers=@drivers, Age=@age

@@ -54,6 +54,7 @@ fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
         "attached" => json!(flag(object, "status.attached")),
         "access-modes" => json!(access_modes(list(object, "spec.accessModes"))),
         "bound-modes" => json!(bound_modes(object)),
+        "claimed-capacity" => json!(claimed_capacity(object)),
         "volume-status" => json!(volume_status(object)),
         "claim" => json!(claim(object)),
         "requested-duration" => requested_duration(object),
@@ -61,6 +62,13 @@ fn general(name: &str, object: &Value, now: Time) -> Option<Value> {
         _ => return None,
     })
 }
+
+const ACCESS_MODES: [(&str, &str); 4] = [
+    ("ReadWriteOnce", "RWO"),
+    ("ReadOnlyMany", "ROX"),
+    ("ReadWriteMany", "RWX"),
+    ("ReadWriteOncePod", "RWOP"),
+];
 
 pub(super) fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
     let mut steps = path.split('.');
@@ -181,17 +189,20 @@ fn bound_modes(claim: &Value) -> String {
     access_modes(list(claim, "status.accessModes"))
 }
 
+/// What a claim got; nothing is told of one that names no volume.
+fn claimed_capacity(claim: &Value) -> &str {
+    match text(claim, "spec.volumeName") {
+        "" => "",
+        _ => at(claim, "status.capacity.storage")
+            .and_then(Value::as_str)
+            .unwrap_or("0"),
+    }
+}
+
+/// Each once, in one order. Source: upstream's `GetAccessModesAsString`.
 fn access_modes(modes: &[Value]) -> String {
-    let short = modes
-        .iter()
-        .filter_map(Value::as_str)
-        .map(|mode| match mode {
-            "ReadWriteOnce" => "RWO",
-            "ReadOnlyMany" => "ROX",
-            "ReadWriteMany" => "RWX",
-            "ReadWriteOncePod" => "RWOP",
-            other => other,
-        });
+    let named = |(mode, _): &&(&str, &str)| modes.iter().any(|one| one == mode);
+    let short = ACCESS_MODES.iter().filter(named).map(|(_, short)| *short);
     short.collect::<Vec<_>>().join(",")
 }
 

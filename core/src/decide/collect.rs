@@ -13,9 +13,10 @@ use super::commit::Written;
 use super::delete::{decision, findings, removal};
 use crate::command::{DropOwners, DropReason, FinalizeNamespace, Release, Target};
 use crate::event::OwnerClass;
-use crate::object::{DEFINITION_FINALIZER, Object, OwnerReference};
+use crate::object::{DEFINITION_FINALIZER, Object, OwnerReference, Uid};
 use crate::{Decision, Outcome, Rejection};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub(crate) fn drop_owners(
@@ -30,6 +31,7 @@ pub(crate) fn drop_owners(
     if doomed.is_empty() {
         return Ok(nothing(object));
     }
+    let doomed: BTreeSet<&OwnerReference> = doomed.into_iter().collect();
     let kept: Vec<&OwnerReference> = object
         .meta
         .owner_references
@@ -53,9 +55,9 @@ fn orphaned<'a>(
     object: &'a Object,
     owners: &[OwnerReference],
 ) -> Vec<&'a OwnerReference> {
+    let named: BTreeSet<&Uid> = owners.iter().map(|owner| &owner.uid).collect();
     let waits = |reference: &&OwnerReference| {
-        let named = owners.iter().any(|owner| owner.uid == reference.uid);
-        named
+        named.contains(&reference.uid)
             && context
                 .state
                 .waiting
@@ -77,6 +79,7 @@ fn spurious<'a>(
     if !any(OwnerClass::Solid) || any(OwnerClass::Unresolvable) {
         return Err(stale(object, "no solid owner is left"));
     }
+    let owners: BTreeSet<&OwnerReference> = owners.iter().collect();
     let gone = |(reference, finding): &(&OwnerReference, &crate::event::OwnerFinding)| {
         owners.contains(reference)
             && matches!(finding.class, OwnerClass::Dangling | OwnerClass::Waiting)
@@ -95,13 +98,13 @@ pub(crate) fn unblock(context: Context<'_>, target: &Target) -> Result<Decision,
     {
         return Ok(nothing(object));
     }
-    let mut owners: Vec<OwnerReference> = Vec::new();
+    let (mut owners, mut seen) = (Vec::new(), BTreeSet::new());
     for mut owner in object.meta.owner_references.iter().cloned() {
         if owner.blocks() {
             owner.block_owner_deletion = Some(false);
         }
         // What differed in blocking alone is a repetition now, which no write leaves.
-        if !owners.contains(&owner) {
+        if seen.insert(owner.clone()) {
             owners.push(owner);
         }
     }

@@ -2,9 +2,10 @@
 
 use super::{Context, Strictness};
 use crate::event::{Commit, Event, Rule};
-use crate::object::{Mark, Name, Object, OwnerReference};
+use crate::object::{Mark, Name, Object, OwnerReference, Uid};
 use crate::{ObjectKey, Rejection, Revision, form};
 use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 impl Context<'_> {
@@ -99,39 +100,42 @@ fn compare(before: Option<&Object>, after: &Object, events: &mut Vec<Event>) {
     let (old_finalizers, old_owners): (&[_], &[_]) = before.map_or((&[], &[]), |before| {
         (&*before.meta.finalizers, &*before.meta.owner_references)
     });
-    for finalizer in after
-        .meta
-        .finalizers
-        .iter()
-        .filter(|one| !old_finalizers.contains(one))
-    {
-        events.push(Event::FinalizerAdded {
-            finalizer: Arc::clone(finalizer),
-        });
-    }
-    for finalizer in old_finalizers
-        .iter()
-        .filter(|one| !after.meta.finalizers.contains(one))
-    {
-        events.push(Event::FinalizerRemoved {
-            finalizer: Arc::clone(finalizer),
-        });
-    }
+    let finalizers = &after.meta.finalizers;
+    let (old, new) = (set(old_finalizers), set(finalizers));
+    let added = finalizers.iter().filter(|one| !old.contains(one));
+    events.extend(added.map(|one| Event::FinalizerAdded {
+        finalizer: Arc::clone(one),
+    }));
+    let removed = old_finalizers.iter().filter(|one| !new.contains(one));
+    events.extend(removed.map(|one| Event::FinalizerRemoved {
+        finalizer: Arc::clone(one),
+    }));
     compare_owners(old_owners, &after.meta.owner_references, events);
+}
+
+fn set<T: Ord>(list: &[T]) -> BTreeSet<&T> {
+    list.iter().collect()
 }
 
 /// Every reference that came or went is in one fact, also where several share a uid.
 fn compare_owners(before: &[OwnerReference], after: &[OwnerReference], events: &mut Vec<Event>) {
-    let mut gone: Vec<&OwnerReference> = before.iter().filter(|one| !after.contains(one)).collect();
-    for owner in after.iter().filter(|one| !before.contains(one)) {
+    let (old, new) = (set(before), set(after));
+    let gone = before.iter().filter(|one| !new.contains(one));
+    let mut gone: BTreeMap<usize, &OwnerReference> = gone.enumerate().collect();
+    let mut of_uid: BTreeMap<&Uid, VecDeque<usize>> = BTreeMap::new();
+    for (index, owner) in &gone {
+        of_uid.entry(&owner.uid).or_default().push_back(*index);
+    }
+    for owner in after.iter().filter(|one| !old.contains(one)) {
         let to = owner.clone();
-        let same_uid = gone.iter().position(|other| other.uid == owner.uid);
-        events.push(match same_uid.map(|index| gone.remove(index).clone()) {
+        let same_uid = of_uid.get_mut(&owner.uid).and_then(VecDeque::pop_front);
+        let from = same_uid.and_then(|index| gone.remove(&index));
+        events.push(match from.cloned() {
             Some(from) => Event::OwnerChanged { from, to },
             None => Event::OwnerAdded { owner: to },
         });
     }
-    events.extend(gone.into_iter().map(|owner| Event::OwnerRemoved {
+    events.extend(gone.into_values().map(|owner| Event::OwnerRemoved {
         owner: owner.clone(),
     }));
 }

@@ -102,7 +102,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
         Shape::Namespace => shape_namespace(root),
         Shape::Definition => definition::complete(context, document),
         Shape::Pod => {
-            let status = workload::pending(root);
+            let status = workload::pending(root, &context.command.time.to_rfc3339());
             root.insert("status".into(), status);
         }
         Shape::CertificateRequest => name_requester(context, root),

@@ -10,6 +10,7 @@ use crate::rejection::FieldCause;
 use crate::schema::Schema;
 use crate::{Form, Rejection, defaults, scale, schema, validate};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const DUPLICATE_OWNERS: &str = "; API server dedups owner references in 1.20+, and may reject such \
@@ -67,15 +68,16 @@ pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, 
 }
 
 /// Removes what the schema does not know, and refuses it or warns of it as the client asked; nulls,
-/// defaults and quantities are then what the kind's decoder makes of them.
+/// defaults and quantities are then what the kind's decoder makes of them. What earlier releases read, and stored, may
+/// stay as it is.
 ///
 /// # Errors
 ///
 /// Why it cannot be read.
 pub(super) fn prune(
     context: &Context<'_>,
-    kind: &Kind,
-    version: &Version,
+    (kind, version): (&KindRef, &Version),
+    stored: Option<&Object>,
     validation: FieldValidation,
     document: &mut Value,
 ) -> Result<Vec<String>, String> {
@@ -84,11 +86,15 @@ pub(super) fn prune(
         unknown = custom::decode_schemas(document)?;
     }
     if let Some(schema) = context.state.kinds.schema(kind, &version.name) {
-        let wrong = if kind.is_custom() {
+        let mut wrong = if kind.is_custom() {
             schema::metadata_causes(document)
         } else {
             schema.validate(document)
         };
+        if let Some(stored) = stored.filter(|_| !wrong.is_empty() && !kind.is_custom()) {
+            let form = Form::of(&context.state.kinds, kind, &version.name);
+            wrong = schema.validate_change(document, &form.document(stored));
+        }
         if let Some(wrong) = wrong.first() {
             return Err(wrong.message.clone());
         }
@@ -310,21 +316,19 @@ pub(super) fn dedup_owners(
     else {
         return;
     };
-    let mut kept: Vec<Value> = Vec::with_capacity(list.len());
-    let mut repeated: Vec<String> = Vec::new();
-    for reference in list.drain(..) {
-        if kept.contains(&reference) {
-            let uid = reference
-                .get("uid")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned();
-            repeated.push(uid);
-        } else {
-            kept.push(reference);
-        }
+    if list.len() < 2 {
+        return;
     }
-    *list = kept;
+    let mut seen = BTreeSet::new();
+    let mut repeated: Vec<String> = Vec::new();
+    list.retain(|reference| {
+        let is_new = seen.insert(reference.to_string());
+        if !is_new {
+            let uid = reference.get("uid").and_then(Value::as_str);
+            repeated.push(uid.unwrap_or_default().to_owned());
+        }
+        is_new
+    });
     if !repeated.is_empty() {
         let when = if is_admitted {
             " after mutating admission happens"

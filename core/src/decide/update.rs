@@ -32,7 +32,8 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     }
     let mut intent = intent;
     let pruning = (version, intent.subresource, intent.validation);
-    let unknown = prune(&context, kind, pruning, &mut intent.object).map_err(|why| {
+    let stored = context.state.get(&intent.key).map(|stored| &**stored);
+    let unknown = prune(&context, kind, pruning, stored, &mut intent.object).map_err(|why| {
         let is_scale = intent.subresource == Some(Subresource::Scale);
         let (kind, version) = if is_scale {
             (scale::KIND, "v1")
@@ -82,12 +83,13 @@ fn prune(
     context: &Context<'_>,
     kind: &KindRef,
     (version, subresource, validation): (&Version, Option<Subresource>, FieldValidation),
+    stored: Option<&Object>,
     sent: &mut Value,
 ) -> Result<Vec<String>, String> {
     if subresource == Some(Subresource::Scale) {
         prepare::prune_scale(validation, sent)
     } else {
-        prepare::prune(context, kind, version, validation, sent)
+        prepare::prune(context, (kind, version), stored, validation, sent)
     }
 }
 
@@ -136,7 +138,7 @@ impl Change<'_> {
         validation: FieldValidation,
     ) -> Result<Vec<String>, String> {
         let pruning = (self.version, self.subresource, validation);
-        prune(&self.context, self.kind, pruning, sent)
+        prune(&self.context, self.kind, pruning, Some(self.stored), sent)
     }
 }
 

@@ -38,6 +38,8 @@ pub(super) fn after_the_table(resource: &str, document: &mut Value) {
         }
         "limitranges" => limits(document),
         "nodes" => allocatable(document),
+        "resourceclaims" => device_counts(document, &["spec"]),
+        "resourceclaimtemplates" => device_counts(document, &["spec", "spec"]),
         _ => {}
     }
 }
@@ -196,6 +198,18 @@ fn limits(document: &mut Value) {
     }
 }
 
+/// Who wants so many devices and does not say how many wants one.
+fn device_counts(document: &mut Value, claim: &[&'static str]) {
+    for asked in [&["exactly"][..], &["firstAvailable", "*"]] {
+        let path = [claim, &["devices", "requests", "*"], asked].concat();
+        for request in objects(document, &path) {
+            if is(request, "allocationMode", &["ExactCount"]) {
+                insert_empty(request, "count", 1.into());
+            }
+        }
+    }
+}
+
 fn allocatable(document: &mut Value) {
     for status in objects(document, &["status"]) {
         if let Some(capacity) = status.get("capacity").filter(|found| found.is_object()) {
@@ -244,6 +258,9 @@ networkpolicies | {"spec": {"egress": [{}]}} | /spec/policyTypes | ["Ingress", "
 limitranges | {"spec": {"limits": [{"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}}]}} | /spec/limits/0 | {"type": "Container", "max": {"cpu": "2"}, "min": {"memory": "1Mi"}, "default": {"cpu": "2"}, "defaultRequest": {"cpu": "2", "memory": "1Mi"}}
 limitranges | {"spec": {"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}} | /spec/limits/0 | {"type": "Pod", "max": {"cpu": "2"}}
 nodes | {"status": {"capacity": {"cpu": "2"}}} | /status/allocatable | {"cpu": "2"}
+resourceclaims | {"spec": {"devices": {"requests": [{"exactly": {}}, {"exactly": {"allocationMode": "All"}}]}}} | /spec/devices/requests | [{"exactly": {"allocationMode": "ExactCount", "count": 1}}, {"exactly": {"allocationMode": "All"}}]
+resourceclaimtemplates | {"spec": {"spec": {"devices": {"requests": [{"firstAvailable": [{"count": 2}, {}]}]}}}} | /spec/spec/devices/requests/0/firstAvailable | [{"allocationMode": "ExactCount", "count": 2}, {"allocationMode": "ExactCount", "count": 1}]
+persistentvolumes | {"spec": {"azureDisk": {"diskName": "d"}}} | /spec/azureDisk | {"diskName": "d", "cachingMode": "ReadWrite", "kind": "Shared", "fsType": "ext4", "readOnly": false}
 "#;
 
     #[test]

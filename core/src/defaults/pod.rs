@@ -33,11 +33,13 @@ pub(super) fn pull_policy(members: &mut Map<String, Value>, image: &str, policy:
 }
 
 fn is_latest(image: &str) -> bool {
-    if image.contains('@') {
-        return false;
-    }
+    let (image, digest) = match image.split_once('@') {
+        Some((image, digest)) => (image, Some(digest)),
+        None => (image, None),
+    };
     let name = image.rsplit('/').next().unwrap_or(image);
-    name.split_once(':').is_none_or(|(_, tag)| tag == "latest")
+    let tag = name.split_once(':').map(|(_, tag)| tag);
+    tag.map_or(digest.is_none(), |tag| tag == "latest")
 }
 
 /// Who says how much at most and not how much at least asks for all of it; in a pod, not in a template.
@@ -84,6 +86,8 @@ mod tests {
             ("nginx:1.27", false),
             ("registry:5000/nginx:1.27", false),
             ("nginx@sha256:abc", false),
+            ("nginx:1.27@sha256:abc", false),
+            ("nginx:latest@sha256:abc", true),
         ] {
             assert_eq!(is_latest(image), latest, "{image}");
         }

@@ -41,6 +41,7 @@ resources {}
 ports/*/protocol! "TCP"
 env/*/valueFrom/fieldRef/apiVersion! "v1"
 env/*/valueFrom/resourceFieldRef/divisor "0"
+env/*/valueFrom/fileKeyRef/optional false
 lifecycle/postStart/httpGet/path! "/"
 lifecycle/postStart/httpGet/scheme! "HTTP"
 lifecycle/preStop/httpGet/path! "/"
@@ -111,6 +112,12 @@ persistentvolumes spec/iscsi/iscsiInterface! "default"
 persistentvolumes spec/rbd/pool! "rbd"
 persistentvolumes spec/rbd/user! "admin"
 persistentvolumes spec/rbd/keyring! "/etc/ceph/keyring"
+persistentvolumes spec/azureDisk/cachingMode "ReadWrite"
+persistentvolumes spec/azureDisk/kind "Shared"
+persistentvolumes spec/azureDisk/fsType "ext4"
+persistentvolumes spec/azureDisk/readOnly false
+persistentvolumes spec/scaleIO/storageMode! "ThinProvisioned"
+persistentvolumes spec/scaleIO/fsType! "xfs"
 persistentvolumes spec/hostPath/type ""
 persistentvolumes status {}
 persistentvolumes status/phase! "Pending"
@@ -165,6 +172,10 @@ validatingadmissionpolicybindings spec/matchResources/objectSelector {}
 validatingadmissionpolicybindings spec/matchResources/resourceRules/*/scope "*"
 validatingadmissionpolicybindings spec/matchResources/excludeResourceRules/*/scope "*"
 apiservices spec/service/port 443
+resourceclaims spec/devices/requests/*/exactly/allocationMode! "ExactCount"
+resourceclaims spec/devices/requests/*/firstAvailable/*/allocationMode! "ExactCount"
+resourceclaimtemplates spec/spec/devices/requests/*/exactly/allocationMode! "ExactCount"
+resourceclaimtemplates spec/spec/devices/requests/*/firstAvailable/*/allocationMode! "ExactCount"
 flowschemas spec/matchingPrecedence! 1000
 prioritylevelconfigurations spec/exempt/nominalConcurrencyShares 0
 prioritylevelconfigurations spec/exempt/lendablePercent 0

@@ -5,6 +5,7 @@ use crate::custom::text;
 use crate::rejection::FieldCause;
 use crate::schema::Path;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const LIST_TYPE: &str = "x-kubernetes-list-type";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
@@ -134,9 +135,16 @@ fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Vec<FieldCause
         causes.push(FieldCause::invalid(field, &json!(kind), why));
         return;
     }
-    for (index, name) in keys.iter().enumerate() {
+    // The whole list is in each message, so each is said once.
+    let (mut seen, mut told) = (BTreeSet::new(), BTreeSet::new());
+    for name in keys {
         key(items, name, &at_items, causes);
-        let mut refuse = |why| causes.push(FieldCause::invalid(at_keys.clone(), &json!(keys), why));
+        let mut refuse = |why| {
+            let cause = told
+                .insert(why)
+                .then(|| FieldCause::invalid(at_keys.clone(), &json!(keys), why));
+            causes.extend(cause);
+        };
         if items
             .get("properties")
             .and_then(|all| all.get(name))
@@ -144,7 +152,7 @@ fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Vec<FieldCause
         {
             refuse("entries must all be names of item properties");
         }
-        if keys.iter().take(index).any(|earlier| earlier == name) {
+        if !seen.insert(name.to_string()) {
             refuse("must not contain duplicate entries");
         }
     }

@@ -3,6 +3,7 @@
 use crate::custom::text;
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 pub(super) fn check(document: &Value, old: &Value) -> Vec<FieldCause> {
     let mut causes = Vec::new();
@@ -35,7 +36,7 @@ fn is_established(definition: &Value) -> bool {
 fn stored_versions(document: &Value) -> Vec<FieldCause> {
     let list = |pointer: &str| document.pointer(pointer).and_then(Value::as_array);
     let versions = list("/spec/versions").into_iter().flatten();
-    let names: Vec<&str> = versions.map(|one| text(one, "/name")).collect();
+    let names: BTreeSet<&str> = versions.map(|one| text(one, "/name")).collect();
     let stored = list("/status/storedVersions").into_iter().flatten();
     let gone = stored.enumerate().filter_map(|(index, stored)| {
         let name = stored.as_str().filter(|name| !names.contains(name))?;

@@ -67,7 +67,7 @@ impl<'a> Draft<'a> {
             version,
             ..
         } = target;
-        let unknown = prepare::prune(&context, kind, version, validation, &mut document)
+        let unknown = prepare::prune(&context, (kind, version), None, validation, &mut document)
             .map_err(|why| Rejection::unreadable(&kind.kind, &version.name, &why))?;
         Ok(Self {
             target,
@@ -92,6 +92,8 @@ impl<'a> Draft<'a> {
         self.account(account, named.labels);
         if kind.strategy.shape == Shape::Job && context.strictness != Strictness::Draft {
             workload::select_own_pods(&mut self.document, self.shares_labels);
+            self.causes.wrong = workload::selects_others(&self.document);
+            self.refuse(&named.key.name)?;
         }
         self.write(named.key)
     }

@@ -1,6 +1,9 @@
 //! What the strategies of pods and jobs make of new ones.
 
+use crate::quantity::Quantity;
+use crate::rejection::FieldCause;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
 const JOB_NAMES: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 const JOB_UIDS: [&str; 2] = ["controller-uid", JOB_UID];
@@ -9,7 +12,7 @@ const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
 const COMPUTED: [&str; 2] = ["cpu", "memory"];
 
 /// The status of a new pod.
-pub(super) fn pending(pod: &Map<String, Value>) -> Value {
+pub(super) fn pending(pod: &Map<String, Value>, now: &str) -> Value {
     let gates = pod.get("spec").and_then(|spec| spec.get("schedulingGates"));
     let is_gated = gates
         .and_then(Value::as_array)
@@ -18,15 +21,15 @@ pub(super) fn pending(pod: &Map<String, Value>) -> Value {
     status.insert("phase".into(), "Pending".into());
     status.insert("qosClass".into(), quality(pod).into());
     if is_gated {
-        status.insert("conditions".into(), json!([waits_at_gates()]));
+        status.insert("conditions".into(), json!([waits_at_gates(now)]));
     }
     status.into()
 }
 
 /// Source: upstream's `applySchedulingGatedCondition`.
-fn waits_at_gates() -> Value {
+fn waits_at_gates(now: &str) -> Value {
     json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
-        "lastProbeTime": null, "lastTransitionTime": null,
+        "lastProbeTime": null, "lastTransitionTime": now,
         "message": "Scheduling is blocked due to non-empty scheduling gates"})
 }
 
@@ -37,7 +40,7 @@ fn waits_at_gates() -> Value {
 fn quality(pod: &Map<String, Value>) -> &'static str {
     let spec = pod.get("spec");
     let own = spec.and_then(|spec| spec.get("resources"));
-    let own = own.filter(|own| COMPUTED.iter().any(|name| limits_or_asks(own, name)));
+    let own = own.filter(|own| own.is_object());
     let resources: Vec<&Value> = match own {
         Some(own) => vec![own],
         None => containers(spec).collect(),
@@ -65,19 +68,18 @@ fn containers(spec: Option<&Value>) -> impl Iterator<Item = &Value> {
         .map(|container| container.get("resources").unwrap_or(&Value::Null))
 }
 
-fn amount<'a>(resources: &'a Value, kind: &str, name: &str) -> Option<&'a str> {
-    let amount = resources.get(kind)?.get(name)?.as_str()?;
-    (amount != "0" && !amount.starts_with('-')).then_some(amount)
+fn amount(resources: &Value, kind: &str, name: &str) -> Option<Quantity> {
+    Quantity::parse(resources.get(kind)?.get(name)?.as_str()?)
 }
 
 fn limits_or_asks(resources: &Value, name: &str) -> bool {
-    let says = |kind| amount(resources, kind, name).is_some();
-    says("limits") || says("requests")
+    let amounts = ["limits", "requests"].map(|kind| amount(resources, kind, name));
+    amounts.into_iter().flatten().any(|one| one.sign() > 0)
 }
 
-/// Amounts are in their canonical form; who asks for none gets as much as the limit.
+/// Who does not say how much it asks for gets as much as the limit.
 fn is_guaranteed(resources: &Value, name: &str) -> bool {
-    let limit = amount(resources, "limits", name);
+    let limit = amount(resources, "limits", name).filter(|limit| limit.sign() > 0);
     let request = amount(resources, "requests", name).or(limit);
     limit.is_some() && request == limit
 }
@@ -112,6 +114,41 @@ pub(super) fn select_own_pods(job: &mut Value, shares_labels: bool) {
     {
         metadata.insert("labels".into(), labels.into());
     }
+}
+
+/// Where a job says that it selects its own pods and would select those of another: what it says of itself that is
+/// not so.
+///
+/// Source: upstream's `validateGeneratedSelector`.
+pub(super) fn selects_others(job: &Value) -> Vec<FieldCause> {
+    if job.pointer("/spec/manualSelector") == Some(&Value::Bool(true)) {
+        return Vec::new();
+    }
+    let nothing = Map::new();
+    let members = |at: &str| job.pointer(at).and_then(Value::as_object);
+    let labels = members("/spec/template/metadata/labels").unwrap_or(&nothing);
+    let expected = [(JOB_UIDS, "/metadata/uid"), (JOB_NAMES, "/metadata/name")];
+    let expected = expected.into_iter().flat_map(|(names, at)| {
+        let value = job.pointer(at).unwrap_or(&Value::Null);
+        names.map(|label| (label, value))
+    });
+    let expected: BTreeMap<&str, &Value> = expected.collect();
+    let wrong = |(label, value): (&&str, &&Value)| {
+        let why = format!("must be '{}'", value.as_str().unwrap_or_default());
+        let field = format!("spec.template.metadata.labels[{label}]");
+        (labels.get(*label) != Some(*value))
+            .then(|| FieldCause::invalid(field, &json!(labels), &why))
+    };
+    let mut causes: Vec<FieldCause> = expected.iter().filter_map(wrong).collect();
+    let selector = members("/spec/selector").unwrap_or(&nothing);
+    let equal = selector.get("matchLabels").and_then(Value::as_object);
+    let is_own = |(label, value): (&String, &Value)| expected.get(&**label) == Some(&value);
+    let more = selector.get("matchExpressions").and_then(Value::as_array);
+    if !equal.unwrap_or(&nothing).iter().all(is_own) || more.is_some_and(|more| !more.is_empty()) {
+        let why = "`selector` not auto-generated";
+        causes.push(FieldCause::invalid("spec.selector", &json!(selector), why));
+    }
+    causes
 }
 
 /// The object on a path, whose missing parts are made.
@@ -168,6 +205,20 @@ mod tests {
                 json!({"resources": {"limits": {"cpu": "1", "memory": "1Gi"}}, "containers": [{}]}),
                 "Guaranteed",
             ),
+            (
+                json!({"resources": {}, "containers": [{"resources": {"limits": {"cpu": "1"}}}]}),
+                "BestEffort",
+            ),
+            (
+                json!({"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"},
+                    "requests": {"cpu": "0", "memory": "1Gi"}}}]}),
+                "Burstable",
+            ),
+            (
+                json!({"containers": [{"resources": {"limits": {"cpu": "1", "memory": "1Gi"},
+                    "requests": {"memory": "1073741824"}}}]}),
+                "Guaranteed",
+            ),
         ] {
             let pod = Map::from_iter([("spec".to_owned(), spec)]);
             assert_eq!(quality(&pod), expected, "{pod:?}");
@@ -175,28 +226,70 @@ mod tests {
     }
 
     #[test]
-    fn a_job_selects_the_pods_that_it_labels_and_keeps_what_it_says() {
+    fn a_job_selects_the_pods_that_it_labels_and_no_others() {
         let metadata = json!({"name": "a", "uid": "u"});
         let mut job = json!({"metadata": metadata, "spec": {"template": {"metadata": {"labels":
-            {"app": "x", "job-name": "own"}}}}});
+            {"app": "x"}}}}});
         select_own_pods(&mut job, true);
-        let labels = json!({"app": "x", "job-name": "own", "batch.kubernetes.io/job-name": "a",
+        let labels = json!({"app": "x", "job-name": "a", "batch.kubernetes.io/job-name": "a",
             "controller-uid": "u", "batch.kubernetes.io/controller-uid": "u"});
         assert_eq!(job["spec"]["template"]["metadata"]["labels"], labels);
         assert_eq!(job["metadata"]["labels"], labels);
         let selector = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}});
         assert_eq!(job["spec"]["selector"], selector);
+        assert_eq!(selects_others(&job), []);
 
         let mut labelled = json!({"metadata": {"name": "a", "uid": "u", "labels": {"own": "b"}},
-            "spec": {"template": {}, "selector": {"matchLabels": {"app": "x"}}}});
+            "spec": {"template": {}}});
         select_own_pods(&mut labelled, false);
         assert_eq!(labelled["metadata"]["labels"], json!({"own": "b"}));
-        assert_eq!(labelled["spec"]["selector"]["matchLabels"]["app"], "x");
 
-        let manual =
-            json!({"metadata": metadata, "spec": {"manualSelector": true, "template": {}}});
+        let manual = json!({"metadata": metadata, "spec": {"manualSelector": true, "template": {},
+            "selector": {"matchLabels": {"app": "x"}}}});
         let mut kept = manual.clone();
         select_own_pods(&mut kept, true);
         assert_eq!(kept, manual);
+        assert_eq!(selects_others(&kept), []);
+    }
+
+    #[test]
+    fn a_job_that_would_select_the_pods_of_another_is_refused() {
+        let refused = |template: Value, selector: Value| {
+            let mut job = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {
+                "template": {"metadata": {"labels": template}}, "selector": selector}});
+            select_own_pods(&mut job, false);
+            let causes = selects_others(&job).into_iter();
+            causes
+                .map(|cause| cause.field)
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        let label = |name: &str| format!("spec.template.metadata.labels[{name}]");
+        for (template, selector, fields) in [
+            (json!({}), json!({}), String::new()),
+            (
+                json!({"controller-uid": "u"}),
+                json!({"matchLabels": {"job-name": "a"}}),
+                String::new(),
+            ),
+            (json!({"job-name": "b"}), json!({}), label("job-name")),
+            (
+                json!({}),
+                json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "v"}}),
+                "spec.selector".into(),
+            ),
+            (
+                json!({"x": "y"}),
+                json!({"matchLabels": {"x": "y"}}),
+                "spec.selector".into(),
+            ),
+            (
+                json!({}),
+                json!({"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}),
+                "spec.selector".into(),
+            ),
+        ] {
+            assert_eq!(refused(template, selector.clone()), fields, "{selector}");
+        }
     }
 }

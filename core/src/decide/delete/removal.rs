@@ -5,10 +5,11 @@ use super::decision;
 use crate::decide::Context;
 use crate::event::Event;
 use crate::kind::Subresource;
-use crate::object::{DEFINITION_FINALIZER, Name, Object, spec_finalizers};
+use crate::object::{DEFINITION_FINALIZER, Object, spec_finalizers};
 use crate::state::{is_definition, is_namespace};
 use crate::{Decision, Outcome, Rejection, Rule, State};
 use serde_json::Value;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Whether this next version of a stored object means its removal.
@@ -90,11 +91,11 @@ pub(crate) fn remove(
         decided_at: context.state.revision,
     };
     let listed = next.pointer("/metadata/finalizers").cloned();
-    let is_listed = |one: &&Name| {
-        let list = listed.as_ref().and_then(Value::as_array);
-        list.is_some_and(|list| list.iter().any(|held| held.as_str() == Some(one)))
-    };
-    let let_go = stored.meta.finalizers.iter().filter(|one| !is_listed(one));
+    let listed = listed.as_ref().and_then(Value::as_array);
+    let listed = listed.into_iter().flatten().filter_map(Value::as_str);
+    let listed: BTreeSet<&str> = listed.collect();
+    let finalizers = stored.meta.finalizers.iter();
+    let let_go = finalizers.filter(|one| !listed.contains(&***one));
     let commit = context.remove(stored, context.state.revision.next(), let_go, event);
     let shown = Object::from_value(stored.key.clone(), next, stored.revision, stored.mark)
         .map_err(|error| Rejection::Internal(error.to_string()))?;

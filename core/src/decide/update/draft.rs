@@ -110,8 +110,8 @@ impl<'a> Draft<'a> {
         };
         let subresource = self.change.subresource;
         match self.change.kind.strategy.shape {
-            Shape::Plain | Shape::Pod | Shape::Job => {}
-            Shape::Service => service::drop_dependent(&self.old, &mut self.next),
+            Shape::Service if subresource.is_none() => service::settle(&self.old, &mut self.next),
+            Shape::Plain | Shape::Pod | Shape::Job | Shape::Service => {}
             Shape::Namespace => {
                 label_namespace(root);
                 let shown = if subresource == Some(Subresource::Finalize) {

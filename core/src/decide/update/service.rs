@@ -1,28 +1,78 @@
-//! Fields of a service that its new type has no use for. Source: `dropTypeDependentFields` of upstream's
-//! `pkg/registry/core/service/strategy.go`.
+//! Fields of a service that were assigned and are not said again, and those that its new type has no use for.
+//! Source: `patchAllocatedValues` and `dropTypeDependentFields` of upstream's `pkg/registry/core/service`.
 
-use serde_json::{Map, Value};
+use crate::defaults::insert_empty;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Members of the specification that go with a type, and the types that they are for.
-const DEPENDENT: [(&str, &[&str]); 7] = [
+const DEPENDENT: [(&str, &[&str]); 6] = [
     ("clusterIP", ADDRESSED),
     ("clusterIPs", ADDRESSED),
     ("ipFamilies", ADDRESSED),
     ("ipFamilyPolicy", ADDRESSED),
-    ("healthCheckNodePort", &["LoadBalancer"]),
-    ("allocateLoadBalancerNodePorts", &["LoadBalancer"]),
-    ("loadBalancerClass", &["LoadBalancer"]),
+    ("allocateLoadBalancerNodePorts", BALANCED),
+    ("loadBalancerClass", BALANCED),
 ];
 const ADDRESSED: &[&str] = &["ClusterIP", "NodePort", "LoadBalancer"];
 const ON_NODES: &[&str] = &["NodePort", "LoadBalancer"];
+const BALANCED: &[&str] = &["LoadBalancer"];
 
-/// Who changes the type and leaves such a field as it was did not mean to keep it.
-pub(super) fn drop_dependent(old: &Value, next: &mut Value) {
-    let old = old.get("spec").and_then(Value::as_object);
-    let next = next.get_mut("spec").and_then(Value::as_object_mut);
-    let Some((old, next)) = old.zip(next) else {
+/// What the type's strategy does to a service that is replaced.
+pub(super) fn settle(old: &Value, next: &mut Value) {
+    let before = old.get("spec").and_then(Value::as_object);
+    let after = next.get_mut("spec").and_then(Value::as_object_mut);
+    let Some((before, after)) = before.zip(after) else {
         return;
     };
+    keep_assigned(before, after);
+    drop_dependent(before, after);
+    let is_balanced = has_type(after, BALANCED);
+    let status = next.get_mut("status").and_then(Value::as_object_mut);
+    if let Some(status) = status.filter(|_| !is_balanced) {
+        status.insert("loadBalancer".into(), json!({}));
+    }
+}
+
+/// Who leaves out what was assigned did not mean to lose it.
+fn keep_assigned(old: &Spec, next: &mut Spec) {
+    let both = |old: &Spec, next: &Spec, is: fn(&Spec) -> bool| is(old) && is(next);
+    if both(old, next, is_addressed) {
+        keep("clusterIP", old, next);
+        if next.get("clusterIP") == old.get("clusterIP") {
+            keep("clusterIPs", old, next);
+        }
+    }
+    if both(old, next, is_on_nodes) {
+        keep_node_ports(old, next);
+    }
+    if both(old, next, is_checked) {
+        keep("healthCheckNodePort", old, next);
+    }
+}
+
+fn keep(member: &str, old: &Spec, next: &mut Spec) {
+    if let Some(assigned) = old.get(member) {
+        insert_empty(next, member, assigned.clone());
+    }
+}
+
+/// By the names of the ports, where no other has the number by now.
+fn keep_node_ports(old: &Spec, next: &mut Spec) {
+    let name = |port: &Spec| port.get("name").cloned().unwrap_or_default().to_string();
+    let known = ports(old).filter_map(|port| Some((name(port), node_port(port)?)));
+    let known: BTreeMap<String, i64> = known.collect();
+    let mut used = node_ports(old);
+    used.retain(|number| node_ports(next).contains(number));
+    for port in ports_mut(next).filter(|port| node_port(port).is_none()) {
+        if let Some(number) = known.get(&name(port)).filter(|one| used.insert(**one)) {
+            port.insert("nodePort".into(), (*number).into());
+        }
+    }
+}
+
+/// Who changes the type and leaves such a field as it was did not mean to keep it.
+fn drop_dependent(old: &Spec, next: &mut Spec) {
     for (member, types) in DEPENDENT {
         if left(old, next, |spec| has_type(spec, types)) {
             drop_same(member, old, next);
@@ -31,7 +81,10 @@ pub(super) fn drop_dependent(old: &Value, next: &mut Value) {
     if left(old, next, is_outside) {
         drop_same("externalTrafficPolicy", old, next);
     }
-    if left(old, next, |spec| has_type(spec, ON_NODES)) && node_ports(old) == node_ports(next) {
+    if left(old, next, is_checked) {
+        drop_same("healthCheckNodePort", old, next);
+    }
+    if left(old, next, is_on_nodes) && node_ports(old).is_superset(&node_ports(next)) {
         for port in ports_mut(next) {
             port.remove("nodePort");
         }
@@ -49,6 +102,20 @@ fn has_type(spec: &Spec, types: &[&str]) -> bool {
     types.contains(&found.unwrap_or("ClusterIP"))
 }
 
+fn is_addressed(spec: &Spec) -> bool {
+    has_type(spec, ADDRESSED)
+}
+
+fn is_on_nodes(spec: &Spec) -> bool {
+    has_type(spec, ON_NODES)
+}
+
+/// Whether a balancer asks each node if a pod of it is there.
+fn is_checked(spec: &Spec) -> bool {
+    let policy = spec.get("externalTrafficPolicy").and_then(Value::as_str);
+    has_type(spec, BALANCED) && policy == Some("Local")
+}
+
 /// Whether somebody outside of the cluster may reach it.
 fn is_outside(spec: &Spec) -> bool {
     let addresses = spec.get("externalIPs").and_then(Value::as_array);
@@ -62,10 +129,18 @@ fn drop_same(member: &str, old: &Spec, next: &mut Spec) {
     }
 }
 
-fn node_ports(spec: &Spec) -> Vec<Option<i64>> {
+fn node_ports(spec: &Spec) -> BTreeSet<i64> {
+    ports(spec).filter_map(node_port).collect()
+}
+
+fn node_port(port: &Spec) -> Option<i64> {
+    let number = port.get("nodePort")?.as_i64()?;
+    (number != 0).then_some(number)
+}
+
+fn ports(spec: &Spec) -> impl Iterator<Item = &Spec> {
     let ports = spec.get("ports").and_then(Value::as_array);
-    let number = |port: &Value| port.get("nodePort").and_then(Value::as_i64);
-    ports.into_iter().flatten().map(number).collect()
+    ports.into_iter().flatten().filter_map(Value::as_object)
 }
 
 fn ports_mut(spec: &mut Spec) -> impl Iterator<Item = &mut Spec> {
@@ -81,13 +156,13 @@ mod tests {
     #[test]
     fn what_another_type_had_goes_unless_it_was_changed() {
         let balanced = json!({"spec": {"type": "LoadBalancer", "clusterIP": "10.0.0.1",
-            "externalTrafficPolicy": "Cluster", "allocateLoadBalancerNodePorts": true,
+            "externalTrafficPolicy": "Local", "allocateLoadBalancerNodePorts": true,
             "loadBalancerClass": "a/b", "healthCheckNodePort": 3, "internalTrafficPolicy": "Cluster",
             "ports": [{"port": 80, "nodePort": 30000}]}});
         let as_type = |name: &str| {
             let mut next = balanced.clone();
             next["spec"]["type"] = json!(name);
-            drop_dependent(&balanced, &mut next);
+            settle(&balanced, &mut next);
             let spec = next["spec"].as_object().expect("a specification").clone();
             let members: Vec<&str> = spec.keys().map(String::as_str).collect();
             (members.join(" "), spec["ports"][0]["nodePort"].clone())
@@ -101,17 +176,58 @@ mod tests {
 
         let mut changed = balanced.clone();
         changed["spec"]["type"] = json!("ClusterIP");
-        changed["spec"]["externalTrafficPolicy"] = json!("Local");
+        changed["spec"]["externalTrafficPolicy"] = json!("Cluster");
         changed["spec"]["ports"][0]["nodePort"] = json!(30001);
-        drop_dependent(&balanced, &mut changed);
-        assert_eq!(changed["spec"]["externalTrafficPolicy"], "Local");
+        settle(&balanced, &mut changed);
+        assert_eq!(changed["spec"]["externalTrafficPolicy"], "Cluster");
         assert_eq!(changed["spec"]["ports"][0]["nodePort"], 30001);
 
         let reached = json!({"spec": {"type": "ClusterIP", "externalIPs": ["192.0.2.1"],
             "externalTrafficPolicy": "Cluster"}});
         let mut unreached = reached.clone();
         unreached["spec"]["externalIPs"] = json!([]);
-        drop_dependent(&reached, &mut unreached);
+        settle(&reached, &mut unreached);
         assert_eq!(unreached["spec"].get("externalTrafficPolicy"), None);
+    }
+    #[test]
+    fn what_was_assigned_and_is_not_said_again_stays() {
+        let old = json!({"spec": {"type": "LoadBalancer", "externalTrafficPolicy": "Local",
+            "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"], "healthCheckNodePort": 31000,
+            "ports": [{"name": "a", "port": 80, "nodePort": 30000}, {"name": "b", "port": 81, "nodePort": 30001}]},
+            "status": {"loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]}}});
+        let replaced = |spec: Value| {
+            let mut next = json!({"spec": spec, "status": old["status"]});
+            settle(&old, &mut next);
+            next
+        };
+        let again = replaced(
+            json!({"type": "LoadBalancer", "externalTrafficPolicy": "Local",
+            "ports": [{"name": "b", "port": 8081}, {"name": "c", "port": 82, "nodePort": 30000}, {"name": "a", "port": 80}]}),
+        );
+        let spec = &again["spec"];
+        assert_eq!(
+            (&spec["clusterIP"], &spec["clusterIPs"]),
+            (&json!("10.0.0.1"), &json!(["10.0.0.1"]))
+        );
+        assert_eq!(spec["healthCheckNodePort"], 31000);
+        assert_eq!(spec["ports"][0]["nodePort"], 30001);
+        assert_eq!(spec["ports"][2].get("nodePort"), None, "another has it");
+        assert_eq!(again["status"], old["status"]);
+
+        let unchecked = replaced(
+            json!({"type": "LoadBalancer", "externalTrafficPolicy": "Cluster",
+            "healthCheckNodePort": 31000, "ports": old["spec"]["ports"]}),
+        );
+        assert_eq!(unchecked["spec"].get("healthCheckNodePort"), None);
+
+        let inside = replaced(json!({"type": "ClusterIP", "clusterIP": "10.0.0.1",
+            "ports": [{"name": "b", "port": 81, "nodePort": 30001}]}));
+        assert_eq!(
+            inside["spec"]["ports"][0].get("nodePort"),
+            None,
+            "though there are fewer"
+        );
+        assert_eq!(inside["spec"]["clusterIP"], "10.0.0.1");
+        assert_eq!(inside["status"], json!({"loadBalancer": {}}));
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn is_rfc3339(text: &str) -> bool {
 pub(super) fn is_micro_time(text: &str) -> bool {
     let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
     let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
-    digits == 6 && is_rfc3339(text)
+    digits == 6 && is_rfc3339(text) && Time::parse(text).is_some()
 }
 
 /// The form of `metav1.Time`, of a text that is a time.

@@ -5,17 +5,18 @@
 use super::Field;
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 const TERMS: &str = "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
 const REQUIREMENTS: [&str; 2] = ["matchExpressions", "matchFields"];
 
 /// Gates that were not there before.
 pub(super) fn gates(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
-    let before: Vec<Field<'_>> = old.child("schedulingGates").items().collect();
-    let known = |name: &str| before.iter().any(|gate| gate.child("name").text() == name);
+    let before = old.child("schedulingGates").items();
+    let known: BTreeSet<&str> = before.map(|gate| gate.child("name").text()).collect();
     for gate in new.child("schedulingGates").items() {
         let name = gate.child("name");
-        if !known(name.text()) {
+        if !known.contains(name.text()) {
             let gate = name.text();
             let why = format!("only deletion is allowed, but found new scheduling gate '{gate}'");
             causes.push(name.forbidden(&why));

@@ -4,6 +4,7 @@
 use super::{Field, Subject, gated};
 use crate::rejection::FieldCause;
 use serde_json::Value;
+use std::collections::BTreeSet;
 
 const FROZEN: &str = "pod updates may not change fields other than `spec.containers[*].image`,\
      `spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only \
@@ -17,7 +18,7 @@ pub(super) fn mounts(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         return;
     };
     let pod = subject.new.at(way);
-    let volumes: Vec<&str> = pod
+    let volumes: BTreeSet<&str> = pod
         .child("volumes")
         .items()
         .map(|volume| volume.child("name").text())
@@ -29,17 +30,16 @@ pub(super) fn mounts(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn mounts_of(container: &Field<'_>, volumes: &[&str], causes: &mut Vec<FieldCause>) {
-    let mut paths: Vec<&str> = Vec::new();
+fn mounts_of(container: &Field<'_>, volumes: &BTreeSet<&str>, causes: &mut Vec<FieldCause>) {
+    let mut paths = BTreeSet::new();
     for mount in container.child("volumeMounts").items() {
         let (name, path) = (mount.child("name"), mount.child("mountPath"));
-        if !name.is_empty() && !volumes.contains(&name.text()) {
+        if !name.is_empty() && !volumes.contains(name.text()) {
             causes.push(FieldCause::not_found(name.path, name.value));
         }
-        if !path.is_empty() && paths.contains(&path.text()) {
+        if !path.is_empty() && !paths.insert(path.text()) {
             causes.push(path.invalid("must be unique"));
         }
-        paths.push(path.text());
     }
 }
 
@@ -60,12 +60,13 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     }
     gated::gates(&old, &new, causes);
     // For how long each is tolerated may change.
-    let tolerations = |spec: &Field<'_>| -> Vec<Value> {
+    let tolerations = |spec: &Field<'_>| -> BTreeSet<String> {
         let list = spec.child("tolerations");
-        list.items().map(|one| tolerated(one.value)).collect()
+        list.items()
+            .map(|one| tolerated(one.value).to_string())
+            .collect()
     };
-    let kept = tolerations(&new);
-    if !tolerations(&old).iter().all(|one| kept.contains(one)) {
+    if !tolerations(&old).is_subset(&tolerations(&new)) {
         let why = "existing toleration can not be modified except its tolerationSeconds";
         causes.push(new.child("tolerations").forbidden(why));
     }

@@ -3,6 +3,7 @@
 use super::{Field, Subject};
 use crate::rejection::FieldCause;
 use crate::validate::names;
+use std::collections::BTreeSet;
 
 /// A place on a way as [`Field::select`] reads it, and the tests in their order.
 #[derive(Debug)]
@@ -113,16 +114,15 @@ fn out_of(place: &Field<'_>, low: i64, high: i64) -> bool {
 }
 
 fn unique(list: &Field<'_>, member: &str, causes: &mut Vec<FieldCause>) {
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for item in list.items() {
         let name = item.child(member);
         if name.is_empty() {
             continue;
         }
-        if seen.contains(&name.value) {
+        if !seen.insert(name.value.to_string()) {
             causes.push(FieldCause::duplicate(name.path.as_str(), name.value));
         }
-        seen.push(name.value);
     }
 }
 

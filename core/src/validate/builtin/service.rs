@@ -3,7 +3,8 @@
 use super::{Field, Subject};
 use crate::rejection::FieldCause;
 use crate::validate::names;
-use serde_json::{Value, json};
+use serde_json::json;
+use std::collections::BTreeSet;
 
 const PORT: &str = "must be between 1 and 65535, inclusive";
 
@@ -53,14 +54,13 @@ fn check_port(port: &Field<'_>, named: bool, causes: &mut Vec<FieldCause>) {
 
 /// Two ports of one protocol may not share a number.
 fn repeated(ports: &[Field<'_>], causes: &mut Vec<FieldCause>) {
-    let mut seen: Vec<(&str, &Value)> = Vec::new();
+    let mut seen = BTreeSet::new();
     for port in ports {
         let (protocol, number) = (port.child("protocol").text(), port.child("port").value);
-        if seen.contains(&(protocol, number)) {
+        if !seen.insert((protocol, number.to_string())) {
             let value = json!({"protocol": protocol, "port": number});
             causes.push(FieldCause::duplicate(port.path.as_str(), &value));
         }
-        seen.push((protocol, number));
     }
 }
 

@@ -118,8 +118,9 @@ fn accept(
     let (mut accepted, mut conflict) = (Map::new(), None);
     for (member, reason) in ROWS {
         let (asked, had) = (wanted.get(member), held.get(member));
+        let mine: BTreeSet<&str> = texts(had).collect();
         let in_use: Vec<String> = texts(asked)
-            .filter(|name| !texts(had).any(|mine| mine == *name))
+            .filter(|name| !mine.contains(name))
             .filter(|name| taken.has(member, name))
             .map(|name| format!("\"{name}\" is already in use"))
             .collect();
