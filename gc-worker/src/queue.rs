@@ -73,21 +73,6 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
             Event::OwnerRemoved { owner } | Event::OwnerChanged { from: owner, .. } => {
                 found.push(owner.uid.clone());
             }
-            Event::FinalizerAdded { .. } | Event::DeletionRequested { .. } => {
-                found.extend(
-                    graph
-                        .dependents(uid)
-                        .map(|(dependent, _)| dependent.clone()),
-                );
-                // What it blocks may now be part of a circle.
-                found.extend(
-                    object
-                        .meta
-                        .owner_references
-                        .iter()
-                        .map(|owner| owner.uid.clone()),
-                );
-            }
             Event::ObjectCreated { object } => {
                 let owners = object.owners().iter();
                 found.extend(owners.map(|one| one.uid.clone()).filter(is_going));
@@ -96,9 +81,24 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
                 found.extend(Some(owner.uid.clone()).filter(is_going));
             }
             Event::ObjectUpdated { .. }
+            | Event::FinalizerAdded { .. }
             | Event::FinalizerRemoved { .. }
+            | Event::DeletionRequested { .. }
             | Event::ObjectDeleted { .. } => {}
         }
+    }
+    let holds_on = |event: &Event| {
+        matches!(
+            event,
+            Event::FinalizerAdded { .. } | Event::DeletionRequested { .. }
+        )
+    };
+    if change.commit.events.iter().any(holds_on) {
+        let dependents = graph.dependents(uid).map(|(dependent, _)| dependent);
+        found.extend(dependents.cloned());
+        // What it blocks may now be part of a circle.
+        let blocked = object.meta.owner_references.iter().map(|one| &one.uid);
+        found.extend(blocked.cloned());
     }
     found
 }

@@ -14,7 +14,7 @@ use hindsight_core::{
 };
 use hindsight_projector::OwnershipGraph;
 use serde_json::{Value, json};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 pub(crate) use told::Doubts;
 
@@ -119,8 +119,9 @@ impl Warnings {
 /// References to those whom the object did not refer to before; not those that only changed.
 fn added<'a>(change: &'a Change, object: &'a Object) -> impl Iterator<Item = &'a OwnerReference> {
     let before = change.previous.as_ref().map_or(&[][..], |one| one.owners());
-    let is_new = |one: &&OwnerReference| before.iter().all(|other| other.uid != one.uid);
-    object.owners().iter().filter(is_new)
+    let before: BTreeSet<&Uid> = before.iter().map(|one| &one.uid).collect();
+    let owners = object.owners().iter();
+    owners.filter(move |one| !before.contains(&one.uid))
 }
 
 fn is_elsewhere(owner: &Object, dependent: &Object) -> bool {

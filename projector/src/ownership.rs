@@ -240,11 +240,9 @@ impl OwnershipGraph {
     }
 
     fn unlink(&mut self, uid: &Uid, before: &[OwnerReference], after: &[OwnerReference]) {
-        for owner in before
-            .iter()
-            .filter(|one| after.iter().all(|other| other.uid != one.uid))
-        {
-            let owner = &owner.uid;
+        let kept: BTreeSet<&Uid> = after.iter().map(|one| &one.uid).collect();
+        let before = before.iter().map(|one| &one.uid);
+        for owner in before.filter(|owner| !kept.contains(owner)) {
             let mut left = 0;
             if let Some(dependents) = self.dependents.get_mut(owner) {
                 dependents.remove(uid);

@@ -4,6 +4,7 @@
 use crate::GroupResource;
 use crate::object::{Object, ObjectKey, Uid};
 use imbl::{OrdMap, OrdSet};
+use std::collections::BTreeMap;
 
 /// Objects that refer to one owner, whether it is there or not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -80,14 +81,11 @@ impl Edges {
 }
 
 /// Each owner once, and whether any of the references to it blocks.
-fn owners(object: &Object) -> Vec<(Uid, bool)> {
-    let mut found: Vec<(Uid, bool)> = Vec::new();
+fn owners(object: &Object) -> BTreeMap<Uid, bool> {
+    let mut found = BTreeMap::new();
     let references = object.owners().iter();
     for reference in references.filter(|one| one.uid != object.meta.uid) {
-        match found.iter_mut().find(|(uid, _)| *uid == reference.uid) {
-            Some((_, blocks)) => *blocks |= reference.blocks(),
-            None => found.push((reference.uid.clone(), reference.blocks())),
-        }
+        *found.entry(reference.uid.clone()).or_default() |= reference.blocks();
     }
     found
 }
