@@ -201,6 +201,46 @@ pub(crate) fn joined(mut first: Vec<String>, later: Vec<String>) -> Vec<String> 
     first
 }
 
+/// As many causes are told of one document, and as many bytes of them about: they may take a thousand times more than it
+/// does itself.
+pub(crate) const CAUSES_MAX: usize = 1_000;
+const CAUSES_BYTES_MAX: usize = 1 << 20;
+
+/// What is wrong with a document, as far as it is told.
+#[derive(Debug, Default)]
+pub(crate) struct Findings {
+    causes: Vec<FieldCause>,
+    bytes: usize,
+}
+
+impl Findings {
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.causes.is_empty()
+    }
+
+    /// Whether no more is told, and need not be looked for.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.causes.len() >= CAUSES_MAX || self.bytes >= CAUSES_BYTES_MAX
+    }
+
+    pub(crate) fn push(&mut self, cause: FieldCause) {
+        if !self.is_full() {
+            self.bytes += cause.field.len() + cause.message.len();
+            self.causes.push(cause);
+        }
+    }
+
+    pub(crate) fn into_causes(self) -> Vec<FieldCause> {
+        self.causes
+    }
+}
+
+impl Extend<FieldCause> for Findings {
+    fn extend<T: IntoIterator<Item = FieldCause>>(&mut self, causes: T) {
+        causes.into_iter().for_each(|cause| self.push(cause));
+    }
+}
+
 /// One entry of `details.causes`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldCause {

@@ -2,6 +2,7 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema` and `kube-openapi/pkg/validation`.
 
 mod check;
+mod choices;
 mod embedded;
 mod fill;
 mod format;
@@ -20,6 +21,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+pub use choices::Choices;
 pub use format::Format;
 pub(crate) use format::duration as parse_duration;
 pub(crate) use metadata::{any_object, metadata_causes, object_meta};
@@ -77,7 +79,7 @@ pub struct Schema {
     /// What an absent member becomes.
     pub default: Option<Value>,
     /// Allowed values; empty allows all.
-    pub enumeration: Vec<Value>,
+    pub enumeration: Choices,
     /// What a text must look like.
     pub format: Option<Format>,
     /// Bounds on numbers, lengths, items, and the pattern.

@@ -6,7 +6,7 @@ use crate::custom;
 use crate::document::write_whole_numbers;
 use crate::kind::{Kind, KindRef, Kinds, Shape, Subresource, Version};
 use crate::object::{Name, Object};
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Schema;
 use crate::{Form, Rejection, defaults, scale, schema, validate};
 use serde_json::{Map, Value, json};
@@ -347,11 +347,13 @@ pub(super) fn refuse(kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result
     if causes.is_empty() {
         return Ok(());
     }
+    let mut told = Findings::default();
+    told.extend(causes);
     Err(Rejection::Invalid {
         group: Arc::clone(&kind.resource.group),
         kind: Arc::clone(&kind.kind),
         name: Name::from(name),
-        causes,
+        causes: told.into_causes(),
     })
 }
 

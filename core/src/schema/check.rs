@@ -7,21 +7,21 @@ use super::lists::Counterparts;
 use super::{Path, Schema};
 use crate::patch::whole;
 use crate::quantity;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use serde_json::{Map, Value};
 
 /// Everything that does not fit, but for what is as it was in `old`.
 pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     let mut report = Report::default();
     check(schema, value, old, &Path::Root, &mut report);
-    report.causes
+    report.causes.into_causes()
 }
 
 /// What was found, and how much of the value fitted: the best of several reports is the one that
 /// is told.
 #[derive(Debug, Default)]
 struct Report {
-    causes: Vec<FieldCause>,
+    causes: Findings,
     fitting: usize,
 }
 
@@ -38,12 +38,15 @@ impl Report {
     }
 
     fn merge(&mut self, other: Self) {
-        self.causes.extend(other.causes);
+        self.causes.extend(other.causes.into_causes());
         self.fitting += other.fitting;
     }
 }
 
 fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, report: &mut Report) {
+    if report.causes.is_full() {
+        return;
+    }
     if old == Some(value) {
         report.fitting += 1;
         return;
@@ -85,7 +88,7 @@ fn one_of_the_allowed(schema: &Schema, value: &Value, at: &Path<'_>, report: &mu
     if schema.enumeration.is_empty() {
         return;
     }
-    if schema.enumeration.iter().any(|one| same(one, value)) {
+    if schema.enumeration.allow(value) {
         report.fitting += 1;
         return;
     }
@@ -94,11 +97,6 @@ fn one_of_the_allowed(schema: &Schema, value: &Value, at: &Path<'_>, report: &mu
     let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
     let cause = FieldCause::unsupported(at.to_string(), value, &allowed);
     report.causes.push(cause);
-}
-
-/// Numbers are compared by what they are, not by how they are written.
-fn same(one: &Value, other: &Value) -> bool {
-    one == other || one.is_number() && other.is_number() && one.as_f64() == other.as_f64()
 }
 
 fn object(

@@ -2,7 +2,7 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/listtype`.
 
 use super::{Identity, Path, Schema};
-use crate::rejection::FieldCause;
+use crate::rejection::{CAUSES_MAX, FieldCause};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Vec<FieldCause>) {
     for (index, value) in values.iter().enumerate() {
         let times = seen.entry(value.to_string()).or_default();
         *times += 1;
-        if *times == 2 {
+        if *times == 2 && causes.len() < CAUSES_MAX {
             causes.push(FieldCause::duplicate(at.item(index).to_string(), value));
         }
     }

@@ -3,7 +3,7 @@
 
 use super::pattern::Patterns;
 use super::rules::Rules;
-use super::{Bounds, Format, Identity, Junctors, PatchStrategy, Schema};
+use super::{Bounds, Choices, Format, Identity, Junctors, PatchStrategy, Schema};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn schema(document: &Value, patterns: &mut Patterns) -> Schema {
         preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
         embedded: flag("x-kubernetes-embedded-resource"),
         default: document.get("default").cloned(),
-        enumeration: list(document, "enum").to_vec(),
+        enumeration: Choices::new(list(document, "enum")),
         format: Some(text("type"))
             .filter(|name| name.is_empty() || *name == "string")
             .and_then(|_| Format::named(text("format"))),

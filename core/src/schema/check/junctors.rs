@@ -45,13 +45,13 @@ fn one_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report)
 }
 
 fn all_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report) {
-    let reports: Vec<Report> = schemas.iter().map(|one| alone(one, value, at)).collect();
-    let fitting = reports.iter().filter(|one| one.causes.is_empty()).count();
-    let all = reports.len();
-    for one in reports {
+    let mut fitting = 0;
+    for schema in schemas {
+        let one = alone(schema, value, at);
+        fitting += usize::from(one.causes.is_empty());
         report.merge(one);
     }
-    if fitting < all {
+    if fitting < schemas.len() {
         let none = if fitting == 0 { ". None validated" } else { "" };
         tell(
             report,

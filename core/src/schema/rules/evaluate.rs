@@ -2,7 +2,7 @@
 
 use super::{Compiled, OLD_SELF, Rule, SELF, Wrong};
 use crate::cel::{self, Allowance, Fault, Meter};
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::lists::Counterparts;
 use crate::schema::{PATTERNS_MAX, Path, Schema};
 use serde_json::Value;
@@ -24,7 +24,7 @@ pub(crate) fn causes(
     }
     let mut run = Run {
         patterns: Allowance::new(PATTERNS_MAX),
-        causes: Vec::new(),
+        causes: Findings::default(),
         meter: Meter::new(OBJECT_MAX),
         stopped: false,
     };
@@ -34,13 +34,13 @@ pub(crate) fn causes(
         resource,
     };
     run.walk(schema, value, place, &Path::Root);
-    run.causes
+    run.causes.into_causes()
 }
 
 struct Run {
     /// For rules that nobody compiled yet.
     patterns: Allowance,
-    causes: Vec<FieldCause>,
+    causes: Findings,
     meter: Meter,
     stopped: bool,
 }

@@ -1,7 +1,7 @@
 //! One line of the table: a place and what must be true there.
 
 use super::{Field, Subject};
-use crate::rejection::FieldCause;
+use crate::rejection::{CAUSES_MAX, FieldCause};
 use crate::validate::names;
 use std::collections::BTreeSet;
 
@@ -43,6 +43,9 @@ impl Rule {
 
     pub(super) fn check(&self, subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         for place in subject.new.select(&self.way) {
+            if causes.len() >= CAUSES_MAX {
+                return;
+            }
             for test in &self.tests {
                 test.check(&place, subject, causes);
             }
