@@ -73,43 +73,109 @@ fn decode_one(each: &Schema, value: &mut Value) {
     }
 }
 
+/// Bytes about that defaults may add to a document. It is refused long before, for what is stored has fewer; what was
+/// stored before a default came with much in it can still be read, with some of it.
+const DEFAULTS_BYTES_MAX: usize = 16 << 20;
+
 /// A default for every member that is absent, or null where null is no value.
 pub(super) fn defaults(schema: &Schema, value: &mut Value) {
-    match value {
-        Value::Object(members) => {
-            for (name, schema) in &schema.properties {
-                if let Some(default) = &schema.default
-                    && members.get(&**name).is_none_or(|one| is_unset(schema, one))
-                {
-                    members.insert(name.to_string(), default.clone());
+    Filling {
+        room: DEFAULTS_BYTES_MAX,
+    }
+    .fill(schema, value);
+}
+
+struct Filling {
+    room: usize,
+}
+
+impl Filling {
+    fn fill(&mut self, schema: &Schema, value: &mut Value) {
+        match value {
+            Value::Object(members) => {
+                for (name, schema) in &schema.properties {
+                    let is_missing =
+                        |one: Option<&Value>| one.is_none_or(|one| is_unset(schema, one));
+                    if let Some(default) = &schema.default
+                        && is_missing(members.get(&**name))
+                        && self.has_room(default)
+                    {
+                        members.insert(name.to_string(), default.clone());
+                    }
+                }
+                for (name, member) in members.iter_mut() {
+                    if let Some(schema) = schema.member(name) {
+                        self.replace_null(schema, member);
+                        self.fill(schema, member);
+                    }
                 }
             }
-            for (name, member) in members.iter_mut() {
-                if let Some(schema) = schema.member(name) {
-                    replace_null(schema, member);
-                    defaults(schema, member);
+            Value::Array(items) => {
+                let Some(schema) = &schema.items else { return };
+                for item in items {
+                    self.replace_null(schema, item);
+                    self.fill(schema, item);
                 }
             }
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
-        Value::Array(items) => {
-            let Some(schema) = &schema.items else { return };
-            for item in items {
-                replace_null(schema, item);
-                defaults(schema, item);
-            }
+    }
+
+    fn replace_null(&mut self, schema: &Schema, value: &mut Value) {
+        if let Some(default) = &schema.default
+            && is_unset(schema, value)
+            && self.has_room(default)
+        {
+            *value = default.clone();
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+
+    /// Once there is none for one, there is none for any.
+    fn has_room(&mut self, default: &Value) -> bool {
+        let left = self.room.checked_sub(weight(default));
+        self.room = left.unwrap_or(0);
+        left.is_some()
     }
 }
 
-fn replace_null(schema: &Schema, value: &mut Value) {
-    if let Some(default) = &schema.default
-        && is_unset(schema, value)
-    {
-        *value = default.clone();
+/// Bytes that a value takes in a document, about.
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+        Value::String(text) => text.len() + 2,
+        Value::Array(items) => items.iter().map(weight).sum::<usize>() + 2,
+        Value::Object(members) => {
+            let members = members.iter();
+            members
+                .map(|(name, one)| name.len() + 4 + weight(one))
+                .sum::<usize>()
+                + 2
+        }
     }
 }
 
 fn is_unset(schema: &Schema, value: &Value) -> bool {
     value.is_null() && !schema.nullable
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::parse;
+    use serde_json::json;
+
+    #[test]
+    fn defaults_do_not_make_a_document_endless() {
+        let length = 1 << 16;
+        let member = json!({"type": "string", "default": "x".repeat(length)});
+        let item = json!({"type": "object", "properties": {"a": member, "b": {"default": 1}}});
+        let list = parse(&json!({"type": "array", "items": item}));
+        for (items, filled) in [(100, 100), (10_000, DEFAULTS_BYTES_MAX / (length + 6))] {
+            let mut document = json!(vec![json!({}); items]);
+            defaults(&list, &mut document);
+            let found = document.as_array().expect("a list").iter();
+            let found = found.filter(|item| item["a"].is_string()).count();
+            assert_eq!(found, filled, "{items}");
+        }
+    }
 }
