@@ -23,7 +23,7 @@ pub(crate) use collect::set_of;
 pub(crate) use compare::compare;
 pub(crate) use element::Element;
 pub(crate) use set::FieldSet;
-pub(crate) use updater::{Conflict, ManagerId, Managers, Owned, Updater, Version, Versions};
+pub(crate) use updater::{Contested, ManagerId, Managers, Owned, Updater, Version, Versions};
 
 /// How many elements a path has at most: what is below has the owners of what is above. A set is
 /// nested as deeply as its object, and further down, so it must end before the decoder does.

@@ -18,7 +18,7 @@ pub(crate) use entry::{Managed, causes, is_reset};
 pub(crate) use reset::{kept, unowned};
 pub(crate) use scale::Scaled;
 
-use crate::fields::{ManagerId, Managers, Owned, Updater, Versions, compare};
+use crate::fields::{Contested, ManagerId, Managers, Owned, Updater, Versions, compare};
 use crate::kind::Subresource;
 use crate::object::Name;
 use crate::{Rejection, Time};
@@ -163,10 +163,11 @@ impl Writer<'_> {
         let Some((own, managers)) = kept else {
             return Err(conflict::rejection(&contested));
         };
-        let others: Vec<_> = contested
-            .into_iter()
-            .filter(|conflict| !own.contains(&conflict.field))
-            .collect();
+        let others = contested.into_iter().map(|one| Contested {
+            fields: one.fields.difference(&own),
+            ..one
+        });
+        let others: Vec<_> = others.filter(|one| !one.fields.is_empty()).collect();
         if !others.is_empty() {
             return Err(conflict::rejection(&others));
         }

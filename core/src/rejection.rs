@@ -230,6 +230,11 @@ impl Findings {
         }
     }
 
+    /// Leaves out what these are, too.
+    pub(crate) fn drop_known(&mut self, known: Self) {
+        self.causes.retain(|one| !known.causes.contains(one));
+    }
+
     pub(crate) fn into_causes(self) -> Vec<FieldCause> {
         self.causes
     }

@@ -215,10 +215,7 @@ impl Schema {
 
     /// Removes members that the schema does not know; their paths, in order.
     pub fn prune(&self, document: &mut Value) -> Vec<String> {
-        let mut removed = Vec::new();
-        prune::root(self, document, &mut removed);
-        removed.sort();
-        removed
+        prune::root(self, document)
     }
 
     /// Removes members that the schema of a value inside of an object does not know.

@@ -11,6 +11,26 @@ use std::marker::PhantomData;
 
 /// More is not said of one body.
 const REPEATS_MAX: usize = 100;
+/// Nor more bytes of it: the way to a member may be much longer than the member.
+const REPEATS_BYTES_MAX: usize = 4 << 20;
+
+/// What is said of a body.
+#[derive(Debug, Default)]
+struct Findings {
+    list: Vec<String>,
+    bytes: usize,
+}
+
+impl Findings {
+    const fn has_room(&self, count_max: usize) -> bool {
+        self.list.len() < count_max && self.bytes < REPEATS_BYTES_MAX
+    }
+
+    fn push(&mut self, finding: String) {
+        self.bytes += finding.len();
+        self.list.push(finding);
+    }
+}
 
 /// A document, and what it says twice, in the words of the decoder of its syntax.
 #[derive(Debug, Clone, PartialEq)]
@@ -72,15 +92,15 @@ pub(super) fn paths(bytes: &[u8]) -> Vec<String> {
     let paths = RefCell::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let read = Node::<Every>::root(&paths).deserialize(&mut reader);
-    read.map_or_else(|_unreadable| Vec::new(), |_| paths.into_inner())
+    read.map_or_else(|_unreadable| Vec::new(), |_| paths.into_inner().list)
 }
 
 fn finish<E: fmt::Display>(
     document: Result<Value, E>,
-    repeats: RefCell<Vec<String>>,
+    repeats: RefCell<Findings>,
 ) -> Result<Decoded, String> {
     let document = document.map_err(|error| error.to_string())?;
-    let repeats = repeats.into_inner();
+    let repeats = repeats.into_inner().list;
     Ok(Decoded { document, repeats })
 }
 
@@ -168,7 +188,7 @@ impl<'de> serde::Deserialize<'de> for YamlKey {
 struct Node<'a, K> {
     parent: Option<&'a Self>,
     step: Step<'a>,
-    repeats: &'a RefCell<Vec<String>>,
+    repeats: &'a RefCell<Findings>,
     key: PhantomData<K>,
 }
 
@@ -180,7 +200,7 @@ enum Step<'a> {
 }
 
 impl<'a, K> Node<'a, K> {
-    fn root(repeats: &'a RefCell<Vec<String>>) -> Self {
+    fn root(repeats: &'a RefCell<Findings>) -> Self {
         Self {
             parent: None,
             step: Step::Root,
@@ -276,10 +296,11 @@ impl<'de, K: Key> Visitor<'de> for Node<'_, K> {
         while let Some(key) = members.next_key::<K>()? {
             let name = key.name();
             let node = self.below(Step::Member(name));
-            if K::EVERY || object.contains_key(name) {
+            let is_told = K::EVERY || object.contains_key(name);
+            if is_told && self.repeats.borrow().has_room(K::MAX) {
                 let finding = key.repeated(&node.path());
                 let mut repeats = self.repeats.borrow_mut();
-                if repeats.len() < K::MAX && (K::EVERY || !repeats.contains(&finding)) {
+                if K::EVERY || !repeats.list.contains(&finding) {
                     repeats.push(finding);
                 }
             }
@@ -307,6 +328,31 @@ mod tests {
             decoded.document,
             serde_json::from_slice::<Value>(text).expect("JSON")
         );
+    }
+
+    #[test]
+    fn what_is_told_of_a_body_is_not_much_longer_than_the_body() {
+        let long = "l".repeat(1 << 20);
+        let members = |pattern: &str| -> Vec<String> {
+            let each = (0..2_000).map(|n| pattern.replace('#', &n.to_string()));
+            each.collect()
+        };
+        let told = |pattern: &str, read: fn(&[u8]) -> Vec<String>| {
+            let body = format!(r#"{{"{long}": {{{}}}}}"#, members(pattern).join(","));
+            let paths = read(body.as_bytes()).into_iter();
+            (
+                paths.map(|path| path.len()).sum::<usize>(),
+                REPEATS_BYTES_MAX + (2 << 20),
+            )
+        };
+        let repeats = |body: &[u8]| json(body).expect("JSON").repeats;
+        for (pattern, read) in [
+            (r#""k#": 0"#, paths as fn(&[u8]) -> Vec<String>),
+            (r#""k#": 0, "k#": 1"#, repeats),
+        ] {
+            let (bytes, most) = told(pattern, read);
+            assert!((1 << 20..most).contains(&bytes), "{pattern}: {bytes}");
+        }
     }
 
     #[test]

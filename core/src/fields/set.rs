@@ -149,18 +149,35 @@ impl FieldSet {
         }
     }
 
-    /// Each field's path, as conflicts name it: those of a map before what is below them.
-    pub(crate) fn paths(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        self.add_paths("", &mut found);
+    /// How many fields there are.
+    pub(crate) fn count(&self) -> usize {
+        let one = |node: &Node| usize::from(node.member) + node.below.count();
+        self.nodes.iter().map(one).sum()
+    }
+
+    /// Each field's path, as conflicts name it: those of a map before what is below them. Only so many bytes of
+    /// them, about, for a path may be much longer than what it leads to.
+    pub(crate) fn paths(&self, bytes_max: usize) -> Vec<String> {
+        let (mut found, mut room) = (Vec::new(), bytes_max);
+        self.add_paths("", &mut found, &mut room);
         found
     }
 
-    fn add_paths(&self, above: &str, found: &mut Vec<String>) {
+    fn add_paths(&self, above: &str, found: &mut Vec<String>, room: &mut usize) {
         let path = |node: &Node| format!("{above}{}", node.element);
-        found.extend(self.nodes.iter().filter(|node| node.member).map(path));
+        for node in self.nodes.iter().filter(|node| node.member) {
+            if *room == 0 {
+                return;
+            }
+            let path = path(node);
+            *room = room.saturating_sub(path.len());
+            found.push(path);
+        }
         for node in self.nodes.iter().filter(|node| !node.below.is_empty()) {
-            node.below.add_paths(&path(node), found);
+            if *room == 0 {
+                return;
+            }
+            node.below.add_paths(&path(node), found, room);
         }
     }
 

@@ -36,12 +36,11 @@ pub(crate) struct Owned {
 /// Everybody who holds a field. A manager that holds none is not there.
 pub(crate) type Managers = BTreeMap<ManagerId, Owned>;
 
-/// A field that somebody else holds, with another value.
+/// Fields that somebody else holds, with other values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Conflict {
+pub(crate) struct Contested {
     pub(crate) manager: ManagerId,
-    /// As upstream writes it: `.spec.ports[port=80,protocol="TCP"].name`.
-    pub(crate) field: String,
+    pub(crate) fields: FieldSet,
 }
 
 /// The versions of a kind, by their `apiVersion`.
@@ -97,7 +96,7 @@ impl<'a> Updater<'a> {
         config: &Value,
         managers: Managers,
         force: bool,
-    ) -> Result<(Value, Managers), Vec<Conflict>> {
+    ) -> Result<(Value, Managers), Vec<Contested>> {
         let mut managers = self.reconcile(managers);
         let merged = merge(live, config, self.schema());
         let mut said = set_of(config, self.schema());
@@ -117,11 +116,11 @@ impl<'a> Updater<'a> {
             None => merged,
         };
         let change = self.compare(live, &new, self.schema());
-        let (managers, conflicts) = self.others((live, &new), &change, managers);
-        if force || conflicts.is_empty() {
+        let (managers, contested) = self.others((live, &new), &change, managers);
+        if force || contested.is_empty() {
             Ok((new, managers))
         } else {
-            Err(conflicts)
+            Err(contested)
         }
     }
 
@@ -176,10 +175,10 @@ impl<'a> Updater<'a> {
         (live, new): (&Value, &Value),
         change: &Comparison,
         mut managers: Managers,
-    ) -> (Managers, Vec<Conflict>) {
+    ) -> (Managers, Vec<Contested>) {
         let mut changes: BTreeMap<Name, Changed> = BTreeMap::new();
         changes.insert(self.api_version.into(), Changed::of(change));
-        let mut conflicts = Vec::new();
+        let mut contested = Vec::new();
         managers.retain(|manager, owned| {
             if manager == self.who {
                 return true;
@@ -192,14 +191,16 @@ impl<'a> Updater<'a> {
                 Changed::of(&self.compare(&form(live), &form(new), schema))
             });
             let lost = owned.set.intersection(&changed.set);
-            conflicts.extend(lost.paths().into_iter().map(|field| Conflict {
-                manager: manager.clone(),
-                field,
-            }));
             owned.set = owned.set.difference(&lost).difference(&changed.removed);
+            if !lost.is_empty() {
+                contested.push(Contested {
+                    manager: manager.clone(),
+                    fields: lost,
+                });
+            }
             !owned.set.is_empty()
         });
-        (managers, conflicts)
+        (managers, contested)
     }
 }
 

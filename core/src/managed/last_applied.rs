@@ -3,17 +3,16 @@
 //! Source: `lastappliedmanager.go` and `lastappliedupdater.go`.
 
 use super::Writer;
-use crate::fields::{compare, set_of};
+use crate::fields::{FieldSet, compare, set_of};
 use crate::object::Name;
 use crate::validate;
 use serde_json::Value;
-use std::collections::BTreeSet;
 
 const KUBECTL: &str = "kubectl";
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The fields that kubectl wrote and that nobody changed since.
-pub(super) fn of(writer: &Writer<'_>, live: &Value) -> Option<BTreeSet<String>> {
+pub(super) fn of(writer: &Writer<'_>, live: &Value) -> Option<FieldSet> {
     if &**writer.manager != KUBECTL {
         return None;
     }
@@ -28,7 +27,7 @@ pub(super) fn of(writer: &Writer<'_>, live: &Value) -> Option<BTreeSet<String>> 
         .difference(&change.modified)
         .difference(&change.added)
         .difference(&change.removed);
-    Some(fields.paths().into_iter().collect())
+    Some(fields)
 }
 
 /// Rewrites the annotation of an object that has one.

@@ -2,7 +2,7 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/objectmeta`.
 
 use super::{Path, Schema, object_meta};
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::validate;
 use serde_json::{Map, Value};
 
@@ -14,16 +14,19 @@ pub(super) fn causes(schema: &Schema, document: &Value, old: Option<&Value>) -> 
         && let Some(old) = old
     {
         let before = Found::of(schema, old).undecoded;
-        found.undecoded.retain(|one| !before.contains(one));
+        // Of more than is told it is not known which were there.
+        if !before.is_full() {
+            found.undecoded.drop_known(before);
+        }
     }
-    found.undecoded.append(&mut found.invalid);
-    found.undecoded
+    found.undecoded.extend(found.invalid.into_causes());
+    found.undecoded.into_causes()
 }
 
 #[derive(Default)]
 struct Found {
-    undecoded: Vec<FieldCause>,
-    invalid: Vec<FieldCause>,
+    undecoded: Findings,
+    invalid: Findings,
 }
 
 impl Found {
@@ -65,9 +68,9 @@ fn resource(members: &Map<String, Value>, at: &Path<'_>, found: &mut Found) {
     let Some(metadata) = members.get("metadata") else {
         return;
     };
-    let at = at.member("metadata").to_string();
+    let at = at.member("metadata");
     if let Some(wrong) = object_meta().validate(metadata).first() {
-        let cause = FieldCause::invalid(at, metadata, &wrong.message);
+        let cause = FieldCause::invalid(at.to_string(), metadata, &wrong.message);
         found.undecoded.push(cause);
         return;
     }
@@ -84,20 +87,20 @@ fn identity(
     name: &str,
     rule: fn(&str) -> Result<(), String>,
     at: &Path<'_>,
-    causes: &mut Vec<FieldCause>,
+    causes: &mut Findings,
 ) {
-    let field = at.member(name).to_string();
+    let field = || at.member(name).to_string();
     match members.get(name) {
-        None => causes.push(FieldCause::required(field, "")),
+        None => causes.push(FieldCause::required(field(), "")),
         Some(Value::String(text)) if text.is_empty() => {
-            causes.push(FieldCause::required(field, ""));
+            causes.push(FieldCause::required(field(), ""));
         }
         Some(value @ Value::String(text)) => {
             if let Err(why) = rule(text) {
-                causes.push(FieldCause::invalid(field, value, &why));
+                causes.push(FieldCause::invalid(field(), value, &why));
             }
         }
-        Some(value) => causes.push(FieldCause::invalid(field, value, "must be a string")),
+        Some(value) => causes.push(FieldCause::invalid(field(), value, "must be a string")),
     }
 }
 

@@ -2,19 +2,19 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/listtype`.
 
 use super::{Identity, Path, Schema};
-use crate::rejection::{CAUSES_MAX, FieldCause};
+use crate::rejection::{FieldCause, Findings};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A cause for everything that is in a set or map twice.
 pub(super) fn duplicates(schema: &Schema, document: &Value) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
+    let mut causes = Findings::default();
     walk(schema, document, &Path::Root, &mut causes);
-    causes
+    causes.into_causes()
 }
 
-fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut Findings) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
@@ -41,7 +41,7 @@ fn walk(schema: &Schema, value: &Value, at: &Path<'_>, causes: &mut Vec<FieldCau
     }
 }
 
-fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Findings) {
     let odd = |item: &&Value| !item.is_object() && !item.is_null();
     if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| odd(item)) {
         let why = "must be an object for an array of list-type map";
@@ -59,12 +59,12 @@ fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Vec<Field
 }
 
 /// Only the first repetition of a value is told.
-fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Findings) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (index, value) in values.iter().enumerate() {
         let times = seen.entry(value.to_string()).or_default();
         *times += 1;
-        if *times == 2 && causes.len() < CAUSES_MAX {
+        if *times == 2 && !causes.is_full() {
             causes.push(FieldCause::duplicate(at.item(index).to_string(), value));
         }
     }

@@ -15,29 +15,47 @@ struct Reach {
     preserve: bool,
 }
 
+/// Bytes of paths that are told of; each may be much longer than what it leads to.
+const PATHS_BYTES_MAX: usize = 4 << 20;
+
+/// Paths of what was removed.
+#[derive(Debug, Default)]
+struct Removed {
+    paths: Vec<String>,
+    bytes: usize,
+}
+
+impl Removed {
+    fn note(&mut self, at: &Path<'_>) {
+        if self.bytes < PATHS_BYTES_MAX {
+            let path = at.to_string();
+            self.bytes += path.len();
+            self.paths.push(path);
+        }
+    }
+}
+
 pub(super) fn inside(schema: &Schema, value: &mut Value) {
     let reach = Reach {
         resource: false,
         preserve: false,
     };
-    prune(schema, value, &Path::Root, reach, &mut Vec::new());
+    prune(schema, value, &Path::Root, reach, &mut Removed::default());
 }
 
-pub(super) fn root(schema: &Schema, document: &mut Value, removed: &mut Vec<String>) {
+/// The paths of what it removed, in order, as far as they are told.
+pub(super) fn root(schema: &Schema, document: &mut Value) -> Vec<String> {
     let reach = Reach {
         resource: true,
         preserve: false,
     };
-    prune(schema, document, &Path::Root, reach, removed);
+    let mut removed = Removed::default();
+    prune(schema, document, &Path::Root, reach, &mut removed);
+    removed.paths.sort();
+    removed.paths
 }
 
-fn prune(
-    schema: &Schema,
-    value: &mut Value,
-    at: &Path<'_>,
-    reach: Reach,
-    removed: &mut Vec<String>,
-) {
+fn prune(schema: &Schema, value: &mut Value, at: &Path<'_>, reach: Reach, removed: &mut Removed) {
     let preserve = reach.preserve || schema.preserve_unknown;
     let reach = Reach {
         resource: reach.resource || schema.embedded,
@@ -69,14 +87,14 @@ fn object(
     members: &mut Map<String, Value>,
     at: &Path<'_>,
     reach: Reach,
-    removed: &mut Vec<String>,
+    removed: &mut Removed,
 ) {
     let meta = |name: &str| reach.resource && META.contains(&name);
     members.retain(|name, _| {
         let known = schema.member(name).is_some() || schema.closed;
         let keep = known || reach.preserve || meta(name);
         if !keep {
-            removed.push(at.member(name).to_string());
+            removed.note(&at.member(name));
         }
         keep
     });
@@ -101,4 +119,24 @@ fn metadata_of(schema: &Schema) -> &Schema {
     let own = schema.properties.get("metadata");
     own.filter(|own| own.properties.contains_key("ownerReferences"))
         .map_or(object_meta(), Arc::as_ref)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::parse;
+    use serde_json::json;
+
+    #[test]
+    fn of_what_was_removed_so_much_is_told() {
+        let empty = json!({"type": "object", "properties": {}});
+        let schema = parse(&json!({"type": "object", "additionalProperties": empty}));
+        let unknown: Map<String, Value> = (0..1_000).map(|n| (format!("u{n}"), json!(0))).collect();
+        let long = "l".repeat(1 << 20);
+        let mut document = json!({ long.clone(): unknown });
+        let removed = root(&schema, &mut document);
+        assert_eq!(document, json!({ long: {} }), "all of it is gone");
+        let bytes: usize = removed.iter().map(String::len).sum();
+        assert!((1..PATHS_BYTES_MAX + (2 << 20)).contains(&bytes), "{bytes}");
+    }
 }

@@ -55,9 +55,10 @@ impl<'a> World<'a> {
                 self.live["spec"].to_string()
             }
             Err(conflicts) => {
-                let told = conflicts
-                    .iter()
-                    .map(|one| format!("{} {}", one.manager.manager, one.field));
+                let told = conflicts.iter().flat_map(|one| {
+                    let paths = one.fields.paths(usize::MAX).into_iter();
+                    paths.map(move |path| format!("{} {path}", one.manager.manager))
+                });
                 told.collect::<Vec<_>>().join("; ")
             }
         }
