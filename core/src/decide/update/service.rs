@@ -62,8 +62,7 @@ fn keep_node_ports(old: &Spec, next: &mut Spec) {
     let name = |port: &Spec| port.get("name").cloned().unwrap_or_default().to_string();
     let known = ports(old).filter_map(|port| Some((name(port), node_port(port)?)));
     let known: BTreeMap<String, i64> = known.collect();
-    let mut used = node_ports(old);
-    used.retain(|number| node_ports(next).contains(number));
+    let mut used = &node_ports(old) & &node_ports(next);
     for port in ports_mut(next).filter(|port| node_port(port).is_none()) {
         if let Some(number) = known.get(&name(port)).filter(|one| used.insert(**one)) {
             port.insert("nodePort".into(), (*number).into());
