@@ -1,4 +1,4 @@
-//! A thousand schedules of the simulator: each of one seed, each with faults of its own.
+//! Two thousand schedules of the simulator: each of one seed, each with faults of its own.
 //!
 //! `HINDSIGHT_SCHEDULES` sets how many, `HINDSIGHT_SEED` with which seed to begin, `HINDSIGHT_STEPS`
 //! how long each is, `HINDSIGHT_SHRUNK` where files go. A schedule that fails is shrunk to a file
@@ -23,10 +23,11 @@ use std::sync::Mutex;
 /// Steps of a schedule that something is broken in.
 const STEPS: u64 = 150;
 
-/// What a thousand schedules must have seen, or they show nothing.
+/// What two thousand schedules must have seen, or they show nothing.
 const HAPPENS: &[&str] = &[
     "kill",
     "cut",
+    "several frames",
     "torn write",
     "lost write",
     "rot",
@@ -73,7 +74,7 @@ const HAPPENS: &[&str] = &[
 #[test]
 fn schedules_hold_whatever_fails() {
     let lengths = Lengths::from_environment();
-    let run = Run::from_environment("HINDSIGHT_SCHEDULES", 1_000);
+    let run = Run::from_environment("HINDSIGHT_SCHEDULES", 2_000);
     let sum = Mutex::new(Counts::new());
     let check = |seed| {
         for (kind, times) in check(lengths.of(seed))? {
@@ -88,7 +89,7 @@ fn schedules_hold_whatever_fails() {
     assert!(told.is_empty(), "{}", told.join("\n"));
     let counts = sum.into_inner().expect("no panic");
     println!("{counts:#?}");
-    for kind in HAPPENS.iter().filter(|_| run.count >= 1_000) {
+    for kind in HAPPENS.iter().filter(|_| run.count >= 2_000) {
         assert!(counts.contains_key(kind), "{kind} never happened");
     }
 }

@@ -6,7 +6,7 @@ use crate::sim::{self, Options, Trace, smallest};
 use std::collections::BTreeMap;
 
 /// Steps of most schedules.
-const STEPS: u64 = 100;
+const STEPS: u64 = 50;
 /// Every so many schedules one is long.
 const LONG_EVERY: u64 = 100;
 /// As long as that.

@@ -6,13 +6,15 @@ use hindsight_core::{Change, Commit, Revision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Bytes of bodies in a frame; a single larger object has a frame of its own, and so has one decision.
-const FRAME_BYTES_MAX: usize = 64 << 10;
+/// Bytes of bodies in a frame, unless told otherwise.
+const BYTES_MAX: usize = 64 << 10;
 
 /// The end of the log.
 pub(super) struct Appender {
     storage: Arc<dyn Storage>,
     last: Hash,
+    /// Of bodies in a frame; a single larger object has a frame of its own, and so has one decision.
+    pub(super) bytes_max: usize,
     /// Kept between frames, so that its memory is; `packed` too.
     bytes: Vec<u8>,
     packed: Vec<u8>,
@@ -23,6 +25,7 @@ impl Appender {
         Self {
             storage,
             last,
+            bytes_max: BYTES_MAX,
             bytes: Vec::new(),
             packed: Vec::new(),
         }
@@ -43,7 +46,7 @@ impl Appender {
         for change in changes {
             let weight = change.commit.weight();
             let is_joined = joined.contains(&change.commit.revision);
-            if bytes + weight > FRAME_BYTES_MAX && !is_joined {
+            if bytes + weight > self.bytes_max && !is_joined {
                 self.append(&pending)?;
                 pending.clear();
                 bytes = 0;

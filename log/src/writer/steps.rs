@@ -25,6 +25,13 @@ impl std::fmt::Debug for Steps {
 }
 
 impl Steps {
+    /// Begins another frame after so many bytes of bodies, so that small objects fill several as well.
+    #[must_use]
+    pub fn with_frames_of(mut self, bytes_max: usize) -> Self {
+        self.syncer.frames.bytes_max = bytes_max;
+        self
+    }
+
     /// Decides everything that waits, as one batch. False where nothing waits, or where so much is
     /// decided already that the threads would wait too.
     pub fn decide(&mut self) -> bool {

@@ -12,7 +12,7 @@ impl Simulation {
         let refused = self.disk.inner().refused;
         let base = self.base();
         let read_from = base.state.revision.next();
-        let opened = Server::open(&self.disk, base, self.options.window);
+        let opened = Server::open(&self.disk, base, &self.options);
         let unreadable = self.disk.inner().refused > refused;
         self.disk.inner().unreadable = None;
         match opened {

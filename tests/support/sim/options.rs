@@ -74,8 +74,10 @@ pub struct Options {
     pub definitions: bool,
     /// Jobs finish, and go after a while.
     pub jobs: bool,
-    /// Objects are so large that a batch takes several frames.
+    /// Objects are so large that two of them do not fit into a frame.
     pub large: bool,
+    /// Frames are so small that a batch takes several.
+    pub small_frames: bool,
     /// What may go wrong.
     pub faults: Faults,
 }
@@ -149,7 +151,8 @@ impl Options {
             namespaces: dice.roll(3) == 0,
             definitions: dice.roll(3) == 0,
             jobs: dice.roll(3) == 0,
-            large: dice.roll(4) == 0,
+            large: dice.roll(32) == 0,
+            small_frames: dice.roll(4) == 0,
             faults: Faults {
                 restores: dice.roll(2) == 0,
                 ..faults
@@ -188,6 +191,7 @@ impl Options {
             definitions: false,
             jobs: false,
             large: false,
+            small_frames: false,
             faults: none,
         }
     }
@@ -209,12 +213,13 @@ impl Options {
     }
 
     /// What a schedule is about by word, and where that is said.
-    pub fn flags(&mut self) -> [(&'static str, &mut bool); 6] {
+    pub fn flags(&mut self) -> [(&'static str, &mut bool); 7] {
         [
             ("namespaces", &mut self.namespaces),
             ("definitions", &mut self.definitions),
             ("jobs", &mut self.jobs),
             ("large", &mut self.large),
+            ("small-frames", &mut self.small_frames),
             ("torn", &mut self.faults.torn),
             ("lost", &mut self.faults.lost),
         ]

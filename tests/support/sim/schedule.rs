@@ -168,12 +168,16 @@ impl Simulation {
             self.slow -= 1;
             return Ok(());
         }
+        let before = self.disk.inner().live.len();
         if self
             .running
             .as_mut()
             .is_some_and(|running| running.server.sync())
         {
             self.trace.note("sync", "");
+        }
+        if self.disk.inner().live.len() > before + 1 {
+            self.trace.count("several frames", 1);
         }
         self.deliver()
     }

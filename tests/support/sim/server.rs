@@ -1,12 +1,16 @@
 //! One life of the process: the log opened, its writer by steps, what is published.
 
 use super::disk::Disk;
+use super::options::Options;
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Change, Command, Decision, Rejection, Revision, State, Unavailable, builtin};
 use hindsight_log::{Base, Error, Log, Publish, Reader, Steps, Submitted, Writer};
 use hindsight_projector::Window;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
+
+/// Two objects do not fit into a frame of so many bytes.
+const SMALL_FRAME_BYTES: usize = 512;
 
 /// Before the first commit: the built-in kinds and nothing else.
 pub fn empty() -> State {
@@ -59,18 +63,21 @@ impl Publish for Publisher {
 
 impl Server {
     /// Opens the log as a starting process does.
-    pub fn open(disk: &Arc<Disk>, base: Base, window: usize) -> Result<Self, Error> {
+    pub fn open(disk: &Arc<Disk>, base: Base, options: &Options) -> Result<Self, Error> {
         let storage = Arc::<Disk>::clone(disk);
         let (log, state) = Log::open_from(storage, base)?;
         let published = Arc::default();
         let (reader, restored) = (log.reader.clone(), log.restored());
         let publisher = Publisher(Arc::clone(&published));
-        let (writer, steps) = log.by_steps(state.clone(), Box::new(publisher));
+        let (writer, mut steps) = log.by_steps(state.clone(), Box::new(publisher));
+        if options.small_frames {
+            steps = steps.with_frames_of(SMALL_FRAME_BYTES);
+        }
         Ok(Self {
             writer,
             steps,
             reader,
-            window: Window::new(state.revision, window, usize::MAX),
+            window: Window::new(state.revision, options.window, usize::MAX),
             restored,
             state,
             published,

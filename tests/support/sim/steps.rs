@@ -170,7 +170,7 @@ impl Simulation {
 
     /// Now and then.
     fn choose_backup(&mut self) -> Act {
-        match self.chooser.roll(8) {
+        match self.chooser.roll(4) {
             0 => Act::Backup,
             1 => Act::Restore,
             _ => Act::Wait,
