@@ -132,6 +132,8 @@ fn it_says_that_it_lives_and_which_version_it_is() {
     for path in ["/livez", "/readyz", "/healthz"] {
         assert_eq!(server.kubectl(&["get", "--raw", path]), "ok", "{path}");
     }
+    let told = server.kubectl(&["get", "--raw", "/readyz?verbose"]);
+    assert!(told.starts_with("[+]ping ok\n[+]log ok\n"), "{told}");
     let version = server.kubectl(&["get", "--raw", "/version"]);
     let version: Value = serde_json::from_str(&version).expect("JSON");
     assert_eq!(version["major"], "1");

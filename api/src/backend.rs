@@ -44,8 +44,8 @@ pub trait Backend: Send + Sync + 'static {
         commands: Vec<Command>,
     ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>>;
 
-    /// Why it does not do what it is there for now: no write would be answered, or nothing is collected.
-    fn unready(&self) -> Option<String>;
+    /// The parts that it needs to do what it is there for, each by its name, and what is wrong with it.
+    fn checks(&self) -> Vec<(&'static str, Option<String>)>;
 
     /// The wall clock.
     fn now(&self) -> Time;

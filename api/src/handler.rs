@@ -130,13 +130,13 @@ impl Api {
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
     {
         let uri = parts.uri.clone();
-        let health = health::respond(uri.path(), &*self.backend);
+        let health = health::respond(&uri, &*self.backend);
         let Some(actor) = actor else {
-            return health.ok_or_else(Failure::unauthorized);
+            return health.unwrap_or_else(|| Err(Failure::unauthorized()));
         };
         impersonation::refuse(&parts.headers, &actor)?;
         if let Some(response) = health {
-            return Ok(response);
+            return response;
         }
         let (point, path) = split_time(uri.path())?;
         let Past { state, permit } = match point {

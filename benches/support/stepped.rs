@@ -129,8 +129,8 @@ impl Backend for Stepped {
         Arc::clone(&lock(&self.published).state)
     }
 
-    fn unready(&self) -> Option<String> {
-        None
+    fn checks(&self) -> Vec<(&'static str, Option<String>)> {
+        Vec::new()
     }
 
     fn restored(&self) -> Revision {

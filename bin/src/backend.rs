@@ -15,8 +15,8 @@ impl Backend for ControlPlane {
         Self::state(self)
     }
 
-    fn unready(&self) -> Option<String> {
-        Self::unready(self)
+    fn checks(&self) -> Vec<(&'static str, Option<String>)> {
+        Self::checks(self).into()
     }
 
     fn restored(&self) -> Revision {

@@ -259,22 +259,38 @@ impl ControlPlane {
     /// Why it does not do what it is there for now: the log has failed, the disk stands still, or nothing is
     /// collected.
     pub fn unready(&self) -> Option<String> {
-        if let Some(reason) = self.poison().reason() {
-            return Some(format!("the event log failed: {reason}"));
-        }
-        if self.shared.writer.is_closed() {
-            return Some("it was closed".into());
-        }
-        let stuck = self.shared.pending.stuck(Instant::now());
-        if stuck >= STUCK {
-            let seconds = stuck.as_secs();
-            return Some(format!(
-                "writes wait, and none was answered for {seconds} s"
-            ));
-        }
+        self.checks().into_iter().find_map(|(_, failure)| failure)
+    }
+
+    /// The parts that it needs to do what it is there for, each by its name, and what is wrong with it.
+    pub fn checks(&self) -> [(&'static str, Option<String>); 3] {
         let collectors = self.shared.collectors.lock();
         let collectors = collectors.unwrap_or_else(PoisonError::into_inner);
-        collectors.as_ref().and_then(Collectors::complaint)
+        [
+            ("log", self.failure_of_the_log()),
+            ("writes", self.failure_of_writes()),
+            (
+                "collectors",
+                collectors.as_ref().and_then(Collectors::complaint),
+            ),
+        ]
+    }
+
+    fn failure_of_the_log(&self) -> Option<String> {
+        let failed = |reason| format!("the event log failed: {reason}");
+        let closed = || {
+            self.shared
+                .writer
+                .is_closed()
+                .then(|| "it was closed".into())
+        };
+        self.poison().reason().map(failed).or_else(closed)
+    }
+
+    fn failure_of_writes(&self) -> Option<String> {
+        let stuck = self.shared.pending.stuck(Instant::now());
+        let seconds = stuck.as_secs();
+        (stuck >= STUCK).then(|| format!("writes wait, and none was answered for {seconds} s"))
     }
 
     /// What a command alone would come to; nothing is written. What the collectors would do then is in

@@ -57,6 +57,8 @@ pub(crate) struct Fake {
     pub(crate) restored: Mutex<Revision>,
     /// How many bytes were read from the log at each time.
     pub(crate) held: Mutex<Vec<usize>>,
+    /// A part of the server, and what is wrong with it.
+    pub(crate) failed: Mutex<Option<(&'static str, &'static str)>>,
     /// What was put here. Where there is any, watches find it in the log alone.
     log: Mutex<Vec<Arc<Commit>>>,
     /// What watches are told of.
@@ -78,6 +80,7 @@ impl Fake {
             clock: Mutex::new(Time(0)),
             restored: Mutex::new(Revision::ZERO),
             held: Mutex::default(),
+            failed: Mutex::default(),
             log: Mutex::default(),
             window: Mutex::default(),
             moved,
@@ -151,8 +154,12 @@ impl Backend for Fake {
         Arc::new(self.state.lock().expect("a lock").clone())
     }
 
-    fn unready(&self) -> Option<String> {
-        None
+    fn checks(&self) -> Vec<(&'static str, Option<String>)> {
+        let failed = self.failed.lock().expect("a lock");
+        let failure = |name| failed.filter(|(one, _)| *one == name);
+        let parts = ["log", "writes", "collectors"];
+        let checks = parts.map(|name| (name, failure(name).map(|(_, why)| why.into())));
+        checks.into()
     }
 
     fn restored(&self) -> Revision {
