@@ -1,5 +1,5 @@
 //! Every ownership graph of up to three objects, and of four every one in which a reference may block or
-//! not and nothing else is special: `cargo graphs`. Prints what it has seen; a run that was stopped goes on
+//! not and nothing else is special, or all block and some objects are special in one way: `cargo graphs`. Prints what it has seen; a run that was stopped goes on
 //! where it was. Each is looked at state by state, which holds for any number of requests. Those of up to
 //! three, and those of four in which every reference blocks, are also followed through all runs with two
 //! requests: of up to two objects in every numbering, and of three in every numbering of every so many-th
@@ -15,8 +15,8 @@
 
 use hindsight_tests::dice::number;
 use hindsight_tests::graphs::{
-    Counts, FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_OF_EVERYTHING, TWO_WITH_POLICIES,
-    explore_all, of,
+    Counts, FOUR_IN_ONE_WAY, FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_OF_EVERYTHING,
+    TWO_WITH_POLICIES, explore_all, of,
 };
 use hindsight_tests::seeds::progress_file;
 use hindsight_tests::shape::Family;
@@ -39,6 +39,8 @@ fn main() {
     );
     let numbered = number("HINDSIGHT_NUMBERINGS", 101);
     let runs = u64::from(number("HINDSIGHT_STATES", 0) == 0);
+    let in_one_way =
+        FOUR_IN_ONE_WAY.map(|(name, family)| (format!("states of 4 objects, some {name}"), family));
     let families = [
         ("1 object", of(1), Look::Numberings, runs),
         ("2 objects", of(2), Look::Numberings, runs),
@@ -85,7 +87,10 @@ fn main() {
         ),
         ("states of 4 objects", FOUR_OF_EDGES, Look::StatesAlone, 1),
     ];
-    for (name, family, look, stride) in families {
+    let special = in_one_way
+        .iter()
+        .map(|(name, family)| (&**name, *family, Look::StatesAlone, 1));
+    for (name, family, look, stride) in families.into_iter().chain(special) {
         if stride > 0 {
             let counts = whole(&place, name, (family, look), stride);
             println!("{name}: {counts}");
