@@ -8,18 +8,29 @@
 
 use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
-use hindsight_tests::manifests::widgets;
 use serde_json::{Map, Value, json};
+use std::time::{Duration, Instant};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
+
+/// What takes as long does not end: a hundred times longer than any of these, and a tenth of what each with each
+/// took.
+const ENDS_WITHIN: Duration = Duration::from_secs(100);
+
+fn ends<T>(what: &str, act: impl FnOnce() -> T) -> T {
+    let begun = Instant::now();
+    let done = act();
+    assert!(begun.elapsed() < ENDS_WITHIN, "{what} does not end");
+    done
+}
 
 fn client() -> Client {
     let plane = ControlPlane::open(Config::default()).expect("opened");
     Client::new(&plane)
 }
 
-/// Each compared with each other would keep a thread for a minute.
+/// Each compared with each other would keep a thread for minutes.
 #[test]
 fn a_hundred_thousand_unknown_members_are_told_of_as_far_as_headers_go() {
     let client = client();
@@ -27,7 +38,8 @@ fn a_hundred_thousand_unknown_members_are_told_of_as_far_as_headers_go() {
     let mut body = json!({"metadata": {"name": "many"}});
     body.as_object_mut().expect("an object").extend(unknown);
     for code in [201, 409] {
-        let answer = client.send("POST", MAPS, JSON, &body.to_string());
+        let body = body.to_string();
+        let answer = ends("unknown members", || client.send("POST", MAPS, JSON, &body));
         assert_eq!(answer.code, code, "{}", answer.text);
         assert!(
             (100..1_000).contains(&answer.warnings.len()),
@@ -48,14 +60,14 @@ fn long_lists_are_not_compared_each_with_each() {
             "configmaps",
             "/metadata/finalizers",
             json!({}),
-            list(30_000, |n| json!(format!("a/{n}"))),
+            list(120_000, |n| json!(format!("a/{n}"))),
         ),
         (
             "configmaps",
             "/metadata/ownerReferences",
             json!({}),
             list(
-                15_000,
+                40_000,
                 |n| json!({"apiVersion": "v1", "kind": "A", "name": "a", "uid": n.to_string()}),
             ),
         ),
@@ -63,14 +75,14 @@ fn long_lists_are_not_compared_each_with_each() {
             "pods",
             "/spec/schedulingGates",
             pod.clone(),
-            list(10_000, |n| json!({"name": format!("a/{n}")})),
+            list(80_000, |n| json!({"name": format!("a/{n}")})),
         ),
         (
             "pods",
             "/spec/tolerations",
             pod,
             list(
-                20_000,
+                50_000,
                 |n| json!({"key": n.to_string(), "operator": "Exists"}),
             ),
         ),
@@ -78,7 +90,7 @@ fn long_lists_are_not_compared_each_with_each() {
             "services",
             "/spec/ports",
             json!({}),
-            list(10_000, |n| json!({"name": format!("p{n}"), "port": n})),
+            list(40_000, |n| json!({"name": format!("p{n}"), "port": n})),
         ),
     ] {
         let name = place.replace('/', "").to_lowercase();
@@ -91,7 +103,8 @@ fn long_lists_are_not_compared_each_with_each() {
         ] {
             items.reverse();
             document.pointer_mut(parent).expect("there")[member] = json!(items);
-            let answer = client.send(method, &path, JSON, &document.to_string());
+            let body = document.to_string();
+            let answer = ends(place, || client.send(method, &path, JSON, &body));
             assert_eq!(
                 answer.code,
                 code,
@@ -111,9 +124,8 @@ fn a_refusal_ends_after_so_many_causes() {
     let list = |items: Value| json!({"type": "array", "items": items});
     let properties = json!({"required": list(json!({"type": "object", "required": names})),
         "enum": list(json!({"type": "string", "enum": texts}))});
-    let definition = widgets(&json!({"type": "object", "properties": properties}).to_string());
-    let path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let answer = client.send("POST", path, "application/yaml", &definition);
+    let definition = definition(&json!({"type": "object", "properties": properties}));
+    let answer = client.send("POST", DEFINITIONS, JSON, &definition);
     assert_eq!(answer.code, 201, "{}", answer.text);
     let widget = |member: &str, items: Value| {
         json!({"apiVersion": "example.com/v1", "kind": "Widget",
@@ -144,4 +156,130 @@ fn a_refusal_ends_after_so_many_causes() {
             .map_or(0, Vec::len);
         assert!((1..=1_000).contains(&causes), "{path}: {causes}");
     }
+}
+
+const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// As JSON: YAML has no members with long names.
+fn definition(schema: &Value) -> String {
+    let version = json!({"name": "v1", "served": true, "storage": true,
+        "schema": {"openAPIV3Schema": schema}});
+    let names = json!({"plural": "widgets", "kind": "Widget"});
+    json!({"metadata": {"name": "widgets.example.com"}, "spec": {"group": "example.com",
+        "scope": "Namespaced", "names": names, "versions": [version]}})
+    .to_string()
+}
+
+/// A definition of widgets of which a list is so and so.
+fn define(client: &Client, items: &Value) {
+    let list = json!({"type": "array", "items": items});
+    let schema = json!({"type": "object", "properties": {"list": list,
+        "map": {"type": "object", "additionalProperties": list}}});
+    let definition = definition(&schema);
+    let answer = ends("a definition", || {
+        client.send("POST", DEFINITIONS, JSON, &definition)
+    });
+    assert_eq!(answer.code, 201, "{}", answer.text);
+}
+
+/// Most of what there is to say of alternatives is not told, and what is told has an end: neither the values that are
+/// allowed nor the name of what is around an item is written down for each item.
+#[test]
+fn nothing_is_written_down_that_is_not_told() {
+    let texts: Vec<String> = (0..20_000).map(|n| format!("text{n}")).collect();
+    let (allowed, name) = (json!({"enum": texts}), "n".repeat(1 << 19));
+    let item = |json: Value| {
+        let mut item = json!({"type": "object"});
+        let members = json.as_object().expect("an object").clone();
+        item.as_object_mut().expect("an object").extend(members);
+        item
+    };
+    let names: Vec<String> = (0..20_000).map(|n| format!("name{n}")).collect();
+    for (items, one, count, code) in [
+        (
+            json!({"type": "string", "not": allowed}),
+            json!("a"),
+            20_000,
+            201,
+        ),
+        (
+            json!({"type": "string", "anyOf": [allowed, {"maxLength": 3}]}),
+            json!("a"),
+            20_000,
+            201,
+        ),
+        (
+            json!({"type": "string", "oneOf": [allowed, {"maxLength": 3}]}),
+            json!("four"),
+            20_000,
+            422,
+        ),
+        (item(json!({"required": names})), json!({}), 100, 422),
+        (
+            item(json!({"x-kubernetes-embedded-resource": true,
+                "x-kubernetes-preserve-unknown-fields": true})),
+            json!({}),
+            100_000,
+            422,
+        ),
+        (
+            json!({"type": "integer", "maximum": 3,
+                "x-kubernetes-validations": [{"rule": "self < 3"}]}),
+            json!(5),
+            100_000,
+            422,
+        ),
+    ] {
+        let client = client();
+        define(&client, &items);
+        let list = vec![one; count];
+        let body = json!({"apiVersion": "example.com/v1", "kind": "Widget",
+            "metadata": {"name": "w"}, "map": {name.clone(): list}});
+        let body = body.to_string();
+        let answer = ends("a widget", || client.send("POST", WIDGETS, JSON, &body));
+        assert_eq!(answer.code, code, "{}", answer.text.len());
+        assert!(answer.text.len() < 8 << 20, "{}", answer.text.len());
+    }
+}
+
+#[test]
+fn all_that_is_wrong_with_a_definition_has_an_end() {
+    let client = client();
+    let name = "p".repeat(300 << 10);
+    let untyped: Map<String, Value> = (0..10_000).map(|n| (format!("a{n}"), json!({}))).collect();
+    let typed = |schema: &Value| {
+        let members = untyped.keys().map(|name| (name.clone(), schema.clone()));
+        Value::from(members.collect::<Map<String, Value>>())
+    };
+    for properties in [
+        typed(&json!({})),
+        typed(&json!({"type": "nonsense"})),
+        typed(&json!({"type": "string", "default": 1})),
+        typed(&json!({"type": "string", "pattern": "("})),
+        typed(&json!({"type": "string", "x-kubernetes-validations": [{"rule": "1 + "}]})),
+    ] {
+        let schema = json!({"type": "object", "properties": {name.clone(): {"type": "object",
+            "properties": properties}}});
+        let definition = definition(&schema);
+        let answer = ends("a definition", || {
+            client.send("POST", DEFINITIONS, JSON, &definition)
+        });
+        assert_eq!(answer.code, 422, "{}", answer.text.len());
+        assert!(answer.text.len() < 8 << 20, "{}", answer.text.len());
+    }
+}
+
+#[test]
+fn defaults_under_long_names_have_an_end() {
+    let client = client();
+    let name = "n".repeat(200 << 10);
+    let item = json!({"type": "object", "properties": {name: {"type": "integer", "default": 1}}});
+    define(&client, &item);
+    let body = json!({"apiVersion": "example.com/v1", "kind": "Widget",
+        "metadata": {"name": "w"}, "list": vec![json!({}); 100_000]});
+    let body = body.to_string();
+    let answer = ends("a widget", || client.send("POST", WIDGETS, JSON, &body));
+    assert_eq!(answer.code, 413, "{}", answer.text.len());
 }

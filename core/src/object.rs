@@ -24,6 +24,10 @@ use serde_json::Value;
 /// few are longer. Where memory or a file is shared out, a little too much is meant.
 pub(crate) const BESIDE_BODY_BYTES: usize = 256;
 
+/// The longest document that a client may make. A request's body may be as long; upstream's storage
+/// takes half of that, of a shorter form.
+pub(crate) const OBJECT_BYTES_MAX: usize = 3 << 20;
+
 /// Most bodies are smaller.
 const BODY_BYTES: usize = 1024;
 

@@ -211,11 +211,25 @@ const CAUSES_BYTES_MAX: usize = 1 << 20;
 pub(crate) struct Findings {
     causes: Vec<FieldCause>,
     bytes: usize,
+    is_silent: bool,
+    is_wrong: bool,
 }
 
 impl Findings {
+    /// Only whether anything is wrong.
+    pub(crate) fn silent() -> Self {
+        Self {
+            is_silent: true,
+            ..Self::default()
+        }
+    }
+
+    pub(crate) const fn is_silent(&self) -> bool {
+        self.is_silent
+    }
+
     pub(crate) const fn is_empty(&self) -> bool {
-        self.causes.is_empty()
+        !self.is_wrong
     }
 
     /// Whether no more is told, and need not be looked for.
@@ -223,16 +237,40 @@ impl Findings {
         self.causes.len() >= CAUSES_MAX || self.bytes >= CAUSES_BYTES_MAX
     }
 
-    pub(crate) fn push(&mut self, cause: FieldCause) {
-        if !self.is_full() {
+    /// As many more, and of so many bytes.
+    pub(crate) const fn room(&self) -> (usize, usize) {
+        (
+            CAUSES_MAX.saturating_sub(self.causes.len()),
+            CAUSES_BYTES_MAX.saturating_sub(self.bytes),
+        )
+    }
+
+    /// The cause is made only if it is told: it may be as long as the document.
+    pub(crate) fn find(&mut self, cause: impl FnOnce() -> FieldCause) {
+        self.is_wrong = true;
+        if !self.is_silent && !self.is_full() {
+            let cause = cause();
             self.bytes += cause.field.len() + cause.message.len();
             self.causes.push(cause);
         }
     }
 
-    /// Leaves out what these are, too.
-    pub(crate) fn drop_known(&mut self, known: Self) {
-        self.causes.retain(|one| !known.causes.contains(one));
+    pub(crate) fn push(&mut self, cause: FieldCause) {
+        self.find(|| cause);
+    }
+
+    /// In the order of what is told.
+    pub(crate) fn sort(&mut self) {
+        let told = |cause: &FieldCause| format!("{}: {}", cause.field, cause.message);
+        self.causes.sort_by_cached_key(told);
+    }
+
+    /// Leaves out what these are, too, unless it is not known what they all are.
+    pub(crate) fn drop_known(&mut self, known: &Self) {
+        if !known.is_full() {
+            self.causes.retain(|one| !known.causes.contains(one));
+            self.is_wrong = !self.causes.is_empty();
+        }
     }
 
     pub(crate) fn into_causes(self) -> Vec<FieldCause> {

@@ -7,7 +7,7 @@ mod manager;
 mod names;
 mod owners;
 
-pub(crate) use builtin::object;
+pub(crate) use builtin::{MISMATCH, object, selects};
 
 pub use manager::{field_manager, manager_of_agent};
 pub use names::is_subdomain;
@@ -30,7 +30,7 @@ const STANDARD_FINALIZERS: [&str; 3] = [NAMESPACE_TOKEN, ORPHAN_FINALIZER, FOREG
 pub fn metadata(kind: &Kind, metadata: &Map<String, Value>, is_new: bool) -> Vec<FieldCause> {
     let mut causes = Vec::new();
     name(kind, metadata, is_new, &mut causes);
-    labels(metadata, &mut causes);
+    own_labels(metadata, &mut causes);
     annotations(metadata, &mut causes);
     finalizers(kind.strategy.strict_finalizers, metadata, &mut causes);
     owners::check(metadata, &mut causes);
@@ -47,7 +47,7 @@ pub(crate) fn embedded_metadata(metadata: &Map<String, Value>) -> Vec<FieldCause
     {
         causes.push(FieldCause::invalid("metadata.name", &json!(name), &why));
     }
-    labels(metadata, &mut causes);
+    own_labels(metadata, &mut causes);
     annotations(metadata, &mut causes);
     finalizers(false, metadata, &mut causes);
     owners::check(metadata, &mut causes);
@@ -144,23 +144,22 @@ pub(crate) fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
     }
 }
 
-fn labels(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
-    let Some(labels) = metadata.get("labels").and_then(Value::as_object) else {
-        return;
-    };
-    for (key, value) in labels {
+/// What is wrong with labels, of a field with this name.
+pub(crate) fn labels(labels: &Value, field: &str, causes: &mut Vec<FieldCause>) {
+    for (key, value) in labels.as_object().into_iter().flatten() {
         if !is_qualified_name(key) {
-            causes.push(FieldCause::invalid(
-                "metadata.labels",
-                &json!(key),
-                QUALIFIED,
-            ));
+            causes.push(FieldCause::invalid(field, &json!(key), QUALIFIED));
         }
         let text = value.as_str().unwrap_or_default();
         if let Err(why) = names::label_value(text) {
-            causes.push(FieldCause::invalid("metadata.labels", value, &why));
+            causes.push(FieldCause::invalid(field, value, &why));
         }
     }
+}
+
+fn own_labels(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
+    let of_object = metadata.get("labels").unwrap_or(&Value::Null);
+    labels(of_object, "metadata.labels", causes);
 }
 
 fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {

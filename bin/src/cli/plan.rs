@@ -159,7 +159,8 @@ fn render(plan: &Planned) -> String {
 fn render_later(later: &OnceLetGo) -> String {
     let count = later.deleted.len();
     if count == 0 {
-        return "\nwho goes once nobody holds anything is not known: too much else is going".into();
+        return "\nwho goes once nobody holds anything is not known: there is too much to follow"
+            .into();
     }
     let (objects, goes) = (plural(count), if count == 1 { "goes" } else { "go" });
     let mut out = format!("\nonce nobody holds them, {count} more {objects} {goes}");

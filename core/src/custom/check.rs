@@ -20,7 +20,7 @@ mod update;
 mod version;
 
 use super::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Path;
 use crate::validate;
 use serde_json::{Value, json};
@@ -38,26 +38,22 @@ pub(crate) fn warnings(document: &Value) -> Vec<String> {
 /// Everything that is wrong with a definition. A cause that the definition had before it is
 /// changed is not held against the change.
 pub(crate) fn check(document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
-    let Some(old) = old else {
-        let mut causes = whole(document);
-        causes.extend(approval::check(document, None));
-        return causes;
-    };
-    if old.get("spec") == document.get("spec") {
+    if old.is_some_and(|old| old.get("spec") == document.get("spec")) {
         return Vec::new();
     }
     let mut causes = whole(document);
-    if !causes.is_empty() {
-        let before = whole(old);
-        causes.retain(|cause| !before.contains(cause));
+    if let Some(old) = old {
+        if !causes.is_empty() {
+            causes.drop_known(&whole(old));
+        }
+        causes.extend(update::check(document, old));
     }
-    causes.extend(update::check(document, old));
-    causes.extend(approval::check(document, Some(old)));
-    causes
+    causes.extend(approval::check(document, old));
+    causes.into_causes()
 }
 
-fn whole(document: &Value) -> Vec<FieldCause> {
-    let mut causes = Vec::new();
+fn whole(document: &Value) -> Findings {
+    let mut causes = Findings::default();
     name(document, &mut causes);
     group(document, &mut causes);
     scope(document, &mut causes);
@@ -73,7 +69,7 @@ fn whole(document: &Value) -> Vec<FieldCause> {
     causes
 }
 
-fn name(document: &Value, causes: &mut Vec<FieldCause>) {
+fn name(document: &Value, causes: &mut Findings) {
     let plural = text(document, "/spec/names/plural");
     let expected = format!("{plural}.{}", text(document, "/spec/group"));
     let name = text(document, "/metadata/name");
@@ -83,7 +79,7 @@ fn name(document: &Value, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn group(document: &Value, causes: &mut Vec<FieldCause>) {
+fn group(document: &Value, causes: &mut Findings) {
     let field = "spec.group";
     let group = text(document, "/spec/group");
     if group.is_empty() {
@@ -96,7 +92,7 @@ fn group(document: &Value, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn scope(document: &Value, causes: &mut Vec<FieldCause>) {
+fn scope(document: &Value, causes: &mut Findings) {
     let (field, supported) = ("spec.scope", ["Cluster", "Namespaced"]);
     let scope = text(document, "/spec/scope");
     if scope.is_empty() {
@@ -106,7 +102,7 @@ fn scope(document: &Value, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn versions(document: &Value, causes: &mut Vec<FieldCause>) {
+fn versions(document: &Value, causes: &mut Findings) {
     let found = document.pointer("/spec/versions").and_then(Value::as_array);
     let found = found.map_or(&[][..], Vec::as_slice);
     let spec = Path::Root.member("spec");
@@ -128,7 +124,7 @@ fn versions(document: &Value, causes: &mut Vec<FieldCause>) {
 }
 
 /// Objects of all versions are told apart by `apiVersion` alone: there is nobody to call.
-fn conversion(document: &Value, causes: &mut Vec<FieldCause>) {
+fn conversion(document: &Value, causes: &mut Findings) {
     let Some(conversion) = document.pointer("/spec/conversion") else {
         return;
     };

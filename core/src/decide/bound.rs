@@ -6,12 +6,8 @@ mod tests;
 use super::{Context, Strictness};
 use crate::Rejection;
 use crate::command::{Intent, Patch};
-use crate::object::Object;
+use crate::object::{OBJECT_BYTES_MAX, Object};
 use serde_json::Value;
-
-/// The longest document that a client may make. A request's body may be as long; upstream's storage
-/// takes half of that, of a shorter form.
-pub(crate) const OBJECT_BYTES_MAX: usize = 3 << 20;
 
 /// What a write that takes a finalizer off an object which is too long already may add to it, for
 /// what the server itself says of the write.

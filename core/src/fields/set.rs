@@ -155,11 +155,12 @@ impl FieldSet {
         self.nodes.iter().map(one).sum()
     }
 
-    /// Each field's path, as conflicts name it: those of a map before what is below them. Only so many bytes of
+    /// Each field's path, as conflicts name it: those of a map before what is below them. Only so many, and so many bytes of
     /// them, about, for a path may be much longer than what it leads to.
-    pub(crate) fn paths(&self, bytes_max: usize) -> Vec<String> {
-        let (mut found, mut room) = (Vec::new(), bytes_max);
-        self.add_paths("", &mut found, &mut room);
+    pub(crate) fn paths(&self, (count_max, mut bytes_max): (usize, usize)) -> Vec<String> {
+        let mut found = Vec::new();
+        self.add_paths("", &mut found, &mut bytes_max);
+        found.truncate(count_max);
         found
     }
 

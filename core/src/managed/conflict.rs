@@ -2,32 +2,32 @@
 
 use crate::Rejection;
 use crate::fields::{Contested, ManagerId};
-use crate::rejection::FieldCause;
-
-/// Bytes of paths, about, that one refusal tells of.
-const PATHS_BYTES_MAX: usize = 1 << 20;
+use crate::rejection::{FieldCause, Findings};
 
 pub(super) fn rejection(contested: &[Contested]) -> Rejection {
-    let mut room = PATHS_BYTES_MAX;
-    let told = contested.iter().map(|one| {
-        let paths = one.fields.paths(room);
-        room = room.saturating_sub(paths.iter().map(String::len).sum());
-        (&one.manager, paths)
-    });
-    let told: Vec<(&ManagerId, Vec<String>)> = told.collect();
     let count = contested.iter().map(|one| one.fields.count()).sum();
-    let message = message(&told, count);
-    let causes = told.into_iter().flat_map(|(manager, paths)| {
-        let message = format!("conflict with {}", name(manager));
-        paths.into_iter().map(move |field| FieldCause {
-            reason: "FieldManagerConflict",
-            message: message.clone(),
-            field,
-        })
-    });
+    let mut findings = Findings::default();
+    let mut told: Vec<(&ManagerId, Vec<String>)> = Vec::new();
+    for one in contested {
+        let message = format!("conflict with {}", name(&one.manager));
+        let mut paths = Vec::new();
+        for field in one.fields.paths(findings.room()) {
+            findings.find(|| {
+                paths.push(field.clone());
+                FieldCause {
+                    reason: "FieldManagerConflict",
+                    message: message.clone(),
+                    field,
+                }
+            });
+        }
+        if !paths.is_empty() {
+            told.push((&one.manager, paths));
+        }
+    }
     Rejection::Contested {
-        message,
-        causes: causes.collect(),
+        message: message(&told, count),
+        causes: findings.into_causes(),
     }
 }
 
@@ -63,13 +63,11 @@ fn name(manager: &ManagerId) -> String {
 mod tests {
     use super::*;
     use crate::fields::set_of;
+    use crate::rejection::CAUSES_MAX;
     use serde_json::{Map, Value, json};
 
-    #[test]
-    fn of_what_is_contested_so_much_is_told() {
-        let members: Map<String, Value> = (0..1_000).map(|n| (format!("k{n}"), json!(0))).collect();
-        let long = json!({ "l".repeat(1 << 18): members });
-        let contested = |document: &Value| Contested {
+    fn contested(document: &Value) -> Contested {
+        Contested {
             manager: ManagerId {
                 manager: "m".into(),
                 applied: true,
@@ -77,7 +75,27 @@ mod tests {
                 subresource: "".into(),
             },
             fields: set_of(document, None),
+        }
+    }
+
+    fn members(count: usize) -> Map<String, Value> {
+        (0..count).map(|n| (format!("k{n}"), json!(0))).collect()
+    }
+
+    #[test]
+    fn of_many_that_are_contested_a_thousand_are_told() {
+        let many = [900, 900, 900].map(|count| contested(&members(count).into()));
+        let Rejection::Contested { message, causes } = rejection(&many) else {
+            panic!("it is contested");
         };
+        assert_eq!(causes.len(), CAUSES_MAX);
+        assert_eq!(message.matches("conflicts with").count(), 2);
+        assert!(message.ends_with("and 1700 more"), "{message}");
+    }
+
+    #[test]
+    fn of_what_is_contested_so_much_is_told() {
+        let long = json!({ "l".repeat(1 << 18): members(1_000) });
         let Rejection::Contested { message, causes } = rejection(&[contested(&long)]) else {
             panic!("it is contested");
         };

@@ -9,6 +9,7 @@ use crate::patch::whole;
 use crate::quantity;
 use crate::rejection::{FieldCause, Findings};
 use serde_json::{Map, Value};
+use std::fmt::Display;
 
 /// Everything that does not fit, but for what is as it was in `old`.
 pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldCause> {
@@ -26,20 +27,18 @@ struct Report {
 }
 
 impl Report {
-    fn invalid(&mut self, at: &Path<'_>, value: &Value, why: &str) {
-        let cause = FieldCause::invalid(at.to_string(), value, &format!("{at} in body {why}"));
-        self.causes.push(cause);
+    fn invalid(&mut self, at: &Path<'_>, value: impl Into<Value>, why: impl Display) {
+        self.causes.find(|| {
+            let why = format!("{at} in body {why}");
+            FieldCause::invalid(at.to_string(), &value.into(), &why)
+        });
     }
 
     fn wrong_type(&mut self, at: &Path<'_>, wanted: &str, found: &str) {
-        let why = format!("{at} in body must be of type {wanted}: {found:?}");
-        let cause = FieldCause::type_invalid(at.to_string(), &found.into(), &why);
-        self.causes.push(cause);
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.causes.extend(other.causes.into_causes());
-        self.fitting += other.fitting;
+        self.causes.find(|| {
+            let why = format!("{at} in body must be of type {wanted}: {found:?}");
+            FieldCause::type_invalid(at.to_string(), &found.into(), &why)
+        });
     }
 }
 
@@ -55,18 +54,17 @@ fn check(schema: &Schema, value: &Value, old: Option<&Value>, at: &Path<'_>, rep
         report.fitting += 1;
     } else if schema.go_integer && value.is_number() {
         let why = "should be an integer of 64 bits, without a point or an exponent";
-        report.invalid(at, value, why);
+        report.invalid(at, value.clone(), why);
     } else if schema.rewritten && value.is_number() {
-        report.invalid(at, value, "should be an integer of 64 bits");
+        report.invalid(at, value.clone(), "should be an integer of 64 bits");
     } else {
         report.wrong_type(at, wanted_type(schema), type_of(value));
     }
     if schema.quantity
         && let Err(why) = quantity::read(value)
     {
-        report
-            .causes
-            .push(FieldCause::unreadable(at.to_string(), why));
+        let unreadable = || FieldCause::unreadable(at.to_string(), why);
+        report.causes.find(unreadable);
     }
     one_of_the_allowed(schema, value, at, report);
     if value.is_null() {
@@ -92,11 +90,12 @@ fn one_of_the_allowed(schema: &Schema, value: &Value, at: &Path<'_>, report: &mu
         report.fitting += 1;
         return;
     }
-    let plain = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
-    let allowed: Vec<String> = schema.enumeration.iter().map(plain).collect();
-    let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
-    let cause = FieldCause::unsupported(at.to_string(), value, &allowed);
-    report.causes.push(cause);
+    report.causes.find(|| {
+        let plain = |one: &Value| one.as_str().map_or_else(|| one.to_string(), str::to_owned);
+        let allowed: Vec<String> = schema.enumeration.iter().map(plain).collect();
+        let allowed: Vec<&str> = allowed.iter().map(String::as_str).collect();
+        FieldCause::unsupported(at.to_string(), value, &allowed)
+    });
 }
 
 fn object(
@@ -109,12 +108,12 @@ fn object(
     let bounds = &schema.bounds;
     let count = members.len();
     if let Some(min) = bounds.min_properties.filter(|min| count < *min) {
-        let why = format!("should have at least {min} properties");
-        return report.invalid(at, &count.into(), &why);
+        let why = format_args!("should have at least {min} properties");
+        return report.invalid(at, count, why);
     }
     if let Some(max) = bounds.max_properties.filter(|max| count > *max) {
-        let cause = FieldCause::too_many(at.to_string(), count, max);
-        return report.causes.push(cause);
+        let too_many = || FieldCause::too_many(at.to_string(), count, max);
+        return report.causes.find(too_many);
     }
     for (name, member) in members {
         let at = at.member(name);
@@ -122,17 +121,15 @@ fn object(
             let old = old.and_then(|old| old.get(name));
             check(schema, member, old, &at, report);
         } else if schema.closed {
-            let why = format!("{at} in body is a forbidden property");
-            let cause = FieldCause::invalid(at.to_string(), &name.as_str().into(), &why);
-            report.causes.push(cause);
+            report.invalid(&at, name.as_str(), "is a forbidden property");
         }
     }
     for name in &schema.required {
         if members.contains_key(&**name) {
             report.fitting += 1;
         } else {
-            let missing = at.member(name).to_string();
-            report.causes.push(FieldCause::required(missing, ""));
+            let missing = || FieldCause::required(at.member(name).to_string(), "");
+            report.causes.find(missing);
         }
     }
 }
@@ -158,12 +155,12 @@ fn array(
     }
     let count = items.len();
     if let Some(min) = schema.bounds.min_items.filter(|min| count < *min) {
-        let why = format!("should have at least {min} items");
-        report.invalid(at, &count.into(), &why);
+        let why = format_args!("should have at least {min} items");
+        report.invalid(at, count, why);
     }
     if let Some(max) = schema.bounds.max_items.filter(|max| count > *max) {
-        let cause = FieldCause::too_many(at.to_string(), count, max);
-        report.causes.push(cause);
+        let too_many = || FieldCause::too_many(at.to_string(), count, max);
+        report.causes.find(too_many);
     }
 }
 

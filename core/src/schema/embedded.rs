@@ -14,10 +14,7 @@ pub(super) fn causes(schema: &Schema, document: &Value, old: Option<&Value>) -> 
         && let Some(old) = old
     {
         let before = Found::of(schema, old).undecoded;
-        // Of more than is told it is not known which were there.
-        if !before.is_full() {
-            found.undecoded.drop_known(before);
-        }
+        found.undecoded.drop_known(&before);
     }
     found.undecoded.extend(found.invalid.into_causes());
     found.undecoded.into_causes()
@@ -38,6 +35,9 @@ impl Found {
 }
 
 fn check(schema: &Schema, value: &Value, at: &Path<'_>, found: &mut Found) {
+    if found.undecoded.is_full() && found.invalid.is_full() {
+        return;
+    }
     match value {
         Value::Object(members) => {
             if schema.embedded {
@@ -70,16 +70,16 @@ fn resource(members: &Map<String, Value>, at: &Path<'_>, found: &mut Found) {
     };
     let at = at.member("metadata");
     if let Some(wrong) = object_meta().validate(metadata).first() {
-        let cause = FieldCause::invalid(at.to_string(), metadata, &wrong.message);
-        found.undecoded.push(cause);
-        return;
+        let undecoded = || FieldCause::invalid(at.to_string(), metadata, &wrong.message);
+        return found.undecoded.find(undecoded);
     }
     let metadata = metadata.as_object().into_iter();
-    let wrong = metadata.flat_map(validate::embedded_metadata);
-    causes.extend(wrong.map(|cause| FieldCause {
-        field: format!("{at}.{}", cause.field.trim_start_matches("metadata.")),
-        ..cause
-    }));
+    for cause in metadata.flat_map(validate::embedded_metadata) {
+        causes.find(|| FieldCause {
+            field: format!("{at}.{}", cause.field.trim_start_matches("metadata.")),
+            ..cause
+        });
+    }
 }
 
 fn identity(
@@ -91,16 +91,16 @@ fn identity(
 ) {
     let field = || at.member(name).to_string();
     match members.get(name) {
-        None => causes.push(FieldCause::required(field(), "")),
+        None => causes.find(|| FieldCause::required(field(), "")),
         Some(Value::String(text)) if text.is_empty() => {
-            causes.push(FieldCause::required(field(), ""));
+            causes.find(|| FieldCause::required(field(), ""));
         }
         Some(value @ Value::String(text)) => {
             if let Err(why) = rule(text) {
-                causes.push(FieldCause::invalid(field(), value, &why));
+                causes.find(|| FieldCause::invalid(field(), value, &why));
             }
         }
-        Some(value) => causes.push(FieldCause::invalid(field(), value, "must be a string")),
+        Some(value) => causes.find(|| FieldCause::invalid(field(), value, "must be a string")),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Nulls and defaults. Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting`.
 
 use super::Schema;
+use crate::object::OBJECT_BYTES_MAX;
 use crate::quantity;
 use serde_json::Value;
 
@@ -73,16 +74,12 @@ fn decode_one(each: &Schema, value: &mut Value) {
     }
 }
 
-/// Bytes about that defaults may add to a document. It is refused long before, for what is stored has fewer; what was
-/// stored before a default came with much in it can still be read, with some of it.
-const DEFAULTS_BYTES_MAX: usize = 16 << 20;
-
-/// A default for every member that is absent, or null where null is no value.
+/// A default for every member that is absent, or null where null is no value; none any more once the document is as
+/// long as may be stored. A write of it is refused for that. What was stored before a default came with much in it can
+/// still be read, with some of it.
 pub(super) fn defaults(schema: &Schema, value: &mut Value) {
-    Filling {
-        room: DEFAULTS_BYTES_MAX,
-    }
-    .fill(schema, value);
+    let room = OBJECT_BYTES_MAX.saturating_sub(bytes(value));
+    Filling { room }.fill(schema, value);
 }
 
 struct Filling {
@@ -91,6 +88,9 @@ struct Filling {
 
 impl Filling {
     fn fill(&mut self, schema: &Schema, value: &mut Value) {
+        if self.room == 0 {
+            return;
+        }
         match value {
             Value::Object(members) => {
                 for (name, schema) in &schema.properties {
@@ -98,7 +98,7 @@ impl Filling {
                         |one: Option<&Value>| one.is_none_or(|one| is_unset(schema, one));
                     if let Some(default) = &schema.default
                         && is_missing(members.get(&**name))
-                        && self.has_room(default)
+                        && self.take(of_member(name, default))
                     {
                         members.insert(name.to_string(), default.clone());
                     }
@@ -124,34 +124,38 @@ impl Filling {
     fn replace_null(&mut self, schema: &Schema, value: &mut Value) {
         if let Some(default) = &schema.default
             && is_unset(schema, value)
-            && self.has_room(default)
+            && self.take(bytes(default))
         {
             *value = default.clone();
         }
     }
 
-    /// Once there is none for one, there is none for any.
-    fn has_room(&mut self, default: &Value) -> bool {
-        let left = self.room.checked_sub(weight(default));
-        self.room = left.unwrap_or(0);
-        left.is_some()
+    /// The last one may take more than there is.
+    const fn take(&mut self, bytes: usize) -> bool {
+        let has_room = self.room > 0;
+        self.room = self.room.saturating_sub(bytes);
+        has_room
     }
 }
 
-/// Bytes that a value takes in a document, about.
-fn weight(value: &Value) -> usize {
+/// Bytes of a value in a document, at least: what fills all the room is too long.
+fn bytes(value: &Value) -> usize {
     match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => 4,
+        Value::Null | Value::Bool(true) => 4,
+        Value::Bool(false) => 5,
+        Value::Number(_) => 1,
         Value::String(text) => text.len() + 2,
-        Value::Array(items) => items.iter().map(weight).sum::<usize>() + 2,
+        Value::Array(items) => items.iter().map(bytes).sum::<usize>() + 2,
         Value::Object(members) => {
-            let members = members.iter();
-            members
-                .map(|(name, one)| name.len() + 4 + weight(one))
-                .sum::<usize>()
-                + 2
+            let members = members.iter().map(|(name, one)| of_member(name, one));
+            members.sum::<usize>() + 2
         }
     }
+}
+
+/// Its quotes and its colon, too.
+fn of_member(name: &str, value: &Value) -> usize {
+    name.len() + 3 + bytes(value)
 }
 
 fn is_unset(schema: &Schema, value: &Value) -> bool {
@@ -164,18 +168,32 @@ mod tests {
     use crate::schema::parse;
     use serde_json::json;
 
+    fn filled(default: &Value, name: &str, items: usize) -> (usize, usize) {
+        let item = json!({"type": "object", "properties": {name: {"default": default}, "b": {"default": 1}}});
+        let list = parse(&json!({"type": "array", "items": item}));
+        let mut document = json!(vec![json!({}); items]);
+        defaults(&list, &mut document);
+        let found = document.as_array().expect("a list").iter();
+        let found = found.filter(|item| item.get(name).is_some()).count();
+        (found, document.to_string().len())
+    }
+
     #[test]
     fn defaults_do_not_make_a_document_endless() {
-        let length = 1 << 16;
-        let member = json!({"type": "string", "default": "x".repeat(length)});
-        let item = json!({"type": "object", "properties": {"a": member, "b": {"default": 1}}});
-        let list = parse(&json!({"type": "array", "items": item}));
-        for (items, filled) in [(100, 100), (10_000, DEFAULTS_BYTES_MAX / (length + 6))] {
-            let mut document = json!(vec![json!({}); items]);
-            defaults(&list, &mut document);
-            let found = document.as_array().expect("a list").iter();
-            let found = found.filter(|item| item["a"].is_string()).count();
-            assert_eq!(found, filled, "{items}");
+        let long = "x".repeat(1 << 16);
+        for (default, name) in [
+            (json!(long), "a"),
+            (json!(1), &*long),
+            (json!({ "a": {} }), "a"),
+            (json!([[], []]), "a"),
+            (json!(false), "a"),
+        ] {
+            let (found, bytes) = filled(&default, name, 10);
+            assert_eq!(found, 10, "{bytes}");
+            let (found, bytes) = filled(&default, name, 300_000);
+            assert!(found < 300_000, "{bytes}");
+            let most = OBJECT_BYTES_MAX * 4 / 3;
+            assert!((OBJECT_BYTES_MAX..most).contains(&bytes), "{bytes}");
         }
     }
 }

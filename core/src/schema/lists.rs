@@ -45,7 +45,7 @@ fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Findings)
     let odd = |item: &&Value| !item.is_object() && !item.is_null();
     if let Some((index, item)) = items.iter().enumerate().find(|(_, item)| odd(item)) {
         let why = "must be an object for an array of list-type map";
-        causes.push(FieldCause::invalid(at.item(index).to_string(), item, why));
+        causes.find(|| FieldCause::invalid(at.item(index).to_string(), item, why));
         return;
     }
     let key = |item: &Value| {
@@ -64,8 +64,8 @@ fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Findings) {
     for (index, value) in values.iter().enumerate() {
         let times = seen.entry(value.to_string()).or_default();
         *times += 1;
-        if *times == 2 && !causes.is_full() {
-            causes.push(FieldCause::duplicate(at.item(index).to_string(), value));
+        if *times == 2 {
+            causes.find(|| FieldCause::duplicate(at.item(index).to_string(), value));
         }
     }
 }

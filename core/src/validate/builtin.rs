@@ -18,6 +18,8 @@ mod tests;
 mod webhook;
 mod workload;
 
+pub(crate) use workload::{MISMATCH, selects};
+
 use super::field::Field;
 use crate::document::agree_but_in;
 use crate::kind::Kind;

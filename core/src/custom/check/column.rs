@@ -1,7 +1,7 @@
 //! `additionalPrinterColumns`.
 
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Path;
 use serde_json::{Value, json};
 
@@ -17,16 +17,19 @@ const FORMATS: [&str; 8] = [
     "password",
 ];
 
-pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(version: &Value, at: &Path<'_>, causes: &mut Findings) {
     let columns = version.get("additionalPrinterColumns");
     let columns = columns.and_then(Value::as_array).into_iter().flatten();
     let at = at.member("additionalPrinterColumns");
     for (index, column) in columns.enumerate() {
+        if causes.is_full() {
+            return;
+        }
         one(column, &at.item(index), causes);
     }
 }
 
-fn one(column: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn one(column: &Value, at: &Path<'_>, causes: &mut Findings) {
     let field = |member: &str| at.member(member).to_string();
     if text(column, "/name").is_empty() {
         causes.push(FieldCause::required(field("name"), ""));

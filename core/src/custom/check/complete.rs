@@ -2,11 +2,14 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/complete.go`.
 
 use super::schema::{Place, each_child};
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Path;
 use serde_json::Value;
 
-pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
+    if causes.is_full() {
+        return;
+    }
     each_child(schema, &mut |place, child| match place {
         Place::Item(..) | Place::Only("not") => {
             place.within(at, |nested_at| {
@@ -26,11 +29,10 @@ struct Structure<'a> {
 }
 
 impl Structure<'_> {
-    fn covers(self, nested: &Value, nested_at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+    fn covers(self, nested: &Value, nested_at: &Path<'_>, causes: &mut Findings) {
         let Some(schema) = self.schema else {
-            let why = format!("because it is defined in {nested_at}");
-            causes.push(FieldCause::required(self.at.to_string(), &why));
-            return;
+            let why = || format!("because it is defined in {nested_at}");
+            return causes.find(|| FieldCause::required(self.at.to_string(), &why()));
         };
         each_child(nested, &mut |place, child| {
             place.within(nested_at, |child_at| match place {

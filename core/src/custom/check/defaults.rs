@@ -2,15 +2,18 @@
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go`.
 
 use super::schema::{Place, each_child, is_true};
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::{self, Path};
 use serde_json::Value;
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     walk(root, true, at, causes);
 }
 
-fn walk(schema: &Value, resource: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn walk(schema: &Value, resource: bool, at: &Path<'_>, causes: &mut Findings) {
+    if causes.is_full() {
+        return;
+    }
     if let Some(default) = schema.get("default").filter(|one| !one.is_null()) {
         one(schema, default, at, causes);
     }
@@ -25,21 +28,22 @@ fn walk(schema: &Value, resource: bool, at: &Path<'_>, causes: &mut Vec<FieldCau
     });
 }
 
-fn one(schema: &Value, default: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
-    let field = at.member("default").to_string();
+fn one(schema: &Value, default: &Value, at: &Path<'_>, causes: &mut Findings) {
+    let field = || at.member("default").to_string();
     let schema = schema::parse(schema);
     let mut pruned = default.clone();
     schema.prune_value(&mut pruned);
     if pruned != *default {
         let why = "must not have unknown fields";
-        causes.push(FieldCause::invalid(field.clone(), default, why));
+        causes.find(|| FieldCause::invalid(field(), default, why));
     }
-    let wrong = schema.validate_value(default);
-    causes.extend(wrong.into_iter().map(|cause| FieldCause {
-        field: match cause.field.as_str() {
-            "" | "<nil>" => field.clone(),
-            inside => format!("{field}.{inside}"),
-        },
-        ..cause
-    }));
+    for cause in schema.validate_value(default) {
+        causes.find(|| FieldCause {
+            field: match cause.field.as_str() {
+                "" | "<nil>" => field(),
+                inside => format!("{}.{inside}", field()),
+            },
+            ..cause
+        });
+    }
 }

@@ -5,14 +5,14 @@
 use super::schema::{Place, each_child, is_true};
 use crate::cel::Allowance;
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::rules::Checked;
 use crate::schema::{self, PATTERNS_MAX, Path, Schema};
 use serde_json::Value;
 
 const RULES: &str = "x-kubernetes-validations";
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     let place = Inside {
         resource: true,
         uncorrelatable: None,
@@ -32,21 +32,27 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
 /// What is wrong, and what is left of the regular expressions: nothing is said of rules behind the
 /// one that has too many.
 struct Found<'a> {
-    causes: &'a mut Vec<FieldCause>,
+    causes: &'a mut Findings,
     patterns: &'a Allowance,
 }
 
 /// What the place of a schema means for its rules.
-struct Inside {
+struct Inside<'a> {
     /// Whether an object there has a name and a kind of its own.
     resource: bool,
     /// The schema around it of which old and new values cannot be told to belong together.
-    uncorrelatable: Option<String>,
+    uncorrelatable: Option<&'a Path<'a>>,
 }
 
-fn walk(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found: &mut Found<'_>) {
+fn walk(
+    document: &Value,
+    schema: &Schema,
+    inside: &Inside<'_>,
+    at: &Path<'_>,
+    found: &mut Found<'_>,
+) {
     own(document, schema, inside, at, found);
-    if found.patterns.is_over() {
+    if found.patterns.is_over() || found.causes.is_full() {
         return;
     }
     let list = text(document, "/x-kubernetes-list-type");
@@ -54,8 +60,8 @@ fn walk(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found
         "array" => list == "map",
         _ => !schema.atomic,
     };
-    let uncorrelatable = inside.uncorrelatable.clone();
-    let uncorrelatable = uncorrelatable.or_else(|| (!correlates).then(|| at.to_string()));
+    let own = (!correlates).then_some(at);
+    let uncorrelatable = inside.uncorrelatable.or(own);
     each_child(document, &mut |place, child| {
         let parsed = match place {
             Place::Entry("properties", name) => schema.properties.get(name),
@@ -66,13 +72,19 @@ fn walk(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found
         let Some(parsed) = parsed else { return };
         let inside = Inside {
             resource: is_true(child, "x-kubernetes-embedded-resource"),
-            uncorrelatable: uncorrelatable.clone(),
+            uncorrelatable,
         };
         place.within(at, |at| walk(child, parsed, &inside, at, found));
     });
 }
 
-fn own(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found: &mut Found<'_>) {
+fn own(
+    document: &Value,
+    schema: &Schema,
+    inside: &Inside<'_>,
+    at: &Path<'_>,
+    found: &mut Found<'_>,
+) {
     let rules = document.get(RULES).and_then(Value::as_array);
     let checked = schema.rules_checked(inside.resource, found.patterns);
     if found.patterns.is_over() {
@@ -80,10 +92,13 @@ fn own(document: &Value, schema: &Schema, inside: &Inside, at: &Path<'_>, found:
     }
     let at = at.member(RULES);
     for (index, (rule, checked)) in rules.into_iter().flatten().zip(checked).enumerate() {
+        if found.causes.is_full() {
+            return;
+        }
         let at = at.item(index);
         let field = |member: &str| at.member(member).to_string();
         let causes = &mut *found.causes;
-        match (checked, &inside.uncorrelatable) {
+        match (checked, inside.uncorrelatable) {
             (Ok(Checked { transition: true }), Some(within)) => {
                 let why = format!(
                     "oldSelf cannot be used on the uncorrelatable portion of the schema within \

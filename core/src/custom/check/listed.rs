@@ -2,7 +2,7 @@
 
 use super::schema::is_true;
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Path;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ const MAP: Marker = Marker {
     supported: &["atomic", "granular"],
 };
 
-pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     one_of(schema, &MAP, at, causes);
     one_of(schema, &LIST, at, causes);
     let list_type = held(schema, LIST_TYPE);
@@ -61,7 +61,7 @@ fn keys(schema: &Value) -> Vec<&str> {
         .collect()
 }
 
-fn one_of(schema: &Value, rule: &Marker, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn one_of(schema: &Value, rule: &Marker, at: &Path<'_>, causes: &mut Findings) {
     let Marker {
         name,
         kind,
@@ -87,7 +87,7 @@ fn one_of(schema: &Value, rule: &Marker, at: &Path<'_>, causes: &mut Vec<FieldCa
 }
 
 /// Items of a set are compared whole, so they are owned whole.
-fn set(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn set(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
         return;
     };
@@ -108,7 +108,7 @@ fn set(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
     not_null(items, "set", &at, causes);
 }
 
-fn not_null(items: &Value, list_type: &str, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn not_null(items: &Value, list_type: &str, at: &Path<'_>, causes: &mut Findings) {
     if is_true(items, "nullable") {
         let why = format!("cannot be nullable when x-kubernetes-list-type is {list_type}");
         let field = at.member("nullable").to_string();
@@ -116,11 +116,11 @@ fn not_null(items: &Value, list_type: &str, at: &Path<'_>, causes: &mut Vec<Fiel
     }
 }
 
-fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Vec<FieldCause>) {
-    let at_keys = at.member(MAP_KEYS).to_string();
+fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Findings) {
+    let at_keys = || at.member(MAP_KEYS).to_string();
     if keys.is_empty() {
         let why = "must not be empty if x-kubernetes-list-type is map";
-        causes.push(FieldCause::required(at_keys.clone(), why));
+        causes.push(FieldCause::required(at_keys(), why));
     }
     let at_items = at.member("items");
     let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
@@ -137,13 +137,18 @@ fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Vec<FieldCause
     }
     // The whole list is in each message, so each is said once.
     let (mut seen, mut told) = (BTreeSet::new(), BTreeSet::new());
+    let required = items.get("required").and_then(Value::as_array);
+    let required = required.into_iter().flatten().filter_map(Value::as_str);
+    let required: BTreeSet<&str> = required.collect();
     for name in keys {
-        key(items, name, &at_items, causes);
+        if causes.is_full() {
+            return;
+        }
+        key(items, name, required.contains(name), &at_items, causes);
         let mut refuse = |why| {
-            let cause = told
-                .insert(why)
-                .then(|| FieldCause::invalid(at_keys.clone(), &json!(keys), why));
-            causes.extend(cause);
+            if told.insert(why) {
+                causes.find(|| FieldCause::invalid(at_keys(), &json!(keys), why));
+            }
         };
         if items
             .get("properties")
@@ -160,7 +165,7 @@ fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Vec<FieldCause
 }
 
 /// A key is always there, and is compared.
-fn key(items: &Value, name: &str, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn key(items: &Value, name: &str, is_required: bool, at: &Path<'_>, causes: &mut Findings) {
     let Some(schema) = items.get("properties").and_then(|all| all.get(name)) else {
         return;
     };
@@ -172,9 +177,7 @@ fn key(items: &Value, name: &str, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
         let field = at.member("type").to_string();
         causes.push(FieldCause::invalid(field, &json!(kind), why));
     }
-    let required = items.get("required").and_then(Value::as_array);
-    let required = required.is_some_and(|names| names.contains(&json!(name)));
-    if !required && schema.get("default").is_none() {
+    if !is_required && schema.get("default").is_none() {
         let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or \
                    be a required property";
         let field = at.member("default").to_string();

@@ -1,11 +1,11 @@
 //! `spec.names`.
 
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::validate;
 use serde_json::{Value, json};
 
-pub(super) fn check(document: &Value, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(document: &Value, causes: &mut Findings) {
     let names = document.pointer("/spec/names").unwrap_or(&Value::Null);
     let held = |member: &str| {
         names

@@ -4,7 +4,7 @@
 use super::schema::{Place, each_child, is_true, is_zero};
 use super::{listed, rules};
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Path;
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ struct Inside<'a> {
     no_default: Option<&'a str>,
 }
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     let place = Inside {
         root: true,
         ..Inside::default()
@@ -34,7 +34,10 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
     walk(root, place, at, causes);
 }
 
-fn walk(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn walk(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut Findings) {
+    if causes.is_full() {
+        return;
+    }
     own(schema, inside, at, causes);
     let held = |name: &str| schema.get(name).is_some_and(|one| !is_zero(one));
     if is_true(schema, "uniqueItems") {
@@ -84,7 +87,7 @@ fn walk(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut Vec<Fiel
     rules::check(schema, at, causes);
 }
 
-fn own(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn own(schema: &Value, inside: Inside<'_>, at: &Path<'_>, causes: &mut Findings) {
     let kind = text(schema, "/type");
     if !kind.is_empty() && !TYPES.contains(&kind) {
         let field = at.member("type").to_string();

@@ -3,7 +3,7 @@
 
 use super::schema::{each_child, visit};
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::{PATTERNS_MAX, Path, compile_pattern};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// What is wrong with the patterns of a schema, by pattern.
 type Wrong<'a> = BTreeMap<&'a str, Option<String>>;
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     let mut wrong = Wrong::new();
     visit(root, &mut |schema| {
         wrong.insert(text(schema, "/pattern"), None);
@@ -28,7 +28,10 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
     walk(root, &wrong, at, causes);
 }
 
-fn walk(schema: &Value, wrong: &Wrong<'_>, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn walk(schema: &Value, wrong: &Wrong<'_>, at: &Path<'_>, causes: &mut Findings) {
+    if causes.is_full() {
+        return;
+    }
     let pattern = text(schema, "/pattern");
     if let Some(Some(why)) = wrong.get(pattern) {
         let why = format!("must be a valid regular expression, but isn't: {why}");

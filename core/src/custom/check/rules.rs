@@ -1,7 +1,7 @@
 //! `x-kubernetes-validations`: what can be said of a rule without reading it.
 
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Path;
 use serde_json::{Value, json};
 
@@ -12,16 +12,19 @@ const REASONS: [&str; 4] = [
     "FieldValueRequired",
 ];
 
-pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     let rules = schema.get("x-kubernetes-validations");
     let rules = rules.and_then(Value::as_array).into_iter().flatten();
     let at = at.member("x-kubernetes-validations");
     for (index, rule) in rules.enumerate() {
+        if causes.is_full() {
+            return;
+        }
         one(rule, &at.item(index), causes);
     }
 }
 
-fn one(rule: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn one(rule: &Value, at: &Path<'_>, causes: &mut Findings) {
     let field = |name: &str| at.member(name).to_string();
     let [expression, message, message_expression, path, reason] = [
         "/rule",

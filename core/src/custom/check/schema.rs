@@ -2,7 +2,7 @@
 
 use super::{complete, defaults, expressions, openapi, patterns, structural};
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::{Format, Path};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -37,15 +37,16 @@ const ALLOWED_BESIDE_STATUS: [(&str, &str); 22] = [
     ("XValidations", "x-kubernetes-validations"),
 ];
 
-pub(super) fn check(root: &Value, status: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
-    let before = causes.len();
-    form(root, status, at, causes);
-    if causes.len() == before {
-        expressions::check(root, at, causes);
+pub(super) fn check(root: &Value, status: bool, at: &Path<'_>, causes: &mut Findings) {
+    let mut found = Findings::default();
+    form(root, status, at, &mut found);
+    if found.is_empty() {
+        expressions::check(root, at, &mut found);
     }
+    causes.extend(found.into_causes());
 }
 
-fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Findings) {
     if status {
         beside_status(root, at, causes);
     }
@@ -57,20 +58,20 @@ fn form(root: &Value, status: bool, at: &Path<'_>, causes: &mut Vec<FieldCause>)
         ));
     }
     if structural::is_supported(root) {
-        let mut found = Vec::new();
+        let mut found = Findings::default();
         structural::check(root, at, &mut found);
         complete::check(root, at, &mut found);
         patterns::check(root, at, &mut found);
-        found.sort_by_cached_key(|cause| format!("{}: {}", cause.field, cause.message));
+        found.sort();
         if found.is_empty() {
             defaults::check(root, at, &mut found);
         }
-        causes.extend(found);
+        causes.extend(found.into_causes());
     }
     openapi::check(root, at, causes);
 }
 
-fn beside_status(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn beside_status(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     let members = root.as_object().into_iter().flatten();
     let set = |value: &Value| !is_zero(value);
     let names: Vec<&str> = members

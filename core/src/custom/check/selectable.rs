@@ -1,18 +1,21 @@
 //! `selectableFields`.
 
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Path;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 const FIELDS_MAX: usize = 8;
 
-pub(super) fn check(version: &Value, schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(version: &Value, schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     let fields = version.get("selectableFields").and_then(Value::as_array);
     let at = at.member("selectableFields");
     let mut seen = BTreeSet::new();
     for (index, field) in fields.into_iter().flatten().enumerate() {
+        if causes.is_full() {
+            return;
+        }
         let path = text(field, "/jsonPath");
         let at = at.item(index);
         let field = at.member("jsonPath").to_string();

@@ -3,7 +3,7 @@
 
 use super::schema::{Place, each_child, is_true, is_zero, visit};
 use crate::custom::text;
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Path;
 use serde_json::{Value, json};
 
@@ -35,11 +35,14 @@ enum Level {
     Field,
 }
 
-pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     invariants(root, Level::Root, at, causes);
 }
 
-fn invariants(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn invariants(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findings) {
+    if causes.is_full() {
+        return;
+    }
     if text(schema, "/type") == "array" && !schema.get("items").is_some_and(Value::is_object) {
         let field = at.member("items").to_string();
         causes.push(FieldCause::required(field, "must be specified"));
@@ -66,7 +69,7 @@ fn invariants(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Vec<Fiel
     metadata(schema, level, at, causes);
 }
 
-fn extensions(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn extensions(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     if !is_true(schema, "x-kubernetes-int-or-string") {
         return;
     }
@@ -82,17 +85,17 @@ fn extensions(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findings) {
     let kind = text(schema, "/type");
-    let field = at.member("type").to_string();
+    let field = || at.member("type").to_string();
     let embedded = is_true(schema, "x-kubernetes-embedded-resource");
     let preserve = is_true(schema, "x-kubernetes-preserve-unknown-fields");
     if embedded && kind != "object" {
         let why = "must be object if x-kubernetes-embedded-resource is true";
         causes.push(if kind.is_empty() {
-            FieldCause::required(field, why)
+            FieldCause::required(field(), why)
         } else {
-            FieldCause::invalid(field, &json!(kind), why)
+            FieldCause::invalid(field(), &json!(kind), why)
         });
     } else if kind.is_empty() && !preserve && !is_true(schema, "x-kubernetes-int-or-string") {
         let why = match level {
@@ -100,10 +103,10 @@ fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Vec<F
             Level::Item => "must not be empty for specified array items",
             Level::Field => "must not be empty for specified object fields",
         };
-        causes.push(FieldCause::required(field, why));
+        causes.push(FieldCause::required(field(), why));
     } else if level == Level::Root && !kind.is_empty() && kind != "object" {
         let why = "must be object at the root";
-        causes.push(FieldCause::invalid(field, &json!(kind), why));
+        causes.push(FieldCause::invalid(field(), &json!(kind), why));
     }
     let held = |name: &str| schema.get(name).is_some_and(|one| !is_zero(one));
     if embedded && held("additionalProperties") {
@@ -120,7 +123,7 @@ fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Vec<F
 }
 
 /// The identity of an object is not for its schema to define.
-fn metadata(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn metadata(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findings) {
     if level != Level::Root && !is_true(schema, "x-kubernetes-embedded-resource") {
         return;
     }
@@ -162,7 +165,7 @@ fn restricts_names_only(metadata: &Value) -> bool {
 }
 
 /// What schemas under a junctor may not say: the structure stands outside of them.
-fn nested_values(schema: &Value, at: &Path<'_>, causes: &mut Vec<FieldCause>) {
+fn nested_values(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     let either = json!([{"type": "integer"}, {"type": "string"}]);
     let spelled_out = |schema: &Value| schema.get("anyOf") == Some(&either);
     let skip = spelled_out(schema);
@@ -194,12 +197,10 @@ const FORBIDDEN: [(&str, &str); 13] = [
     ("x-kubernetes-validations", "empty"),
 ];
 
-fn without_structure(
-    schema: &Value,
-    skip_any_of: bool,
-    at: &Path<'_>,
-    causes: &mut Vec<FieldCause>,
-) {
+fn without_structure(schema: &Value, skip_any_of: bool, at: &Path<'_>, causes: &mut Findings) {
+    if causes.is_full() {
+        return;
+    }
     each_child(schema, &mut |place, child| match place {
         Place::Item("anyOf", _) if skip_any_of => {}
         Place::Only("additionalProperties") => {}

@@ -1,7 +1,7 @@
 //! What may be stored, by every verb, and how what is too long goes.
 
-use super::OBJECT_BYTES_MAX;
 use crate::command::Patch;
+use crate::object::OBJECT_BYTES_MAX;
 use crate::testing::World;
 use crate::{Decision, Rejection};
 use serde_json::{Value, json};

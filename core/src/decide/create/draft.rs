@@ -90,10 +90,8 @@ impl<'a> Draft<'a> {
             refuse_storage(named.is_numbered, named.taken)?;
         }
         self.account(account, named.labels);
-        if kind.strategy.shape == Shape::Job && context.strictness != Strictness::Draft {
+        if self.selects_pods() {
             workload::select_own_pods(&mut self.document, self.shares_labels);
-            self.causes.wrong = workload::selects_others(&self.document);
-            self.refuse(&named.key.name)?;
         }
         self.write(named.key)
     }
@@ -142,6 +140,16 @@ impl<'a> Draft<'a> {
         if kind.strategy.shape == Shape::Namespace {
             self.causes.wrong.extend(namespace::new_causes(document));
         }
+        if self.selects_pods() {
+            let wrong = workload::wrong_selection(&self.document, self.shares_labels);
+            self.causes.wrong.extend(wrong);
+        }
+    }
+
+    /// Whether it is a job, of which nobody is asked first.
+    fn selects_pods(&self) -> bool {
+        let Target { context, kind, .. } = self.target;
+        kind.strategy.shape == Shape::Job && context.strictness != Strictness::Draft
     }
 
     fn refuse(&mut self, name: &str) -> Result<(), Rejection> {

@@ -2,12 +2,13 @@
 
 use crate::quantity::Quantity;
 use crate::rejection::FieldCause;
+use crate::validate;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
 const JOB_NAMES: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 const JOB_UIDS: [&str; 2] = ["controller-uid", JOB_UID];
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
+const POD_LABELS: &str = "/spec/template/metadata/labels";
 /// Resources that decide on the quality of service.
 const COMPUTED: [&str; 2] = ["cpu", "memory"];
 
@@ -116,39 +117,60 @@ pub(super) fn select_own_pods(job: &mut Value, shares_labels: bool) {
     }
 }
 
-/// Where a job says that it selects its own pods and would select those of another: what it says of itself that is
-/// not so.
+/// What is wrong with how a job will select its pods.
 ///
-/// Source: upstream's `validateGeneratedSelector`.
-pub(super) fn selects_others(job: &Value) -> Vec<FieldCause> {
-    if job.pointer("/spec/manualSelector") == Some(&Value::Bool(true)) {
-        return Vec::new();
+/// Source: upstream's `ValidateJob`, which sees jobs as its strategy labelled them.
+pub(super) fn wrong_selection(job: &Value, shares_labels: bool) -> Vec<FieldCause> {
+    let mut job = job.clone();
+    select_own_pods(&mut job, shares_labels);
+    let mut causes = Vec::new();
+    if at(&job, "/spec/manualSelector") != &Value::Bool(true) {
+        if shares_labels {
+            let labels = at(&job, "/metadata/labels");
+            validate::labels(labels, "metadata.labels", &mut causes);
+        }
+        selects_others(&job, &mut causes);
     }
-    let nothing = Map::new();
-    let members = |at: &str| job.pointer(at).and_then(Value::as_object);
-    let labels = members("/spec/template/metadata/labels").unwrap_or(&nothing);
-    let expected = [(JOB_UIDS, "/metadata/uid"), (JOB_NAMES, "/metadata/name")];
-    let expected = expected.into_iter().flat_map(|(names, at)| {
-        let value = job.pointer(at).unwrap_or(&Value::Null);
-        names.map(|label| (label, value))
-    });
-    let expected: BTreeMap<&str, &Value> = expected.collect();
-    let wrong = |(label, value): (&&str, &&Value)| {
-        let why = format!("must be '{}'", value.as_str().unwrap_or_default());
-        let field = format!("spec.template.metadata.labels[{label}]");
-        (labels.get(*label) != Some(*value))
-            .then(|| FieldCause::invalid(field, &json!(labels), &why))
-    };
-    let mut causes: Vec<FieldCause> = expected.iter().filter_map(wrong).collect();
-    let selector = members("/spec/selector").unwrap_or(&nothing);
-    let equal = selector.get("matchLabels").and_then(Value::as_object);
-    let is_own = |(label, value): (&String, &Value)| expected.get(&**label) == Some(&value);
-    let more = selector.get("matchExpressions").and_then(Value::as_array);
-    if !equal.unwrap_or(&nothing).iter().all(is_own) || more.is_some_and(|more| !more.is_empty()) {
-        let why = "`selector` not auto-generated";
-        causes.push(FieldCause::invalid("spec.selector", &json!(selector), why));
+    let selector = at(&job, "/spec/selector");
+    if selector.is_null() {
+        causes.push(FieldCause::required("spec.selector", ""));
+    }
+    let labels = at(&job, POD_LABELS);
+    validate::labels(labels, "spec.template.labels", &mut causes);
+    if !validate::selects(selector, labels) {
+        let field = "spec.template.metadata.labels";
+        causes.push(FieldCause::invalid(field, labels, validate::MISMATCH));
     }
     causes
+}
+
+/// Where a job selects its own pods and would select those of another: what it says of itself that is not so.
+///
+/// Source: upstream's `ValidateGeneratedSelector`.
+fn selects_others(job: &Value, causes: &mut Vec<FieldCause>) {
+    let labels = at(job, POD_LABELS);
+    let own = [(JOB_UIDS, "/metadata/uid"), (JOB_NAMES, "/metadata/name")];
+    let own = own.into_iter().flat_map(|(labels, place)| {
+        let value = at(job, place);
+        labels.map(|label| (label.to_owned(), value.clone()))
+    });
+    let own: Map<String, Value> = own.collect();
+    for (label, value) in &own {
+        if labels.get(label) != Some(value) {
+            let why = format!("must be '{}'", value.as_str().unwrap_or_default());
+            let field = format!("spec.template.metadata.labels[{label}]");
+            causes.push(FieldCause::invalid(field, labels, &why));
+        }
+    }
+    let selector = at(job, "/spec/selector");
+    if !validate::selects(selector, &own.into()) {
+        let why = "`selector` not auto-generated";
+        causes.push(FieldCause::invalid("spec.selector", selector, why));
+    }
+}
+
+fn at<'a>(job: &'a Value, place: &str) -> &'a Value {
+    job.pointer(place).unwrap_or(&Value::Null)
 }
 
 /// The object on a path, whose missing parts are made.
@@ -237,59 +259,109 @@ mod tests {
         assert_eq!(job["metadata"]["labels"], labels);
         let selector = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}});
         assert_eq!(job["spec"]["selector"], selector);
-        assert_eq!(selects_others(&job), []);
+        assert_eq!(wrong_selection(&job, true), []);
 
         let mut labelled = json!({"metadata": {"name": "a", "uid": "u", "labels": {"own": "b"}},
             "spec": {"template": {}}});
         select_own_pods(&mut labelled, false);
         assert_eq!(labelled["metadata"]["labels"], json!({"own": "b"}));
 
-        let manual = json!({"metadata": metadata, "spec": {"manualSelector": true, "template": {},
+        let manual = json!({"metadata": metadata, "spec": {"manualSelector": true,
+            "template": {"metadata": {"labels": {"app": "x"}}},
             "selector": {"matchLabels": {"app": "x"}}}});
         let mut kept = manual.clone();
         select_own_pods(&mut kept, true);
         assert_eq!(kept, manual);
-        assert_eq!(selects_others(&kept), []);
+        assert_eq!(wrong_selection(&kept, true), []);
     }
 
+    /// Source: the cases of upstream's `TestValidateJob` and `TestValidateGeneratedSelector`.
     #[test]
     fn a_job_that_would_select_the_pods_of_another_is_refused() {
-        let refused = |template: Value, selector: Value| {
-            let mut job = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {
-                "template": {"metadata": {"labels": template}}, "selector": selector}});
-            select_own_pods(&mut job, false);
-            let causes = selects_others(&job).into_iter();
-            causes
-                .map(|cause| cause.field)
-                .collect::<Vec<_>>()
-                .join(" ")
-        };
+        let uid = "batch.kubernetes.io/controller-uid";
         let label = |name: &str| format!("spec.template.metadata.labels[{name}]");
+        let expression = |key: &str, operator: &str, values: Value| json!({"matchExpressions": [{"key": key, "operator": operator, "values": values}]});
+        let (selector, labels) = ("spec.selector", "spec.template.metadata.labels");
         for (template, selector, fields) in [
-            (json!({}), json!({}), String::new()),
+            (json!({}), json!({}), vec![]),
             (
                 json!({"controller-uid": "u"}),
                 json!({"matchLabels": {"job-name": "a"}}),
-                String::new(),
+                vec![],
             ),
-            (json!({"job-name": "b"}), json!({}), label("job-name")),
             (
                 json!({}),
-                json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "v"}}),
-                "spec.selector".into(),
+                expression("job-name", "In", json!(["a"])),
+                vec![],
+            ),
+            (
+                json!({}),
+                expression("controller-uid", "Exists", json!([])),
+                vec![],
+            ),
+            (
+                json!({}),
+                expression("x", "DoesNotExist", json!([])),
+                vec![],
+            ),
+            (
+                json!({}),
+                expression("job-name", "NotIn", json!(["a"])),
+                vec![selector, labels],
+            ),
+            (
+                json!({"job-name": "b"}),
+                json!({}),
+                vec![&*label("job-name")],
+            ),
+            (
+                json!({}),
+                json!({"matchLabels": {uid: "v"}}),
+                vec![selector, labels],
             ),
             (
                 json!({"x": "y"}),
                 json!({"matchLabels": {"x": "y"}}),
-                "spec.selector".into(),
+                vec![selector],
+            ),
+            (json!({"x": "-"}), json!({}), vec!["spec.template.labels"]),
+        ] {
+            let job = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {
+                "template": {"metadata": {"labels": template}}, "selector": selector}});
+            let causes = wrong_selection(&job, false);
+            let found: Vec<&str> = causes.iter().map(|cause| &*cause.field).collect();
+            assert_eq!(found, fields, "{job}");
+        }
+    }
+
+    #[test]
+    fn a_job_that_selects_by_itself_says_what_and_its_pods_have_that() {
+        for (selector, fields) in [
+            (
+                json!(null),
+                vec!["spec.selector", "spec.template.metadata.labels"],
             ),
             (
-                json!({}),
-                json!({"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]}),
-                "spec.selector".into(),
+                json!({"matchLabels": {"x": "z"}}),
+                vec!["spec.template.metadata.labels"],
             ),
+            (json!({"matchLabels": {"x": "y"}}), vec![]),
         ] {
-            assert_eq!(refused(template, selector.clone()), fields, "{selector}");
+            let job = json!({"metadata": {"name": "a", "uid": "u"}, "spec": {"manualSelector": true,
+                "template": {"metadata": {"labels": {"x": "y"}}}, "selector": selector}});
+            let causes = wrong_selection(&job, true);
+            let found: Vec<&str> = causes.iter().map(|cause| &*cause.field).collect();
+            assert_eq!(found, fields, "{job}");
+        }
+    }
+
+    /// They are labelled with it: a label that may not be stored would refuse whatever is written later.
+    #[test]
+    fn the_name_of_a_job_is_no_longer_than_a_label() {
+        for (length, shares_labels, wrong) in [(63, true, 0), (64, true, 4), (64, false, 2)] {
+            let job = json!({"metadata": {"name": "a".repeat(length), "uid": "u"}, "spec": {"template": {}}});
+            let causes = wrong_selection(&job, shares_labels);
+            assert_eq!(causes.len(), wrong, "{causes:?}");
         }
     }
 }

@@ -56,7 +56,7 @@ impl<'a> World<'a> {
             }
             Err(conflicts) => {
                 let told = conflicts.iter().flat_map(|one| {
-                    let paths = one.fields.paths(usize::MAX).into_iter();
+                    let paths = one.fields.paths((usize::MAX, usize::MAX)).into_iter();
                     paths.map(move |path| format!("{} {path}", one.manager.manager))
                 });
                 told.collect::<Vec<_>>().join("; ")

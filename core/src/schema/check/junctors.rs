@@ -1,92 +1,115 @@
 //! `allOf`, `anyOf`, `oneOf` and `not`. Their own messages name no field.
 
 use super::{Path, Report, Schema};
-use crate::rejection::FieldCause;
+use crate::rejection::{FieldCause, Findings};
 use crate::schema::Junctors;
 use serde_json::Value;
+use std::fmt::Display;
 
 pub(super) fn check(junctors: &Junctors, value: &Value, at: &Path<'_>, report: &mut Report) {
     any_of(&junctors.any_of, value, at, report);
     one_of(&junctors.one_of, value, at, report);
     all_of(&junctors.all_of, value, at, report);
     if let Some(not) = &junctors.not
-        && alone(not, value, at).causes.is_empty()
+        && judge(not, value, at).causes.is_empty()
     {
         tell(report, at, "must not validate the schema (not)");
     }
 }
 
 fn any_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report) {
-    if schemas.is_empty() {
+    let Some(weighed) = weigh(schemas, value, at) else {
         return;
-    }
-    let (fitting, best) = weigh(schemas, value, at);
-    if fitting == 0 {
+    };
+    if weighed.fits == 0 {
         tell(report, at, "must validate at least one schema (anyOf)");
     }
-    report.merge(best);
+    weighed.add(value, at, report);
 }
 
 fn one_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report) {
-    if schemas.is_empty() {
+    let Some(weighed) = weigh(schemas, value, at) else {
         return;
-    }
-    let (fitting, best) = weigh(schemas, value, at);
-    let found = match fitting {
-        1 => return report.merge(best),
+    };
+    let found = match weighed.fits {
+        1 => return weighed.add(value, at, report),
         0 => "Found none valid".to_owned(),
         several => format!("Found {several} valid alternatives"),
     };
-    let why = format!("must validate one and only one schema (oneOf). {found}");
-    tell(report, at, &why);
-    if fitting == 0 {
-        report.merge(best);
+    let why = format_args!("must validate one and only one schema (oneOf). {found}");
+    tell(report, at, why);
+    if weighed.fits == 0 {
+        weighed.add(value, at, report);
     }
 }
 
 fn all_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report) {
-    let mut fitting = 0;
+    let mut fits = 0;
     for schema in schemas {
-        let one = alone(schema, value, at);
-        fitting += usize::from(one.causes.is_empty());
-        report.merge(one);
+        let one = judge(schema, value, at);
+        fits += usize::from(one.causes.is_empty());
+        add((schema, &one), value, at, report);
     }
-    if fitting < schemas.len() {
-        let none = if fitting == 0 { ". None validated" } else { "" };
-        tell(
-            report,
-            at,
-            &format!("must validate all the schemas (allOf){none}"),
-        );
+    if fits < schemas.len() {
+        let none = if fits == 0 { ". None validated" } else { "" };
+        let why = format_args!("must validate all the schemas (allOf){none}");
+        tell(report, at, why);
     }
 }
 
-/// How many schemas fit, and the report to tell: of the first that fits, else of the one that
-/// fits most.
-fn weigh(schemas: &[Schema], value: &Value, at: &Path<'_>) -> (usize, Report) {
-    let mut fitting = 0;
-    let mut best: Option<Report> = None;
+/// Alternatives, held against one value.
+struct Weighed<'a> {
+    /// How many fit.
+    fits: usize,
+    /// The one to tell of: the first that fits, else the one that fits most.
+    best: (&'a Schema, Report),
+}
+
+impl Weighed<'_> {
+    fn add(&self, value: &Value, at: &Path<'_>, report: &mut Report) {
+        let (schema, judged) = &self.best;
+        add((schema, judged), value, at, report);
+    }
+}
+
+/// Nothing where there are no alternatives.
+fn weigh<'a>(schemas: &'a [Schema], value: &Value, at: &Path<'_>) -> Option<Weighed<'a>> {
+    let mut fits = 0;
+    let mut best: Option<(&Schema, Report)> = None;
     for schema in schemas {
-        let report = alone(schema, value, at);
-        let fits = report.causes.is_empty();
-        let better = |best: &Report| fits || report.fitting > best.fitting;
-        if fitting == 0 && best.as_ref().is_none_or(better) {
-            best = Some(report);
+        let report = judge(schema, value, at);
+        let is_fit = report.causes.is_empty();
+        let is_better = |(_, best): &(&Schema, Report)| is_fit || report.fitting > best.fitting;
+        if fits == 0 && best.as_ref().is_none_or(is_better) {
+            best = Some((schema, report));
         }
-        fitting += usize::from(fits);
+        fits += usize::from(is_fit);
     }
-    (fitting, best.unwrap_or_default())
+    best.map(|best| Weighed { fits, best })
 }
 
-fn alone(schema: &Schema, value: &Value, at: &Path<'_>) -> Report {
-    let mut report = Report::default();
+/// Whether and how much a value fits, without a word: most of what there is to say of alternatives is not told.
+fn judge(schema: &Schema, value: &Value, at: &Path<'_>) -> Report {
+    let mut report = Report {
+        causes: Findings::silent(),
+        fitting: 0,
+    };
     super::check(schema, value, None, at, &mut report);
     report
 }
 
-fn tell(report: &mut Report, at: &Path<'_>, why: &str) {
-    let why = format!("\"{at}\" {why}");
-    report
-        .causes
-        .push(FieldCause::invalid("<nil>", &Value::from(""), &why));
+/// What was judged, in words where these are wanted.
+fn add((schema, judged): (&Schema, &Report), value: &Value, at: &Path<'_>, report: &mut Report) {
+    if judged.causes.is_empty() || report.causes.is_silent() {
+        report.fitting += judged.fitting;
+    } else {
+        super::check(schema, value, None, at, report);
+    }
+}
+
+fn tell(report: &mut Report, at: &Path<'_>, why: impl Display) {
+    report.causes.find(|| {
+        let why = format!("\"{at}\" {why}");
+        FieldCause::invalid("<nil>", &Value::from(""), &why)
+    });
 }

@@ -9,16 +9,16 @@ pub(super) fn text(schema: &Schema, text: &str, at: &Path<'_>, report: &mut Repo
     let bounds = &schema.bounds;
     let length = || text.chars().count();
     if let Some(max) = bounds.max_length.filter(|max| length() > *max) {
-        let cause = FieldCause::too_long(at.to_string(), max);
-        report.causes.push(cause);
+        let too_long = || FieldCause::too_long(at.to_string(), max);
+        report.causes.find(too_long);
     }
     if let Some(min) = bounds.min_length.filter(|min| length() < *min) {
-        let why = format!("should be at least {min} chars long");
-        report.invalid(at, &text.into(), &why);
+        let why = format_args!("should be at least {min} chars long");
+        report.invalid(at, text, why);
     }
     if let Some(pattern) = bounds.pattern.as_ref().filter(|one| !one.is_match(text)) {
-        let why = format!("should match '{pattern}'");
-        report.invalid(at, &text.into(), &why);
+        let why = format_args!("should match '{pattern}'");
+        report.invalid(at, text, why);
     }
     if let Some(format) = schema.format.filter(|format| !format.fits(text)) {
         report.wrong_type(at, format.name(), text);
@@ -28,7 +28,7 @@ pub(super) fn text(schema: &Schema, text: &str, at: &Path<'_>, report: &mut Repo
 pub(super) fn number(bounds: &Bounds, number: &Number, at: &Path<'_>, report: &mut Report) {
     let Some(value) = number.as_f64() else { return };
     let mut refuse = |why: String| {
-        report.invalid(at, &Value::Number(number.clone()), &why);
+        report.invalid(at, Value::Number(number.clone()), why);
     };
     // A whole number is compared with the whole part of a bound, and the bound is written so.
     let bound = |bound: f64| {

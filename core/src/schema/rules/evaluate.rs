@@ -67,7 +67,7 @@ struct Subject<'a> {
 
 impl Run {
     fn walk(&mut self, schema: &Schema, value: &Value, place: Place<'_>, at: &Path<'_>) {
-        if value.is_null() || !schema.rules.any || self.stopped {
+        if value.is_null() || !schema.rules.any || self.stopped || self.causes.is_full() {
             return;
         }
         let unchanged = place.old.map_or(place.unchanged, |old| old == value);
@@ -140,8 +140,8 @@ impl Run {
     }
 
     fn invalid(&mut self, schema: &Schema, at: &Path<'_>, why: &str) {
-        let cause = FieldCause::invalid(written(at, ""), &schema.shown_type(), why);
-        self.causes.push(cause);
+        let cause = || FieldCause::invalid(written(at, ""), &schema.shown_type(), why);
+        self.causes.find(cause);
     }
 
     fn one(&mut self, subject: &Subject<'_>, at: &Path<'_>) {
@@ -194,13 +194,15 @@ impl Run {
             return self.invalid(subject.schema, at, &why);
         };
         let detail = detail.unwrap_or_else(|| rule.detail());
-        let field = written(at, &subject.compiled.below);
-        let value = subject.schema.shown_type();
-        self.causes.push(match &*rule.reason {
-            "FieldValueForbidden" => FieldCause::forbidden(field, &detail),
-            "FieldValueRequired" => FieldCause::required(field, &detail),
-            "FieldValueDuplicate" => FieldCause::duplicate(field, &value),
-            _ => FieldCause::invalid(field, &value, &detail),
+        self.causes.find(|| {
+            let field = written(at, &subject.compiled.below);
+            let value = subject.schema.shown_type();
+            match &*rule.reason {
+                "FieldValueForbidden" => FieldCause::forbidden(field, &detail),
+                "FieldValueRequired" => FieldCause::required(field, &detail),
+                "FieldValueDuplicate" => FieldCause::duplicate(field, &value),
+                _ => FieldCause::invalid(field, &value, &detail),
+            }
         });
     }
 

@@ -6,7 +6,8 @@ use crate::rejection::FieldCause;
 use crate::validate::is_qualified_name;
 use serde_json::{Value, json};
 
-const MISMATCH: &str = "`selector` does not match template `labels`";
+/// Why a template whose pods are not selected is refused.
+pub(crate) const MISMATCH: &str = "`selector` does not match template `labels`";
 const STATEFUL_SET_FROZEN: &str = "updates to statefulset spec for fields other than 'replicas', \
      'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', \
      'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden";
@@ -34,7 +35,7 @@ pub(super) fn selector(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         return;
     }
     let labels = subject.new.at("spec.template.metadata.labels");
-    if !matches(selector.value, labels.value) {
+    if !selects(selector.value, labels.value) {
         causes.push(labels.invalid(MISMATCH));
     }
 }
@@ -68,8 +69,8 @@ fn is_everything(selector: &Value) -> bool {
     root.child("matchLabels").is_empty() && root.child("matchExpressions").is_empty()
 }
 
-/// No selector selects nothing.
-fn matches(selector: &Value, labels: &Value) -> bool {
+/// Whether a selector has these labels; none has any.
+pub(crate) fn selects(selector: &Value, labels: &Value) -> bool {
     if selector.is_null() {
         return false;
     }

@@ -1,8 +1,8 @@
 //! Definitions and their objects, from the command to the state.
 
 use crate::command::{Create, FieldValidation, Patch};
-use crate::decide::bound::OBJECT_BYTES_MAX;
 use crate::kind::Origin;
+use crate::object::OBJECT_BYTES_MAX;
 use crate::testing::World;
 use crate::{
     Actor, Command, Decision, GroupResource, Intent, ObjectKey, Rejection, draft, preview,
@@ -398,4 +398,35 @@ fn only_definitions_define_whatever_else_is_in_their_group() {
     gone.expect("gone");
     let widgets = GroupResource::new("example.com", "widgets");
     assert!(world.state.kinds.by_resource(&widgets).is_some());
+}
+
+#[test]
+fn what_defaults_have_made_too_long_is_read_and_let_go() {
+    let properties = |default: Value| {
+        let item = json!({"type": "object", "properties": {"a": default}});
+        json!({"list": {"type": "array", "items": item}})
+    };
+    let mut world = widgets(properties(json!({"type": "string"})));
+    let list = vec![json!({}); 100_000];
+    let mut widget = json!({"metadata": {"name": "w", "finalizers": ["x/y", "x/z"]}, "list": list});
+    world.create("widgets", widget.clone()).expect("a widget");
+    let with = properties(json!({"type": "string", "default": "x".repeat(100)}));
+    let schema = Patch::Merge(definition("widgets", "Widget", with));
+    world
+        .patch(DEFINITIONS, "widgets.example.com", schema)
+        .expect("a default");
+    widget["metadata"]["name"] = "v".into();
+    let labels = json!({"metadata": {"labels": {"a": "b"}}});
+    for refused in [
+        world.create("widgets", widget),
+        world.patch("widgets", "w", Patch::Merge(labels)),
+    ] {
+        assert!(matches!(refused, Err(Rejection::TooLarge(_))));
+    }
+    world.delete("widgets", "w", None).expect("it is marked");
+    for left in [json!(["x/z"]), json!(null)] {
+        let fewer = Patch::Merge(json!({"metadata": {"finalizers": left}}));
+        world.patch("widgets", "w", fewer).expect("it is let go");
+    }
+    assert_eq!(world.get("widgets", "w"), None);
 }
