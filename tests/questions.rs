@@ -182,11 +182,12 @@ fn a_question_over_http_names_its_object_and_takes_what_it_looks_at() {
     for (query, why) in [
         ("why?kind=configmap", "name one object"),
         ("plan?kind=configmap", "name one object"),
+        ("why?kind=configmap&name=a&asOf=3", "does not take \"asOf\""),
         (
-            "why?kind=configmap&name=a&asOf=3",
-            "asOf is not for this question",
+            "plan?kind=configmap&name=a&asof=3",
+            "does not take \"asof\"",
         ),
-        ("log?asOf=3", "write until"),
+        ("log?asOf=3", "use until"),
     ] {
         let path = format!("/hindsight/v1/{query}");
         let refused = server.kubectl_fails(&["get", "--raw", &path], "");

@@ -113,16 +113,55 @@ fn what_is_pure_names_no_clock_no_thread_and_no_file() {
     let pure = |path: &str| PURE_SOURCES.iter().any(|folder| path.starts_with(folder));
     let sources = rust_sources().filter(|one| pure(&one.path));
     for source in sources.filter(|one| !one.path.contains("tests")) {
-        let product = source.text.split("#[cfg(test)]").next().unwrap_or_default();
-        let code = product
-            .lines()
-            .filter(|line| !line.trim_start().starts_with("//"));
-        for line in code {
-            let named = EFFECTS.iter().filter(|effect| line.contains(**effect));
-            findings.extend(named.map(|effect| format!("{}: {effect}", source.path)));
-        }
+        let named = effects_in(&source.text);
+        findings.extend(named.map(|effect| format!("{}: {effect}", source.path)));
     }
     assert!(findings.is_empty(), "{}", findings.join("\n"));
+}
+
+/// Effects that are named outside of comments and of what is there for tests alone.
+fn effects_in(text: &str) -> impl Iterator<Item = &'static str> {
+    let mut lines = text.lines();
+    let mut code = String::new();
+    while let Some(line) = lines.next() {
+        if line.trim() != "#[cfg(test)]" {
+            if !line.trim_start().starts_with("//") {
+                code.push_str(line);
+                code.push('\n');
+            }
+            continue;
+        }
+        // The item behind it, to its end.
+        let first = lines.next().unwrap_or_default();
+        let indented = &first[..first.len() - first.trim_start().len()];
+        let end = format!("{indented}}}");
+        if !first.trim_end().ends_with([';', '}']) {
+            lines.find(|line| *line == end);
+        }
+    }
+    EFFECTS
+        .iter()
+        .copied()
+        .filter(move |effect| code.contains(effect))
+}
+
+#[test]
+fn an_effect_is_found_behind_tests_that_are_in_a_file_of_their_own() {
+    let found = |text: &str| effects_in(text).count();
+    let effect = "fn now() { std::fs::read(\"a\"); }\n";
+    assert_eq!(found(effect), 1);
+    assert_eq!(found(&format!("#[cfg(test)]\nmod tests;\n{effect}")), 1);
+    assert_eq!(
+        found(&format!("#[cfg(test)]\nmod tests {{\n    {effect}}}\n")),
+        0
+    );
+    assert_eq!(
+        found(&format!(
+            "#[cfg(test)]\nmod tests {{\n    {effect}}}\n{effect}"
+        )),
+        1
+    );
+    assert_eq!(found(&format!("// {effect}")), 0);
 }
 
 #[test]

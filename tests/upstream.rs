@@ -5,9 +5,11 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use hindsight_tests::disk::skipped;
 use hindsight_tests::evidence::{self, missing, quoted};
 use hindsight_tests::tree::repository;
 use std::collections::BTreeSet;
+use std::process::Command;
 
 /// Fewer rows than this means that the table was cut, or is no longer read as one.
 const ROWS_MIN: usize = 120;
@@ -88,4 +90,52 @@ fn no_row_is_there_twice() {
     for row in rows() {
         assert!(seen.insert(row.upstream.clone()), "twice: {}", row.upstream);
     }
+}
+
+/// What was measured on a commit that nobody has cannot be measured again.
+#[test]
+fn every_commit_that_is_named_is_there() {
+    let root = repository();
+    let git = |arguments: &[&str]| {
+        let run = Command::new("git")
+            .arg("-C")
+            .arg(&root)
+            .args(arguments)
+            .output();
+        run.expect("git runs")
+    };
+    if git(&["rev-parse", "--is-shallow-repository"]).stdout != b"false\n" {
+        skipped(
+            "every_commit_that_is_named_is_there",
+            "the history is not there",
+        );
+        return;
+    }
+    let mut named = BTreeSet::new();
+    for file in [
+        "docs/reliability.md",
+        "benches/RESULTS.md",
+        "README.md",
+        "docs/profiles/README.md",
+    ] {
+        let text = std::fs::read_to_string(root.join(file)).expect("a page");
+        let words = text.split(|one: char| !one.is_ascii_alphanumeric());
+        named.extend(words.filter(|word| is_commit(word)).map(str::to_owned));
+    }
+    assert!(named.len() > 10, "{named:?}");
+    let is_gone = |hash: &&String| {
+        let commit = format!("{hash}^{{commit}}");
+        !git(&["cat-file", "-e", &commit]).status.success()
+    };
+    let gone: Vec<&String> = named.iter().filter(is_gone).collect();
+    assert!(gone.is_empty(), "nobody has {gone:?}");
+}
+
+/// As git writes them short; nobody writes a number so.
+fn is_commit(word: &str) -> bool {
+    let is_hex = |one: u8| one.is_ascii_digit() || (b'a'..=b'f').contains(&one);
+    word.len() == 7
+        && word.bytes().all(is_hex)
+        && word.bytes().any(|one| one.is_ascii_digit())
+        && word.bytes().any(|one| one.is_ascii_alphabetic())
 }

@@ -5,7 +5,7 @@ mod deprecated;
 
 use crate::accept::{Accept, Answer, NotAcceptable, accept};
 use crate::admission::{self, Admission, Wish};
-use crate::backend::{self, AsOfError, Backend, Past};
+use crate::backend::{self, Backend, Past};
 use crate::body::{self, ApiBody, Bodies, Received, Syntax};
 use crate::params::Params;
 use crate::path::{self, Route, route, split_time};
@@ -140,7 +140,7 @@ impl Api {
         }
         let (point, path) = split_time(uri.path())?;
         let Past { state, permit } = match point {
-            Some(point) => self.backend.as_of(point).await.map_err(past_failure)?,
+            Some(point) => self.backend.as_of(point).await.map_err(Failure::of_past)?,
             None => Past::newest(self.backend.state()),
         };
         let route = match named(path, &parts.headers, &state)? {
@@ -422,13 +422,6 @@ fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
 /// Whether a collection is watched, or one object by the old path: such a request has no end of its own.
 fn watches(route: &Route, params: &Params) -> bool {
     route.watch || (route.name.is_none() && params.flag("watch") == Some(true))
-}
-
-fn past_failure(error: AsOfError) -> Failure {
-    match error {
-        AsOfError::Future { asked, newest } => Failure::not_yet(asked.0, newest.0),
-        other => other.into(),
-    }
 }
 
 /// The kind and the version that the path names, in its scope.

@@ -37,3 +37,4 @@ pub use body::{ApiBody, Bodies, Unfinished};
 pub use handler::Api;
 pub use path::percent_decode;
 pub use schemas::builtin_kinds;
+pub use status::Failure;

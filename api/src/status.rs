@@ -1,16 +1,19 @@
 //! `metav1.Status`: the one place where an answer of the domain becomes an HTTP code.
 
 use crate::backend::AsOfError;
+use crate::body::{ApiBody, Syntax};
+use crate::respond;
 use hindsight_core::Rejection;
 use hindsight_core::Unavailable;
 use hindsight_core::kind::GroupResource;
 use hindsight_core::rejection::FieldCause;
+use http::Response;
 use serde_json::{Value, json};
 use std::borrow::Cow;
 
-/// A failure as clients see it.
+/// A failure as clients see it: a `Status` and its code.
 #[derive(Debug, Clone)]
-pub(crate) struct Failure {
+pub struct Failure {
     pub(crate) code: u16,
     reason: Cow<'static, str>,
     message: Box<str>,
@@ -46,10 +49,34 @@ impl Failure {
         Self::new(504, "Timeout", message).with(json!({}))
     }
 
+    /// 429: come again in a second.
+    pub fn too_many(message: impl Into<String>) -> Self {
+        Self::new(429, "TooManyRequests", message).with(json!({"retryAfterSeconds": 1}))
+    }
+
     /// 429: others fill the room for bodies.
     pub(crate) fn no_room() -> Self {
-        let message = "too many requests are under way; try again in a second";
-        Self::new(429, "TooManyRequests", message).with(json!({"retryAfterSeconds": 1}))
+        Self::too_many("too many requests are under way; try again in a second")
+    }
+
+    /// 403.
+    pub fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(403, "Forbidden", message)
+    }
+
+    /// 404.
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(404, "NotFound", message)
+    }
+
+    /// 405.
+    pub fn only_get() -> Self {
+        Self::new(405, "MethodNotAllowed", "only GET is answered here")
+    }
+
+    /// As JSON.
+    pub fn respond(&self) -> Response<ApiBody> {
+        respond::failure(self, Syntax::Json)
     }
 
     /// In somebody else's words.
@@ -67,12 +94,13 @@ impl Failure {
     }
 
     /// 500: what should have worked did not.
-    pub(crate) fn internal(why: String) -> Self {
+    pub fn internal(why: String) -> Self {
         let message = format!("Internal error occurred: {why}");
         Self::new(500, "InternalError", message).with(json!({"causes": [{"message": why}]}))
     }
 
-    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
+    /// 400.
+    pub fn bad_request(message: impl Into<String>) -> Self {
         Self::new(400, "BadRequest", message)
     }
 
@@ -129,7 +157,8 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    pub(crate) fn expired(message: impl Into<String>) -> Self {
+    /// 410: it is not kept any more.
+    pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
     }
 
@@ -152,11 +181,13 @@ impl Failure {
         }))
     }
 
-    /// What `/as-of/` names is yet to be. Nothing to retry: clients would wait for it.
-    pub(crate) fn not_yet(asked: u64, newest: u64) -> Self {
-        Self::bad_request(format!(
-            "revision {asked} has not happened yet: the newest is {newest}"
-        ))
+    /// What was a point of the past when it was asked for cannot be told. Nothing to retry where it is yet to be:
+    /// clients would wait for it.
+    pub fn of_past(error: AsOfError) -> Self {
+        match error {
+            AsOfError::Future { .. } => Self::bad_request(error.to_string()),
+            other => other.into(),
+        }
     }
 
     /// 422 on an options type of `meta.k8s.io`.
@@ -320,8 +351,7 @@ impl From<AsOfError> for Failure {
             AsOfError::Future { asked, newest } => Self::too_large_version(asked.0, newest.0),
             AsOfError::NotCome { .. } => Self::bad_request(error.to_string()),
             AsOfError::Pruned { .. } => Self::expired(error.to_string()),
-            AsOfError::Busy => Self::new(429, "TooManyRequests", error.to_string())
-                .with(json!({"retryAfterSeconds": 1})),
+            AsOfError::Busy => Self::too_many(error.to_string()),
             AsOfError::Unreadable(_) => Self::new(500, "InternalError", error.to_string()),
         }
     }

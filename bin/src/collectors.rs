@@ -186,6 +186,10 @@ impl Driver {
         };
         self.collector
             .settle(answers.iter().map(|answer| answer.as_ref().map(|_| ())));
+        answers
+            .iter()
+            .filter_map(|answer| answer.as_ref().err())
+            .for_each(warn_of);
         let wrote = |answer: &Result<Decision, Rejection>| {
             answer
                 .as_ref()
@@ -255,6 +259,22 @@ impl Carried {
             (Self::Refused(pause), _) | (_, Self::Refused(pause)) => Self::Refused(pause),
             (Self::Rested, Self::Rested) => Self::Rested,
         }
+    }
+}
+
+/// A step that is refused is not asked for again until something changes. Out of date, gone or in a namespace that ends
+/// is what happens while others write; anything else is a defect, or what an earlier release stored.
+fn warn_of(rejection: &Rejection) {
+    let is_usual = matches!(
+        rejection.plain(),
+        Rejection::Stale { .. }
+            | Rejection::Conflict { .. }
+            | Rejection::NotFound { .. }
+            | Rejection::AlreadyExists { .. }
+            | Rejection::Forbidden { .. }
+    );
+    if !is_usual {
+        tracing::warn!(%rejection, "a step of the collectors is refused; what it is about stays until it changes");
     }
 }
 

@@ -12,7 +12,7 @@ use crate::history::LogHistory;
 use crate::questions::{self, Why};
 use hindsight_api::AsOf;
 use hindsight_core::kind::{Kind, KindRef};
-use hindsight_core::{GroupResource, ObjectKey, State, Time, Uid};
+use hindsight_core::{GroupResource, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_log::{Error, Reader};
 use hindsight_projector::Fate;
 
@@ -47,6 +47,8 @@ pub(crate) enum Unanswered {
     UnknownKind(String),
     #[error("{0}")]
     Refused(String),
+    #[error("{0}")]
+    Rejected(Box<Rejection>),
     #[error(transparent)]
     Log(#[from] Error),
 }

@@ -202,7 +202,8 @@ impl State {
         self.edges.leaving(owner).filter_map(|key| self.get(key))
     }
 
-    /// A hash over everything that the log determines: equal logs give equal hashes.
+    /// A hash over what is there, since when it goes, and what is waited for: equal logs give equal hashes. Why
+    /// something goes is not part of it.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.revision.0.to_le_bytes());
@@ -244,6 +245,8 @@ impl State {
             && self.edges == other.edges
             && self.populations == other.populations
             && self.namespaces == other.namespaces
+            && self.webhooks == other.webhooks
+            && self.kinds.are_same(&other.kinds)
     }
 
     pub(crate) fn put(&mut self, object: &Arc<Object>) -> Option<Arc<Object>> {

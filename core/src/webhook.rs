@@ -24,7 +24,7 @@ const MUTATING: &str = "mutatingwebhookconfigurations";
 const VALIDATING: &str = "validatingwebhookconfigurations";
 
 /// Every webhook at one revision, by the name of its configuration.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Webhooks {
     mutating: OrdMap<Name, Arc<[Webhook]>>,
     validating: OrdMap<Name, Arc<[Webhook]>>,

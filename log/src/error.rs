@@ -133,7 +133,7 @@ pub enum Error {
         revision: Option<Revision>,
     },
     /// Whoever held the log has let go of it.
-    #[error("the log was closed; open it again")]
+    #[error("the log was closed; open its directory again to go on")]
     Closed,
     /// The directory holds something that is not a log.
     #[error(
@@ -272,10 +272,41 @@ impl Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
 
     fn io(kind: ErrorKind) -> Error {
         Error::io("opening /data")(kind.into())
     }
+
+    /// A new variant does not compile without a number here, and then wants a row below.
+    const fn variant(error: &Error) -> usize {
+        match error {
+            Error::Locked { .. } => 0,
+            Error::Corrupt { .. } => 1,
+            Error::Lost { .. } => 2,
+            Error::Unwitnessed { .. } => 3,
+            Error::Diverged { .. } => 4,
+            Error::Pruned { .. } => 5,
+            Error::Future { .. } => 6,
+            Error::Snapshot { .. } => 7,
+            Error::Backup(_) => 8,
+            Error::Overtaken { .. } => 9,
+            Error::Unfinished(_) => 10,
+            Error::NewerFormat { .. } => 11,
+            Error::Closed => 12,
+            Error::Foreign(_) => 13,
+            Error::NotAFile(_) => 14,
+            Error::Damaged { .. } => 15,
+            Error::Unopened { .. } => 16,
+            Error::Gone(_) => 17,
+            Error::ReadOnly(_) => 18,
+            Error::ShortFiles { .. } => 19,
+            Error::Clock => 20,
+            Error::Io { .. } => 21,
+            Error::Engine { .. } => VARIANTS - 1,
+        }
+    }
+    const VARIANTS: usize = 23;
 
     #[test]
     fn every_message_goes_on_with_what_to_do() {
@@ -283,6 +314,7 @@ mod tests {
         let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
         let source = || Cause::from("of the reason");
         let told = [
+            Error::Closed,
             Error::Locked {
                 directory: directory.clone(),
                 holder: "process 1".into(),
@@ -338,6 +370,8 @@ mod tests {
             io(ErrorKind::Other),
             Error::engine("writing", source()),
         ];
+        let variants: BTreeSet<usize> = told.iter().map(variant).collect();
+        assert_eq!(variants.len(), VARIANTS);
         for error in told.map(|error| error.to_string()) {
             let (wrong, advice) = error.split_once(';').unwrap_or((&error, ""));
             assert!(advice.trim().len() > 20, "{wrong}");

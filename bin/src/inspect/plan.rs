@@ -62,7 +62,7 @@ fn plan_within(
             revision: state.revision,
             found: false,
         })),
-        Err(rejection) => Err(Unanswered::Refused(rejection.to_string())),
+        Err(rejection) => Err(Unanswered::Rejected(Box::new(rejection))),
     }
 }
 

@@ -4,21 +4,22 @@
 use crate::ControlPlane;
 use crate::answer::{OwnerAnswer, StateAnswer};
 use crate::inspect::{self, Filter, Owner, Selection, Unanswered, World};
-use hindsight_api::{ApiBody, AsOf, AsOfError, Backend, Past, percent_decode};
+use hindsight_api::{ApiBody, AsOf, Backend, Failure, Past, percent_decode};
 use hindsight_core::command::Propagation;
 use hindsight_core::{Revision, Time};
 use hindsight_log::Error;
-use http::{Response, StatusCode, Uri, header};
+use http::{Response, Uri, header};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 /// Where they are.
 pub(super) const PATHS: &str = "/hindsight/v1/";
-/// Questions that are answered at one time: each may walk the log.
-static WALKS: Semaphore = Semaphore::const_new(4);
+/// Questions that are answered at one time.
+const WALKS_MAX: usize = 4;
 /// How long the next one waits before it is told to come again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
@@ -29,26 +30,78 @@ const NO_QUESTION: &str =
 /// What a question may be narrowed by.
 const NARROWING: [&str; 6] = ["kind", "namespace", "name", "uid", "user", "verb"];
 
-pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody> {
-    let given = match Given::read(uri.query().unwrap_or_default()) {
-        Ok(given) => given,
-        Err(message) => return failure(StatusCode::BAD_REQUEST, &message),
-    };
-    let question = uri.path().trim_start_matches(PATHS).to_owned();
-    if let Err(message) = given.check(&question) {
-        return failure(StatusCode::BAD_REQUEST, &message);
+/// Each question, and what it takes.
+const QUESTIONS: [(&str, &[&str]); 6] = [
+    (
+        "log",
+        &[
+            "kind",
+            "namespace",
+            "name",
+            "uid",
+            "user",
+            "verb",
+            "since",
+            "until",
+            "from",
+        ],
+    ),
+    ("why", &["kind", "namespace", "name", "uid"]),
+    (
+        "plan",
+        &[
+            "kind",
+            "namespace",
+            "name",
+            "uid",
+            "propagationPolicy",
+            "asOf",
+        ],
+    ),
+    ("state", &["asOf"]),
+    ("kind", &["kind", "asOf"]),
+    (
+        "owner",
+        &["apiVersion", "kind", "namespace", "name", "uid", "asOf"],
+    ),
+];
+
+/// Places for those who ask: each may walk the log.
+pub(super) fn places() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(WALKS_MAX))
+}
+
+pub(super) async fn answer(
+    plane: &ControlPlane,
+    places: &Arc<Semaphore>,
+    uri: &Uri,
+) -> Response<ApiBody> {
+    match answered(plane, places, uri).await {
+        Ok(document) => respond(&document),
+        Err(failure) => failure.respond(),
     }
+}
+
+async fn answered(
+    plane: &ControlPlane,
+    places: &Arc<Semaphore>,
+    uri: &Uri,
+) -> Result<Value, Failure> {
+    let question = uri.path().trim_start_matches(PATHS).to_owned();
+    let given = Given::read(uri.query().unwrap_or_default())
+        .and_then(|given| given.check(&question).map(|()| given))
+        .map_err(Failure::bad_request)?;
     let plane = plane.clone();
     let past = match given.point {
-        Some(point) => match Backend::as_of(&plane, point).await {
-            Ok(past) => past,
-            Err(error) => return failure(code_of(&error), &error.to_string()),
-        },
+        Some(point) => Backend::as_of(&plane, point)
+            .await
+            .map_err(Failure::of_past)?,
         None => Past::newest(plane.state()),
     };
-    let Ok(Ok(walk)) = timeout(WAIT_MAX, WALKS.acquire()).await else {
+    let place = Arc::clone(places).acquire_owned();
+    let Ok(Ok(walk)) = timeout(WAIT_MAX, place).await else {
         let message = "too many others are reading the log; try again in a second";
-        return failure(StatusCode::TOO_MANY_REQUESTS, message);
+        return Err(Failure::too_many(message));
     };
     let work = move || {
         let answer = ask(&plane, &question, &past.state, &given);
@@ -57,27 +110,21 @@ pub(super) async fn answer(plane: &ControlPlane, uri: &Uri) -> Response<ApiBody>
         answer
     };
     match tokio::task::spawn_blocking(work).await {
-        Ok(Ok(Some(document))) => respond(StatusCode::OK, &document),
-        Ok(Ok(None)) => failure(StatusCode::NOT_FOUND, NO_QUESTION),
-        Ok(Err(error)) => failure(code_of_unanswered(&error), &error.to_string()),
-        Err(_) => failure(StatusCode::INTERNAL_SERVER_ERROR, "the answer failed"),
+        Ok(Ok(Some(document))) => Ok(document),
+        Ok(Ok(None)) => Err(Failure::not_found(NO_QUESTION)),
+        Ok(Err(error)) => Err(failure(error)),
+        Err(_) => Err(Failure::internal("the answer failed".into())),
     }
 }
 
-const fn code_of(error: &AsOfError) -> StatusCode {
+fn failure(error: Unanswered) -> Failure {
     match error {
-        AsOfError::Future { .. } | AsOfError::NotCome { .. } => StatusCode::BAD_REQUEST,
-        AsOfError::Pruned { .. } => StatusCode::GONE,
-        AsOfError::Busy => StatusCode::TOO_MANY_REQUESTS,
-        AsOfError::Unreadable(_) => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
-const fn code_of_unanswered(error: &Unanswered) -> StatusCode {
-    match error {
-        Unanswered::UnknownKind(_) | Unanswered::Refused(_) => StatusCode::BAD_REQUEST,
-        Unanswered::Log(Error::Pruned { .. }) => StatusCode::GONE,
-        Unanswered::Log(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        Unanswered::Rejected(rejection) => (*rejection).into(),
+        Unanswered::UnknownKind(_) | Unanswered::Refused(_) => {
+            Failure::bad_request(error.to_string())
+        }
+        Unanswered::Log(Error::Pruned { .. }) => Failure::expired(error.to_string()),
+        Unanswered::Log(_) => Failure::internal(error.to_string()),
     }
 }
 
@@ -121,13 +168,19 @@ impl Given {
         if ["why", "plan"].contains(&question) && !self.texts.contains_key("name") {
             return Err("the name is missing; name one object".into());
         }
-        if question == "why" && self.point.is_some() {
-            return Err("asOf is not for this question: it is about all that happened".into());
+        let taken = QUESTIONS.iter().find(|(name, _)| *name == question);
+        let taken = taken.map_or(&[][..], |(_, taken)| taken);
+        let is_unknown = |name: &&String| !taken.is_empty() && !taken.contains(&name.as_str());
+        match self.texts.keys().find(is_unknown).map(String::as_str) {
+            Some("asOf") if question == "log" => Err("log does not take asOf; use until".into()),
+            Some(name) => {
+                let taken = taken.join(", ");
+                Err(format!(
+                    "{question} does not take {name:?}; it takes {taken}"
+                ))
+            }
+            None => Ok(()),
         }
-        if question == "log" && self.point.is_some() {
-            return Err("asOf is not for this question; write until".into());
-        }
-        Ok(())
     }
 }
 
@@ -233,17 +286,8 @@ pub(crate) fn point(text: &str) -> Option<AsOf> {
     revision.or_else(|| Time::parse(text).map(AsOf::Time))
 }
 
-/// A `Status`, so that kubectl shows the message too.
-pub(super) fn failure(code: StatusCode, message: &str) -> Response<ApiBody> {
-    let reason = code.canonical_reason().unwrap_or_default().replace(' ', "");
-    let status = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-        "message": message, "reason": reason, "code": code.as_u16()});
-    respond(code, &status)
-}
-
-fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
+fn respond(document: &Value) -> Response<ApiBody> {
     let mut response = Response::new(ApiBody::full(document.to_string()));
-    *response.status_mut() = code;
     let json = header::HeaderValue::from_static("application/json");
     response.headers_mut().insert(header::CONTENT_TYPE, json);
     response
@@ -253,21 +297,21 @@ fn respond(code: StatusCode, document: &Value) -> Response<ApiBody> {
 mod tests {
     use super::*;
     use crate::testing::plane;
+    use hindsight_api::AsOfError;
     use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
     use hindsight_core::kind::Subresource;
-    use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey};
+    use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rejection};
+    use http::StatusCode;
     use http_body_util::BodyExt;
-    use std::sync::Arc;
 
-    /// Others of this process that ask meanwhile only wait a little longer: time stands still here.
     #[tokio::test(start_paused = true)]
     async fn one_too_many_who_walks_the_log_waits_and_is_told_to_come_again() {
-        let plane = plane();
+        let (plane, places) = (plane(), places());
         let uri = Uri::from_static("/hindsight/v1/log");
-        let asked = || async { answer(&plane, &uri).await.status() };
-        let three = WALKS.acquire_many(3).await.expect("free");
+        let asked = || async { answer(&plane, &places, &uri).await.status() };
+        let three = places.acquire_many(3).await.expect("free");
         assert_eq!(asked().await, StatusCode::OK);
-        let fourth = WALKS.acquire().await.expect("free");
+        let fourth = places.acquire().await.expect("free");
         assert_eq!(asked().await, StatusCode::TOO_MANY_REQUESTS);
         drop((three, fourth));
         assert_eq!(asked().await, StatusCode::OK);
@@ -275,10 +319,10 @@ mod tests {
 
     #[tokio::test]
     async fn who_asks_for_nothing_is_told_what_may_be_asked() {
-        let plane = plane();
+        let (plane, places) = (plane(), places());
         let ask = async |question: &str| {
             let uri = format!("{PATHS}{question}").parse().expect("a path");
-            let answer = answer(&plane, &uri).await;
+            let answer = answer(&plane, &places, &uri).await;
             let code = answer.status();
             let body = answer.into_body().collect().await.expect("read").to_bytes();
             (code, String::from_utf8_lossy(&body).into_owned())
@@ -338,7 +382,7 @@ mod tests {
         let newest = plane.state().revision;
         for (point, due) in [(format!("&asOf={newest}"), 0), (String::new(), 1)] {
             let uri = format!("{PATHS}plan?kind=configmap&name=a{point}");
-            let answer = answer(&plane, &uri.parse().expect("a path")).await;
+            let answer = answer(&plane, &places(), &uri.parse().expect("a path")).await;
             let body = answer.into_body().collect().await.expect("read").to_bytes();
             let plan: Value = serde_json::from_slice(&body).expect("JSON");
             assert_eq!(plan["deleted"], 1, "{plan}");
@@ -369,12 +413,38 @@ mod tests {
             asked: Revision(9),
             newest: Revision(1),
         };
-        let kind = Unanswered::UnknownKind("x".into());
-        let codes =
-            [pruned, damaged, AsOfError::Busy, future].map(|error| code_of(&error).as_u16());
-        assert_eq!(codes, [410, 500, 429, 400]);
-        assert_eq!(code_of_unanswered(&kind).as_u16(), 400);
-        let error = Unanswered::Log(Error::Backup("damaged".into()));
-        assert_eq!(code_of_unanswered(&error).as_u16(), 500);
+        let of_past = [pruned, damaged, AsOfError::Busy, future].map(Failure::of_past);
+        let others = [
+            Unanswered::UnknownKind("x".into()),
+            Unanswered::Log(Error::Backup("damaged".into())),
+            Unanswered::Rejected(Box::new(Rejection::Unprocessable)),
+        ];
+        let others = others.map(failure);
+        let codes = of_past.iter().chain(&others);
+        let codes: Vec<u16> = codes.map(|one| one.respond().status().as_u16()).collect();
+        assert_eq!(codes, [410, 500, 429, 400, 400, 500, 422]);
+    }
+
+    #[test]
+    fn a_parameter_that_a_question_does_not_take_is_refused() {
+        for (question, query, is_taken) in [
+            ("log", "kind=pod&user=admin&from=3", true),
+            ("log", "frm=3", false),
+            ("log", "asOf=3", false),
+            ("why", "kind=pod&name=a&asof=3", false),
+            ("why", "kind=pod&name=a&asOf=3", false),
+            ("plan", "kind=pod&name=a&asOf=3", true),
+            ("plan", "kind=pod&name=a&user=b", false),
+            ("state", "asOf=3", true),
+            ("state", "name=a", false),
+            ("no-such-question", "x=1", true),
+        ] {
+            let given = Given::read(query).expect("read");
+            assert_eq!(
+                given.check(question).is_ok(),
+                is_taken,
+                "{question}?{query}"
+            );
+        }
     }
 }

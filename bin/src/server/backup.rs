@@ -1,15 +1,15 @@
 //! `/hindsight/v1/backup`: the log as a stream, for the administrator alone, since it holds every
 //! Secret. Writes go on meanwhile.
 
-use super::admin::failure;
 use crate::ControlPlane;
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream;
-use hindsight_api::ApiBody;
+use hindsight_api::{ApiBody, Failure};
 use hindsight_core::Actor;
-use http::{Response, StatusCode, header};
+use http::{Response, header};
 use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::error::SendTimeoutError;
@@ -17,23 +17,32 @@ use tokio::sync::{Semaphore, mpsc};
 
 pub(super) const PATH: &str = "/hindsight/v1/backup";
 const ADMINISTRATORS: &str = "system:masters";
-/// Backups at one time; each reads the whole log.
-static FREE: Semaphore = Semaphore::const_new(2);
+/// Backups at one time.
+const BACKUPS_MAX: usize = 2;
 const CHUNK_BYTES: usize = 256 << 10;
 /// Chunks that wait for a slow reader.
 const CHUNKS_MAX: usize = 4;
 /// Whoever takes none of them for so long gives the place up.
 const STALLED: Duration = Duration::from_mins(1);
 
+/// Places for those who make one: each reads the whole log.
+pub(super) fn places() -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(BACKUPS_MAX))
+}
+
 /// A backup without its end is refused by whoever reads it, so a failure needs no other sign.
-pub(super) fn answer(plane: &ControlPlane, actor: &Actor) -> Response<ApiBody> {
+pub(super) fn answer(
+    plane: &ControlPlane,
+    places: &Arc<Semaphore>,
+    actor: &Actor,
+) -> Response<ApiBody> {
     if !actor.groups.iter().any(|group| **group == *ADMINISTRATORS) {
         let message = format!("a backup holds every Secret: only {ADMINISTRATORS} may make one");
-        return failure(StatusCode::FORBIDDEN, &message);
+        return Failure::forbidden(message).respond();
     }
-    let Ok(place) = FREE.try_acquire() else {
+    let Ok(place) = Arc::clone(places).try_acquire_owned() else {
         let message = "other backups are being made; try again when they are done";
-        return failure(StatusCode::TOO_MANY_REQUESTS, message);
+        return Failure::too_many(message).respond();
     };
     let (sender, chunks) = mpsc::channel(CHUNKS_MAX);
     let plane = plane.clone();
@@ -93,21 +102,22 @@ impl Write for Chunks {
 mod tests {
     use super::*;
     use crate::testing::plane;
+    use http::StatusCode;
 
     #[tokio::test]
     async fn a_third_backup_at_one_time_is_told_to_come_again() {
-        let plane = plane();
+        let (plane, places) = (plane(), places());
         let administrator = Actor {
             groups: vec![ADMINISTRATORS.into()],
             ..Actor::new("t")
         };
-        let one = FREE.acquire().await.expect("free");
+        let one = places.acquire().await.expect("free");
         // Whoever asked is gone: it ends.
-        let second = answer(&plane, &administrator);
+        let second = answer(&plane, &places, &administrator);
         assert_eq!(second.status(), StatusCode::OK);
         drop(second);
-        let both = FREE.acquire().await.expect("it is done");
-        let third = answer(&plane, &administrator);
+        let both = places.acquire().await.expect("it is done");
+        let third = answer(&plane, &places, &administrator);
         assert_eq!(third.status(), StatusCode::TOO_MANY_REQUESTS);
         drop((one, both));
     }

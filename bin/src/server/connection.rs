@@ -10,8 +10,8 @@ use super::places::{Limits, Seat, Seats};
 use super::unread::{self, Lent};
 use super::{admin, backup};
 use crate::ControlPlane;
-use hindsight_api::{Api, ApiBody, Bodies};
-use http::{Method, Response, StatusCode};
+use hindsight_api::{Api, ApiBody, Bodies, Failure};
+use http::{Method, Response};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -21,7 +21,7 @@ use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
 /// Bodies of requests that are read, or whose requests are not answered yet. Twenty of the largest.
 const BODIES_BYTES_MAX: usize = 64 << 20;
@@ -44,6 +44,9 @@ pub(super) struct Acceptor {
     pub(super) tokens: Arc<Tokens>,
     pub(super) patience: Patience,
     pub(super) limits: Limits,
+    /// Places for those who walk the log, and for those who make a backup.
+    pub(super) questions: Arc<Semaphore>,
+    pub(super) backups: Arc<Semaphore>,
 }
 
 impl Acceptor {
@@ -61,6 +64,8 @@ impl Acceptor {
             tokens,
             patience,
             limits: Limits::default(),
+            questions: admin::places(),
+            backups: backup::places(),
         }
     }
 }
@@ -74,15 +79,25 @@ pub(super) async fn accept(
     let (stop, stopping) = watch::channel(());
     let places = Seats::new(acceptor.limits);
     tokio::pin!(shutdown);
+    // Said once, until one comes in again.
+    let mut is_failing = false;
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = &mut shutdown => break,
         };
-        let Ok((stream, _)) = accepted else {
-            tokio::time::sleep(ACCEPT_PAUSE).await;
-            continue;
+        let stream = match accepted {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                if !is_failing {
+                    tracing::warn!(%error, "no connection can be accepted; see how many files it may open");
+                }
+                is_failing = true;
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
         };
+        is_failing = false;
         // Without a free place the connection is closed at once.
         let Some(seat) = places.enter() else {
             continue;
@@ -188,11 +203,13 @@ async fn answer(
     let path = request.uri().path();
     match &actor {
         Some(_) if path.starts_with(admin::PATHS) && request.method() != Method::GET => {
-            admin::failure(StatusCode::METHOD_NOT_ALLOWED, "only GET is answered here")
+            Failure::only_get().respond()
         }
-        Some(actor) if path == backup::PATH => backup::answer(&acceptor.plane, actor),
+        Some(actor) if path == backup::PATH => {
+            backup::answer(&acceptor.plane, &acceptor.backups, actor)
+        }
         Some(_) if path.starts_with(admin::PATHS) => {
-            admin::answer(&acceptor.plane, request.uri()).await
+            admin::answer(&acceptor.plane, &acceptor.questions, request.uri()).await
         }
         _ => acceptor.api.handle(request, actor).await,
     }

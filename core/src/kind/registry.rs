@@ -114,6 +114,15 @@ impl Schemas {
 }
 
 impl Kinds {
+    /// Whether both have the same kinds. Since when their schemas are what they are may differ.
+    pub(crate) fn are_same(&self, other: &Self) -> bool {
+        let kinds = |of: &Self| -> Vec<KindRef> {
+            let custom = of.custom.values();
+            custom.map(|custom| Arc::clone(&custom.kind)).collect()
+        };
+        kinds(self) == kinds(other) && self.custom_names == other.custom_names
+    }
+
     /// Only the built-in kinds.
     pub fn new(builtin: Arc<BuiltinKinds>) -> Self {
         Self {
