@@ -21,7 +21,7 @@ const CODES: &str = "
 0 log configmap/never -n default               | nothing happened to configmap/never in default
 0 log --since 1 --until 9999-01-01T00:00:00Z   |
 0 log --verb delete --user admin               |
-0 log --user nobody                            | that is asked for
+0 log --user nobody                            | that matches
 2 log --since yesterday                        | RFC 3339
 0 why configmap/a                              |
 0 why namespace/default                        |

@@ -342,6 +342,11 @@ pub(super) fn point(text: &str) -> Result<Point, String> {
     Ok(Point { text, at })
 }
 
+/// A revision, or a count.
+pub(super) fn number(text: &str) -> Result<u64, &'static str> {
+    text.parse().map_err(|_| "write a whole number, such as 42")
+}
+
 /// What a rule says, and its name.
 pub(super) fn in_words(rule: Rule) -> String {
     let words = match rule {

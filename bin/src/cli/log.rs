@@ -2,7 +2,7 @@
 
 mod follow;
 
-use super::ask::{Named, Point, Source, encode, given, named, path, point, state_with};
+use super::ask::{Named, Point, Source, encode, given, named, number, path, point, state_with};
 use super::show::Form;
 use super::{Directory, Output, show};
 use crate::answer::{LogEntry, LogPage};
@@ -61,7 +61,7 @@ pub(super) struct Log {
     #[arg(long, value_name = "POINT", value_parser = point)]
     until: Option<Point>,
     /// Begin at this revision
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, value_parser = number)]
     from: u64,
     /// Go on with what happens, until it is interrupted; as JSON, a document a line
     #[arg(long, short, conflicts_with = "until")]
@@ -136,7 +136,7 @@ impl Log {
         let narrowed = [&filter.uid, &filter.user, &filter.verb];
         let within = [filter.since, filter.until];
         if narrowed.iter().any(|one| one.is_some()) || within.iter().any(Option::is_some) {
-            told.push_str(" that is asked for");
+            told.push_str(" that matches");
         }
         told
     }

@@ -1,6 +1,6 @@
 //! `hindsight replay`: the state that the log comes to, as a hash.
 
-use super::ask::{Source, happened};
+use super::ask::{Source, happened, number};
 use super::{Directory, Output, show};
 use crate::answer::StateAnswer;
 use crate::control_plane::empty_state;
@@ -25,7 +25,7 @@ pub(super) struct Replay {
     #[command(flatten)]
     directory: Directory,
     /// Stop after this revision, which must have happened
-    #[arg(long)]
+    #[arg(long, value_parser = number)]
     until: Option<u64>,
     /// How to print it
     #[arg(long, short, default_value = "text")]

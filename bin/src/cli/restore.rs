@@ -1,5 +1,6 @@
 //! `hindsight restore`: a log from a backup.
 
+use super::ask::number;
 use super::{Directory, Output, show};
 use crate::restoring;
 use anyhow::{Context, Result};
@@ -38,7 +39,7 @@ pub(super) struct Restore {
 }
 
 fn bump(text: &str) -> Result<NonZeroU64, String> {
-    let number = text.parse::<u64>().map_err(|error| error.to_string())?;
+    let number = number(text)?;
     NonZeroU64::new(number).ok_or_else(|| {
         "revisions that were given out since the backup would be given out again, for other changes, and \
          clients would miss what lies between; pass over more than were written since"

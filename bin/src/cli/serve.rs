@@ -1,5 +1,6 @@
 //! `hindsight serve`: the control plane as a process.
 
+use super::ask::number;
 use super::{Directory, keep, show, wrong};
 use crate::config::SNAPSHOT_EVERY;
 use crate::server::{self, Options};
@@ -42,16 +43,22 @@ pub(super) struct Serve {
     #[arg(long, env = "HINDSIGHT_TOKEN_AUTH_FILE")]
     token_auth_file: Option<PathBuf>,
     /// Whether changing owner references takes permissions: to delete the object, and to finalize an owner
-    /// whose deletion they block. Without roles every user has them, so that it matters to programs
-    /// alone that bring an authorizer
+    /// whose deletion they block. Without roles every user has them: it has no effect unless an
+    /// embedding program brings an authorizer
     #[arg(
         long,
         env = "HINDSIGHT_OWNER_REFERENCE_PERMISSIONS",
         default_value = "on"
     )]
     owner_reference_permissions: Switch,
-    /// Commits after which the state is written down, so that the next start need not read them; 0 for never
-    #[arg(long, env = "HINDSIGHT_SNAPSHOT_EVERY", default_value_t = SNAPSHOT_EVERY, value_name = "COMMITS")]
+    /// Write a snapshot after so many commits, so that the next start need not read them; 0 for never
+    #[arg(
+        long,
+        env = "HINDSIGHT_SNAPSHOT_EVERY",
+        default_value_t = SNAPSHOT_EVERY,
+        value_name = "COMMITS",
+        value_parser = number
+    )]
     snapshot_every: u64,
     /// Drop history that is older, such as 90d; deletions are always kept
     #[arg(long, env = "HINDSIGHT_KEEP_HISTORY", value_name = "AGE", value_parser = keep::age)]
@@ -102,8 +109,8 @@ impl Serve {
         start_logging(self.log_format);
         if self.listen.ip().is_unspecified() {
             show::hint(
-                "the certificate is for loopback alone: who connects from elsewhere does not believe it; listen on \
-                 the address that they use, or let them name tls-server-name: localhost",
+                "the server's certificate is valid for loopback alone: clients that connect to another address refuse \
+                 it; listen on the address that they use, or set tls-server-name: localhost in their kubeconfig",
             );
         }
         let retention = self.retention();
