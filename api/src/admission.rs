@@ -30,7 +30,8 @@ use crate::params::WriteOptions;
 use crate::status::Failure;
 use hindsight_core::command::{Admitted, FieldValidation, Ground, Intent};
 use hindsight_core::{
-    Command, Decision, Rejection, State, Unavailable, decide, draft, namespace_of_new, preview,
+    Command, Decision, Rejection, State, Unavailable, decide, decide_before_storage, draft,
+    namespace_of_new,
 };
 use serde_json::Value;
 use std::sync::Arc;
@@ -219,7 +220,7 @@ impl Write<'_> {
         let object = mutated.object;
         said.extend(mutated.warnings);
         let admitted = self.admitted(subject, object.clone().filter(|_| mutated.changed));
-        let last = preview(state, admitted.clone())?;
+        let last = decide_before_storage(state, admitted.clone())?;
         said.extend_from_slice(&last.warnings);
         if self.admission.checks_owners() {
             owners::check(&*self.admission.authorizer, state, subject, &last)?;
@@ -248,7 +249,7 @@ impl Write<'_> {
         if mutates {
             draft(state, self.command.clone())
         } else {
-            preview(state, self.command.clone())
+            decide_before_storage(state, self.command.clone())
         }
     }
 

@@ -295,7 +295,7 @@ impl ControlPlane {
 
     /// What a command alone would come to; nothing is written. What the collectors would do then is in
     /// [`Self::forecast`].
-    pub fn preview(&self, command: Command) -> Result<Decision, Rejection> {
+    pub fn dry_run(&self, command: Command) -> Result<Decision, Rejection> {
         hindsight_core::decide(&self.state(), command)
     }
 

@@ -40,7 +40,7 @@ pub use decide::{grace_told, namespace_of_new, prune_posted, prune_review};
 pub use event::{Cause, Change, Commit, Decision, Event, Outcome, Rule};
 pub use form::Form;
 pub use kind::{GroupResource, GroupVersionKind, Kind};
-pub use machine::{apply, decide, draft, preview};
+pub use machine::{apply, decide, decide_before_storage, draft};
 pub use object::{Object, ObjectKey, OwnerReference, Uid};
 pub use refusal::{Expired, Unavailable};
 pub use rejection::Rejection;

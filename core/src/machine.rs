@@ -18,7 +18,7 @@ pub fn draft(state: &State, command: Command) -> Result<Decision, Rejection> {
 
 /// As [`decide`], but a name that is taken is let through: what validating admission is shown,
 /// which upstream asks before its storage looks. Nothing of it may be written.
-pub fn preview(state: &State, command: Command) -> Result<Decision, Rejection> {
+pub fn decide_before_storage(state: &State, command: Command) -> Result<Decision, Rejection> {
     carry_out(state, command, Strictness::Valid)
 }
 

@@ -5,7 +5,7 @@ use super::subject::Subject;
 use super::{Verdict, Wanting, Write, mutate, validate};
 use crate::status::Failure;
 use hindsight_core::object::spec_finalizers;
-use hindsight_core::{Decision, Object, State, preview};
+use hindsight_core::{Decision, Object, State, decide_before_storage};
 use std::sync::Arc;
 
 impl Write<'_> {
@@ -20,7 +20,7 @@ impl Write<'_> {
         said: &mut Vec<String>,
     ) -> Result<Verdict, Failure> {
         let admitted = self.admitted(&subject, None);
-        let decision = preview(state, admitted.clone())?;
+        let decision = decide_before_storage(state, admitted.clone())?;
         if goes_on_as_it_was(state, &subject, &decision) {
             return Ok(Verdict::Answer(Box::new(decision)));
         }

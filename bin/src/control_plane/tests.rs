@@ -62,6 +62,16 @@ fn whoever_has_a_clone_of_a_closed_plane_keeps_nobody_from_the_directory() {
     let plane = ControlPlane::open(config()).expect("it opens");
     let (clone, reader) = (plane.clone(), plane.reader().clone());
     let mut changed = plane.changed();
+    let before = plane.state().revision;
+    let tried = create(&plane, "a")
+        .into_iter()
+        .map(|one| plane.dry_run(one));
+    assert!(
+        tried
+            .into_iter()
+            .all(|one| one.is_ok_and(|done| !done.commits.is_empty()))
+    );
+    assert_eq!(plane.state().revision, before, "nothing is written");
     let written = plane.submit_blocking(create(&plane, "a")).expect("open");
     assert!(written.iter().all(Result::is_ok));
     std::thread::scope(|scope| {

@@ -3,7 +3,8 @@
 use crate::command::{Create, FieldValidation, Intent};
 use crate::testing::World;
 use crate::{
-    Actor, Command, Decision, GroupResource, ObjectKey, Outcome, Rejection, decide, draft, preview,
+    Actor, Command, Decision, GroupResource, ObjectKey, Outcome, Rejection, decide,
+    decide_before_storage, draft,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -345,6 +346,9 @@ fn what_mutating_admission_is_shown_of_a_job_selects_nothing_yet() {
         })
     };
     assert_eq!(selector(draft(&world.state, command())), None);
-    assert_eq!(selector(preview(&world.state, command())), Some(true));
+    assert_eq!(
+        selector(decide_before_storage(&world.state, command())),
+        Some(true)
+    );
     assert_eq!(selector(decide(&world.state, command())), Some(true));
 }

@@ -5,7 +5,8 @@ use crate::kind::Origin;
 use crate::object::OBJECT_BYTES_MAX;
 use crate::testing::World;
 use crate::{
-    Actor, Command, Decision, GroupResource, Intent, ObjectKey, Rejection, draft, preview,
+    Actor, Command, Decision, GroupResource, Intent, ObjectKey, Rejection, decide_before_storage,
+    draft,
 };
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -88,7 +89,10 @@ fn what_mutating_admission_is_shown_has_not_been_judged_by_its_kind() {
     let warnings = |decided: Result<Decision, Rejection>| decided.expect("valid").warnings;
     assert!(warnings(draft(&world.state, command())).is_empty());
     let of_kind = ["unrecognized format \"phone\""];
-    assert_eq!(warnings(preview(&world.state, command())), of_kind);
+    assert_eq!(
+        warnings(decide_before_storage(&world.state, command())),
+        of_kind
+    );
 }
 
 #[test]
