@@ -132,6 +132,15 @@ fn a_retention_that_nobody_can_mean_is_refused_before_anything_is_dropped() {
     assert_eq!(verified["floor"], 0, "{verified}");
 }
 
+fn are_expired(server: &Server, questions: &[&str]) {
+    for question in questions {
+        let path = format!("/hindsight/v1/{question}");
+        let said = server.kubectl_fails(&["get", "--raw", &path], "");
+        let is_told = said.contains("(Expired)") && said.contains("pruned");
+        assert!(is_told, "{said}");
+    }
+}
+
 #[test]
 fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -161,11 +170,7 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let missing = format!("Owners that it had before may be missing: {named} is kept");
     assert!(why.contains(&missing), "{why}");
     let server = start(&directory);
-    for question in ["state?asOf=12", "kind?kind=configmap&asOf=12"] {
-        let path = format!("/hindsight/v1/{question}");
-        let said = server.kubectl_fails(&["get", "--raw", &path], "");
-        assert!(said.contains("(Gone)") && said.contains("pruned"), "{said}");
-    }
+    are_expired(&server, &["state?asOf=12", "kind?kind=configmap&asOf=12"]);
     assert_eq!(server.signal("TERM"), Some(0));
     let log = hindsight(&directory, &["log", "configmap/lasting"]);
     assert!(text(&log.stderr).contains(&named), "{}", text(&log.stderr));

@@ -180,7 +180,7 @@ fn prepare(directory: &Path) -> History {
 /// may be shown from memory.
 fn is_thinned(caller: &Caller, at: Revision) {
     let mut wire = caller.connect().expect("connected");
-    let path = format!("/hindsight/v1/log?from={at}&limit=1");
+    let path = format!("/hindsight/v1/log?from={at}");
     comes("the log is thinned", || {
         let reply = wire.ask("GET", &path, "").expect("answered");
         if reply.code == 410 {

@@ -32,14 +32,31 @@ pub(super) fn pull_policy(members: &mut Map<String, Value>, image: &str, policy:
     insert_empty(members, policy, when.into());
 }
 
+/// A name that cannot be read has no tag at all. Source: upstream's `parsers.ParseImageName`.
 fn is_latest(image: &str) -> bool {
     let (image, digest) = match image.split_once('@') {
         Some((image, digest)) => (image, Some(digest)),
         None => (image, None),
     };
-    let name = image.rsplit('/').next().unwrap_or(image);
-    let tag = name.split_once(':').map(|(_, tag)| tag);
+    let (folder, name) = image.rsplit_once('/').unwrap_or(("", image));
+    let (name, tag) = name
+        .split_once(':')
+        .map_or((name, None), |(name, tag)| (name, Some(tag)));
+    if has_capitals(in_registry(folder)) || has_capitals(name) {
+        return false;
+    }
     tag.map_or(digest.is_none(), |tag| tag == "latest")
+}
+
+/// What comes after the host of the registry, where one is named.
+fn in_registry(folder: &str) -> &str {
+    let (first, rest) = folder.split_once('/').unwrap_or((folder, ""));
+    let is_host = first.contains(['.', ':']) || first == "localhost" || has_capitals(first);
+    if is_host { rest } else { folder }
+}
+
+fn has_capitals(text: &str) -> bool {
+    text.bytes().any(|one| one.is_ascii_uppercase())
 }
 
 /// Who says how much at most and not how much at least asks for all of it; in a pod, not in a template.
@@ -82,6 +99,11 @@ mod tests {
         for (image, latest) in [
             ("nginx", true),
             ("nginx:latest", true),
+            ("Nginx", false),
+            ("library/Nginx:latest", false),
+            ("Host/nginx", true),
+            ("host.io/Team/nginx", false),
+            ("localhost/nginx", true),
             ("registry:5000/nginx", true),
             ("nginx:1.27", false),
             ("registry:5000/nginx:1.27", false),

@@ -1,6 +1,7 @@
 //! Fields of a service that were assigned and are not said again, and those that its new type has no use for.
 //! Source: `patchAllocatedValues` and `dropTypeDependentFields` of upstream's `pkg/registry/core/service`.
 
+use crate::decide::prepare;
 use crate::defaults::insert_empty;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,7 +60,7 @@ fn keep(member: &str, old: &Spec, next: &mut Spec) {
 
 /// By the names of the ports, where no other has the number by now.
 fn keep_node_ports(old: &Spec, next: &mut Spec) {
-    let name = |port: &Spec| port.get("name").cloned().unwrap_or_default().to_string();
+    let name = |port: &Spec| prepare::text(port, "name").to_owned();
     let known = ports(old).filter_map(|port| Some((name(port), node_port(port)?)));
     let known: BTreeMap<String, i64> = known.collect();
     let mut used = &node_ports(old) & &node_ports(next);
@@ -172,6 +173,11 @@ mod tests {
         assert_eq!(as_type("NodePort"), (nodes.into(), json!(30000)));
         let named = "internalTrafficPolicy ports type";
         assert_eq!(as_type("ExternalName"), (named.into(), json!(null)));
+
+        let mut unnamed = balanced.clone();
+        unnamed["spec"]["ports"] = json!([{"name": "", "port": 80}]);
+        settle(&balanced, &mut unnamed);
+        assert_eq!(unnamed["spec"]["ports"][0]["nodePort"], 30000);
 
         let mut changed = balanced.clone();
         changed["spec"]["type"] = json!("ClusterIP");
