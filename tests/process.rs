@@ -139,11 +139,14 @@ fn a_verification_waits_for_no_pipe() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
     used(&directory);
+    let pipe = |name: &str| {
+        let made = Command::new("mkfifo").arg(directory.join(name)).status();
+        assert!(made.expect("mkfifo runs").success());
+    };
+    pipe("events/blobs/pipe");
+    stdout(&hindsight(&directory, &["verify"]));
     fs::remove_file(directory.join("events/db")).expect("removed");
-    let pipe = Command::new("mkfifo")
-        .arg(directory.join("events/db"))
-        .status();
-    assert!(pipe.expect("mkfifo runs").success());
+    pipe("events/db");
     let refused = hindsight(&directory, &["verify"]);
     let said = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{said}");

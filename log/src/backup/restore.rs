@@ -104,7 +104,10 @@ impl Restore<'_> {
         let revision = newest.next().0.checked_add(self.bump.get());
         let revision = revision.filter(|revision| *revision <= REVISION_MAX);
         let revision = revision.ok_or_else(|| {
-            unusable("too few revisions would be left behind so many; bump them by less")
+            let bump = self.bump;
+            unusable(format!(
+                "{bump} revisions on, too few would be left: bump them by less"
+            ))
         })?;
         Ok(Revision(revision))
     }

@@ -60,10 +60,11 @@ impl WitnessFile {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io("reading"))?;
         let read = read(&bytes, path)?;
-        if bytes.len() != 2 * SLOT_BYTES {
-            file.set_len(0).map_err(io("making"))?;
-            file.rewind().map_err(io("making"))?;
-            file.write_all(&[0; 2 * SLOT_BYTES]).map_err(io("making"))?;
+        // What it notes stays: nobody has held the log against it yet.
+        let missing = (2 * SLOT_BYTES).saturating_sub(bytes.len());
+        if missing > 0 {
+            let room = vec![0; missing];
+            file.write_all(&room).map_err(io("making"))?;
             file.sync_all().map_err(io("syncing"))?;
         }
         let synced = file.try_clone().map_err(io("opening"))?;
@@ -233,6 +234,32 @@ mod tests {
                 let found = read(&damaged, &path).expect("readable").map(|one| one.0);
                 let before = (revision > 1).then(|| tail(revision - 1));
                 assert_eq!(found, before, "bit {bit}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_file_that_was_cut_still_notes_is_noted_at_every_start() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = directory.path().join("tail");
+        for revision in [1, 2] {
+            let (file, _) = WitnessFile::open(&path).expect("opened");
+            file.note(&tail(revision));
+        }
+        let whole = std::fs::read(&path).expect("read");
+        for (length, noted) in [
+            (0, None),
+            (NOTE_BYTES, None),
+            (NOTE_BYTES + 4, Some(tail(1))),
+            (SLOT_BYTES + NOTE_BYTES, Some(tail(1))),
+            (SLOT_BYTES + NOTE_BYTES + 4, Some(tail(2))),
+            (2 * SLOT_BYTES - 1, Some(tail(2))),
+        ] {
+            std::fs::write(&path, &whole[..length]).expect("written");
+            for start in 1..=3 {
+                assert_eq!(witnessed(&path), noted, "{length}, start {start}");
+                let bytes = std::fs::metadata(&path).expect("there").len();
+                assert_eq!(bytes, 2 * SLOT_BYTES as u64);
             }
         }
     }

@@ -115,9 +115,11 @@ fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
+        // Of a pipe or a device the end might never come.
+        let metadata = std::fs::metadata(entry.path())?;
+        if metadata.is_dir() {
             copy_directory(&entry.path(), &target)?;
-        } else {
+        } else if metadata.is_file() {
             std::fs::copy(entry.path(), target)?;
         }
     }
