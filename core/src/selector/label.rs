@@ -62,6 +62,9 @@ enum Operator {
     Below(i64),
 }
 
+/// Longer ones first.
+const SIGNS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
+
 impl LabelSelector {
     /// Reads a selector of a query; the message is the one that Kubernetes gives, which has no bound.
     pub fn parse(text: &str) -> Result<Self, String> {
@@ -79,7 +82,8 @@ impl LabelSelector {
                     return Err("found '', expected: identifier after ','".into());
                 }
             } else if !rest.is_empty() {
-                return Err(format!("found '{rest}', expected: ',' or 'end of string'"));
+                let found = token(rest);
+                return Err(format!("found '{found}', expected: ',' or 'end of string'"));
             }
         }
         Ok(Self { requirements })
@@ -252,6 +256,17 @@ fn word(text: &str) -> (&str, &str) {
 }
 
 /// Source: `isWhitespace`.
+/// What comes next: a sign, or a word. Source: the lexer of upstream's `labels`.
+fn token(text: &str) -> &str {
+    let is_sign = |one: char| "=!(),<>".contains(one);
+    let sign = SIGNS.iter().find(|sign| text.starts_with(**sign));
+    let word = || {
+        let end = text.find(|one| is_sign(one) || is_space(one));
+        end.and_then(|end| text.get(..end)).unwrap_or(text)
+    };
+    sign.map_or_else(word, |sign| *sign)
+}
+
 const fn is_space(one: char) -> bool {
     matches!(one, ' ' | '\t' | '\r' | '\n')
 }
@@ -286,6 +301,22 @@ mod tests {
         ] {
             let parsed = LabelSelector::parse(selector).expect(selector);
             assert_eq!(parsed.matches(&labels), matches, "{selector}");
+        }
+    }
+
+    /// Source: upstream's `labels.Parser.parse`, which names the token that it did not expect.
+    #[test]
+    fn what_follows_a_requirement_is_named_by_its_first_token() {
+        for (selector, found) in [
+            ("a=b=c", "="),
+            ("a=b==c", "=="),
+            ("a=b c", "c"),
+            ("a=b word,c", "word"),
+            ("a in (b) (c)", "("),
+        ] {
+            let refused = LabelSelector::parse(selector).expect_err(selector);
+            let wanted = format!("found '{found}', expected: ',' or 'end of string'");
+            assert_eq!(refused, wanted, "{selector}");
         }
     }
 
