@@ -1,10 +1,11 @@
-//! Every ownership graph of up to three objects, and of four every one in which a reference may block or
-//! not and nothing else is special, or all block and some objects are special in one way: `cargo graphs`. Prints what it has seen; a run that was stopped goes on
-//! where it was. Each is looked at state by state, which holds for any number of requests. Those of up to
-//! three, and those of four in which every reference blocks, are also followed through all runs with two
-//! requests: of up to two objects in every numbering, and of three in every numbering of every so many-th
-//! (`HINDSIGHT_NUMBERINGS`, 101 unless told otherwise). `HINDSIGHT_FOUR_EDGES` is the stride over the runs
-//! of four objects whose references may block or not (1 for all of them, which takes a day),
+//! Every ownership graph of up to three objects; of four every one in which a reference may block or not
+//! and nothing else is special, and every one in which all block and each object is special in whatever
+//! way: `cargo graphs`. Prints what it has seen; a run that was stopped goes on where it was. Each is
+//! looked at state by state, which holds for any number of requests. Those of up to three, and those of
+//! four in which every reference blocks and nothing is special, are also followed through all runs with
+//! two requests: of up to two objects in every numbering, and of three in every numbering of every so
+//! many-th (`HINDSIGHT_NUMBERINGS`, 101 unless told otherwise). `HINDSIGHT_FOUR_EDGES` is the stride over
+//! the runs of four objects whose references may block or not (1 for all of them, which takes a day),
 //! `HINDSIGHT_FOUR` over those in which everything is special (0, the default of both, leaves them out).
 //! `HINDSIGHT_STATES=1` leaves the runs out.
 #![allow(
@@ -15,7 +16,7 @@
 
 use hindsight_tests::dice::number;
 use hindsight_tests::graphs::{
-    Counts, FOUR_IN_ONE_WAY, FOUR_OF_EDGES, Look, PLAIN_FOUR, TWO_CROSSED, TWO_OF_EVERYTHING,
+    Counts, FOUR_OF_EDGES, FOUR_THAT_BLOCK, Look, PLAIN_FOUR, TWO_CROSSED, TWO_OF_EVERYTHING,
     TWO_WITH_POLICIES, explore_all, of,
 };
 use hindsight_tests::seeds::progress_file;
@@ -39,8 +40,6 @@ fn main() {
     );
     let numbered = number("HINDSIGHT_NUMBERINGS", 101);
     let runs = u64::from(number("HINDSIGHT_STATES", 0) == 0);
-    let in_one_way =
-        FOUR_IN_ONE_WAY.map(|(name, family)| (format!("states of 4 objects, some {name}"), family));
     let families = [
         ("1 object", of(1), Look::Numberings, runs),
         ("2 objects", of(2), Look::Numberings, runs),
@@ -86,11 +85,14 @@ fn main() {
             101,
         ),
         ("states of 4 objects", FOUR_OF_EDGES, Look::StatesAlone, 1),
+        (
+            "states of 4 objects that block",
+            FOUR_THAT_BLOCK,
+            Look::StatesAlone,
+            1,
+        ),
     ];
-    let special = in_one_way
-        .iter()
-        .map(|(name, family)| (&**name, *family, Look::StatesAlone, 1));
-    for (name, family, look, stride) in families.into_iter().chain(special) {
+    for (name, family, look, stride) in families {
         if stride > 0 {
             let counts = whole(&place, name, (family, look), stride);
             println!("{name}: {counts}");

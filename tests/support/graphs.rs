@@ -303,22 +303,8 @@ pub const FOUR_OF_EDGES: Family = with_edges(4, &[Special::None]);
 /// Those of four objects in which nothing is special and every reference blocks.
 pub const PLAIN_FOUR: Family = four_that_block(&[Special::None]);
 
-/// Those of four objects in which every reference blocks and some objects are special, all in one way.
-pub const FOUR_IN_ONE_WAY: [(&str, Family); 4] = [
-    ("held", four_that_block(&[Special::None, Special::Held])),
-    (
-        "dangling",
-        four_that_block(&[Special::None, Special::Dangling]),
-    ),
-    (
-        "of the cluster",
-        four_that_block(&[Special::None, Special::Cluster]),
-    ),
-    (
-        "unresolvable",
-        four_that_block(&[Special::None, Special::Unresolvable]),
-    ),
-];
+/// Those of four objects in which every reference blocks.
+pub const FOUR_THAT_BLOCK: Family = four_that_block(SPECIALS);
 
 const fn four_that_block(specials: &'static [Special]) -> Family {
     Family {
