@@ -61,7 +61,7 @@ fn from_every_state_every_step_ends_where_the_rules_say() {
         "states of 4 objects that block",
         FOUR_THAT_BLOCK,
         Look::States,
-        99_991,
+        19_997,
     );
 }
 
