@@ -40,7 +40,7 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
     (
         "a file",
         |at| fs::write(at, "x").expect("written"),
-        "name another --data-dir",
+        "name another data directory",
     ),
     (
         "files of somebody else",
@@ -48,7 +48,7 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
             fs::create_dir_all(at.join("events")).expect("made");
             fs::write(at.join("events/thesis.odt"), "chapter 1").expect("written");
         },
-        "name another --data-dir",
+        "name another data directory",
     ),
     (
         "a restore that did not end",
@@ -79,7 +79,7 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
             let page = b"SQLite format 3\0".repeat(1 << 16);
             fs::write(at.join("events/db"), page).expect("written");
         },
-        "not an event log; name another --data-dir",
+        "not an event log; name another data directory",
     ),
     (
         "a database twice in one file",

@@ -63,6 +63,14 @@ pub enum AsOf {
     Time(Time),
 }
 
+impl AsOf {
+    /// Reads a revision, or an RFC 3339 time; none where it is neither.
+    pub fn parse(text: &str) -> Option<Self> {
+        let revision = text.parse().ok().map(Revision).map(Self::Revision);
+        revision.or_else(|| Time::parse(text).map(Self::Time))
+    }
+}
+
 /// Lets somebody be one of the few who look at states of the past; given back with its last clone.
 pub type Permit = Arc<OwnedSemaphorePermit>;
 

@@ -3,7 +3,6 @@
 use crate::backend::AsOf;
 use crate::status::Failure;
 use hindsight_core::kind::{Subresource, Version};
-use hindsight_core::{Revision, Time};
 
 /// What a path names.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -61,12 +60,7 @@ pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
     };
     let (point, rest) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let point = unescaped(point)?;
-    let parsed = point
-        .parse()
-        .map(|revision| AsOf::Revision(Revision(revision)))
-        .ok()
-        .or_else(|| Time::parse(&point).map(AsOf::Time));
-    let parsed = parsed.ok_or_else(|| {
+    let parsed = AsOf::parse(&point).ok_or_else(|| {
         Failure::bad_request(format!(
             "{point:?} is neither a revision nor an RFC 3339 time"
         ))
@@ -160,6 +154,7 @@ pub fn percent_decode(text: &str) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hindsight_core::{Revision, Time};
 
     #[test]
     fn paths_name_resources_objects_and_subresources() {

@@ -3,9 +3,8 @@
 use crate::effects;
 use crate::{ControlPlane, OpenError};
 use hindsight_core::command::{Create, FieldValidation, Intent};
-use hindsight_core::{
-    Actor, Cause, Command, GroupResource, ObjectKey, Request, Revision, Unavailable,
-};
+use hindsight_core::state::namespace_named;
+use hindsight_core::{Actor, Cause, Command, Request, Revision, Unavailable};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -25,7 +24,7 @@ pub(crate) fn run(plane: &ControlPlane) -> Result<(), OpenError> {
     });
     let command = |name: &&str| {
         let intent = Intent::Create(Create {
-            key: ObjectKey::new(GroupResource::new("", "namespaces"), "", ""),
+            key: namespace_named(""),
             version: "v1".into(),
             object: json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
             validation: FieldValidation::Ignore,

@@ -96,7 +96,7 @@ pub enum OpenError {
     Log(#[from] Error),
     /// There is no room for a new log.
     #[error(
-        "the disk is full: a new log needs 40 MiB; free some room and start again, or name another data_dir"
+        "the disk is full: a new log needs 40 MiB; free some room and start again, or name another data directory"
     )]
     NoRoom,
     /// The directory has no name.
@@ -158,7 +158,10 @@ mod tests {
         let plane = crate::ControlPlane::open(config()).expect("it opens");
         let refused = crate::ControlPlane::open(config()).expect_err("it is taken");
         let refused = refused.to_string();
-        assert!(refused.contains("or name another data_dir"), "{refused}");
+        assert!(
+            refused.contains("or name another data directory"),
+            "{refused}"
+        );
         assert!(!refused.contains("--"), "{refused}");
         plane.close();
     }

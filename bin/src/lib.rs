@@ -20,6 +20,8 @@ mod collectors;
 mod config;
 mod control_plane;
 mod effects;
+#[cfg(feature = "http")]
+mod hint;
 mod history;
 #[cfg(feature = "http")]
 mod inspect;

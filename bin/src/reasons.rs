@@ -4,7 +4,7 @@
 use hindsight_core::classify::classify;
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, spec_finalizers};
-use hindsight_core::state::is_definition;
+use hindsight_core::state::{is_definition, is_namespace};
 use hindsight_core::{Object, ObjectKey, State};
 use serde_json::Value;
 use std::sync::Arc;
@@ -40,8 +40,7 @@ pub(crate) fn held(state: &State, object: &Object) -> Vec<String> {
             other => other.to_owned(),
         })
         .collect();
-    let resource = &object.key.resource;
-    if (&*resource.group, &*resource.resource) == ("", "namespaces") {
+    if is_namespace(&object.key) {
         held.extend(contents(&object.document()));
     }
     let seconds = object.meta.deletion_grace_period_seconds.unwrap_or(0);

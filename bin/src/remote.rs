@@ -3,7 +3,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::cli::show;
+use crate::hint::hint;
 use anyhow::{Context, Result, anyhow, bail};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::{Bytes, BytesMut};
@@ -177,7 +177,7 @@ impl Server {
             if !self.lives().await {
                 return Err(self.hangs());
             }
-            show::hint("the server lives, and has not answered yet; waiting");
+            hint("the server lives, and has not answered yet; waiting");
         }
     }
 

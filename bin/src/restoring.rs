@@ -93,7 +93,7 @@ mod filling {
         settle(directory)?;
         if let Some(part) = PARTS.iter().find(|part| directory.join(part).exists()) {
             bail!(
-                "{} holds a log already ({part}); name another --data-dir, or move what begins with events, \
+                "{} holds a log already ({part}); name another data directory, or move what begins with events, \
                  and snapshots, away",
                 directory.display()
             );

@@ -11,9 +11,7 @@ mod pki;
 mod places;
 mod unread;
 
-pub(crate) use admin::point;
-
-use crate::cli::show;
+use crate::hint::hint;
 use crate::{Config, ControlPlane, named_file};
 use anyhow::{Context, Result, bail};
 use auth::Tokens;
@@ -172,7 +170,7 @@ fn signalled() -> Result<impl Future<Output = ()>> {
         next().await;
         first.send(()).ok();
         asked_again(next).await;
-        show::hint(
+        hint(
             "ended at the second signal: everything that was answered is synced, and what was under way may \
              be there or not",
         );

@@ -354,6 +354,11 @@ pub fn is_namespace(key: &ObjectKey) -> bool {
     (&*key.resource.resource, &*key.resource.group) == ("namespaces", "")
 }
 
+/// The namespace with this name.
+pub fn namespace_named(name: &str) -> ObjectKey {
+    ObjectKey::new(GroupResource::new("", "namespaces"), "", name)
+}
+
 /// Whether an object there defines a kind.
 pub fn is_definition(key: &ObjectKey) -> bool {
     let resource = (&*key.resource.resource, &*key.resource.group);

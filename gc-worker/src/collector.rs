@@ -12,8 +12,8 @@ use crate::warnings::{Warning, Warnings};
 use crate::worker::Worker;
 use hindsight_core::Intent;
 use hindsight_core::object::Object;
-use hindsight_core::state::{definition_named, is_definition, is_namespace};
-use hindsight_core::{Change, Commit, GroupResource, ObjectKey, Rejection, State, Time, Uid};
+use hindsight_core::state::{definition_named, is_definition, is_namespace, namespace_named};
+use hindsight_core::{Change, Commit, ObjectKey, Rejection, State, Time, Uid};
 use hindsight_projector::OwnershipGraph;
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -342,9 +342,7 @@ impl Collector {
             return;
         }
         if !key.namespace.is_empty() {
-            let namespaces = GroupResource::new("", "namespaces");
-            self.containers
-                .push(ObjectKey::new(namespaces, "", &key.namespace));
+            self.containers.push(namespace_named(&key.namespace));
         }
     }
 }

@@ -11,7 +11,7 @@ pub(crate) fn warn_of_remote(directory: &Path) {
             directory = %directory.display(),
             "this directory is on {kind}, which another machine or program keeps: that what was answered \
              survives a power cut, and that no second server writes to the log from elsewhere, rests on its \
-             word. Choose a directory on a local disk with --data-dir; backups may be here"
+             word. Choose a data directory on a local disk; backups may be here"
         );
     }
 }

@@ -14,7 +14,7 @@ pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 #[non_exhaustive]
 pub enum Error {
     /// Another process has the directory.
-    #[error("{} is in use by {holder}; stop it, or name another data_dir", .directory.display())]
+    #[error("{} is in use by {holder}; stop it, or name another data directory", .directory.display())]
     Locked {
         /// The data directory.
         directory: PathBuf,
@@ -137,7 +137,7 @@ pub enum Error {
     Closed,
     /// The directory holds something that is not a log.
     #[error(
-        "{} is or holds something that is not an event log; name another data_dir, or restore a backup \
+        "{} is or holds something that is not an event log; name another data directory, or restore a backup \
          if it was one",
         .0.display()
     )]
@@ -186,7 +186,7 @@ pub enum Error {
     Gone(PathBuf),
     /// Nothing can be written where the log is.
     #[error(
-        "{} is on a read-only file system; make it writable, or name another data_dir, with a copy of the whole \
+        "{} is on a read-only file system; make it writable, or name another data directory, with a copy of the whole \
          directory in it",
         .0.display()
     )]
@@ -233,7 +233,7 @@ fn advice(source: &std::io::Error) -> &'static str {
             "; too many files are open: raise the limit (`ulimit -n`), or stop some processes"
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-            "; free some room on the disk, 40 MiB for a new log, or name another data_dir"
+            "; free some room on the disk, 40 MiB for a new log, or name another data directory"
         }
         ErrorKind::FileTooLarge => "; raise the limit of what a file may have (`ulimit -f`)",
         ErrorKind::WouldBlock => {

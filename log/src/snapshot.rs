@@ -284,12 +284,14 @@ fn unusable(path: &Path, reason: Unreadable) -> Error {
 
 /// What is damaged gets another name. What was not read may be whole, and is left alone.
 fn pass_over(path: &Path, error: &Error) {
-    if matches!(error, Error::Snapshot { .. }) {
-        tracing::warn!(%error, "a snapshot is set aside; the log is read instead");
-        std::fs::rename(path, path.with_extension(DAMAGED)).ok();
+    let what = if !matches!(error, Error::Snapshot { .. }) {
+        "a snapshot was not read"
+    } else if std::fs::rename(path, path.with_extension(DAMAGED)).is_ok() {
+        "a snapshot is set aside"
     } else {
-        tracing::warn!(%error, "a snapshot was not read; the log is read instead");
-    }
+        "a snapshot cannot be set aside"
+    };
+    tracing::warn!(%error, "{what}; the log is read instead");
 }
 
 /// What the system does not say is not known: it says nothing about the file.

@@ -114,11 +114,7 @@ impl Asking<'_> {
         if let Some(object) = object.filter(|_| subject.is_namespace() && written) {
             return Ok(selector.matches(&labels(object)));
         }
-        let key = hindsight_core::ObjectKey::new(
-            hindsight_core::GroupResource::new("", "namespaces"),
-            "",
-            name,
-        );
+        let key = hindsight_core::state::namespace_named(name);
         let found = self.state.get(&key).ok_or_else(|| Rejection::NotFound {
             resource: key.resource.clone(),
             name: key.name.clone(),

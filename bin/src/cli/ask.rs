@@ -2,6 +2,7 @@
 
 use super::{Directory, show, wrong};
 use crate::control_plane::{empty_state, open_directory, snapshots_of};
+use crate::hint::hint;
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
 use crate::{OpenError, effects, restoring};
@@ -47,7 +48,7 @@ impl Directory {
             let witnessed = reader.check_end()?;
             let newest = reader.newest()?;
             if witnessed.is_none() && newest > Revision::ZERO {
-                show::hint(&format!(
+                hint(&format!(
                     "nothing witnesses the end of the log: events.tail is empty or damaged, and whether anything \
                      after revision {newest} was acknowledged is not known"
                 ));
@@ -81,7 +82,7 @@ impl Directory {
         let found = self.read_intact()?;
         if found.has_all_acknowledged() {
             if found.broken.is_some() {
-                show::hint(&format!("the log is {}", found.extent()));
+                hint(&format!("the log is {}", found.extent()));
             }
             return Ok(found.reader);
         }
@@ -102,7 +103,7 @@ impl Directory {
             bail!("a server holds the directory; stop it first, or leave --intact out");
         };
         let found = self.read_intact()?;
-        show::hint(&format!("the log is {}", found.extent()));
+        hint(&format!("the log is {}", found.extent()));
         Ok(Source::Directory {
             reader: found.reader,
             _lock: lock,
@@ -123,7 +124,7 @@ impl Directory {
             return;
         }
         if let Ok(found) = Intact::of(&self.data_dir.join("events"), |_, _| {}) {
-            show::hint(&format!("the log is {}", found.extent()));
+            hint(&format!("the log is {}", found.extent()));
         }
     }
 
@@ -337,7 +338,7 @@ impl Point {
 /// Reads one.
 pub(super) fn point(text: &str) -> Result<Point, String> {
     let why = "write a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
-    let at = crate::server::point(text).ok_or(why)?;
+    let at = AsOf::parse(text).ok_or(why)?;
     let text = text.to_owned();
     Ok(Point { text, at })
 }

@@ -2,6 +2,7 @@
 
 use super::ask::Source;
 use super::{Directory, Output, show};
+use crate::hint::hint;
 use crate::{effects, named_file};
 use anyhow::{Context, Result, bail};
 use clap::Args;
@@ -55,7 +56,7 @@ impl Backup {
                 bail!("a backup is not text; name a file, or pipe it somewhere");
             }
             let made = self.write(out.lock(), "standard output")?;
-            show::hint(&self.told(&made));
+            hint(&self.told(&made));
             return Ok(ExitCode::SUCCESS);
         }
         let name = self.file.display().to_string();
@@ -123,7 +124,7 @@ fn unless_overtaken<T>(mut make: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..ATTEMPTS_MAX {
         match make() {
             Err(error) if is_overtaken(&error) => {
-                show::hint("history was dropped while the backup was made; beginning anew");
+                hint("history was dropped while the backup was made; beginning anew");
             }
             made => return made,
         }

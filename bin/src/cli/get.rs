@@ -7,6 +7,7 @@ mod page;
 
 use super::ask::{Named, Point, given, named, point};
 use super::{Directory, NOT_FOUND, show, wrong};
+use crate::hint::hint;
 use crate::inspect::Served;
 use anyhow::Result;
 use clap::Args;
@@ -77,7 +78,7 @@ impl Get {
         if found {
             return Ok(ExitCode::SUCCESS);
         }
-        show::hint(&self.missing(&served, &wanted));
+        hint(&self.missing(&served, &wanted));
         let named = wanted.name.is_some();
         Ok(if named {
             ExitCode::from(NOT_FOUND)
@@ -103,7 +104,7 @@ impl Get {
         })?;
         let found = printer.end(&revision)?;
         if let Some(told) = left_out.told() {
-            show::hint(&told);
+            hint(&told);
         }
         Ok(found)
     }

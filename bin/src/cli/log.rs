@@ -6,6 +6,7 @@ use super::ask::{Named, Point, Source, encode, given, named, number, path, point
 use super::show::Form;
 use super::{Directory, Output, show};
 use crate::answer::{LogEntry, LogPage};
+use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter, Selection};
 use crate::remote::Server;
@@ -115,7 +116,7 @@ impl Log {
         }
         out.end()?;
         if out.is_empty() {
-            show::hint(&self.nothing(&filter));
+            hint(&self.nothing(&filter));
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -151,7 +152,7 @@ impl Log {
             Some(_) | None => 0,
         };
         if self.from.max(since) < floor.0 {
-            show::hint(&format!(
+            hint(&format!(
                 "everything from revision {floor} on is kept; of what was before, deletions and what the \
                  policy kept"
             ));

@@ -4,6 +4,7 @@ use super::ask::{Named, Point, Source, encode, given, named, path, point, state_
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{OnceLetGo, PlanAnswer, Planned};
 use crate::effects;
+use crate::hint::hint;
 use crate::inspect::{self, Filter, World};
 use anyhow::Result;
 use clap::{Args, ValueEnum};
@@ -99,7 +100,7 @@ impl Plan {
         if matches!(answer, PlanAnswer::Found(_)) {
             return Ok(ExitCode::SUCCESS);
         }
-        show::hint(
+        hint(
             "nothing of this name is there to delete; look in another namespace with -n, or at another \
              time with --as-of",
         );

@@ -3,6 +3,7 @@
 use super::ask::number;
 use super::{Directory, keep, show, wrong};
 use crate::config::SNAPSHOT_EVERY;
+use crate::hint::hint;
 use crate::server::{self, Options};
 use anyhow::{Context, Result};
 use bytesize::ByteSize;
@@ -108,7 +109,7 @@ impl Serve {
         }
         start_logging(self.log_format);
         if self.listen.ip().is_unspecified() {
-            show::hint(
+            hint(
                 "the server's certificate is valid for loopback alone: clients that connect to another address refuse \
                  it; listen on the address that they use, or set tls-server-name: localhost in their kubeconfig",
             );
@@ -208,7 +209,7 @@ fn start_logging(format: LogFormat) {
     use std::io::IsTerminal;
     let (filter, complaint) = filter(std::env::var_os("RUST_LOG"));
     if let Some(complaint) = complaint {
-        show::hint(&complaint);
+        hint(&complaint);
     }
     let is_colourless = std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
     let builder = tracing_subscriber::fmt()

@@ -86,8 +86,7 @@ fn told(error: &anyhow::Error) -> String {
         }
         told.push_str(&cause);
     }
-    // What a program names by the field of a `Config` has an option here.
-    told.replace("another data_dir", "another --data-dir")
+    told
 }
 
 /// Counts on standard error what was read so far; nothing without a terminal. There is no end to count
@@ -105,11 +104,6 @@ pub(super) fn word(text: &str) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
-}
-
-/// What to do next, on standard error.
-pub(crate) fn hint(text: &str) {
-    writeln!(io::stderr().lock(), "hindsight: {text}").ok();
 }
 
 /// Those that are told, and how many more there are.
@@ -198,17 +192,6 @@ mod tests {
             .context("starting")
             .expect_err("failed");
         assert_eq!(told(&error), format!("starting: making /x: {text}"));
-    }
-
-    #[test]
-    fn the_field_that_a_message_names_is_an_option_here() {
-        let full = hindsight_log::Error::Io {
-            what: "opening /data_dir/x".into(),
-            source: io::Error::from(ErrorKind::StorageFull),
-        };
-        let told = told(&full.into());
-        assert!(told.starts_with("opening /data_dir/x: "), "{told}");
-        assert!(told.ends_with("or name another --data-dir"), "{told}");
     }
 
     #[test]

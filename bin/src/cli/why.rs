@@ -4,6 +4,7 @@ mod owners;
 
 use super::ask::{Named, Source, given, in_words, named, newest_state, path};
 use super::{Directory, NOT_FOUND, Output, show};
+use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter};
 use crate::questions;
@@ -78,7 +79,7 @@ impl Why {
         if answer.explanation.state != Fate::Unknown {
             return Ok(ExitCode::SUCCESS);
         }
-        show::hint(&unknown(&filter));
+        hint(&unknown(&filter));
         Ok(ExitCode::from(NOT_FOUND))
     }
 }

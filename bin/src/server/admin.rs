@@ -5,8 +5,8 @@ use crate::ControlPlane;
 use crate::answer::{OwnerAnswer, StateAnswer};
 use crate::inspect::{self, Filter, Owner, Selection, Unanswered, World};
 use hindsight_api::{ApiBody, AsOf, Backend, Failure, Past, percent_decode};
+use hindsight_core::Revision;
 use hindsight_core::command::Propagation;
-use hindsight_core::{Revision, Time};
 use hindsight_log::Error;
 use http::{Response, Uri, header};
 use serde_json::{Value, json};
@@ -145,10 +145,10 @@ impl Given {
         let texts = pairs
             .map(read)
             .collect::<Result<BTreeMap<_, _>, String>>()?;
-        let point = value(&texts, "asOf", point)?;
+        let point = value(&texts, "asOf", AsOf::parse)?;
         let from = value(&texts, "from", |text| text.parse().map(Revision).ok())?;
         for name in ["since", "until"] {
-            value(&texts, name, self::point)?;
+            value(&texts, name, AsOf::parse)?;
         }
         let propagation = propagation(&texts)?;
         Ok(Self {
@@ -199,8 +199,8 @@ fn ask(
         uid: get("uid"),
         user: get("user"),
         verb: get("verb"),
-        since: get("since").as_deref().and_then(point),
-        until: get("until").as_deref().and_then(point),
+        since: get("since").as_deref().and_then(AsOf::parse),
+        until: get("until").as_deref().and_then(AsOf::parse),
     };
     Ok(match question {
         "log" => {
@@ -277,15 +277,6 @@ fn refuse_empty(texts: &BTreeMap<String, String>) -> Result<(), String> {
     }
 }
 
-/// A revision or a time.
-pub(crate) fn point(text: &str) -> Option<AsOf> {
-    let revision = text
-        .parse()
-        .map(|revision| AsOf::Revision(Revision(revision)))
-        .ok();
-    revision.or_else(|| Time::parse(text).map(AsOf::Time))
-}
-
 fn respond(document: &Value) -> Response<ApiBody> {
     let mut response = Response::new(ApiBody::full(document.to_string()));
     let json = header::HeaderValue::from_static("application/json");
@@ -298,6 +289,7 @@ mod tests {
     use super::*;
     use crate::testing::plane;
     use hindsight_api::AsOfError;
+    use hindsight_core::Time;
     use hindsight_core::command::{Create, FieldValidation, Patch, PatchObject};
     use hindsight_core::kind::Subresource;
     use hindsight_core::{Actor, Command, GroupResource, Intent, ObjectKey, Rejection};

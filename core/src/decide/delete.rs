@@ -97,15 +97,11 @@ impl Request<'_> {
         self.marked(policy, finalizers, grace, owners)
     }
 
-    /// Rows A and D3: gone in one step.
+    /// Nothing holds it: gone in one step.
     fn removed(&self, policy: Propagation, owners: Vec<OwnerFinding>) -> Decision {
         let revision = self.context.state.revision.next();
-        let rule = self
-            .object
-            .mark
-            .map_or_else(|| self.rule(policy), |mark| mark.rule);
         let event = Event::ObjectDeleted {
-            rule,
+            rule: self.rule_of(self.object, policy),
             owners,
             decided_at: self.context.state.revision,
         };
@@ -115,7 +111,7 @@ impl Request<'_> {
         decision(vec![commit], Outcome::Deleted(Arc::clone(self.object)))
     }
 
-    /// Rows B, C, D1, D2 and P1 to P5: the object stays for now.
+    /// A finalizer holds it, or it has time left to stop.
     fn marked(
         &self,
         policy: Propagation,
@@ -135,9 +131,7 @@ impl Request<'_> {
             return Ok(decision(vec![commit], Outcome::Deleting(object)));
         }
         let event = Event::ObjectDeleted {
-            rule: object
-                .mark
-                .map_or_else(|| self.rule(policy), |mark| mark.rule),
+            rule: self.rule_of(&object, policy),
             owners,
             decided_at: self.context.state.revision,
         };
@@ -221,6 +215,13 @@ impl Request<'_> {
     }
 
     /// The rule of a request follows its policy; the collector's rules stand.
+    /// By which it was marked, or is removed without a mark.
+    fn rule_of(&self, object: &Object, policy: Propagation) -> Rule {
+        object
+            .mark
+            .map_or_else(|| self.rule(policy), |mark| mark.rule)
+    }
+
     fn rule(&self, policy: Propagation) -> Rule {
         match (self.intent.rule, policy) {
             (Rule::Requested, Propagation::Foreground) => Rule::RequestedForeground,

@@ -177,7 +177,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "a file of somebody else",
         |at| put(at, "events/thesis.odt", b"chapter 1"),
-        "is or holds something that is not an event log; name another data_dir",
+        "is or holds something that is not an event log; name another data directory",
     ),
     (
         "a database of somebody else's that the engine can read",
@@ -187,7 +187,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
                 theirs.insert(key.to_be_bytes(), &[7; 9]).expect("put");
             }
         },
-        "is or holds something that is not an event log; name another data_dir",
+        "is or holds something that is not an event log; name another data directory",
     ),
     (
         "a damaged configuration",
@@ -197,7 +197,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "a file in place of the directory",
         |at| put(at, "events", b"x"),
-        "is or holds something that is not an event log; name another data_dir",
+        "is or holds something that is not an event log; name another data directory",
     ),
 ];
 
@@ -469,7 +469,7 @@ fn a_file_of_somebody_else_is_left_as_it_is() {
         put(at, "events/db", &foreign);
         let refused = SledStorage::open(&at.join("events")).expect_err("it is no log");
         assert!(
-            refused.to_string().contains("another data_dir"),
+            refused.to_string().contains("another data directory"),
             "{refused}"
         );
         assert_eq!(fs::read(at.join("events/db")).expect("read"), foreign);

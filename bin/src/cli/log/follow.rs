@@ -2,6 +2,7 @@
 
 use crate::answer::LogPage;
 use crate::cli::{Directory, show};
+use crate::hint::hint;
 use crate::remote::Server;
 use anyhow::Result;
 use hindsight_core::Revision;
@@ -27,7 +28,7 @@ pub(super) fn ask(
             Err(error) => return Err(error),
         };
         if ends.is_none() {
-            show::hint("the server has gone; waiting for the next one");
+            hint("the server has gone; waiting for the next one");
         }
         let ends = *ends.get_or_insert_with(|| Instant::now() + BACK_WITHIN);
         if Instant::now() >= ends {
