@@ -2,6 +2,7 @@
 
 mod chain;
 mod owners;
+mod walk;
 
 use crate::History;
 use chain::{Step, follow, marked};
@@ -9,10 +10,7 @@ use hindsight_core::object::Name;
 use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Rule, State, Uid};
 pub use owners::{Dropped, End, EndedAs, Owner};
 use serde::{Deserialize, Serialize};
-
-/// Versions of an object that are passed over to find who had its name before, or who else asked for its
-/// deletion.
-const VERSIONS_MAX: usize = 1_000;
+use walk::Walk;
 
 /// The answer to "why was this deleted?".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,6 +174,7 @@ pub fn explain<H: History>(
     uid: Option<&Uid>,
     mut subject: Subject,
 ) -> Result<Explanation, H::Error> {
+    let history = &Walk::of(history);
     let Some(last) = history.last(key, uid, Revision(u64::MAX))? else {
         return Ok(Explanation {
             object: subject,
@@ -244,7 +243,7 @@ fn root_of(chain: &[Step]) -> Option<Root> {
 
 /// By the last version that there was: another kind may have the resource now.
 fn name_by_body<H: History>(
-    history: &H,
+    history: &Walk<'_, H>,
     last: &Commit,
     subject: &mut Subject,
 ) -> Result<(), H::Error> {
@@ -261,10 +260,10 @@ fn name_by_body<H: History>(
 }
 
 /// The newest deletion under the name of a live object.
-fn earlier<H: History>(history: &H, live: Commit) -> Result<Option<Earlier>, H::Error> {
+fn earlier<H: History>(history: &Walk<'_, H>, live: Commit) -> Result<Option<Earlier>, H::Error> {
     let (key, uid) = (live.key.clone(), live.uid.clone());
     let mut newer = live;
-    for _ in 0..VERSIONS_MAX {
+    for () in history.versions() {
         let Some(commit) = history.last(&key, None, newer.revision.previous())? else {
             return Ok(None);
         };

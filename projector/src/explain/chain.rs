@@ -1,6 +1,7 @@
 //! From a commit back to what made it necessary, a commit at a time.
 
-use super::{VERSIONS_MAX, rule_of};
+use super::rule_of;
+use super::walk::Walk;
 use crate::History;
 use hindsight_core::command::Propagation;
 use hindsight_core::object::FOREGROUND_FINALIZER;
@@ -8,7 +9,7 @@ use hindsight_core::{Cause, Commit, Event, Revision, Rule};
 use std::collections::BTreeSet;
 
 /// Longer chains are cut, and have no root.
-const STEPS_MAX: usize = 10_000;
+pub(super) const STEPS_MAX: usize = 10_000;
 
 /// A commit of the chain.
 #[derive(Debug)]
@@ -26,7 +27,10 @@ impl Step {
 }
 
 /// From a removal to its mark, and from there to what made that necessary.
-pub(super) fn follow<H: History>(history: &H, start: Step) -> Result<Vec<Step>, H::Error> {
+pub(super) fn follow<H: History>(
+    history: &Walk<'_, H>,
+    start: Step,
+) -> Result<Vec<Step>, H::Error> {
     let mut chain = Vec::new();
     let mut seen = BTreeSet::new();
     let mut next = Some(start);
@@ -42,7 +46,7 @@ pub(super) fn follow<H: History>(history: &H, start: Step) -> Result<Vec<Step>, 
 
 /// The mark of an object that is being deleted, of which this is the newest commit.
 pub(super) fn marked<H: History>(
-    history: &H,
+    history: &Walk<'_, H>,
     mark: Commit,
     newest: Revision,
 ) -> Result<Step, H::Error> {
@@ -51,7 +55,7 @@ pub(super) fn marked<H: History>(
 }
 
 /// A removal that was asked for earlier goes back to that request.
-fn behind<H: History>(history: &H, commit: &Commit) -> Result<Option<Step>, H::Error> {
+fn behind<H: History>(history: &Walk<'_, H>, commit: &Commit) -> Result<Option<Step>, H::Error> {
     if let Some(mark) = mark_before(history, commit)? {
         return marked(history, mark, commit.revision.previous()).map(Some);
     }
@@ -68,7 +72,11 @@ fn behind<H: History>(history: &H, commit: &Commit) -> Result<Option<Step>, H::E
 }
 
 /// What made an owner wait for its dependents: a later request than the first, where that left them alone.
-fn made_wait<H: History>(history: &H, mark: Commit, until: Revision) -> Result<Step, H::Error> {
+fn made_wait<H: History>(
+    history: &Walk<'_, H>,
+    mark: Commit,
+    until: Revision,
+) -> Result<Step, H::Error> {
     let begun = begun(history, &mark, until, FOREGROUND_FINALIZER)?;
     Ok(match begun {
         Some(commit) => Step {
@@ -81,7 +89,7 @@ fn made_wait<H: History>(history: &H, mark: Commit, until: Revision) -> Result<S
 
 /// The newest request after the first that had an owner wait with this finalizer.
 pub(super) fn begun<H: History>(
-    history: &H,
+    history: &Walk<'_, H>,
     mark: &Commit,
     until: Revision,
     finalizer: &str,
@@ -91,7 +99,7 @@ pub(super) fn begun<H: History>(
 
 /// The mark of what this commit removed.
 pub(super) fn mark_before<H: History>(
-    history: &H,
+    history: &Walk<'_, H>,
     commit: &Commit,
 ) -> Result<Option<Commit>, H::Error> {
     if commit.object().is_some() {
@@ -106,7 +114,7 @@ pub(super) fn mark_before<H: History>(
 
 /// The newest request after the first, where somebody wanted something else done with dependents.
 fn asked_again<H: History>(
-    history: &H,
+    history: &Walk<'_, H>,
     mark: &Commit,
     until: Revision,
 ) -> Result<Option<Commit>, H::Error> {
@@ -119,12 +127,12 @@ fn asked_again<H: History>(
 /// The newest commit of an object after its mark, and not above `until`, that is so. Of an object that was
 /// written for long while it was going the newest versions are looked at, and the first request is told.
 fn newest_since<H: History>(
-    history: &H,
+    history: &Walk<'_, H>,
     mark: &Commit,
     mut until: Revision,
     is_so: impl Fn(&Commit) -> bool,
 ) -> Result<Option<Commit>, H::Error> {
-    for _ in 0..VERSIONS_MAX {
+    for () in history.versions() {
         if until <= mark.revision {
             break;
         }

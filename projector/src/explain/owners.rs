@@ -1,7 +1,8 @@
 //! The owners of what the collector took: those that it referred to at its end, and those before.
 
 use super::chain::{begun, mark_before};
-use super::{Link, VERSIONS_MAX, rule_of};
+use super::walk::Walk;
+use super::{Link, rule_of};
 use crate::History;
 use hindsight_core::classify::owner_key;
 use hindsight_core::event::{OwnerClass, OwnerFinding};
@@ -97,7 +98,7 @@ pub(super) fn named(commit: &Commit) -> Vec<Owner> {
 /// Adds to the link of this deletion what became of the owners, and which there were before. Some of these may
 /// be missing where the object is older than the revision that comes of it.
 pub(super) fn tell<H: History>(
-    history: &H,
+    history: &Walk<'_, H>,
     state: &State,
     deletion: &Commit,
     link: &mut Link,
@@ -125,7 +126,7 @@ fn findings(commit: &Commit) -> Option<&[OwnerFinding]> {
 }
 
 struct Look<'a, H> {
-    history: &'a H,
+    history: &'a Walk<'a, H>,
     state: &'a State,
 }
 
@@ -141,7 +142,7 @@ impl<H: History> Look<'_, H> {
         let mut known: BTreeSet<_> = found.iter().map(|one| one.owner.uid.clone()).collect();
         let mut dropped = Vec::new();
         let mut until = deletion.revision.previous();
-        for _ in 0..VERSIONS_MAX {
+        for () in self.history.versions() {
             let Some(version) = self.history.last(key, Some(uid), until)? else {
                 return Ok((dropped, Revision::ZERO));
             };

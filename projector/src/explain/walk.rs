@@ -1,0 +1,128 @@
+//! A walk through a log that has an end: of one question.
+
+use crate::History;
+use hindsight_core::{Commit, ObjectKey, Revision, Uid};
+use std::cell::Cell;
+use std::iter::from_fn;
+
+/// Versions of an object that are passed over to find who had its name before, who else asked for its deletion,
+/// or whom it referred to.
+const VERSIONS_MAX: usize = 1_000;
+/// The same of all objects of a question: chains and versions add up, and do not multiply.
+pub(super) const ALL_VERSIONS_MAX: usize = 20_000;
+
+/// What one question reads of a log.
+pub(super) struct Walk<'a, H> {
+    history: &'a H,
+    /// Versions that it may still pass over.
+    left: Cell<usize>,
+}
+
+impl<'a, H: History> Walk<'a, H> {
+    pub(super) const fn of(history: &'a H) -> Self {
+        Self {
+            history,
+            left: Cell::new(ALL_VERSIONS_MAX),
+        }
+    }
+
+    /// As many turns as versions of one object may be passed over.
+    pub(super) fn versions(&self) -> impl Iterator<Item = ()> {
+        let one = || {
+            let left = self.left.get().checked_sub(1)?;
+            self.left.set(left);
+            Some(())
+        };
+        from_fn(one).take(VERSIONS_MAX)
+    }
+
+    /// See [`History::commit`].
+    pub(super) fn commit(&self, revision: Revision) -> Result<Option<Commit>, H::Error> {
+        self.history.commit(revision)
+    }
+
+    /// See [`History::floor`].
+    pub(super) fn floor(&self) -> Result<Revision, H::Error> {
+        self.history.floor()
+    }
+
+    /// See [`History::last`].
+    pub(super) fn last(
+        &self,
+        key: &ObjectKey,
+        uid: Option<&Uid>,
+        until: Revision,
+    ) -> Result<Option<Commit>, H::Error> {
+        self.history.last(key, uid, until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explain::chain::{STEPS_MAX, Step, follow};
+    use crate::ownership::tests::updated;
+    use hindsight_core::{Cause, Event, Rule, command::Propagation};
+    use std::convert::Infallible;
+
+    /// A cascade without an end, in which each owner was written a hundred times while it went.
+    #[derive(Default)]
+    struct Endless {
+        asked: Cell<usize>,
+    }
+
+    const WRITES: u64 = 100;
+
+    impl History for Endless {
+        type Error = Infallible;
+
+        fn floor(&self) -> Result<Revision, Infallible> {
+            Ok(Revision::ZERO)
+        }
+
+        /// Marked, because its owner was.
+        fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
+            self.asked.set(self.asked.get() + 1);
+            let name = format!("o{revision}");
+            let mut commit = (*updated(revision.0, &name, &[]).commit).clone();
+            commit.events.push(Event::DeletionRequested {
+                rule: Rule::OwnerForeground,
+                propagation: Propagation::Foreground,
+                grace_period_seconds: None,
+                owners: Vec::new(),
+                decided_at: revision.previous(),
+            });
+            commit.cause = Cause::Commit(Revision(revision.0 - WRITES));
+            Ok(Some(commit))
+        }
+
+        /// Written once more.
+        fn last(
+            &self,
+            key: &ObjectKey,
+            _: Option<&Uid>,
+            until: Revision,
+        ) -> Result<Option<Commit>, Infallible> {
+            self.asked.set(self.asked.get() + 1);
+            let commit = updated(until.0, &key.name, &[]).commit;
+            Ok(Some((*commit).clone()))
+        }
+    }
+
+    #[test]
+    fn steps_and_the_versions_between_them_add_up_and_do_not_multiply() {
+        let endless = Endless::default();
+        let newest = endless.commit(Revision(WRITES * 20_000));
+        let newest = newest.unwrap_or_else(|never| match never {});
+        let walk = Walk::of(&endless);
+        let chain = follow(&walk, Step::alone(newest.expect("a commit")));
+        let chain = chain.unwrap_or_else(|never| match never {});
+        assert_eq!(chain.len(), STEPS_MAX);
+        let asked = endless.asked.get();
+        assert!(
+            asked > ALL_VERSIONS_MAX,
+            "{asked}: no version was looked at"
+        );
+        assert!(asked <= ALL_VERSIONS_MAX + STEPS_MAX + 1, "{asked}");
+    }
+}
