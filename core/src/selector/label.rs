@@ -194,40 +194,61 @@ fn requirement(text: &str) -> Result<(Requirement, &str), String> {
 }
 
 fn set(key: String, rest: &str) -> Result<(Requirement, &str), String> {
-    for (word, within) in [("in", true), ("notin", false)] {
-        let Some(after) = rest.strip_prefix(word) else {
-            continue;
-        };
-        let Some(list) = after.trim_start_matches(is_space).strip_prefix('(') else {
-            continue;
-        };
-        let (inside, rest) = list
-            .split_once(')')
-            .ok_or_else(|| format!("found '{list}', expected: ',' or ')'"))?;
-        let values = || inside.split(',').map(|one| one.trim_matches(is_space));
-        if let Some(bad) = values().find(|one| !is_label_value(one)) {
-            return Err(format!("Invalid value: \"{bad}\""));
+    let (operator, after) = word(rest);
+    let is_in = match operator {
+        "in" => true,
+        "notin" => false,
+        "" if rest.is_empty() || rest.starts_with(',') => {
+            let operator = Operator::Exists;
+            return Ok((Requirement { key, operator }, rest));
         }
-        let values: BTreeSet<String> = values().map(str::to_owned).collect();
-        let operator = if within {
-            Operator::In(values)
-        } else {
-            Operator::NotIn(values)
+        _ => {
+            let found = token(rest);
+            return Err(format!(
+                "found '{found}', expected: in, notin, =, ==, !=, gt, lt"
+            ));
+        }
+    };
+    let (values, rest) = values(after)?;
+    let operator = if is_in {
+        Operator::In(values)
+    } else {
+        Operator::NotIn(values)
+    };
+    Ok((Requirement { key, operator }, rest))
+}
+
+/// A list in parentheses, of which any may be empty. Source: upstream's `parseValues` and `parseIdentifiersList`.
+fn values(text: &str) -> Result<(BTreeSet<String>, &str), String> {
+    let text = text.trim_start_matches(is_space);
+    let Some(mut rest) = text.strip_prefix('(') else {
+        return Err(format!("found '{}' expected: '('", token(text)));
+    };
+    let mut values = BTreeSet::new();
+    loop {
+        let (value, after) = word(rest.trim_start_matches(is_space));
+        let after = after.trim_start_matches(is_space);
+        let (next, ends) = match (after.strip_prefix(','), after.strip_prefix(')')) {
+            (Some(next), _) => (next, false),
+            (_, Some(next)) => (next, true),
+            (None, None) => {
+                let expected = match (value, values.is_empty()) {
+                    ("", true) => "',', ')' or identifier",
+                    ("", false) => "',', or identifier",
+                    _ => "',' or ')'",
+                };
+                return Err(format!("found '{}', expected: {expected}", token(after)));
+            }
         };
-        return Ok((Requirement { key, operator }, rest));
+        if !is_label_value(value) {
+            return Err(format!("Invalid value: \"{value}\""));
+        }
+        values.insert(value.to_owned());
+        if ends {
+            return Ok((values, next));
+        }
+        rest = next;
     }
-    if rest.is_empty() || rest.starts_with(',') {
-        return Ok((
-            Requirement {
-                key,
-                operator: Operator::Exists,
-            },
-            rest,
-        ));
-    }
-    Err(format!(
-        "found '{rest}', expected: in, notin, =, ==, !=, gt, lt"
-    ))
 }
 
 fn key(text: &str) -> Result<(String, &str), String> {
@@ -255,18 +276,13 @@ fn word(text: &str) -> (&str, &str) {
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// Source: `isWhitespace`.
 /// What comes next: a sign, or a word. Source: the lexer of upstream's `labels`.
 fn token(text: &str) -> &str {
-    let is_sign = |one: char| "=!(),<>".contains(one);
     let sign = SIGNS.iter().find(|sign| text.starts_with(**sign));
-    let word = || {
-        let end = text.find(|one| is_sign(one) || is_space(one));
-        end.and_then(|end| text.get(..end)).unwrap_or(text)
-    };
-    sign.map_or_else(word, |sign| *sign)
+    sign.map_or_else(|| word(text).0, |sign| *sign)
 }
 
+/// Source: `isWhitespace`.
 const fn is_space(one: char) -> bool {
     matches!(one, ' ' | '\t' | '\r' | '\n')
 }
@@ -317,6 +333,43 @@ mod tests {
             let refused = LabelSelector::parse(selector).expect_err(selector);
             let wanted = format!("found '{found}', expected: ',' or 'end of string'");
             assert_eq!(refused, wanted, "{selector}");
+        }
+    }
+
+    /// Source: upstream's `labels.Parser`.
+    #[test]
+    fn what_a_list_of_values_lacks_is_told() {
+        for (selector, told) in [
+            ("a in", "found '' expected: '('"),
+            ("a in b", "found 'b' expected: '('"),
+            ("a notin =", "found '=' expected: '('"),
+            ("a in (", "found '', expected: ',', ')' or identifier"),
+            ("a in (=", "found '=', expected: ',', ')' or identifier"),
+            ("a in (b", "found '', expected: ',' or ')'"),
+            ("a in (b c)", "found 'c', expected: ',' or ')'"),
+            ("a in (b,", "found '', expected: ',', or identifier"),
+            (
+                "a within (b)",
+                "found 'within', expected: in, notin, =, ==, !=, gt, lt",
+            ),
+            ("a b", "found 'b', expected: in, notin, =, ==, !=, gt, lt"),
+        ] {
+            let refused = LabelSelector::parse(selector).expect_err(selector);
+            assert_eq!(
+                refused,
+                format!("unable to parse requirement: {told}"),
+                "{selector}"
+            );
+        }
+        for (selector, empty, b) in [
+            ("a in ()", true, false),
+            ("a in (,b)", true, true),
+            ("a in( b ,)", true, true),
+        ] {
+            let selector = LabelSelector::parse(selector).expect(selector);
+            let matches =
+                |value: &str| selector.matches(&[(Name::from("a"), Name::from(value))].into());
+            assert_eq!((matches(""), matches("b")), (empty, b));
         }
     }
 
