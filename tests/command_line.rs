@@ -8,6 +8,7 @@
 
 use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use hindsight_tests::wait::comes;
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
@@ -474,9 +475,7 @@ fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
         let mut verify = Command::new(binary("hindsight"));
         verify.arg("verify").arg("--data-dir").arg(&directory);
         let mut verify = verify.spawn().expect("it starts");
-        while !copy.join("events").exists() {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-        }
+        comes("the copy", || copy.join("events").exists());
         run("kill", &[signal.as_ref(), verify.id().to_string().as_ref()]);
         assert_eq!(verify.wait().expect("it ends").code(), code, "{signal}");
         assert_eq!(copy.exists(), is_left, "{signal}");

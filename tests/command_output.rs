@@ -10,13 +10,13 @@ use hindsight_log::DirectoryLock;
 use hindsight_tests::manifests::dependent;
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use hindsight_tests::vitals::peak_mib;
+use hindsight_tests::wait::comes;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs::OpenOptions;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
 fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
@@ -402,16 +402,12 @@ fn followed(directory: &Path) -> Child {
 
 /// Its code; nothing where it does not end.
 fn ended(process: &mut Child) -> Option<i32> {
-    let ends = (0..600).find_map(|_| {
-        let status = process.try_wait().expect("it is ours");
-        if status.is_none() {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        status
+    let mut status = None;
+    comes("the end of it", || {
+        status = process.try_wait().expect("it is ours");
+        status.is_some()
     });
-    process.kill().ok();
-    process.wait().ok();
-    ends.and_then(|status| status.code())
+    status.and_then(|status| status.code())
 }
 
 #[test]

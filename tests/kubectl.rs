@@ -9,6 +9,7 @@
 use hindsight_tests::manifests::{DEPLOYMENT, dependent};
 use hindsight_tests::server::{Server, stdout, text};
 use serde_json::Value;
+use std::io::{BufRead, BufReader};
 
 const WIDGETS: &str = "
 apiVersion: apiextensions.k8s.io/v1
@@ -210,16 +211,19 @@ fn wait_and_watch_see_what_happens() {
         "--output-watch-events",
     ]);
     watch
-        .arg("--request-timeout=4s")
+        .arg("--request-timeout=2m")
         .stdout(std::process::Stdio::piped());
-    let watching = watch.spawn().expect("kubectl starts");
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    let mut watching = watch.spawn().expect("kubectl starts");
+    let seen = BufReader::new(watching.stdout.take().expect("a pipe"));
+    let mut seen = seen.lines().map_while(Result::ok);
+    let mut comes = |kind: &str| assert!(seen.any(|line| line.contains(kind)), "{kind}");
+    comes("ADDED");
     server.kubectl(&["label", "configmap", "a", "-n", "seen", "x=y"]);
+    comes("MODIFIED");
     server.kubectl(&["delete", "configmap", "a", "-n", "seen"]);
-    let seen = text(&watching.wait_with_output().expect("kubectl ends").stdout);
-    for kind in ["ADDED", "MODIFIED", "DELETED"] {
-        assert!(seen.contains(kind), "{kind} is missing in:\n{seen}");
-    }
+    comes("DELETED");
+    watching.kill().expect("it is ours");
+    watching.wait().expect("it ends");
     server.kubectl(&["delete", "namespace", "seen", "--wait"]);
     server.kubectl_fails(&["get", "namespace", "seen"], "");
 }

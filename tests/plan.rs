@@ -7,8 +7,8 @@
 
 use hindsight_tests::manifests::widgets;
 use hindsight_tests::server::{Server, hindsight, stdout, text};
+use hindsight_tests::wait::comes;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const ANYTHING: &str = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
 
@@ -52,14 +52,11 @@ fn told(entries: &Value) -> Vec<String> {
 /// What happened from a revision on, once it is so much.
 fn happened(server: &Server, from: u64, count: usize) -> Vec<String> {
     let mut entries = Value::Null;
-    for _ in 0..200 {
+    comes(&format!("{count} entries from {from} on"), || {
         let log = server.hindsight(&["log", "--from", &from.to_string(), "-o", "json"]);
         entries = serde_json::from_str(&stdout(&log)).expect("JSON");
-        if entries.as_array().is_some_and(|all| all.len() >= count) {
-            break;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
+        entries.as_array().is_some_and(|all| all.len() >= count)
+    });
     told(&entries)
 }
 
@@ -201,17 +198,10 @@ fn a_definition_says_which_instance_holds_it() {
     let plan = stdout(&server.hindsight(&["plan", definition]));
     assert!(plan.contains(&format!("waits for {holder}")), "{plan}");
     server.kubectl(&["delete", definition, "--wait=false"]);
-    let said = (0..200).find_map(|_| {
-        std::thread::sleep(Duration::from_millis(50));
+    comes(&format!("a word of {holder}"), || {
         let said = stdout(&server.hindsight(&["why", definition]));
         said.contains(&format!("waits for {holder}"))
-            .then_some(said)
     });
-    assert!(
-        said.is_some(),
-        "{}",
-        stdout(&server.hindsight(&["why", definition]))
-    );
 }
 
 #[test]
@@ -241,13 +231,11 @@ fn what_goes_says_what_it_waits_for_and_what_stays_who_owns_it() {
     assert!(haunted.contains(unknown), "{haunted}");
 
     server.kubectl(&["delete", "namespace", "team", "--wait=false"]);
-    let said = (0..200).find_map(|_| {
-        let said = why("namespace/team");
-        let is_told = said.contains("pods. has 1 resource instances");
-        std::thread::sleep(Duration::from_millis(50));
-        is_told.then_some(said)
+    let mut said = String::new();
+    comes("what is in the namespace", || {
+        said = why("namespace/team");
+        said.contains("pods. has 1 resource instances")
     });
-    let said = said.unwrap_or_else(|| panic!("{}", why("namespace/team")));
     assert!(said.starts_with("Namespace team is deleting"), "{said}");
     assert!(said.contains("waits for what is in it: "), "{said}");
     let finalizers = "finalizers remaining: x.io/hold";
