@@ -105,5 +105,5 @@ fn a_directory_on_a_file_system_that_another_program_keeps_is_warned_of() {
         told.contains("this directory is on FUSE or virtiofs"),
         "{told}"
     );
-    assert!(told.contains("--data-dir"), "{told}");
+    assert!(told.contains("a data directory on a local disk"), "{told}");
 }

@@ -117,7 +117,8 @@ fn on_a_disk_without_room_the_first_start_says_so_and_the_next_one_is_the_first(
                 let message = text(&ended.stderr);
                 assert_eq!(ended.status.code(), Some(1), "{message}");
                 let is_told = message.contains("o space left") || message.contains("is full");
-                let is_advised = message.contains("40 MiB") && message.contains("--data-dir");
+                let is_advised =
+                    message.contains("40 MiB") && message.contains("another data directory");
                 assert!(is_told && is_advised, "{but} bytes are left: {message}");
                 assert!(!message.contains("go on"), "nothing goes on: {message}");
             }
