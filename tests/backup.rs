@@ -81,7 +81,7 @@ fn restores_told(directory: &Path) -> Vec<u64> {
     let first = |line: &str| line.split_whitespace().next()?.parse().ok();
     assert_eq!(lines.filter_map(first).collect::<Vec<u64>>(), revisions);
     let later = revisions.iter().map(|at| at + 1).max().unwrap_or_default();
-    let after = log(&["--from", &later.to_string()]);
+    let after = log(&["--since", &later.to_string()]);
     let of_one = log(&["configmap/kept", "-n", "default"]);
     let by_verb = log(&["--verb", "create"]);
     let by_user = log(&["--user", "admin"]);

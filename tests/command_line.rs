@@ -18,7 +18,7 @@ use std::process::{Command, Output, Stdio};
 const CODES: &str = "
 0 log                                          |
 0 log configmap/a -n default                   |
-0 log --from 999999                            | nothing happened from revision 999999 on
+0 log --since 999999                           | nothing happened from 999999 on
 0 log configmap/never -n default               | nothing happened to configmap/never in default
 0 log --since 1 --until 9999-01-01T00:00:00Z   |
 0 log --verb delete --user admin               |
@@ -115,9 +115,9 @@ fn answers(directory: &Path) -> Vec<String> {
         "log configmap/a -n default -o json",
         "log configmap/a",
         "log configmap/never -o json",
-        "log --from 3 configmaps",
+        "log --since 3 configmaps",
         "log configmap/b",
-        "log configmap/b --from 6 -o json",
+        "log configmap/b --since 6 -o json",
         "log --since 4 --until 6 -o json",
         "log --verb delete",
         "log -n default",
@@ -249,7 +249,7 @@ fn the_log_as_json_is_one_list_of_what_the_text_tells() {
     assert_eq!(list(&format!("log --uid {uid} -o json")), entries);
     let later = entries[1]["revision"].as_u64().expect("a revision");
     assert_eq!(
-        list(&format!("log configmap/a --from {later} -o json")),
+        list(&format!("log configmap/a --since {later} -o json")),
         entries[1..]
     );
     assert_eq!(list("log configmap/never -o json"), [0; 0]);

@@ -53,7 +53,7 @@ fn told(entries: &Value) -> Vec<String> {
 fn happened(server: &Server, from: u64, count: usize) -> Vec<String> {
     let mut entries = Value::Null;
     comes(&format!("{count} entries from {from} on"), || {
-        let log = server.hindsight(&["log", "--from", &from.to_string(), "-o", "json"]);
+        let log = server.hindsight(&["log", "--since", &from.to_string(), "-o", "json"]);
         entries = serde_json::from_str(&stdout(&log)).expect("JSON");
         entries.as_array().is_some_and(|all| all.len() >= count)
     });

@@ -2,7 +2,7 @@
 
 mod follow;
 
-use super::ask::{Named, Point, Source, encode, given, named, number, path, point, state_with};
+use super::ask::{Named, Point, Source, encode, given, named, path, point, state_with};
 use super::show::Form;
 use super::{Directory, Output, show};
 use crate::answer::{LogEntry, LogPage};
@@ -22,7 +22,7 @@ Examples:
   hindsight log                             everything, oldest first
   hindsight log pods -n prod                the pods of a namespace
   hindsight log configmap/settings          one object, whoever had the name
-  hindsight log --from 1200 -o json | jq    from a revision on, as JSON
+  hindsight log --since 1200 -o json | jq   from a revision on, as JSON
   hindsight log -n prod --verb delete --since 2026-01-31T12:00:00Z
   hindsight log secrets --user alice --until 4711
   hindsight log -n prod --follow            what happens, while it happens
@@ -61,9 +61,6 @@ pub(super) struct Log {
     /// Only up to this revision or RFC 3339 time
     #[arg(long, value_name = "POINT", value_parser = point)]
     until: Option<Point>,
-    /// Begin at this revision
-    #[arg(long, default_value_t = 1, value_parser = number)]
-    from: u64,
     /// Go on with what happens, until it is interrupted; as JSON, a document a line
     #[arg(long, short, conflicts_with = "until")]
     follow: bool,
@@ -108,7 +105,7 @@ impl Log {
                 let selection = Selection::of(&filter, &state)?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(&reader, &index);
-                inspect::tell(&history, &selection, Revision(self.from), |entry| {
+                inspect::tell(&history, &selection, self.from(), |entry| {
                     out.add(entry, line)
                 })?;
             }
@@ -121,6 +118,14 @@ impl Log {
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Where the log is read from.
+    fn from(&self) -> Revision {
+        match self.since.as_ref().map(|since| since.at) {
+            Some(AsOf::Revision(since)) => since,
+            Some(AsOf::Time(_)) | None => Revision(1),
+        }
+    }
+
     fn nothing(&self, filter: &Filter) -> String {
         let mut told = "nothing happened".to_owned();
         if let Some(kind) = &filter.kind {
@@ -131,12 +136,11 @@ impl Log {
         if let Some(namespace) = &filter.namespace {
             told = format!("{told} in {namespace}");
         }
-        if self.from > 1 {
-            told = format!("{told} from revision {} on", self.from);
+        if let Some(since) = &self.since {
+            told = format!("{told} from {} on", since.text);
         }
         let narrowed = [&filter.uid, &filter.user, &filter.verb];
-        let within = [filter.since, filter.until];
-        if narrowed.iter().any(|one| one.is_some()) || within.iter().any(Option::is_some) {
+        if narrowed.iter().any(|one| one.is_some()) || filter.until.is_some() {
             told.push_str(" that matches");
         }
         told
@@ -144,14 +148,7 @@ impl Log {
 
     /// What follows may not be all that happened.
     fn tell_floor(&self, floor: Revision) {
-        let since = match &self.since {
-            Some(Point {
-                at: AsOf::Revision(since),
-                ..
-            }) => since.0,
-            Some(_) | None => 0,
-        };
-        if self.from.max(since) < floor.0 {
+        if self.from() < floor {
             hint(&format!(
                 "everything from revision {floor} on is kept; of what was before, deletions and what the \
                  policy kept"
@@ -167,7 +164,7 @@ impl Log {
                 write!(question, "{name}={}&", encode(&point.text))?;
             }
         }
-        let (mut from, mut is_first) = (Revision(self.from), true);
+        let (mut from, mut is_first) = (self.from(), true);
         loop {
             let page: LogPage = if self.follow {
                 follow::ask(&self.directory, &mut server, &question, from)?

@@ -33,7 +33,7 @@ pub(super) fn ask(
         let ends = *ends.get_or_insert_with(|| Instant::now() + BACK_WITHIN);
         if Instant::now() >= ends {
             let left_off =
-                format!("followed to here; go on with --from {from} once a server is there");
+                format!("followed to here; go on with --since {from} once a server is there");
             return Err(error.context(left_off));
         }
         show::pause(EVERY)?;
