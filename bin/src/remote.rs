@@ -81,57 +81,45 @@ impl Server {
 
     /// An answer of one of these media types, whole.
     pub(crate) fn fetch(&self, path: &str, accept: &str) -> Result<Bytes> {
-        let runtime = runtime()?;
-        let (mut status, mut body) = runtime.block_on(self.once(path, accept))?;
+        self.answer(path, accept)?.whole()
+    }
+
+    /// An answer that is read as it comes.
+    pub(crate) fn download(&self, path: &str) -> Result<Download> {
+        self.answer(path, "*/*")
+    }
+
+    fn answer(&self, path: &str, accept: &str) -> Result<Download> {
+        let (mut status, mut answer) = self.once(path, accept)?;
         for _ in 1..ATTEMPTS_MAX {
             if status != StatusCode::TOO_MANY_REQUESTS {
                 break;
             }
             std::thread::sleep(AGAIN_AFTER);
-            (status, body) = runtime.block_on(self.once(path, accept))?;
+            (status, answer) = self.once(path, accept)?;
         }
         if status.is_success() {
-            return Ok(body);
+            return Ok(answer);
         }
-        let document: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let message = document.get("message").and_then(Value::as_str);
-        bail!(
-            "{}",
-            message.unwrap_or("the server refused without a reason")
-        );
+        let document: Value = serde_json::from_slice(&answer.whole()?).unwrap_or_default();
+        match document.get("message").and_then(Value::as_str) {
+            Some(message) => bail!("{message}"),
+            None => bail!("the server refused without a reason ({status})"),
+        }
     }
 
-    async fn once(&self, path: &str, accept: &str) -> Result<(StatusCode, Bytes)> {
-        let (response, driver) = self.send(path, accept).await?;
+    fn once(&self, path: &str, accept: &str) -> Result<(StatusCode, Download)> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (response, driver) = runtime.block_on(self.send(path, accept))?;
         let status = response.status();
-        let (mut body, mut bytes) = (response.into_body(), BytesMut::new());
-        while let Some(frame) = self.patiently(body.frame()).await? {
-            bytes.extend(frame?.into_data());
-        }
-        driver.abort();
-        Ok((status, bytes.freeze()))
-    }
-
-    /// An answer that is read as it comes.
-    pub(crate) fn download(&self, path: &str) -> Result<Download> {
-        let runtime = runtime()?;
-        let (response, driver) = runtime.block_on(self.send(path, "*/*"))?;
-        let status = response.status();
-        let mut download = Download {
+        let answer = Download {
             server: self.clone(),
             runtime,
             body: response.into_body(),
             rest: Bytes::new(),
             _driver: driver,
         };
-        if status.is_success() {
-            return Ok(download);
-        }
-        let mut text = String::new();
-        download.read_to_string(&mut text)?;
-        let document: Value = serde_json::from_str(&text).unwrap_or_default();
-        let message = document.get("message").and_then(Value::as_str);
-        bail!("the server refused: {}", message.unwrap_or(&text));
+        Ok((status, answer))
     }
 
     async fn send(&self, path: &str, accept: &str) -> Result<(Response<Incoming>, Driver)> {
@@ -215,10 +203,6 @@ const fn breaks_off(kind: ErrorKind) -> bool {
     )
 }
 
-fn runtime() -> io::Result<Runtime> {
-    Builder::new_current_thread().enable_all().build()
-}
-
 /// The connection is served while somebody reads.
 pub(crate) struct Download {
     server: Server,
@@ -228,16 +212,31 @@ pub(crate) struct Download {
     _driver: Driver,
 }
 
+impl Download {
+    /// What is left of it.
+    fn whole(&mut self) -> Result<Bytes> {
+        let mut bytes = BytesMut::from(std::mem::take(&mut self.rest));
+        while let Some(part) = self.part()? {
+            bytes.extend(part);
+        }
+        Ok(bytes.freeze())
+    }
+
+    /// What comes next; nothing at its end.
+    fn part(&mut self) -> Result<Option<Bytes>> {
+        let frame = self.server.patiently(self.body.frame());
+        let frame = self.runtime.block_on(frame)?.transpose()?;
+        Ok(frame.map(|frame| frame.into_data().unwrap_or_default()))
+    }
+}
+
 impl Read for Download {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.rest.is_empty() {
-            let frame = self.server.patiently(self.body.frame());
-            let frame = self.runtime.block_on(frame).map_err(io::Error::other)?;
-            let Some(frame) = frame else {
+            let Some(part) = self.part().map_err(io::Error::other)? else {
                 return Ok(0);
             };
-            let frame = frame.map_err(io::Error::other)?;
-            self.rest = frame.into_data().unwrap_or_default();
+            self.rest = part;
         }
         let length = buffer.len().min(self.rest.len());
         let part = self.rest.split_to(length);

@@ -51,7 +51,8 @@ impl Fake {
         server.patience = patience;
         let config = config(&certificate, &key);
         std::thread::spawn(move || {
-            runtime().map(|one| one.block_on(serve(listener, config, does)))
+            let runtime = Builder::new_current_thread().enable_all().build();
+            runtime.map(|one| one.block_on(serve(listener, config, does)))
         });
         Self {
             server,

@@ -6,14 +6,14 @@ use crate::defaults::insert_empty;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Members of the specification that go with a type, and the types that they are for.
-const DEPENDENT: [(&str, &[&str]); 6] = [
-    ("clusterIP", ADDRESSED),
-    ("clusterIPs", ADDRESSED),
-    ("ipFamilies", ADDRESSED),
-    ("ipFamilyPolicy", ADDRESSED),
-    ("allocateLoadBalancerNodePorts", BALANCED),
-    ("loadBalancerClass", BALANCED),
+/// Members of the specification that go with a type, each with those that it goes with, and the types that
+/// they are for.
+const DEPENDENT: [(&[&str], &[&str]); 5] = [
+    (&["clusterIP", "clusterIPs"], ADDRESSED),
+    (&["ipFamilies"], ADDRESSED),
+    (&["ipFamilyPolicy"], ADDRESSED),
+    (&["allocateLoadBalancerNodePorts"], BALANCED),
+    (&["loadBalancerClass"], BALANCED),
 ];
 const ADDRESSED: &[&str] = &["ClusterIP", "NodePort", "LoadBalancer"];
 const ON_NODES: &[&str] = &["NodePort", "LoadBalancer"];
@@ -73,16 +73,16 @@ fn keep_node_ports(old: &Spec, next: &mut Spec) {
 
 /// Who changes the type and leaves such a field as it was did not mean to keep it.
 fn drop_dependent(old: &Spec, next: &mut Spec) {
-    for (member, types) in DEPENDENT {
+    for (members, types) in DEPENDENT {
         if left(old, next, |spec| has_type(spec, types)) {
-            drop_same(member, old, next);
+            drop_same(members, old, next);
         }
     }
     if left(old, next, is_outside) {
-        drop_same("externalTrafficPolicy", old, next);
+        drop_same(&["externalTrafficPolicy"], old, next);
     }
     if left(old, next, is_checked) {
-        drop_same("healthCheckNodePort", old, next);
+        drop_same(&["healthCheckNodePort"], old, next);
     }
     if left(old, next, is_on_nodes) && node_ports(old).is_superset(&node_ports(next)) {
         for port in ports_mut(next) {
@@ -123,9 +123,10 @@ fn is_outside(spec: &Spec) -> bool {
     has_type(spec, ON_NODES) || has_type(spec, &["ClusterIP"]) && has_addresses
 }
 
-fn drop_same(member: &str, old: &Spec, next: &mut Spec) {
-    if next.get(member) == old.get(member) {
-        next.remove(member);
+/// All of them or none.
+fn drop_same(members: &[&str], old: &Spec, next: &mut Spec) {
+    if members.iter().all(|one| next.get(*one) == old.get(*one)) {
+        next.retain(|name, _| !members.contains(&name.as_str()));
     }
 }
 
@@ -187,6 +188,12 @@ mod tests {
         assert_eq!(changed["spec"]["externalTrafficPolicy"], "Cluster");
         assert_eq!(changed["spec"]["ports"][0]["nodePort"], 30001);
 
+        let addressed = json!({"spec": {"clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1"]}});
+        let mut named =
+            json!({"spec": {"type": "ExternalName", "clusterIP": "10.0.0.1", "clusterIPs": []}});
+        settle(&addressed, &mut named);
+        assert_eq!(named["spec"]["clusterIP"], "10.0.0.1");
+
         let reached = json!({"spec": {"type": "ClusterIP", "externalIPs": ["192.0.2.1"],
             "externalTrafficPolicy": "Cluster"}});
         let mut unreached = reached.clone();
@@ -194,6 +201,7 @@ mod tests {
         settle(&reached, &mut unreached);
         assert_eq!(unreached["spec"].get("externalTrafficPolicy"), None);
     }
+
     #[test]
     fn what_was_assigned_and_is_not_said_again_stays() {
         let old = json!({"spec": {"type": "LoadBalancer", "externalTrafficPolicy": "Local",
