@@ -80,6 +80,8 @@ GET    MAPS?continue=7b7d                                 -    400 BadRequest
 GET    MAPS?labelSelector=,                               -    400 BadRequest
 GET    MAPS?labelSelector=a%3D%3D%3Db                     -    400 BadRequest
 GET    MAPS?fieldSelector=spec.none%3Dx                   -    400 BadRequest
+GET    MAPS?fieldSelector=spec.none%3Dx&resourceVersionMatch=Near - 422 Invalid
+GET    MAPS?labelSelector=,&resourceVersionMatch=Near     -    400 BadRequest
 GET    MAPS?resourceVersionMatch=Exact                    -    422 Invalid
 GET    MAPS?resourceVersion=1&resourceVersionMatch=Near   -    422 Invalid
 GET    MAPS?sendInitialEvents=true                        -    422 Invalid
@@ -110,6 +112,8 @@ PATCH MAPS/a merge      400 BadRequest {"metadata": {"name": "b"}}
 PATCH MAPS/a merge      422 Invalid    {"metadata": {"uid": "b"}}
 PATCH MAPS/a merge      409 Conflict   {"metadata": {"resourceVersion": "1"}}
 PATCH MAPS/a strategic  422 Invalid    {"metadata": {"finalizers": ["foo"]}}
+PATCH MAPS/a merge      400 BadRequest {
+PATCH MAPS/none merge   404 NotFound   {
 "#;
 
 /// Anchors that would unfold to half a million items.

@@ -53,8 +53,7 @@ pub(crate) struct Selection {
 
 impl Selection {
     pub(crate) fn of(asked: &Routed) -> Result<Self, Failure> {
-        let labels = LabelSelector::parse(asked.params.text("labelSelector"))
-            .map_err(Failure::bad_request)?;
+        let labels = labels(asked)?;
         let text = asked.params.text("fieldSelector");
         let fields = FieldSelector::parse(text, &asked.kind, &asked.version.name)
             .map_err(Failure::bad_request)?;
@@ -158,6 +157,11 @@ impl Selection {
     }
 }
 
+fn labels(asked: &Routed) -> Result<LabelSelector, Failure> {
+    let text = asked.params.text("labelSelector");
+    LabelSelector::parse(text).map_err(Failure::bad_request)
+}
+
 /// What the parameters of a list ask for, right by themselves.
 #[derive(Debug)]
 pub(crate) struct Query {
@@ -168,15 +172,17 @@ impl Query {
     /// Refuses what is wrong whatever is stored: versions and places to go on from are storage's.
     pub(crate) fn of(asked: &Routed) -> Result<Self, Failure> {
         let params = &asked.params;
-        Selection::of(asked)?;
-        let limit = params.integer("limit")?.unwrap_or_default();
         params.integer("timeoutSeconds")?;
+        let limit = params.integer("limit")?.unwrap_or_default();
+        labels(asked)?;
         check_options(
             params.text("resourceVersion"),
             params.text("continue"),
             params.text("resourceVersionMatch"),
             params.get("sendInitialEvents").is_some(),
         )?;
+        // Which fields a kind has is looked at last.
+        Selection::of(asked)?;
         Ok(Self { limit })
     }
 

@@ -11,12 +11,11 @@ pub(crate) use builtin::{MISMATCH, object, selects};
 
 pub use manager::{field_manager, manager_of_agent};
 pub use names::is_subdomain;
-pub(crate) use names::{is_label_value, is_qualified_name, label, label_1035, subdomain};
+pub(crate) use names::{label, label_1035, label_value, qualified_name, subdomain};
 
 use crate::kind::{Kind, NameRule};
 use crate::object::{FOREGROUND_FINALIZER, NAMESPACE_TOKEN, ORPHAN_FINALIZER};
 use crate::rejection::{FieldCause, go_strings};
-use names::QUALIFIED;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -32,8 +31,8 @@ pub fn metadata(kind: &Kind, metadata: &Map<String, Value>, is_new: bool) -> Vec
     name(kind, metadata, is_new, &mut causes);
     own_labels(metadata, &mut causes);
     annotations(metadata, &mut causes);
-    finalizers(kind.strategy.strict_finalizers, metadata, &mut causes);
     owners::check(metadata, &mut causes);
+    finalizers(kind.strategy.strict_finalizers, metadata, &mut causes);
     causes
 }
 
@@ -49,8 +48,8 @@ pub(crate) fn embedded_metadata(metadata: &Map<String, Value>) -> Vec<FieldCause
     }
     own_labels(metadata, &mut causes);
     annotations(metadata, &mut causes);
-    finalizers(false, metadata, &mut causes);
     owners::check(metadata, &mut causes);
+    finalizers(false, metadata, &mut causes);
     causes
 }
 
@@ -147,11 +146,10 @@ pub(crate) fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
 /// What is wrong with labels, of a field with this name.
 pub(crate) fn labels(labels: &Value, field: &str, causes: &mut Vec<FieldCause>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
-        if !is_qualified_name(key) {
-            causes.push(FieldCause::invalid(field, &json!(key), QUALIFIED));
+        for why in qualified_name(key) {
+            causes.push(FieldCause::invalid(field, &json!(key), &why));
         }
-        let text = value.as_str().unwrap_or_default();
-        if let Err(why) = names::label_value(text) {
+        for why in label_value(value.as_str().unwrap_or_default()) {
             causes.push(FieldCause::invalid(field, value, &why));
         }
     }
@@ -167,12 +165,9 @@ fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
         return;
     };
     for key in annotations.keys() {
-        if !is_qualified_name(&key.to_lowercase()) {
-            causes.push(FieldCause::invalid(
-                "metadata.annotations",
-                &json!(key),
-                QUALIFIED,
-            ));
+        for why in qualified_name(&key.to_lowercase()) {
+            let field = "metadata.annotations";
+            causes.push(FieldCause::invalid(field, &json!(key), &why));
         }
     }
     if !annotations_fit(annotations) {
@@ -208,13 +203,13 @@ fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<Fiel
 /// What is wrong with a name in the list that a namespace's contents hold it with. Source:
 /// upstream's `validateFinalizerName`.
 pub(crate) fn namespace_finalizer(field: &str, finalizer: &str) -> Vec<FieldCause> {
-    let causes = [unqualified(field, finalizer), nonstandard(field, finalizer)];
-    causes.into_iter().flatten().collect()
+    let causes = unqualified(field, finalizer);
+    causes.chain(nonstandard(field, finalizer)).collect()
 }
 
-fn unqualified(field: &str, finalizer: &str) -> Option<FieldCause> {
-    let cause = || FieldCause::invalid(field, &json!(finalizer), QUALIFIED);
-    (!is_qualified_name(finalizer)).then(cause)
+fn unqualified(field: &str, finalizer: &str) -> impl Iterator<Item = FieldCause> {
+    let problems = qualified_name(finalizer).into_iter();
+    problems.map(move |why| FieldCause::invalid(field, &json!(finalizer), &why))
 }
 
 fn nonstandard(field: &str, finalizer: &str) -> Option<FieldCause> {

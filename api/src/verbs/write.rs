@@ -86,8 +86,8 @@ pub(crate) async fn patch(
     let options = asked.params.write_options("PatchOptions")?;
     let mut noted = Noted::new(options.validation());
     let unknown = |patch: &Value| unknown::after(asked, &read(patch.clone()));
-    let patch = body::decode_patch(&body, media == PatchMedia::Json, &mut noted, unknown)?;
-    let patch = read(patch);
+    let patch = body::decode_patch(&body, media == PatchMedia::Json, &mut noted, unknown);
+    let patch = read(patch.map_err(|unreadable| missing_or(asked, unreadable))?);
     // Not kept while the write waits.
     drop(body);
     let intent = Intent::Patch(PatchObject {
@@ -98,6 +98,19 @@ pub(crate) async fn patch(
         validation: options.validation(),
     });
     write(api, asked, ("patch", intent), (noted, options)).await
+}
+
+/// Of an object that is not there the patch is not looked at. Source: upstream's `patchResource`.
+fn missing_or(asked: &Routed, unreadable: Failure) -> Failure {
+    let key = asked.key();
+    if asked.state.get(&key).is_some() {
+        return unreadable;
+    }
+    let missing = Rejection::NotFound {
+        resource: key.resource,
+        name: key.name,
+    };
+    missing.into()
 }
 
 /// How the patch is written. It is looked at before the options are.

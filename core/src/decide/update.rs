@@ -149,18 +149,19 @@ fn restore(root: &mut Map<String, Value>, old: &Value, member: &str) {
     };
 }
 
-/// Some types may be made by a `PUT`; the rest must exist.
+/// Some types may be made by a `PUT`; the rest must exist. Whose identity is asked for is looked at before that:
+/// upstream's storage compares it with that of an empty object.
 fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision, Rejection> {
     let key = &intent.key;
+    let mut object = intent.object;
+    let metadata = prepare::metadata(&mut object)?;
+    made_anew(metadata, key, |uid| other_identity(uid, ""))?;
     if !kind.strategy.create_on_update || intent.subresource.is_some() {
         return Err(Rejection::NotFound {
             resource: key.resource.clone(),
             name: Arc::clone(&key.name),
         });
     }
-    let mut object = intent.object;
-    let metadata = prepare::metadata(&mut object)?;
-    made_anew(metadata, key, |uid| other_identity(uid, ""))?;
     let create = Create {
         key: intent.key,
         version: intent.version,

@@ -32,7 +32,10 @@ impl FieldSelector {
         for part in parts {
             let (label, value, equal) = term(part)
                 .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
-            read.push((label, unescape(value)?, equal));
+            // Nothing that is nothing is everything. Source: `hasTerm.Transform`.
+            if !(label.is_empty() && value.is_empty()) {
+                read.push((label, unescape(value)?, equal));
+            }
         }
         let terms = read.into_iter().map(|(label, value, equal)| {
             Ok(Term {
@@ -187,6 +190,7 @@ mod tests {
                 true,
             ),
             ("", "pods", &pod, "metadata.name!=a", false),
+            ("", "pods", &pod, "=,metadata.name=a,!=", true),
             (
                 "",
                 "pods",

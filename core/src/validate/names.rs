@@ -2,9 +2,9 @@
 
 use std::net::IpAddr;
 
-pub(super) const QUALIFIED: &str = "name part must consist of alphanumeric characters, '-', '_' \
-     or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name', \
-      or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+const QUALIFIED: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start \
+     and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used \
+     for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric \
      characters, '-' or '.', and must start and end with an alphanumeric character (e.g. \
      'example.com', regex used for validation is \
@@ -29,7 +29,7 @@ pub fn is_subdomain(name: &str) -> bool {
 }
 
 /// Whether it is an optional DNS prefix, a slash, and a name of at most 63 bytes.
-pub(crate) fn is_qualified_name(name: &str) -> bool {
+fn is_qualified_name(name: &str) -> bool {
     let (prefix, name) = match name.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
         None => (None, name),
@@ -40,17 +40,46 @@ pub(crate) fn is_qualified_name(name: &str) -> bool {
         && prefix.is_none_or(is_subdomain)
 }
 
-/// Whether it is empty, or a name of at most 63 bytes.
-pub(crate) fn is_label_value(value: &str) -> bool {
-    label_value(value).is_ok()
+/// What is wrong with a name that may have a DNS prefix and a slash. Source: `IsQualifiedName`.
+pub(crate) fn qualified_name(name: &str) -> Vec<String> {
+    if is_qualified_name(name) {
+        return Vec::new();
+    }
+    let (prefix, last) = match name.split_once('/') {
+        Some((_, last)) if last.contains('/') => {
+            let example =
+                "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+            return vec![format!("a qualified name {QUALIFIED} {example}")];
+        }
+        Some((prefix, last)) => (Some(prefix), last),
+        None => (None, name),
+    };
+    let prefix = match prefix {
+        Some("") => Some("must be non-empty".into()),
+        Some(prefix) => subdomain(prefix).err(),
+        None => None,
+    };
+    let length = match last.len() {
+        0 => Some("must be non-empty".into()),
+        length => (length > LABEL_MAX).then(|| too_long(LABEL_MAX)),
+    };
+    let alphabet = (!is_word(last, is_label_byte)).then(|| QUALIFIED.to_owned());
+    let of_name = length.into_iter().chain(alphabet);
+    let of_name = of_name.map(|why| format!("name part {why}"));
+    let prefix = prefix.map(|why| format!("prefix part {why}"));
+    prefix.into_iter().chain(of_name).collect()
 }
 
-pub(super) fn label_value(value: &str) -> Result<(), String> {
-    if value.len() > LABEL_MAX {
-        return Err(format!("must be no more than {LABEL_MAX} bytes"));
-    }
+/// What is wrong with the value of a label. Source: `IsValidLabelValue`.
+pub(crate) fn label_value(value: &str) -> Vec<String> {
+    let length = (value.len() > LABEL_MAX).then(|| too_long(LABEL_MAX));
     let fits = value.is_empty() || is_word(value, is_label_byte);
-    fits.then_some(()).ok_or_else(|| LABEL_VALUE.into())
+    let alphabet = (!fits).then(|| LABEL_VALUE.into());
+    length.into_iter().chain(alphabet).collect()
+}
+
+fn too_long(most: usize) -> String {
+    format!("must be no more than {most} bytes")
 }
 
 pub(super) fn path_segment(name: &str) -> Result<(), String> {
@@ -165,9 +194,52 @@ mod tests {
         assert!(is_qualified_name(&"a".repeat(63)) && !is_qualified_name(&"a".repeat(64)));
     }
 
+    /// Source: answers of upstream's server.
+    #[test]
+    fn all_that_is_wrong_with_a_qualified_name_is_told() {
+        let long = "a".repeat(LABEL_MAX + 1);
+        let alphabet = format!("name part {QUALIFIED}");
+        for (name, told) in [
+            ("a.b/c", vec![]),
+            ("", vec!["name part must be non-empty", &alphabet]),
+            (
+                "/",
+                vec![
+                    "prefix part must be non-empty",
+                    "name part must be non-empty",
+                    &alphabet,
+                ],
+            ),
+            (&long, vec!["name part must be no more than 63 bytes"]),
+            ("a/-", vec![&alphabet]),
+        ] {
+            assert_eq!(qualified_name(name), told, "{name}");
+        }
+        let [several] = &*qualified_name("a/b/c") else {
+            panic!("one reason");
+        };
+        assert!(
+            several.starts_with("a qualified name must consist"),
+            "{several}"
+        );
+        assert!(
+            several.ends_with("'/' (e.g. 'example.com/MyName')"),
+            "{several}"
+        );
+        let [prefix] = &*qualified_name("A/b") else {
+            panic!("one reason");
+        };
+        assert!(
+            prefix.starts_with("prefix part a lowercase RFC 1123"),
+            "{prefix}"
+        );
+    }
+
     #[test]
     fn label_values_may_be_empty() {
-        assert!(is_label_value("") && is_label_value("A_1.b") && !is_label_value("-a"));
+        let problems = |value: &str| label_value(value).len();
+        assert_eq!((problems(""), problems("A_1.b"), problems("-a")), (0, 0, 1));
+        assert_eq!(problems(&format!("-{}", "a".repeat(LABEL_MAX))), 2);
     }
 
     #[test]

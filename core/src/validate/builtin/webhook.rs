@@ -205,8 +205,9 @@ fn condition(condition: &Field<'_>, env: &Env<'_>, causes: &mut Vec<FieldCause>)
     }
     if name.is_empty() {
         causes.push(name.required(""));
-    } else if !names::is_qualified_name(name.text()) {
-        causes.push(name.invalid(names::QUALIFIED));
+    } else {
+        let problems = names::qualified_name(name.text());
+        causes.extend(problems.iter().map(|why| name.invalid(why)));
     }
 }
 

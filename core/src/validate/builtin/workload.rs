@@ -3,7 +3,7 @@
 
 use super::{Field, Subject};
 use crate::rejection::FieldCause;
-use crate::validate::is_qualified_name;
+use crate::validate::qualified_name;
 use serde_json::{Value, json};
 
 /// Why a template whose pods are not selected is refused.
@@ -58,9 +58,8 @@ pub(super) fn label_selector(selector: &Field<'_>, causes: &mut Vec<FieldCause>)
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             _ => causes.push(operator.invalid("not a valid selector operator")),
         }
-        if !is_qualified_name(key.text()) {
-            causes.push(key.invalid(crate::validate::names::QUALIFIED));
-        }
+        let problems = qualified_name(key.text());
+        causes.extend(problems.iter().map(|why| key.invalid(why)));
     }
 }
 
