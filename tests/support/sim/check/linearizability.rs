@@ -158,8 +158,11 @@ impl Registers {
         let right = match rejection {
             Rejection::NotFound { .. } => moments.iter().any(Option::is_none),
             Rejection::AlreadyExists { .. } => moments.iter().any(Option::is_some),
-            Rejection::Conflict { .. } => moments.iter().flatten().any(|(uid, revision)| {
-                preconditions::differs(operation, uid, *revision).unwrap_or(true)
+            Rejection::Conflict { .. } => moments.iter().any(|moment| match moment {
+                Some((uid, revision)) => {
+                    preconditions::differs(operation, uid, *revision).unwrap_or(true)
+                }
+                None => preconditions::is_an_update_of_one_identity(operation),
             }),
             _ => return Ok(false),
         };

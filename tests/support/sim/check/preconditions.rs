@@ -43,6 +43,12 @@ pub fn differs(operation: &Operation, uid: &Uid, revision: Revision) -> Option<b
         .reduce(|one, other| one || other)
 }
 
+/// Whether where nothing is that is a conflict: an update compares the identity that it asks for with that of an
+/// empty object. Source: `GuaranteedUpdate` of upstream's storage, whose preconditions come before what is missing.
+pub fn is_an_update_of_one_identity(operation: &Operation) -> bool {
+    matches!(operation.command.intent, Intent::Update(_)) && wanted(operation).uid.is_some()
+}
+
 fn wanted(operation: &Operation) -> Wanted {
     match &operation.command.intent {
         Intent::Update(update) => {
