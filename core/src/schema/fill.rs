@@ -29,7 +29,8 @@ pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
 
 /// An empty text for every null in a list or a map of texts, as Go's decoder reads it; of a time that is
 /// none, which is a null again. A quantity in its canonical form, which in a map is an amount of a resource. Times
-/// and bytes as they are written again.
+/// and bytes as they are written again. What Go does not write is not there: a null, an empty list, an empty
+/// map.
 pub(super) fn decode(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -43,6 +44,7 @@ pub(super) fn decode(schema: &Schema, value: &mut Value) {
                     }
                 }
             }
+            members.retain(|name, member| !is_left_out(schema, name, member));
         }
         Value::Array(items) => {
             let Some(each) = &schema.items else { return };
@@ -56,6 +58,22 @@ pub(super) fn decode(schema: &Schema, value: &mut Value) {
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Source: `omitempty`, and of the few lists that do not have it, no `null` is written for an empty one. The accounts of a write are cleared with an
+/// empty list, so that is still to be seen.
+fn is_left_out(schema: &Schema, name: &str, member: &Value) -> bool {
+    let Some(known) = schema.properties.get(name) else {
+        return false;
+    };
+    let is_map = || known.properties.is_empty() && known.additional.is_some();
+    match member {
+        _ if name == "managedFields" => false,
+        Value::Null => !known.type_name.is_empty(),
+        Value::Array(items) => items.is_empty() && &*known.type_name == "array",
+        Value::Object(members) => members.is_empty() && is_map(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }
 
