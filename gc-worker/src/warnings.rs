@@ -57,20 +57,36 @@ impl Warnings {
         }
     }
 
-    /// What is there when a collector begins. What was told of it is there under the same name, or was
-    /// until somebody deleted it: see [`Self::doubts`].
+    /// What is there when a collector begins: every reference that is wrong in its namespace. What was told of it is
+    /// there under the same name, or was until somebody deleted it: see [`Self::doubts`].
     pub(crate) fn begin(&mut self, state: &State, object: &Arc<Object>, graph: &OwnershipGraph) {
-        let Some(warning) = Warning::of(object, object.owners().iter(), graph) else {
+        let Some(all) = Warning::of(object, object.owners().iter(), graph) else {
             return;
         };
-        let Some(owner) = warning.misplaced(&state.kinds) else {
-            return;
-        };
-        let told_as = warning.told_as(owner);
-        if state.get(&told_as).is_none() {
-            let (dependent, owner) = (object.meta.uid.clone(), owner.uid.clone());
-            self.doubts.add(told_as, dependent, owner);
-            self.push(warning);
+        let kinds = &state.kinds;
+        let right = all
+            .named
+            .iter()
+            .filter(|named| !all.looks_wrong(kinds, named));
+        let right = Arc::new(right.map(|(reference, _)| reference.uid.clone()).collect());
+        for named in &all.named {
+            let warning = Warning {
+                dependent: Arc::clone(object),
+                named: vec![named.clone()],
+            };
+            let Some(owner) = warning.misplaced(kinds) else {
+                continue;
+            };
+            let told_as = warning.told_as(owner);
+            if state.get(&told_as).is_none() {
+                let pair = (object.meta.uid.clone(), owner.uid.clone());
+                self.doubts.add(told_as, pair, Arc::clone(&right));
+                self.push(warning);
+            }
+        }
+        let owners = object.owners().iter();
+        for owner in owners.filter(|owner| graph.node(&owner.uid).is_none()) {
+            self.doubts.add_nobody(owner.uid.clone());
         }
     }
 
@@ -81,8 +97,11 @@ impl Warnings {
 
     /// Nobody is told again.
     pub(crate) fn forget(&mut self, doubts: &Doubts) {
-        self.waiting
-            .retain(|warning| !doubts.was_told(&warning.dependent.meta.uid));
+        self.waiting.retain(|warning| {
+            let dependent = &warning.dependent.meta.uid;
+            let mut owners = warning.named.iter().map(|(reference, _)| &reference.uid);
+            !owners.any(|owner| doubts.is_settled(&(dependent.clone(), owner.clone())))
+        });
     }
 
     fn look<'a>(
@@ -166,14 +185,20 @@ impl Warning {
     /// its namespace.
     fn misplaced(&self, kinds: &Kinds) -> Option<&OwnerReference> {
         let mut known = self.named.iter();
-        let (reference, owner) = known.find(|(reference, owner)| {
-            is_collected(kinds, owner)
-                && (is_elsewhere(owner, &self.dependent) || !is_named(kinds, reference, owner))
-        })?;
+        let (reference, owner) = known.find(|named| self.looks_wrong(kinds, named))?;
         let mut all = self.dependent.owners().iter();
         is_elsewhere(owner, &self.dependent)
             .then(|| all.find(|one| one.uid == reference.uid))
             .flatten()
+    }
+
+    fn looks_wrong(
+        &self,
+        kinds: &Kinds,
+        (reference, owner): &(OwnerReference, Arc<Object>),
+    ) -> bool {
+        is_collected(kinds, owner)
+            && (is_elsewhere(owner, &self.dependent) || !is_named(kinds, reference, owner))
     }
 
     fn step(&self, kinds: &Kinds, now: Time) -> Option<Step> {

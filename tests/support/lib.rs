@@ -11,6 +11,7 @@
 
 pub mod admission;
 pub mod author;
+pub mod beside;
 pub mod causes;
 pub mod cuts;
 pub mod dice;

@@ -229,6 +229,49 @@ fn who_was_told_is_not_told_again_by_a_collector_that_begins_where_the_event_was
 }
 
 #[test]
+fn a_collector_that_begins_tells_of_no_reference_that_was_not_the_first_when_it_came() {
+    let misspelt = || reference(("v1", "ConfigMap"), "misspelt", "here");
+    let mut world = World::new();
+    world.config_map("there", &[]);
+    world.config_map("here", &[]);
+    world.config_map("dependent", &[misspelt(), to("there")]);
+    assert_eq!(world.told().len(), 0, "a wrong name came first");
+    assert_eq!(world.begun_anew().len(), 0);
+    world.config_map("dependent", &[to("there")]);
+    assert_eq!(world.told().len(), 0, "it did not come now");
+    assert_eq!(world.begun_anew().len(), 0, "nor when somebody begins");
+    world.config_map("dependent", &[misspelt(), to("there")]);
+    world.remove(CONFIG_MAPS, "one", "here");
+    assert_eq!(
+        world.begun_anew().len(),
+        0,
+        "nor when the other's owner is gone"
+    );
+}
+
+#[test]
+fn a_collector_that_begins_tells_what_nobody_came_to_tell() {
+    let mut world = World::new();
+    world.config_map("there", &[]);
+    world.config_map("here", &[]);
+    world.config_map(
+        "dependent",
+        &[to("here"), to("there-too"), to("there-three")],
+    );
+    world.config_map("there-too", &[]);
+    world.config_map(
+        "dependent",
+        &[to("here"), to("there-too"), to("there-three"), to("there")],
+    );
+    world.config_map("there-three", &[]);
+    let told = world.told();
+    assert_eq!(told.len(), 3);
+    let mut anew = world.begun_anew();
+    anew.sort_by_key(|event| told.iter().position(|one| one == event));
+    assert_eq!(anew, told);
+}
+
+#[test]
 fn what_a_dependent_is_told() {
     let mut world = World::new();
     world.config_map("there", &[]);

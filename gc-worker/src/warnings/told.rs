@@ -1,45 +1,88 @@
 //! What was told before a collector began: the log knows, also where somebody has deleted it since.
 
-use hindsight_core::{Commit, ObjectKey, Uid};
+use hindsight_core::{Commit, Event, ObjectKey, Uid};
 use hindsight_projector::new_owners;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Warnings of which it is not known whether they were given already.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Doubts {
-    /// By what they are told as: the dependent, and the owner that it refers to.
-    open: BTreeMap<ObjectKey, (Uid, Uid)>,
-    /// Dependents that were told.
-    told: BTreeSet<Uid>,
+    /// By what they are told as.
+    open: BTreeMap<ObjectKey, Doubt>,
+    /// Those that were given, or were never due.
+    settled: BTreeSet<Pair>,
+    /// Owners that are not there and were not since the moment up to which the log was read back.
+    nobody: BTreeSet<Uid>,
+}
+
+/// A dependent, and the owner that it refers to.
+pub(super) type Pair = (Uid, Uid);
+
+#[derive(Debug, Clone)]
+struct Doubt {
+    pair: Pair,
+    /// Owners that the dependent refers to as it should: nothing was told of them.
+    right: Arc<BTreeSet<Uid>>,
 }
 
 impl Doubts {
-    pub(super) fn add(&mut self, told_as: ObjectKey, dependent: Uid, owner: Uid) {
-        self.open.insert(told_as, (dependent, owner));
+    pub(super) fn add(&mut self, told_as: ObjectKey, pair: Pair, right: Arc<BTreeSet<Uid>>) {
+        self.open.insert(told_as, Doubt { pair, right });
+    }
+
+    pub(super) fn add_nobody(&mut self, owner: Uid) {
+        self.nobody.insert(owner);
     }
 
     pub(crate) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Reads the log back: what was told of a reference is behind it.
+    /// Reads the log back: what was told of a reference is behind it. When a reference came, one at most was told of, the
+    /// first that looked wrong; an owner that came later was told of whatever was before it.
     pub(crate) fn read(&mut self, commit: &Commit) {
-        if let Some((dependent, _)) = self.open.remove(&commit.key) {
-            self.told.insert(dependent);
+        if let Some(doubt) = self.open.remove(&commit.key) {
+            self.settled.insert(doubt.pair);
         }
         if self.is_empty() {
             return;
         }
-        let owners: Vec<&Uid> = new_owners(commit).collect();
-        if owners.is_empty() {
+        let (came, went) = came_or_went(commit);
+        if went {
+            self.nobody.remove(&commit.uid);
+        }
+        let new: Vec<&Uid> = new_owners(commit).collect();
+        if !came && new.is_empty() {
             return;
         }
-        self.open.retain(|_, (dependent, owner)| {
-            *dependent != commit.uid || owners.iter().all(|one| *one != owner)
+        let (settled, nobody) = (&mut self.settled, &self.nobody);
+        self.open.retain(|_, doubt| {
+            let (dependent, owner) = &doubt.pair;
+            if came && *owner == commit.uid {
+                return false;
+            }
+            if *dependent != commit.uid || !new.contains(&owner) {
+                return true;
+            }
+            let mut before = new.iter().take_while(|one| **one != owner);
+            if !before.all(|one| doubt.right.contains(*one) || nobody.contains(*one)) {
+                settled.insert(doubt.pair.clone());
+            }
+            false
         });
     }
 
-    pub(crate) fn was_told(&self, dependent: &Uid) -> bool {
-        self.told.contains(dependent)
+    pub(super) fn is_settled(&self, pair: &Pair) -> bool {
+        self.settled.contains(pair)
     }
+}
+
+/// Whether the commit creates its object, and whether it removes it.
+fn came_or_went(commit: &Commit) -> (bool, bool) {
+    let any = |is: fn(&Event) -> bool| commit.events.iter().any(is);
+    (
+        any(|event| matches!(event, Event::ObjectCreated { .. })),
+        any(|event| matches!(event, Event::ObjectDeleted { .. })),
+    )
 }

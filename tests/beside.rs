@@ -1,0 +1,115 @@
+//! Random histories to this control plane and to the cluster of `KUBECONFIG`, whose answers and objects have to be the
+//! same: `cargo beside`. Makes namespaces and priority classes of its own there, `beside-*`, and removes them.
+#![allow(
+    clippy::print_stdout,
+    clippy::expect_used,
+    reason = "a tool tells what it does, and stops where it cannot"
+)]
+
+use hindsight_tests::beside::{Counts, Patience, Server, compare, history};
+use hindsight_tests::http::Answer;
+use hindsight_tests::seeds::{Failure, Run, write};
+use hindsight_tests::stage::Stage;
+use http::Request;
+use http_body_util::BodyExt;
+use kube::client::Body;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Duration;
+use tokio::runtime::Runtime;
+
+/// Histories between two lines of the report.
+const PART: u64 = 10;
+const PATIENCE: Patience = Patience {
+    to_agree: Duration::from_secs(60),
+    to_stay: Duration::from_secs(2),
+};
+
+/// The cluster.
+struct Cluster {
+    client: kube::Client,
+    runtime: Runtime,
+}
+
+impl Cluster {
+    fn connect() -> Result<Self, String> {
+        if std::env::var_os("KUBECONFIG").is_none() {
+            return Err(
+                "set KUBECONFIG to the cluster to compare with: it will be written to".into(),
+            );
+        }
+        let runtime = Runtime::new().map_err(|error| error.to_string())?;
+        let client = runtime.block_on(async { kube::Client::try_default().await });
+        Ok(Self {
+            client: client.map_err(|error| error.to_string())?,
+            runtime,
+        })
+    }
+
+    fn version(&mut self) -> Option<String> {
+        let answer = self.send("GET", "/version", "", "").json();
+        Some(answer.get("gitVersion")?.as_str()?.to_owned())
+    }
+}
+
+impl Server for Cluster {
+    fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer {
+        let mut request = Request::builder().method(method).uri(path);
+        if !media.is_empty() {
+            request = request.header("content-type", media);
+        }
+        let request = request.body(Body::from(body.as_bytes().to_vec()));
+        let request = request.expect("a request");
+        let answer = async {
+            let response = self.client.send(request).await.expect("an answer");
+            let code = response.status().as_u16();
+            let body = response.into_body().collect().await.expect("a body");
+            (code, body.to_bytes())
+        };
+        let (code, bytes) = self.runtime.block_on(answer);
+        Answer {
+            code,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+            warnings: Vec::new(),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let mut cluster = match Cluster::connect() {
+        Ok(cluster) => cluster,
+        Err(why) => {
+            println!("{why}");
+            return ExitCode::from(2);
+        }
+    };
+    println!(
+        "beside Kubernetes {}",
+        cluster.version().unwrap_or_default()
+    );
+    let total = Mutex::new(Counts::default());
+    let check = |seed| {
+        let mut cluster = Cluster::connect().expect("connected before");
+        let servers: (&mut dyn Server, _) =
+            (&mut Stage::new(false), &mut cluster as &mut dyn Server);
+        match compare(seed, &history(seed), servers, PATIENCE) {
+            Ok(counts) => {
+                let mut total = total.lock().expect("no thread panics");
+                total.requests += counts.requests;
+                total.objects += counts.objects;
+                Ok(())
+            }
+            Err(scenario) => Err(Failure {
+                seed,
+                why: "the two differ".into(),
+                path: write(seed, &scenario, "txt"),
+                scenario,
+            }),
+        }
+    };
+    let run = Run::from_environment("HINDSIGHT_HISTORIES", 1000);
+    let code = run.as_program("beside", PART, &check);
+    let Counts { requests, objects } = *total.lock().expect("no thread panics");
+    println!("{requests} requests to each, {objects} objects compared");
+    code
+}

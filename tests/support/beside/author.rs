@@ -1,0 +1,269 @@
+//! Makes histories up for two servers: few names, so that they come again.
+
+use crate::dice::Dice;
+use serde_json::{Value, json};
+
+pub(super) const NAMESPACES: [&str; 2] = ["a", "b"];
+const NAMES: u64 = 5;
+const STEPS: u64 = 25;
+const FINALIZERS: [&str; 3] = ["x.example.com/a", "x.example.com/b", "x.example.com/c"];
+
+/// What an object is, and what a reference says that one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Namespaced.
+    ConfigMap,
+    /// Namespaced, and on no node: it goes at once.
+    Pod,
+    /// On a node that nobody runs: it goes when it is told that it has stopped.
+    Assigned,
+    /// Cluster-scoped.
+    PriorityClass,
+    /// Of a group that nobody serves.
+    Unknown,
+}
+
+impl Kind {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::ConfigMap => "ConfigMap",
+            Self::Pod | Self::Assigned => "Pod",
+            Self::PriorityClass => "PriorityClass",
+            Self::Unknown => "Unknown",
+        }
+    }
+
+    pub(super) const fn group_version(self) -> &'static str {
+        match self {
+            Self::ConfigMap | Self::Pod | Self::Assigned => "v1",
+            Self::PriorityClass => "scheduling.k8s.io/v1",
+            Self::Unknown => "nobody.example.com/v1",
+        }
+    }
+
+    pub(super) const fn resource(self) -> &'static str {
+        match self {
+            Self::Pod | Self::Assigned => "pods",
+            Self::ConfigMap | Self::PriorityClass | Self::Unknown => "configmaps",
+        }
+    }
+
+    pub(super) fn spec(self) -> Value {
+        let containers = json!([{"name": "c", "image": "i"}]);
+        match self {
+            Self::Pod => json!({"containers": containers}),
+            Self::Assigned => json!({"containers": containers, "nodeName": "beside-nobody"}),
+            Self::ConfigMap | Self::PriorityClass | Self::Unknown => Value::Null,
+        }
+    }
+}
+
+/// Where an object is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Kind.
+    pub kind: Kind,
+    /// One of two, or none where the kind has none.
+    pub namespace: Option<&'static str>,
+    /// Name.
+    pub name: String,
+}
+
+/// Somebody who was made, or whom nobody ever made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// The object of a creation.
+    Made(usize),
+    /// A uid that is made up for this reference alone.
+    Nobody(u64),
+}
+
+/// A reference.
+#[derive(Debug, Clone)]
+pub struct Owner {
+    /// Whose uid.
+    pub who: Who,
+    /// Kind and name.
+    pub target: Target,
+    /// `blockOwnerDeletion`.
+    pub blocks: bool,
+}
+
+/// What an object is created with.
+#[derive(Debug, Clone)]
+pub struct Metadata {
+    /// Finalizers.
+    pub finalizers: Vec<String>,
+    /// References.
+    pub owners: Vec<Owner>,
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Makes an object, with a number of its own.
+    Create(usize, Target, Metadata),
+    /// Deletes one, with these options, in which a uid is the number of a creation.
+    Delete(Target, Value),
+    /// Deletes all of its kind in its namespace.
+    Clear(Target, Value),
+    /// Replaces its finalizers.
+    SetFinalizers(Target, Vec<String>),
+    /// Replaces its references.
+    SetOwners(Target, Vec<Owner>),
+}
+
+/// What happens in the history of a seed. What Kubernetes leaves to chance, or never comes to an end with, is not in it:
+///
+/// - whether a reference that does not block is looked at before its owner is let go, if something holds that owner
+///   afterwards: one of both is in a history;
+/// - an object that waits for itself;
+/// - who refers to an owner to which an object without a namespace refers too, though it has one: that reference
+///   cannot be resolved, and there keeps others with the same uid from being looked at.
+pub fn history(seed: u64) -> Vec<Step> {
+    let mut dice = Dice(seed);
+    let holds = dice.roll(2) == 0;
+    let mut author = Author {
+        dice,
+        holds,
+        made: Vec::new(),
+    };
+    (0..STEPS).map(|_| author.step()).collect()
+}
+
+struct Author {
+    dice: Dice,
+    /// Whether objects are held by finalizers, and by their nodes; else references may not block.
+    holds: bool,
+    made: Vec<Target>,
+}
+
+impl Author {
+    fn step(&mut self) -> Step {
+        let choice = self.dice.roll(10);
+        if self.made.len() < 3 || choice < 5 {
+            return self.create();
+        }
+        let target = self.somebody().1;
+        match choice {
+            5..=7 => Step::Delete(target, self.options()),
+            8 if self.dice.roll(4) == 0 => {
+                let options = json!({"propagationPolicy": self.policy()});
+                Step::Clear(target, options)
+            }
+            8 => Step::SetFinalizers(target, self.finalizers()),
+            _ => {
+                let owners = self.owners(&target);
+                Step::SetOwners(target, owners)
+            }
+        }
+    }
+
+    fn create(&mut self) -> Step {
+        let kind = self.kind();
+        let namespace = match kind {
+            Kind::PriorityClass => None,
+            _ => Some(
+                self.dice
+                    .pick(&[NAMESPACES[0], NAMESPACES[0], NAMESPACES[1]]),
+            ),
+        };
+        let target = Target {
+            kind,
+            namespace,
+            name: format!("o{}", self.dice.roll(NAMES)),
+        };
+        let metadata = Metadata {
+            finalizers: self.finalizers(),
+            owners: self.owners(&target),
+        };
+        self.made.push(target.clone());
+        Step::Create(self.made.len() - 1, target, metadata)
+    }
+
+    fn kind(&mut self) -> Kind {
+        match self.dice.roll(8) {
+            0 | 1 => Kind::PriorityClass,
+            2 => Kind::Pod,
+            3 if self.holds => Kind::Assigned,
+            _ => Kind::ConfigMap,
+        }
+    }
+
+    /// Who was made lately is more likely to be there.
+    fn somebody(&mut self) -> (usize, Target) {
+        let count = self.made.len() as u64;
+        let back = self.dice.roll(count).min(self.dice.roll(count));
+        let id = self.made.len() - 1 - usize::try_from(back).expect("a small number");
+        (id, self.made[id].clone())
+    }
+
+    fn policy(&mut self) -> Value {
+        self.dice.pick(&[
+            Value::Null,
+            "Background".into(),
+            "Foreground".into(),
+            "Orphan".into(),
+        ])
+    }
+
+    fn options(&mut self) -> Value {
+        match self.dice.roll(12) {
+            0 => json!({"orphanDependents": self.dice.roll(2) == 0}),
+            1 => json!({"preconditions": {"uid": self.somebody().0}}),
+            2 => json!({"propagationPolicy": self.policy(), "dryRun": ["All"]}),
+            3..=5 => {
+                let seconds = self.dice.pick(&[0, 0, 1, 60, -1]);
+                json!({"propagationPolicy": self.policy(), "gracePeriodSeconds": seconds})
+            }
+            _ => json!({"propagationPolicy": self.policy()}),
+        }
+    }
+
+    fn finalizers(&mut self) -> Vec<String> {
+        if !self.holds {
+            return Vec::new();
+        }
+        match self.dice.roll(8) {
+            0 | 1 => vec![self.dice.pick(&FINALIZERS).into()],
+            2 => FINALIZERS[..2].iter().map(|&one| one.into()).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// No object refers to itself, or to its own name.
+    fn owners(&mut self, dependent: &Target) -> Vec<Owner> {
+        let count = self.dice.pick(&[0, 1, 1, 1, 2, 2, 3]);
+        let mut owners: Vec<Owner> = Vec::new();
+        for _ in 0..count.min(self.made.len()) {
+            let owner = self.owner(dependent);
+            let is_new = |one: &Owner| one.who != owner.who && one.target != owner.target;
+            if owner.target != *dependent && owners.iter().all(is_new) {
+                owners.push(owner);
+            }
+        }
+        owners
+    }
+
+    /// Mostly somebody who is or was there, at times misspelt or made up.
+    fn owner(&mut self, dependent: &Target) -> Owner {
+        let blocks = self.holds || self.dice.roll(2) == 0;
+        let (id, mut target) = self.somebody();
+        let is_resolvable = dependent.namespace.is_some() || target.namespace.is_none();
+        let who = if is_resolvable && self.dice.roll(12) > 0 {
+            Who::Made(id)
+        } else {
+            Who::Nobody(self.dice.roll(1_000_000_000_000))
+        };
+        if self.dice.roll(25) == 0 {
+            target.kind = Kind::Unknown;
+        } else if self.dice.roll(25) == 0 {
+            target.name = "misspelt".into();
+        }
+        Owner {
+            who,
+            target,
+            blocks,
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Two planes of this program agree with each other, and one that is broken does not.
+
+use super::{Patience, Server, compare, history};
+use crate::dice::number;
+use crate::http::Answer;
+use crate::stage::Stage;
+use std::time::Duration;
+
+const IMPATIENT: Patience = Patience {
+    to_agree: Duration::ZERO,
+    to_stay: Duration::ZERO,
+};
+
+#[test]
+fn two_of_one_kind_agree() {
+    let first = number("HINDSIGHT_SEED", 1);
+    for seed in first..first + number("HINDSIGHT_HISTORIES", 20) {
+        let (mut one, mut other) = (Stage::new(false), Rested(Stage::new(false)));
+        let compared = compare(seed, &history(seed), (&mut one, &mut other), IMPATIENT);
+        let counts = compared.unwrap_or_else(|why| panic!("seed {seed}: {why}"));
+        assert!(counts.requests > 0 && counts.objects > 0, "seed {seed}");
+    }
+}
+
+#[test]
+fn one_that_orphans_nobody_is_noticed() {
+    let differs = |seed: &u64| {
+        let (mut one, mut other) = (Stage::new(false), Forgets(Rested(Stage::new(false))));
+        compare(*seed, &history(*seed), (&mut one, &mut other), IMPATIENT).is_err()
+    };
+    assert!((1..=20).any(|seed| differs(&seed)));
+}
+
+/// Rests after each request by itself, as a server does of which nobody knows when.
+struct Rested(Stage);
+
+impl Server for Rested {
+    fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer {
+        let answer = self.0.send(method, path, media, body);
+        self.0.rest();
+        answer
+    }
+}
+
+struct Forgets(Rested);
+
+impl Server for Forgets {
+    fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer {
+        let body = body.replace("Orphan", "Background");
+        self.0.send(method, path, media, &body)
+    }
+}
