@@ -6,8 +6,8 @@
 //! two requests: of up to two objects in every numbering, and of three in every numbering of every so
 //! many-th (`HINDSIGHT_NUMBERINGS`, 101 unless told otherwise). `HINDSIGHT_FOUR_EDGES` is the stride over
 //! the runs of four objects whose references may block or not (1 for all of them, which takes a day),
-//! `HINDSIGHT_FOUR` over those in which everything is special (0, the default of both, leaves them out).
-//! `HINDSIGHT_STATES=1` leaves the runs out.
+//! `HINDSIGHT_FOUR` over those in which everything is special, `HINDSIGHT_FOUR_STATES` over the same state
+//! by state (0, the default of all three, leaves them out). `HINDSIGHT_STATES=1` leaves the runs out.
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
@@ -38,6 +38,7 @@ fn main() {
         number("HINDSIGHT_FOUR_EDGES", 0),
         number("HINDSIGHT_FOUR", 0),
     );
+    let four_states = number("HINDSIGHT_FOUR_STATES", 0);
     let numbered = number("HINDSIGHT_NUMBERINGS", 101);
     let runs = u64::from(number("HINDSIGHT_STATES", 0) == 0);
     let families = [
@@ -90,6 +91,12 @@ fn main() {
             FOUR_THAT_BLOCK,
             Look::StatesAlone,
             1,
+        ),
+        (
+            "states of 4 objects with everything",
+            of(4),
+            Look::StatesAlone,
+            four_states,
         ),
     ];
     for (name, family, look, stride) in families {

@@ -48,6 +48,10 @@ impl Kind {
         }
     }
 
+    const fn goes_at_once(self) -> bool {
+        matches!(self, Self::ConfigMap | Self::PriorityClass)
+    }
+
     pub(super) fn spec(self) -> Value {
         let containers = json!([{"name": "c", "image": "i"}]);
         match self {
@@ -118,6 +122,7 @@ pub enum Step {
 /// - whether a reference that does not block is looked at before its owner is let go, if something holds that owner
 ///   afterwards: one of both is in a history;
 /// - an object that waits for itself;
+/// - how long the pods of a collection have to stop: until 1.21 the first decided it for the others;
 /// - who refers to an owner to which an object without a namespace refers too, though it has one: that reference
 ///   cannot be resolved, and there keeps others with the same uid from being looked at.
 pub fn history(seed: u64) -> Vec<Step> {
@@ -147,7 +152,7 @@ impl Author {
         let target = self.somebody().1;
         match choice {
             5..=7 => Step::Delete(target, self.options()),
-            8 if self.dice.roll(4) == 0 => {
+            8 if target.kind.goes_at_once() && self.dice.roll(4) == 0 => {
                 let options = json!({"propagationPolicy": self.policy()});
                 Step::Clear(target, options)
             }
@@ -213,7 +218,7 @@ impl Author {
             1 => json!({"preconditions": {"uid": self.somebody().0}}),
             2 => json!({"propagationPolicy": self.policy(), "dryRun": ["All"]}),
             3..=5 => {
-                let seconds = self.dice.pick(&[0, 0, 1, 60, -1]);
+                let seconds = self.dice.pick(&[0, 0, 1, 60]);
                 json!({"propagationPolicy": self.policy(), "gracePeriodSeconds": seconds})
             }
             _ => json!({"propagationPolicy": self.policy()}),
