@@ -6,7 +6,7 @@
     reason = "a tool tells what it does, and stops where it cannot"
 )]
 
-use hindsight_tests::beside::{Counts, Patience, Server, compare, history};
+use hindsight_tests::beside::{Attempt, Counts, Patience, Server, compare, history};
 use hindsight_tests::http::Answer;
 use hindsight_tests::seeds::{Failure, Run, write};
 use hindsight_tests::stage::Stage;
@@ -24,6 +24,9 @@ const PATIENCE: Patience = Patience {
     to_agree: Duration::from_secs(60),
     to_stay: Duration::from_secs(2),
 };
+
+/// Runs of a history that does not agree.
+const ATTEMPTS: u16 = 4;
 
 /// The cluster.
 struct Cluster {
@@ -89,27 +92,53 @@ fn main() -> ExitCode {
     );
     let total = Mutex::new(Counts::default());
     let check = |seed| {
-        let mut cluster = Cluster::connect().expect("connected before");
-        let servers: (&mut dyn Server, _) =
-            (&mut Stage::new(false), &mut cluster as &mut dyn Server);
-        match compare(seed, &history(seed), servers, PATIENCE) {
-            Ok(counts) => {
-                let mut total = total.lock().expect("no thread panics");
-                total.requests += counts.requests;
-                total.objects += counts.objects;
-                Ok(())
-            }
-            Err(scenario) => Err(Failure {
-                seed,
-                why: "the two differ".into(),
-                path: write(seed, &scenario, "txt"),
-                scenario,
-            }),
-        }
+        let counts = attempts(seed)?;
+        let mut total = total.lock().expect("no thread panics");
+        total.requests += counts.requests;
+        total.objects += counts.objects;
+        total.undecided += counts.undecided;
+        total.by_chance += counts.by_chance;
+        Ok(())
     };
     let run = Run::from_environment("HINDSIGHT_HISTORIES", 1000);
     let code = run.as_program("beside", PART, &check);
-    let Counts { requests, objects } = *total.lock().expect("no thread panics");
+    let Counts {
+        requests,
+        objects,
+        undecided,
+        by_chance,
+    } = *total.lock().expect("no thread panics");
     println!("{requests} requests to each, {objects} objects compared");
+    println!("{undecided} histories ended early, where the other had left somebody undecided");
+    println!(
+        "{by_chance} histories were run again, because the other had come to another end by chance"
+    );
     code
+}
+
+/// Whether one of some runs of a history agrees: the other's collector may see things in another order each time.
+fn attempts(seed: u64) -> Result<Counts, Failure> {
+    let steps = history(seed);
+    let mut failure = None;
+    for number in 1..=ATTEMPTS {
+        let (mut ours, mut theirs) = (
+            Stage::new(false),
+            Cluster::connect().expect("connected before"),
+        );
+        let attempt = Attempt { seed, number };
+        match compare(attempt, &steps, (&mut ours, &mut theirs), PATIENCE) {
+            Ok(mut counts) => {
+                counts.by_chance = u64::from(number > 1);
+                return Ok(counts);
+            }
+            Err(scenario) => failure = Some((write(seed, &scenario, "txt"), scenario)),
+        }
+    }
+    let (path, scenario) = failure.expect("some attempts");
+    Err(Failure {
+        seed,
+        why: "the two differ".into(),
+        scenario,
+        path,
+    })
 }

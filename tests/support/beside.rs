@@ -2,6 +2,7 @@
 //! each has made of them once its collector rests: every answer and every object has to be the same.
 
 mod author;
+mod picture;
 #[cfg(test)]
 mod tests;
 
@@ -10,6 +11,7 @@ pub use author::{Step, history};
 
 use crate::http::Answer;
 use crate::stage::Stage;
+use picture::Picture;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -43,6 +45,21 @@ impl Server for Stage {
     }
 }
 
+/// A run of the history of a seed; the names and uids of another are others.
+#[derive(Debug, Clone, Copy)]
+pub struct Attempt {
+    /// Which history.
+    pub seed: u64,
+    /// Which run of it.
+    pub number: u16,
+}
+
+impl std::fmt::Display for Attempt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}-{}", self.seed, self.number)
+    }
+}
+
 /// How long another server may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
@@ -59,6 +76,10 @@ pub struct Counts {
     pub requests: u64,
     /// Objects that were compared after them.
     pub objects: u64,
+    /// Histories that ended early, because the other had not looked at who came to an owner that waited.
+    pub undecided: u64,
+    /// Histories with which the other does not always come to the same end, but to that of this one too.
+    pub by_chance: u64,
 }
 
 /// One history on both.
@@ -67,12 +88,12 @@ pub struct Counts {
 ///
 /// The requests so far with their answers, and where the two differ.
 pub fn compare(
-    seed: u64,
+    attempt: Attempt,
     steps: &[Step],
     (ours, theirs): (&mut dyn Server, &mut dyn Server),
     patience: Patience,
 ) -> Result<Counts, String> {
-    let (mut ours, mut theirs) = (Side::new(seed, ours), Side::new(seed, theirs));
+    let (mut ours, mut theirs) = (Side::new(attempt, ours), Side::new(attempt, theirs));
     ours.begin()?;
     theirs.begin()?;
     let compared = follow(steps, &mut ours, &mut theirs, patience);
@@ -93,42 +114,51 @@ fn follow(
             return Err(format!("here {here}, there {there}"));
         }
         ours.server.rest();
+        let picture = ours.picture()?;
         counts.requests += 1;
-        counts.objects += agree(&ours.picture()?, theirs, patience.to_agree)?;
+        counts.objects += picture.len();
+        if !agree(&picture, theirs, patience.to_agree)? {
+            counts.undecided += 1;
+            return Ok(counts);
+        }
     }
     std::thread::sleep(patience.to_stay);
-    agree(&ours.picture()?, theirs, Duration::ZERO)?;
+    if !agree(&ours.picture()?, theirs, Duration::ZERO)? {
+        counts.undecided += 1;
+    }
     Ok(counts)
 }
 
-/// Waits until the other shows the same objects; how many these are.
-fn agree(here: &[String], theirs: &mut Side<'_>, patience: Duration) -> Result<u64, String> {
+/// Waits until the other shows the same objects; whether it leaves some undecided.
+fn agree(here: &Picture, theirs: &mut Side<'_>, patience: Duration) -> Result<bool, String> {
     let since = Instant::now();
     loop {
         let there = theirs.picture()?;
-        if there == here {
-            return Ok(here.len() as u64);
+        if there == *here {
+            return Ok(true);
         }
-        if since.elapsed() >= patience {
-            let (here, there) = (here.join("\n  "), there.join("\n  "));
-            return Err(format!("here\n  {here}\nthere\n  {there}"));
+        if since.elapsed() < patience {
+            std::thread::sleep(PAUSE);
+        } else if there.is_undecided(here) {
+            return Ok(false);
+        } else {
+            return Err(format!("here\n{here}there\n{there}"));
         }
-        std::thread::sleep(PAUSE);
     }
 }
 
 /// One of the two, and how the objects of a history are called there.
 struct Side<'a> {
-    seed: u64,
+    attempt: Attempt,
     server: &'a mut dyn Server,
     uids: BTreeMap<usize, String>,
     told: Vec<String>,
 }
 
 impl<'a> Side<'a> {
-    fn new(seed: u64, server: &'a mut dyn Server) -> Self {
+    fn new(attempt: Attempt, server: &'a mut dyn Server) -> Self {
         Self {
-            seed,
+            attempt,
             server,
             uids: BTreeMap::new(),
             told: Vec::new(),
@@ -255,47 +285,29 @@ impl<'a> Side<'a> {
 
     /// Of an object that was never made, one that nobody has, in no other history either.
     fn uid(&self, who: Who) -> String {
-        let seed = self.seed;
+        let Attempt { seed, number } = self.attempt;
         match who {
             Who::Made(id) => match self.uids.get(&id) {
                 Some(uid) => uid.clone(),
-                None => format!("{seed:08x}-0000-4000-8000-{id:012}"),
+                None => format!("{seed:08x}-{number:04x}-4000-8000-{id:012}"),
             },
-            Who::Nobody(number) => format!("{seed:08x}-0000-4000-8001-{number:012}"),
+            Who::Nobody(nobody) => format!("{seed:08x}-{number:04x}-4000-8001-{nobody:012}"),
         }
     }
 
-    /// Every object of the history, a line each.
-    fn picture(&mut self) -> Result<Vec<String>, String> {
-        let mut lines = Vec::new();
+    /// Every object of the history.
+    fn picture(&mut self) -> Result<Picture, String> {
+        let mut picture = Picture::default();
         for path in self.collections() {
             let list = self.list(&path);
             if list.code != 200 {
                 return Err(format!("{path} cannot be listed: {}", list.text));
             }
-            let list = list.json();
-            lines.extend(items(&list).map(|object| self.line(&path, object)));
+            for object in items(&list.json()) {
+                picture.add(&path, object, &|uid| self.id(uid));
+            }
         }
-        lines.sort();
-        Ok(lines)
-    }
-
-    fn line(&self, path: &str, object: &Value) -> String {
-        let metadata = &object["metadata"];
-        let id = self.id(text(metadata, "/uid"));
-        let is_deleting = metadata.get("deletionTimestamp").is_some();
-        let owners = metadata.get("ownerReferences").and_then(Value::as_array);
-        let owners = owners.into_iter().flatten();
-        let owners = owners.map(|one| {
-            let who = self.id(text(one, "/uid"));
-            format!("{who} {} {}", one["name"], one["blockOwnerDeletion"])
-        });
-        let (name, owners) = (text(metadata, "/name"), owners.collect::<Vec<_>>());
-        let grace = &metadata["deletionGracePeriodSeconds"];
-        let finalizers = &metadata["finalizers"];
-        format!(
-            "{path}/{name} {id} deleting={is_deleting} {grace} finalizers={finalizers} {owners:?}"
-        )
+        Ok(picture)
     }
 
     /// Which creation made it.
@@ -311,15 +323,15 @@ impl<'a> Side<'a> {
 
     fn selected(&self, path: &str) -> String {
         let label = LABEL.replace('/', "%2F");
-        format!("{path}?labelSelector={label}%3D{}", self.seed)
+        format!("{path}?labelSelector={label}%3D{}", self.attempt)
     }
 
     fn labels(&self) -> Value {
-        json!({LABEL: self.seed.to_string()})
+        json!({LABEL: self.attempt.to_string()})
     }
 
     fn namespace(&self, name: &str) -> String {
-        format!("beside-{}-{name}", self.seed)
+        format!("beside-{}-{name}", self.attempt)
     }
 
     /// What has no namespace shares its names with everybody.

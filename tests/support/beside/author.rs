@@ -122,6 +122,7 @@ pub enum Step {
 /// - whether a reference that does not block is looked at before its owner is let go, if something holds that owner
 ///   afterwards: one of both is in a history;
 /// - an object that waits for itself;
+/// - a reference to somebody that an update spells in another way: it is not looked at again;
 /// - how long the pods of a collection have to stop: until 1.21 the first decided it for the others;
 /// - who refers to an owner to which an object without a namespace refers too, though it has one: that reference
 ///   cannot be resolved, and there keeps others with the same uid from being looked at.
@@ -158,7 +159,7 @@ impl Author {
             }
             8 => Step::SetFinalizers(target, self.finalizers()),
             _ => {
-                let owners = self.owners(&target);
+                let owners = self.owners(&target, false);
                 Step::SetOwners(target, owners)
             }
         }
@@ -180,7 +181,7 @@ impl Author {
         };
         let metadata = Metadata {
             finalizers: self.finalizers(),
-            owners: self.owners(&target),
+            owners: self.owners(&target, true),
         };
         self.made.push(target.clone());
         Step::Create(self.made.len() - 1, target, metadata)
@@ -237,13 +238,13 @@ impl Author {
     }
 
     /// No object refers to itself, or to its own name.
-    fn owners(&mut self, dependent: &Target) -> Vec<Owner> {
+    fn owners(&mut self, dependent: &Target, is_new: bool) -> Vec<Owner> {
         let count = self.dice.pick(&[0, 1, 1, 1, 2, 2, 3]);
         let mut owners: Vec<Owner> = Vec::new();
         for _ in 0..count.min(self.made.len()) {
-            let owner = self.owner(dependent);
-            let is_new = |one: &Owner| one.who != owner.who && one.target != owner.target;
-            if owner.target != *dependent && owners.iter().all(is_new) {
+            let owner = self.owner(dependent, is_new);
+            let is_another = |one: &Owner| one.who != owner.who && one.target != owner.target;
+            if owner.target != *dependent && owners.iter().all(is_another) {
                 owners.push(owner);
             }
         }
@@ -251,7 +252,7 @@ impl Author {
     }
 
     /// Mostly somebody who is or was there, at times misspelt or made up.
-    fn owner(&mut self, dependent: &Target) -> Owner {
+    fn owner(&mut self, dependent: &Target, is_new: bool) -> Owner {
         let blocks = self.holds || self.dice.roll(2) == 0;
         let (id, mut target) = self.somebody();
         let is_resolvable = dependent.namespace.is_some() || target.namespace.is_none();
@@ -260,9 +261,9 @@ impl Author {
         } else {
             Who::Nobody(self.dice.roll(1_000_000_000_000))
         };
-        if self.dice.roll(25) == 0 {
+        if is_new && self.dice.roll(25) == 0 {
             target.kind = Kind::Unknown;
-        } else if self.dice.roll(25) == 0 {
+        } else if is_new && self.dice.roll(25) == 0 {
             target.name = "misspelt".into();
         }
         Owner {

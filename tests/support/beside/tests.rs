@@ -1,6 +1,6 @@
 //! Two planes of this program agree with each other, and one that is broken does not.
 
-use super::{Patience, Server, compare, history};
+use super::{Attempt, Patience, Server, compare, history};
 use crate::dice::number;
 use crate::http::Answer;
 use crate::stage::Stage;
@@ -11,14 +11,24 @@ const IMPATIENT: Patience = Patience {
     to_stay: Duration::ZERO,
 };
 
+const fn first_of(seed: u64) -> Attempt {
+    Attempt { seed, number: 1 }
+}
+
 #[test]
 fn two_of_one_kind_agree() {
     let first = number("HINDSIGHT_SEED", 1);
     for seed in first..first + number("HINDSIGHT_HISTORIES", 20) {
         let (mut one, mut other) = (Stage::new(false), Rested(Stage::new(false)));
-        let compared = compare(seed, &history(seed), (&mut one, &mut other), IMPATIENT);
+        let compared = compare(
+            first_of(seed),
+            &history(seed),
+            (&mut one, &mut other),
+            IMPATIENT,
+        );
         let counts = compared.unwrap_or_else(|why| panic!("seed {seed}: {why}"));
         assert!(counts.requests > 0 && counts.objects > 0, "seed {seed}");
+        assert_eq!(counts.undecided, 0, "seed {seed}");
     }
 }
 
@@ -26,7 +36,13 @@ fn two_of_one_kind_agree() {
 fn one_that_orphans_nobody_is_noticed() {
     let differs = |seed: &u64| {
         let (mut one, mut other) = (Stage::new(false), Forgets(Rested(Stage::new(false))));
-        compare(*seed, &history(*seed), (&mut one, &mut other), IMPATIENT).is_err()
+        compare(
+            first_of(*seed),
+            &history(*seed),
+            (&mut one, &mut other),
+            IMPATIENT,
+        )
+        .is_err()
     };
     assert!((1..=20).any(|seed| differs(&seed)));
 }
