@@ -34,14 +34,26 @@ const PART: u64 = 20_000;
 fn main() {
     let place = progress_file("graphs");
     println!("progress in {}", place.display());
+    let all = by_runs().into_iter().chain(by_states());
+    for (name, family, look, stride) in all {
+        if stride > 0 {
+            let counts = whole(&place, name, (family, look), stride);
+            println!("{name}: {counts}");
+        }
+    }
+}
+
+/// A family of graphs, how each is looked at, and every how manieth number of it; none where that is 0.
+type Part = (&'static str, Family, Look, u64);
+
+fn by_runs() -> [Part; 9] {
     let (edges, four) = (
         number("HINDSIGHT_FOUR_EDGES", 0),
         number("HINDSIGHT_FOUR", 0),
     );
-    let four_states = number("HINDSIGHT_FOUR_STATES", 0);
     let numbered = number("HINDSIGHT_NUMBERINGS", 101);
     let runs = u64::from(number("HINDSIGHT_STATES", 0) == 0);
-    let families = [
+    [
         ("1 object", of(1), Look::Numberings, runs),
         ("2 objects", of(2), Look::Numberings, runs),
         (
@@ -71,6 +83,12 @@ fn main() {
             runs * edges,
         ),
         ("4 objects", of(4), Look::Runs, runs * four),
+    ]
+}
+
+fn by_states() -> [Part; 7] {
+    let four = number("HINDSIGHT_FOUR_STATES", 0);
+    [
         ("states of 1 object", of(1), Look::States, 1),
         (
             "states of 2 objects with everything",
@@ -96,15 +114,9 @@ fn main() {
             "states of 4 objects with everything",
             of(4),
             Look::StatesAlone,
-            four_states,
+            four,
         ),
-    ];
-    for (name, family, look, stride) in families {
-        if stride > 0 {
-            let counts = whole(&place, name, (family, look), stride);
-            println!("{name}: {counts}");
-        }
-    }
+    ]
 }
 
 /// A family, from where the last run of it was stopped.

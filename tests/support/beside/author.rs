@@ -261,10 +261,10 @@ impl Author {
         } else {
             Who::Nobody(self.dice.roll(1_000_000_000_000))
         };
-        if is_new && self.dice.roll(25) == 0 {
-            target.kind = Kind::Unknown;
-        } else if is_new && self.dice.roll(25) == 0 {
-            target.name = "misspelt".into();
+        match is_new.then(|| self.dice.roll(25)) {
+            Some(0) => target.kind = Kind::Unknown,
+            Some(1) => target.name = "misspelt".into(),
+            Some(_) | None => {}
         }
         Owner {
             who,
