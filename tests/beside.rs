@@ -3,6 +3,7 @@
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
+    clippy::panic,
     reason = "a tool tells what it does, and stops where it cannot"
 )]
 
@@ -13,15 +14,16 @@ use hindsight_tests::stage::Stage;
 use http::Request;
 use http_body_util::BodyExt;
 use kube::client::Body;
+use serde_json::Value;
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Duration;
 use tokio::runtime::Runtime;
 
 /// Histories between two lines of the report.
-const PART: u64 = 10;
+const PART: u64 = 100;
 const PATIENCE: Patience = Patience {
-    to_agree: Duration::from_secs(60),
+    to_agree: Duration::from_secs(30),
     to_stay: Duration::from_secs(2),
 };
 
@@ -49,47 +51,56 @@ impl Cluster {
         })
     }
 
-    fn version(&mut self) -> Option<String> {
-        let answer = self.send("GET", "/version", "", "").json();
-        Some(answer.get("gitVersion")?.as_str()?.to_owned())
+    fn version(&self) -> Result<String, String> {
+        let answer = self.ask("GET", "/version", "", "");
+        let answer =
+            answer.map_err(|why| format!("the cluster of KUBECONFIG does not answer: {why}"))?;
+        let answer = answer.json();
+        let version = answer.get("gitVersion").and_then(Value::as_str);
+        Ok(version
+            .ok_or("it does not say which version it is")?
+            .to_owned())
     }
-}
 
-impl Server for Cluster {
-    fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer {
+    fn ask(&self, method: &str, path: &str, media: &str, body: &str) -> Result<Answer, String> {
         let mut request = Request::builder().method(method).uri(path);
         if !media.is_empty() {
             request = request.header("content-type", media);
         }
         let request = request.body(Body::from(body.as_bytes().to_vec()));
-        let request = request.expect("a request");
+        let request = request.map_err(|error| error.to_string())?;
         let answer = async {
-            let response = self.client.send(request).await.expect("an answer");
+            let response = self.client.send(request).await?;
             let code = response.status().as_u16();
-            let body = response.into_body().collect().await.expect("a body");
-            (code, body.to_bytes())
+            let body = response.into_body().collect().await?;
+            Ok((code, body.to_bytes()))
         };
-        let (code, bytes) = self.runtime.block_on(answer);
-        Answer {
+        let answer: Result<_, kube::Error> = self.runtime.block_on(answer);
+        let (code, bytes) = answer.map_err(|error| error.to_string())?;
+        Ok(Answer {
             code,
             text: String::from_utf8_lossy(&bytes).into_owned(),
             warnings: Vec::new(),
-        }
+        })
+    }
+}
+
+impl Server for Cluster {
+    fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer {
+        self.ask(method, path, media, body)
+            .unwrap_or_else(|why| panic!("{method} {path}: {why}"))
     }
 }
 
 fn main() -> ExitCode {
-    let mut cluster = match Cluster::connect() {
-        Ok(cluster) => cluster,
+    let version = match Cluster::connect().and_then(|cluster| cluster.version()) {
+        Ok(version) => version,
         Err(why) => {
             println!("{why}");
             return ExitCode::from(2);
         }
     };
-    println!(
-        "beside Kubernetes {}",
-        cluster.version().unwrap_or_default()
-    );
+    println!("beside Kubernetes {version}");
     let total = Mutex::new(Counts::default());
     let check = |seed| {
         let counts = attempts(seed)?;
