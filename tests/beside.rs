@@ -104,25 +104,27 @@ fn main() -> ExitCode {
     let total = Mutex::new(Counts::default());
     let check = |seed| {
         let counts = attempts(seed)?;
-        let mut total = total.lock().expect("no thread panics");
-        total.requests += counts.requests;
-        total.objects += counts.objects;
-        total.undecided += counts.undecided;
-        total.by_chance += counts.by_chance;
+        total.lock().expect("no thread panics").add(counts);
         Ok(())
     };
     let run = Run::from_environment("HINDSIGHT_HISTORIES", 1000);
     let code = run.as_program("beside", PART, &check);
+    let counts = *total.lock().expect("no thread panics");
     let Counts {
-        requests,
-        objects,
-        undecided,
-        by_chance,
-    } = *total.lock().expect("no thread panics");
-    println!("{requests} requests to each, {objects} objects compared");
-    println!("{undecided} histories ended early, where the other had left somebody undecided");
+        requests, objects, ..
+    } = counts;
+    println!("{requests} requests to each, {objects} objects compared; of the histories");
     println!(
-        "{by_chance} histories were run again, because the other had come to another end by chance"
+        "{} ended early, where the other had not looked at who came to an owner that waited",
+        counts.undecided
+    );
+    println!(
+        "{} ended early, where the other had taken a chain for a circle",
+        counts.unblocked
+    );
+    println!(
+        "{} were run again, because the other had come to another end by chance",
+        counts.by_chance
     );
     code
 }

@@ -11,7 +11,7 @@ pub use author::{Step, history};
 
 use crate::http::Answer;
 use crate::stage::Stage;
-use picture::Picture;
+use picture::{Excuse, Picture};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -78,8 +78,28 @@ pub struct Counts {
     pub objects: u64,
     /// Histories that ended early, because the other had not looked at who came to an owner that waited.
     pub undecided: u64,
+    /// Histories that ended early, because the other had let an owner go that should have waited.
+    pub unblocked: u64,
     /// Histories with which the other does not always come to the same end, but to that of this one too.
     pub by_chance: u64,
+}
+
+impl Counts {
+    const fn excused(&mut self, excuse: Excuse) {
+        match excuse {
+            Excuse::Undecided => self.undecided += 1,
+            Excuse::Unblocked => self.unblocked += 1,
+        }
+    }
+
+    /// Adds what was counted elsewhere.
+    pub const fn add(&mut self, other: Self) {
+        self.requests += other.requests;
+        self.objects += other.objects;
+        self.undecided += other.undecided;
+        self.unblocked += other.unblocked;
+        self.by_chance += other.by_chance;
+    }
 }
 
 /// One history on both.
@@ -117,33 +137,35 @@ fn follow(
         let picture = ours.picture()?;
         counts.requests += 1;
         counts.objects += picture.len();
-        if !agree(&picture, theirs, patience.to_agree)? {
-            counts.undecided += 1;
+        if let Some(excuse) = agree(&picture, theirs, patience.to_agree)? {
+            counts.excused(excuse);
             return Ok(counts);
         }
     }
     std::thread::sleep(patience.to_stay);
-    if !agree(&ours.picture()?, theirs, Duration::ZERO)? {
-        counts.undecided += 1;
+    if let Some(excuse) = agree(&ours.picture()?, theirs, Duration::ZERO)? {
+        counts.excused(excuse);
     }
     Ok(counts)
 }
 
-/// Waits until the other shows the same objects; whether it leaves some undecided.
-fn agree(here: &Picture, theirs: &mut Side<'_>, patience: Duration) -> Result<bool, String> {
+/// Waits until the other shows the same objects, or why it never will.
+fn agree(
+    here: &Picture,
+    theirs: &mut Side<'_>,
+    patience: Duration,
+) -> Result<Option<Excuse>, String> {
     let since = Instant::now();
     loop {
         let there = theirs.picture()?;
         if there == *here {
-            return Ok(true);
+            return Ok(None);
         }
-        if since.elapsed() < patience {
-            std::thread::sleep(PAUSE);
-        } else if there.is_undecided(here) {
-            return Ok(false);
-        } else {
-            return Err(format!("here\n{here}there\n{there}"));
+        if since.elapsed() >= patience {
+            let excuse = there.excuse(here).map(Some);
+            return excuse.ok_or_else(|| format!("here\n{here}there\n{there}"));
         }
+        std::thread::sleep(PAUSE);
     }
 }
 

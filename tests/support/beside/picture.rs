@@ -5,17 +5,38 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{Display, Formatter, Result};
 
 /// Every object, by its path.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq)]
 pub(super) struct Picture(BTreeMap<String, Seen>);
 
+/// Why another collector may have left other objects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Excuse {
+    /// Who came to refer to an owner that waited already was not looked at. Kubernetes' collector looks at those whom
+    /// the owner has when it begins to wait.
+    Undecided,
+    /// It took a chain for a circle, and let an owner go that should have waited. Source: `attemptToDeleteItem`, whose
+    /// circle detection has false positives, as it says itself.
+    Unblocked,
+}
+
 /// An object; identities are the numbers of creations.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Seen {
     id: String,
     is_deleting: bool,
     grace: Value,
     finalizers: Value,
     owners: Vec<(String, Value, Value)>,
+}
+
+/// What the references of an object say that goes anyway depends on which of its owners was gone first.
+impl PartialEq for Seen {
+    fn eq(&self, other: &Self) -> bool {
+        let same_owners = || self.owners == other.owners;
+        (&self.id, self.is_deleting, &self.grace) == (&other.id, other.is_deleting, &other.grace)
+            && self.finalizers == other.finalizers
+            && (self.is_deleting || same_owners())
+    }
 }
 
 impl Picture {
@@ -42,10 +63,19 @@ impl Picture {
         self.0.len() as u64
     }
 
-    /// Whether it differs from the other only in live objects that nobody has looked at since they came to refer to an
-    /// owner that waits for its dependents, and in those that depend on them. Kubernetes' collector looks at those whom
-    /// the owner has when it begins to wait.
-    pub(super) fn is_undecided(&self, other: &Self) -> bool {
+    /// What may have led to this, where the other is what should be.
+    pub(super) fn excuse(&self, other: &Self) -> Option<Excuse> {
+        let both = self.0.iter();
+        let mut both = both.filter_map(|(path, seen)| Some((seen, other.0.get(path)?)));
+        if both.any(|(seen, wanted)| seen.is_unblocked(wanted)) {
+            return Some(Excuse::Unblocked);
+        }
+        self.is_undecided(other).then_some(Excuse::Undecided)
+    }
+
+    /// Whether it differs from the other only in live objects that refer to an owner that waits, and in those that depend
+    /// on them.
+    fn is_undecided(&self, other: &Self) -> bool {
         let differ = |(path, seen): &(&String, &Seen)| other.0.get(*path) != Some(*seen);
         let mut left: Vec<&Seen> = self.0.iter().filter(differ).map(|(_, seen)| seen).collect();
         let is_gone = |path: &String| !self.0.contains_key(path);
@@ -73,6 +103,14 @@ impl Picture {
 }
 
 impl Seen {
+    /// Whether a reference blocks no longer that does in the other.
+    fn is_unblocked(&self, other: &Self) -> bool {
+        let blocks = |one: &(String, Value, Value)| one.2 == Value::Bool(true);
+        let of = |id: &str| other.owners.iter().find(|one| one.0 == id);
+        let mut owners = self.owners.iter();
+        owners.any(|one| !blocks(one) && of(&one.0).is_some_and(blocks))
+    }
+
     fn waits(&self) -> bool {
         let finalizers = self.finalizers.as_array().into_iter().flatten();
         let mut finalizers = finalizers.filter_map(Value::as_str);
