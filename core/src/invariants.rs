@@ -1,15 +1,15 @@
 //! What no commit may break. The decisions keep these rules by themselves; this module asks the
 //! question a second time, of every commit, before it becomes part of the state or of the log. It
-//! shares no code with the decisions but `classify`, and reads finalizers itself: what waits and what
-//! orphans is written here again, on purpose.
+//! shares no code with the decisions and reads owners and finalizers itself: who keeps a dependent, what
+//! waits and what orphans is written here again, on purpose.
 
 mod grounds;
 mod marks;
+mod owners;
 #[cfg(test)]
 mod tests;
 
-use crate::classify::classify;
-use crate::event::{Cause, Commit, Event, OwnerClass, OwnerFinding};
+use crate::event::{Cause, Commit, Event, OwnerFinding};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference};
 use crate::state::{is_definition, is_namespace};
 use crate::{Revision, State};
@@ -174,11 +174,8 @@ impl Asked<'_> {
         if references.is_empty() || !all {
             return Err(self.violation(SAFETY, "owners that were not looked at"));
         }
-        let alive = references.iter().find(|reference| {
-            let class = classify(self.state, previous, reference);
-            matches!(class, OwnerClass::Solid | OwnerClass::Unresolvable)
-        });
-        match alive {
+        let mut left = references.iter();
+        match left.find(|reference| owners::keeps(self.state, previous, reference)) {
             Some(owner) => {
                 let what = format!("{} {} still holds on: a removal", owner.kind, owner.name);
                 Err(self.violation(SAFETY, what))

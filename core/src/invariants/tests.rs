@@ -2,6 +2,7 @@
 
 mod grounds;
 mod marks;
+mod owners;
 
 use super::check;
 use crate::command::{Patch, Propagation};

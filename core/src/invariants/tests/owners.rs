@@ -1,0 +1,91 @@
+//! Who keeps a dependent, without the decisions.
+
+use super::{create, world};
+use crate::command::Propagation;
+use crate::invariants::owners::keeps;
+use crate::testing::World;
+use serde_json::{Value, json};
+
+const OWNER: &str = "owner";
+
+fn uid(world: &World, name: &str) -> String {
+    let object = world.get("configmaps", name).expect("it is there");
+    object.meta.uid.as_str().into()
+}
+
+/// Whether a config map with this reference is kept by it.
+#[track_caller]
+fn is_kept(world: &mut World, wanted: bool, change: &Value) {
+    let mut reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": OWNER,
+        "uid": uid(world, OWNER)});
+    for (name, value) in change.as_object().expect("members") {
+        reference[name] = value.clone();
+    }
+    let name = format!("d{}", world.commits.len());
+    let dependent = create(world, json!({"name": name, "ownerReferences": [reference]}));
+    let reference = &dependent.meta.owner_references[0];
+    assert_eq!(
+        keeps(&world.state, &dependent, reference),
+        wanted,
+        "{change}"
+    );
+}
+
+#[test]
+fn who_is_there_by_name_and_identity_keeps_and_so_does_who_cannot_be_known() {
+    let mut world = world();
+    let held = uid(&world, "held");
+    for (kept, change) in [
+        (true, json!({})),
+        (false, json!({"uid": "another"})),
+        (false, json!({"name": "another"})),
+        (false, json!({"kind": "Secret"})),
+        (true, json!({"kind": "Nothing"})),
+        (true, json!({"apiVersion": "v2"})),
+        (true, json!({"apiVersion": "example.com/v1"})),
+        // It is never stored, so nobody knows of one.
+        (
+            true,
+            json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}),
+        ),
+        // It goes, and waits for nobody.
+        (true, json!({"name": "held", "uid": held})),
+        (false, json!({"kind": "Namespace", "name": "going"})),
+    ] {
+        is_kept(&mut world, kept, &change);
+    }
+}
+
+#[test]
+fn who_waits_for_its_dependents_keeps_none_and_who_only_has_the_finalizer_does() {
+    let mut world = world();
+    let finalizers = json!(["foregroundDeletion"]);
+    let live = create(
+        &mut world,
+        json!({"name": "live", "finalizers": finalizers}),
+    );
+    let live = json!({"name": "live", "uid": live.meta.uid.as_str()});
+    is_kept(&mut world, true, &live);
+    world
+        .delete("configmaps", OWNER, Some(Propagation::Foreground))
+        .expect("marked");
+    is_kept(&mut world, false, &json!({}));
+}
+
+#[test]
+fn an_owner_is_looked_for_beside_its_dependent_or_where_there_are_no_namespaces() {
+    let mut world = world();
+    let class = json!({"metadata": {"name": "class"}, "value": 1});
+    let class = world.create("priorityclasses", class);
+    let class = class.expect("created").outcome.object().clone();
+    let reference = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
+        "name": "class", "uid": class.meta.uid.as_str()});
+    is_kept(&mut world, true, &reference);
+    let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": OWNER,
+        "uid": uid(&world, OWNER)});
+    let metadata = json!({"name": "other", "ownerReferences": [reference]});
+    let other = world.create("priorityclasses", json!({"metadata": metadata, "value": 1}));
+    let other = other.expect("created").outcome.object().clone();
+    let reference = &other.meta.owner_references[0];
+    assert!(keeps(&world.state, &other, reference), "of no namespace");
+}
