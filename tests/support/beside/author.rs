@@ -133,6 +133,7 @@ pub fn history(seed: u64) -> Vec<Step> {
         dice,
         holds,
         made: Vec::new(),
+        told: Vec::new(),
     };
     (0..STEPS).map(|_| author.step()).collect()
 }
@@ -142,6 +143,8 @@ struct Author {
     /// Whether objects are held by finalizers, and by their nodes; else references may not block.
     holds: bool,
     made: Vec<Target>,
+    /// Every reference so far, and whose it is.
+    told: Vec<(Target, Owner)>,
 }
 
 impl Author {
@@ -244,11 +247,21 @@ impl Author {
         for _ in 0..count.min(self.made.len()) {
             let owner = self.owner(dependent, is_new);
             let is_another = |one: &Owner| one.who != owner.who && one.target != owner.target;
-            if owner.target != *dependent && owners.iter().all(is_another) {
+            let is_usable = owner.target != *dependent && !self.respells(dependent, &owner);
+            if is_usable && owners.iter().all(is_another) {
+                self.told.push((dependent.clone(), owner.clone()));
                 owners.push(owner);
             }
         }
         owners
+    }
+
+    /// Whether the dependent has called this owner something else.
+    fn respells(&self, dependent: &Target, owner: &Owner) -> bool {
+        let mut told = self.told.iter();
+        told.any(|(who, one)| {
+            who == dependent && one.who == owner.who && one.target != owner.target
+        })
     }
 
     /// Mostly somebody who is or was there, at times misspelt or made up.
