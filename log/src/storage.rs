@@ -16,7 +16,7 @@ pub(crate) use blocks::is_without_descriptors;
 #[cfg(test)]
 pub(crate) use counting::Counting;
 #[cfg(test)]
-pub(crate) use sled::TREE_FORMAT;
+pub(crate) use sled::{JOURNAL_FORMAT, TREE_FORMAT};
 #[cfg(test)]
 pub(crate) use witness::FORMAT as WITNESS_FORMAT;
 

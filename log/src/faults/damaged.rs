@@ -172,13 +172,17 @@ fn a_torn_record_that_nobody_was_told_of_is_let_go() {
 /// Turns a bit behind the header of a frame, wherever it is stored.
 fn damage_every_copy(events: &Path, frame: &[u8]) {
     const BEGIN: usize = 64;
-    let mut database = fs::read(events.join("db")).expect("read");
-    let places = database.windows(BEGIN).enumerate();
-    let places = places.filter(|(_, window)| *window == &frame[..BEGIN]);
-    let places: Vec<usize> = places.map(|(place, _)| place).collect();
-    assert!(!places.is_empty(), "it is there");
-    places.iter().for_each(|place| database[place + BEGIN] ^= 1);
-    fs::write(events.join("db"), database).expect("written");
+    let mut copies = 0;
+    for file in ["db", "journal"].map(|name| events.join(name)) {
+        let mut bytes = fs::read(&file).expect("read");
+        let places = bytes.windows(BEGIN).enumerate();
+        let places = places.filter(|(_, window)| *window == &frame[..BEGIN]);
+        let places: Vec<usize> = places.map(|(place, _)| place).collect();
+        copies += places.len();
+        places.iter().for_each(|place| bytes[place + BEGIN] ^= 1);
+        fs::write(file, bytes).expect("written");
+    }
+    assert!(copies > 0, "it is there");
 }
 
 /// Whether a start takes the log as it is.

@@ -41,6 +41,7 @@ fn names() -> Vec<String> {
         ("backup", backup::FORMAT),
         ("witness", storage::WITNESS_FORMAT),
         ("directory", storage::TREE_FORMAT),
+        ("journal", storage::JOURNAL_FORMAT),
     ];
     let newest = numbered.iter();
     let newest =
@@ -125,6 +126,7 @@ fn made() -> Made {
     }
     storage.sync().expect("synced");
     storage.witness(&base.tail());
+    put("journal-1", without_zeros(&at.join("events/journal")));
     drop(storage);
     put("witness-1", fs::read(at.join("events.tail")).expect("read"));
     for made_again in ["events.reserve", "events.place"] {
@@ -138,6 +140,14 @@ fn made() -> Made {
         files,
         expected: format!("revision {newest}\nstate {state}\nchain {chain}\ncontent {content}\n"),
     }
+}
+
+/// A journal is as good without those at its end.
+fn without_zeros(file: &Path) -> Vec<u8> {
+    let mut bytes = fs::read(file).expect("read");
+    let end = bytes.iter().rposition(|byte| *byte != 0);
+    bytes.truncate(end.map_or(0, |end| end + 1));
+    bytes
 }
 
 fn framed(bytes: &[u8]) -> Vec<u8> {
@@ -322,5 +332,18 @@ fn directories_and_witnesses_of_every_format_open() {
             let base = snapshots.newest(&empty()).expect("a snapshot");
             assert_eq!(base.state.hash(), expected("state"));
         }
+    }
+}
+
+#[test]
+fn journals_of_every_format_are_taken_in() {
+    for format in 1..=storage::JOURNAL_FORMAT {
+        let directory = tempfile::tempdir().expect("a directory");
+        let events = directory.path().join("events");
+        drop(SledStorage::open(&events).expect("made"));
+        let journal = fixture(&format!("journal-{format}"));
+        fs::write(events.join("journal"), journal).expect("written");
+        let storage = SledStorage::open(&events).expect("opened");
+        assert_expected(Arc::new(storage), "expected-4", "a journal");
     }
 }

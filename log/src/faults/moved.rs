@@ -11,6 +11,9 @@ const HAPPENED: &[(&str, Happen)] = &[
     ("the database is removed", |at| {
         fs::remove_file(at.join("events/db")).expect("removed");
     }),
+    ("the journal is removed", |at| {
+        fs::remove_file(at.join("events/journal")).expect("removed");
+    }),
     ("everything is removed", |at| {
         fs::remove_dir_all(at).expect("removed");
     }),

@@ -38,9 +38,16 @@ fn long(at: &Path) {
 
 #[test]
 fn what_is_in_the_place_of_a_file_of_the_log_is_refused_by_name_and_not_read() {
-    let names = ["events.tail", "events/db", "events/conf", "events/snap.0A"];
+    let names = [
+        "events.tail",
+        "events/db",
+        "events/conf",
+        "events/journal",
+        "events/snap.0A",
+    ];
     let no_files = names.map(|name| NO_FILES.map(|(what, make)| (name, what, make)));
-    let too_long = ["events.tail", "events/conf"].map(|name| (name, "too long", long as Make));
+    let read_whole = ["events.tail", "events/conf", "events/journal"];
+    let too_long = read_whole.map(|name| (name, "too long", long as Make));
     for (name, what, make) in no_files.into_iter().flatten().chain(too_long) {
         let temporary = tempfile::tempdir().expect("a directory");
         let at = temporary.path().join(name);

@@ -1,9 +1,12 @@
 //! Directories that are not as a clean stop left them: which open, and what the others are told.
 
+mod opening;
+
 use super::rot::{frames, open};
 use crate::frame::{self, FRAME_FORMAT};
 use crate::{Error, Reader, SledStorage, Storage, Tail};
 use hindsight_core::Revision;
+use opening::OPENING;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -12,66 +15,6 @@ const FRAMES: usize = 5;
 
 /// The directory, made as the name says.
 type Prepare = fn(&Path);
-
-/// What opens, and at which frame of those that were written.
-const OPENING: &[(&str, Prepare, usize)] = &[
-    ("nothing at all", |_| {}, 0),
-    ("no directory of events", |at| make(at, &[]), 0),
-    (
-        "an empty directory of events",
-        |at| make(at, &["events"]),
-        0,
-    ),
-    (
-        "no configuration of the engine",
-        |at| after(at, |at| remove(at, "events/conf")),
-        FRAMES,
-    ),
-    ("only blobs", |at| make(at, &["events/blobs"]), 0),
-    (
-        "an empty configuration",
-        |at| put(at, "events/conf", b""),
-        0,
-    ),
-    ("an empty database", |at| put(at, "events/db", b""), 0),
-    (
-        "an unfinished snapshot",
-        |at| put(at, "events/snap.1.generating", b"x"),
-        0,
-    ),
-    ("an empty witness", |at| put(at, "events.tail", b""), 0),
-    ("a first start that made no tree", |at| drop(engine(at)), 0),
-    ("a whole log", written, FRAMES),
-    (
-        "a log whose witness is empty",
-        |at| after(at, |at| put(at, "events.tail", b"")),
-        FRAMES,
-    ),
-    (
-        "a log whose witness is blank, as a power cut leaves it at first",
-        |at| after(at, |at| put(at, "events.tail", &[0; 8192])),
-        FRAMES,
-    ),
-    (
-        "a damaged witness",
-        |at| after(at, |at| put(at, "events.tail", &[7; 8192])),
-        FRAMES,
-    ),
-    (
-        "damaged snapshots",
-        |at| {
-            after(at, |at| {
-                snapshots(at).for_each(|name| put(at, &name, b"damaged snapshot"));
-            });
-        },
-        FRAMES,
-    ),
-    (
-        "a record that was not acknowledged",
-        |at| after(at, |at| append(at, &frames()[FRAMES])),
-        FRAMES + 1,
-    ),
-];
 
 /// What is refused, and a part of the message.
 const REFUSED: &[(&str, Prepare, &str)] = &[
@@ -82,7 +25,7 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     ),
     (
         "the database is gone",
-        |at| after(at, |at| remove(at, "events/db")),
+        |at| without_a_journal(at, |at| remove(at, "events/db")),
         "was acknowledged: the records after 0 are lost; restore a backup",
     ),
     (
@@ -96,22 +39,22 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
     ),
     (
         "the database is empty",
-        |at| after(at, |at| put(at, "events/db", b"")),
+        |at| without_a_journal(at, |at| put(at, "events/db", b"")),
         "restore a backup",
     ),
     (
         "the database is cut short",
-        |at| after(at, |at| cut_in_half(at, "events/db")),
+        |at| without_a_journal(at, |at| cut_in_half(at, "events/db")),
         "restore a backup",
     ),
     (
         "the database twice in one file",
-        |at| after(at, twice),
+        |at| without_a_journal(at, twice),
         "its files are damaged so that it cannot read them; the log is intact up to revision",
     ),
     (
         "the last record is blank",
-        |at| after(at, blank_last),
+        |at| without_a_journal(at, blank_last),
         "was acknowledged: the records after",
     ),
     (
@@ -303,6 +246,13 @@ pub(super) fn after(at: &Path, happened: impl FnOnce(&Path)) {
     happened(at);
 }
 
+/// The same, where the database has to speak for itself.
+fn without_a_journal(at: &Path, happened: impl FnOnce(&Path)) {
+    written(at);
+    remove(at, "events/journal");
+    happened(at);
+}
+
 pub(super) fn tail((first, bytes): &(Revision, Arc<[u8]>)) -> Tail {
     Tail {
         revision: frame::end(*first, bytes).expect("whole").previous(),
@@ -451,6 +401,7 @@ fn a_database_that_the_engine_would_blank_is_left_as_it_is() {
         let at = temporary.path();
         prepare(at);
         remove(at, "events.tail");
+        fs::remove_file(at.join("events/journal")).ok();
         let before = fs::read(at.join("events/db")).expect("read");
         for _ in 1..3 {
             let error = open(at).expect_err(name).to_string();

@@ -47,6 +47,15 @@ impl Reserve {
         Ok(())
     }
 
+    /// Lets go what it takes for so many bytes, as far as there is any.
+    pub(super) fn let_go_for(&mut self, bytes: u64) -> std::result::Result<(), Error> {
+        let has_room = |one: &Self| blocks::available_at(one.directory()).unwrap_or(bytes) >= bytes;
+        while self.left > 0 && !has_room(self) {
+            self.let_go()?;
+        }
+        Ok(())
+    }
+
     /// Lets go as much again as was let go before, and at last the file itself; whether there was any.
     pub(super) fn let_go(&mut self) -> std::result::Result<bool, Error> {
         let is_without_files = blocks::has_no_files_left(self.directory());

@@ -15,7 +15,7 @@ const MIB: u64 = 1 << 20;
 /// What the engine writes beside the records: its own pages, and the rest of its segments.
 const ENGINE_BYTES: u64 = 16 * MIB;
 /// How often it writes a record: once, and again whenever its page is rewritten.
-const ENGINE_TIMES: u64 = 4;
+pub(super) const ENGINE_TIMES: u64 = 4;
 /// What only deletions may use.
 const DELETIONS_BYTES: u64 = 8 * MIB;
 /// Taken at once where there is enough, so that it is seldom done.
@@ -54,6 +54,11 @@ impl Room {
             length: AtomicU64::new(0),
             is_unsupported: AtomicBool::new(false),
         }
+    }
+
+    /// Makes the reserve again, of which something may have been let go.
+    pub(super) fn keep_reserve(&self) {
+        self.reserve.keep();
     }
 
     /// Makes sure that so many bytes can be written. Where that cannot be known, the write itself will

@@ -5,13 +5,14 @@ mod foreign;
 mod frames;
 mod hidden;
 mod intact;
+mod journal;
 mod opening;
 mod settings;
 mod side;
 mod values;
 
 use super::reserve::Reserve;
-use super::room::Room;
+use super::room::{ENGINE_TIMES, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored, blocks};
 use crate::place::Place;
@@ -21,6 +22,9 @@ use frames::FrameTrees;
 use hindsight_core::Revision;
 pub(crate) use intact::extent;
 pub use intact::{Intact, Newer};
+#[cfg(test)]
+pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
+use journal::{Journal, Kept};
 use opening::{open_in_room, refuse_short_files, wait_until_free};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -44,7 +48,7 @@ pub struct SledStorage {
     place: Arc<Place>,
     /// Nothing is written between sled's flush and the sync: the header of a new segment says what
     /// sled takes for stable, which is what was flushed, and must not be durable before that is.
-    writing: Mutex<()>,
+    writing: Mutex<Journal>,
     room: Room,
     witness: WitnessFile,
     witnessed: Option<Tail>,
@@ -72,27 +76,45 @@ impl SledStorage {
         let database = database.map_err(|error| told_of_records(directory, error))?;
         refuse_others(&database, found, &path)?;
         let frames = FrameTrees::open(&database)?;
+        let kept = Kept::of(directory)?;
+        reserve.let_go_for(kept.bytes().saturating_mul(ENGINE_TIMES))?;
         let file = File::options().write(true).open(&path);
         let file = file.map_err(io("opening the database of"))?;
         let opened = file.metadata().map_err(io("finding the database of"))?;
         let place = Place::of(&path, &opened).map_err(io("finding the database of"))?;
         let place = Arc::new(place);
-        let (witness, witnessed) = open_witness(&tail_of(directory), &frames)?;
+        let (witness, witnessed) = open_witness(&tail_of(directory), newest(&frames, &kept)?)?;
         let room = file.try_clone().map_err(io("opening"))?;
         let room = Room::new(room, reserve, Arc::clone(&place));
-        let storage = Self {
+        let mut storage = Self {
             database,
             frames,
             file,
             place,
-            writing: Mutex::new(()),
+            writing: Mutex::new(Journal::none()),
             room,
             witness,
             witnessed,
         };
-        storage.sync()?;
+        let newest = storage.take_in(&kept)?;
+        storage.make_durable()?;
+        storage.writing = Mutex::new(Journal::begin(directory, newest)?);
+        storage.room.keep_reserve();
         sync_directories(directory)?;
         Ok(storage)
+    }
+
+    /// Appends what the journal has and the database lacks; the first revision of the newest frame.
+    fn take_in(&self, kept: &Kept) -> Result<Revision, Error> {
+        let last = self.frames.at_or_before(Revision(u64::MAX))?;
+        let mut newest = last.map_or(Revision::ZERO, |(first, _)| first);
+        for (record, frame) in kept.behind(newest)? {
+            let sync = || self.make_durable();
+            self.frames.append(record.first, frame, &sync)?;
+            newest = record.first;
+        }
+        kept.check_end(newest)?;
+        Ok(newest)
     }
 }
 
@@ -103,7 +125,7 @@ impl SledStorage {
         refuse_no_files(directory)
     }
 
-    fn alone(&self) -> MutexGuard<'_, ()> {
+    fn alone(&self) -> MutexGuard<'_, Journal> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -122,12 +144,22 @@ impl SledStorage {
 
 impl Storage for SledStorage {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        let _writing = self.alone();
-        self.frames.append(first, frame, &|| self.make_durable())
+        let mut journal = self.alone();
+        self.frames.append(first, frame, &|| self.make_durable())?;
+        journal.add(first, frame);
+        if self.frames.is_synced() {
+            journal.begin_again()?;
+        }
+        Ok(())
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        let _writing = self.alone();
+        let mut journal = self.alone();
+        if journal.reaches(last) {
+            self.make_durable()?;
+            journal.blank(first, last)?;
+        }
+        journal.pass();
         self.frames
             .replace(first, last, frame, &|| self.make_durable())
     }
@@ -138,8 +170,13 @@ impl Storage for SledStorage {
     }
 
     fn sync(&self) -> Result<(), Error> {
-        let _writing = self.alone();
-        self.make_durable().map(drop)
+        let mut journal = self.alone();
+        if journal.holds_all() {
+            journal.sync()?;
+            return self.place.check();
+        }
+        self.make_durable()?;
+        journal.begin_again()
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
@@ -170,8 +207,7 @@ fn tail_of(directory: &Path) -> PathBuf {
 /// It is made, and durable, before there is a frame. So where there are frames and it is missing, somebody
 /// took it away, or took the database alone. Empty or blank it may be after a power cut, until it is synced
 /// for the first time; and whoever takes the log as it is makes it so.
-fn open_witness(tail: &Path, frames: &FrameTrees) -> Result<(WitnessFile, Option<Tail>), Error> {
-    let newest = newest(frames)?;
+fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Tail>), Error> {
     if newest > Revision::ZERO && !tail.exists() {
         return Err(Error::Unwitnessed { newest });
     }
@@ -205,12 +241,14 @@ fn told_of_records(directory: &Path, error: Error) -> Error {
     }
 }
 
-/// As far as the last frame says; it is not checked yet.
-fn newest(frames: &FrameTrees) -> Result<Revision, Error> {
+/// As far as the last frames say; they are not checked yet.
+fn newest(frames: &FrameTrees, kept: &Kept) -> Result<Revision, Error> {
+    let end = |first, bytes: &[u8]| frame::end(first, bytes).map_or(first, Revision::previous);
     let last = frames.at_or_before(Revision(u64::MAX))?;
-    Ok(last.map_or(Revision::ZERO, |(first, bytes)| {
-        frame::end(first, &bytes).map_or(first, Revision::previous)
-    }))
+    let last = last.map(|(first, bytes)| end(first, &bytes));
+    let kept = kept.records().next_back();
+    let kept = kept.map(|(record, frame)| end(record.first, frame));
+    Ok(last.max(kept).unwrap_or_default())
 }
 
 /// A log of a newer release looks empty to this one, and so does a database of somebody else, or one of

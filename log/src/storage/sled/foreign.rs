@@ -2,17 +2,17 @@
 //! would write over a file of somebody else, and over what one turned bit keeps it from reading.
 
 use super::values::{HEADER_BYTES, Header};
-use super::{Intact, SEGMENT_BYTES, entries, side};
+use super::{Intact, SEGMENT_BYTES, entries, journal, side};
 use crate::{Error, regular};
 use hindsight_core::Revision;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
-/// What sled puts into its directory; snapshots have numbers behind.
-const OWN_FILES: &[&str] = &[CONFIGURATION, "db", BLOBS];
+/// What sled puts into its directory, where snapshots have numbers behind, and we.
+const OWN_FILES: &[&str] = &[CONFIGURATION, "db", BLOBS, journal::NAME];
 const BLOBS: &str = "blobs";
-/// The one of those that sled reads whole; it takes some hundred bytes.
+/// What sled reads whole; it takes some hundred bytes.
 const CONFIGURATION: &str = "conf";
 const CONFIGURATION_BYTES_MAX: u64 = 64 << 10;
 /// What a first start has written before there is a tree for frames takes less.
@@ -28,16 +28,23 @@ pub(super) enum Found {
     Written,
 }
 
-/// Refuses what has the name of a file of sled's and is none. Nothing was opened by then.
+/// Refuses what has the name of such a file and is none. Nothing was opened by then.
 pub(super) fn refuse_no_files(directory: &Path) -> std::result::Result<(), Error> {
     let files = entries(directory)?;
     let files = files.iter().filter(|path| is_own(path));
     for path in files.filter(|path| !path.ends_with(BLOBS)) {
-        let is_read_whole = path.ends_with(CONFIGURATION);
-        let longest = is_read_whole.then_some(CONFIGURATION_BYTES_MAX);
-        regular::check(path, longest.unwrap_or(u64::MAX))?;
+        regular::check(path, longest(path))?;
     }
     Ok(())
+}
+
+/// Of those that are read whole, no more is than they can have.
+fn longest(path: &Path) -> u64 {
+    match path.file_name().and_then(|name| name.to_str()) {
+        Some(CONFIGURATION) => CONFIGURATION_BYTES_MAX,
+        Some(journal::NAME) => journal::BYTES_MAX,
+        _ => u64::MAX,
+    }
 }
 
 /// Whether it is one of ours all the same.

@@ -85,6 +85,11 @@ impl FrameTrees {
         self.unsynced.store(0, Ordering::Relaxed);
     }
 
+    /// Whether nothing was written since the last of those.
+    pub(super) fn is_synced(&self) -> bool {
+        self.unsynced.load(Ordering::Relaxed) == 0
+    }
+
     fn put(&self, tree: &Tree, key: &[u8], value: &[u8], sync: Sync<'_>) -> Result<(), Error> {
         self.note_length(value.len())?;
         tree.insert(key, value)

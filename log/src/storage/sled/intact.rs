@@ -3,6 +3,7 @@
 
 use super::frames::PIECE_BYTES;
 use super::hidden;
+use super::journal::{Kept, Record};
 use super::values::{Segment, Value};
 use super::{SEGMENT_BYTES, tail_of};
 use crate::storage::witness::WitnessFile;
@@ -38,23 +39,28 @@ impl Intact {
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
         let path = directory.join("db");
         let file = File::open(&path).map_err(Error::io("opening the event log"))?;
-        let copies = copies(&file, &mut progress).map_err(Error::io("reading the event log"))?;
+        let kept = Kept::of(directory)?;
+        let copies = copies(&file, &kept, &mut progress);
+        let copies = copies.map_err(Error::io("reading the event log"))?;
         let (witnessed, unknown) = match WitnessFile::read(&tail_of(directory)) {
             Err(error @ Error::NewerFormat { .. }) => (None, Some(error)),
             read => (read?, None),
         };
         let found = Copies {
             file: Arc::new(Mutex::new(file)),
+            kept: Arc::new(kept),
             all: Arc::new(copies),
             only: None,
             witnessed,
         };
+        let kept = Arc::clone(&found.kept);
         let mut found = found.beginning(directory)?;
+        let lost = kept.check_end(found.until).err();
         let unwitnessed = found.until > Revision::ZERO && !tail_of(directory).exists();
         let unwitnessed = unwitnessed.then_some(Error::Unwitnessed {
             newest: found.until,
         });
-        let unknown = unknown.or(unwitnessed);
+        let unknown = unknown.or(unwitnessed).or(lost);
         found.has_all_acknowledged &= unknown.is_none();
         found.broken = found.broken.or(unknown);
         Ok(found)
@@ -80,7 +86,7 @@ impl Intact {
 
     /// The first of these records up to that revision of which every copy lies in one of these places.
     pub(super) fn first_within(&self, places: &[Range<u64>], until: Revision) -> Option<Revision> {
-        let is_within = |copy: &Copy| places.iter().any(|place| place.contains(&copy.at));
+        let is_within = |copy: &Copy| copy.is_in(places);
         let pieces = self
             .copies
             .chunk_by(|one, next| (one.first, one.piece) == (next.first, next.piece));
@@ -129,11 +135,26 @@ struct Copy {
     /// The first piece of a frame is 0.
     piece: u32,
     length: u32,
+    /// Of the database, or [`IN_JOURNAL`].
     segment: u64,
+    /// In the file that it is in.
     at: u64,
 }
 
+/// Where a whole frame lies that is in the journal.
+const IN_JOURNAL: u64 = u64::MAX;
+
 impl Copy {
+    fn of_record(record: &Record) -> Option<Self> {
+        Some(Self {
+            first: record.first.0,
+            piece: 0,
+            length: record.at.len().try_into().ok()?,
+            segment: IN_JOURNAL,
+            at: record.at.start.try_into().ok()?,
+        })
+    }
+
     fn of(value: &Value, segment_at: u64) -> Option<Self> {
         let (first, piece) = match value.key.split_first_chunk::<8>()? {
             (first, []) => (first, 0),
@@ -151,14 +172,31 @@ impl Copy {
         })
     }
 
-    fn is_full(self) -> bool {
-        usize::try_from(self.length) == Ok(PIECE_BYTES)
+    const fn is_in_journal(self) -> bool {
+        self.segment == IN_JOURNAL
+    }
+
+    /// Whether it lies in one of these places of the database.
+    fn is_in(self, places: &[Range<u64>]) -> bool {
+        !self.is_in_journal() && places.iter().any(|place| place.contains(&self.at))
+    }
+
+    /// Whether another piece of the frame follows.
+    fn goes_on(self) -> bool {
+        !self.is_in_journal() && usize::try_from(self.length) == Ok(PIECE_BYTES)
     }
 }
 
-fn copies(mut file: &File, progress: &mut impl FnMut(u64, u64)) -> std::io::Result<Vec<Copy>> {
+fn copies(
+    mut file: &File,
+    kept: &Kept,
+    progress: &mut impl FnMut(u64, u64),
+) -> std::io::Result<Vec<Copy>> {
     let length = file.metadata()?.len();
-    let mut copies = Vec::new();
+    let records = kept.records();
+    let mut copies: Vec<_> = records
+        .filter_map(|(one, _)| Copy::of_record(one))
+        .collect();
     let mut segment = Vec::with_capacity(SEGMENT_BYTES);
     for at in (0..length).step_by(SEGMENT_BYTES) {
         segment.clear();
@@ -169,7 +207,7 @@ fn copies(mut file: &File, progress: &mut impl FnMut(u64, u64)) -> std::io::Resu
         progress((at + SEGMENT_BYTES as u64).min(length), length);
     }
     copies.sort_unstable_by_key(|one| {
-        let newest_first = (!one.segment, !one.at);
+        let newest_first = (one.is_in_journal(), !one.segment, !one.at);
         (one.first, one.piece, newest_first)
     });
     Ok(copies)
@@ -179,6 +217,7 @@ fn copies(mut file: &File, progress: &mut impl FnMut(u64, u64)) -> std::io::Resu
 #[derive(Debug)]
 struct Copies {
     file: Arc<Mutex<File>>,
+    kept: Arc<Kept>,
     all: Arc<Vec<Copy>>,
     /// First revisions of the frames that there are; without any, all that were found, and some of them
     /// were replaced long ago.
@@ -197,7 +236,8 @@ struct Walked {
 
 impl Copies {
     fn beginning(self, directory: &Path) -> Result<Intact, Error> {
-        let (file, all) = (Arc::clone(&self.file), Arc::clone(&self.all));
+        let (file, kept) = (Arc::clone(&self.file), Arc::clone(&self.kept));
+        let all = Arc::clone(&self.all);
         let found = Arc::new(self);
         let Walked {
             records,
@@ -218,14 +258,15 @@ impl Copies {
             Some(_) => false,
         };
         let records = Arc::new(records);
-        let kept = Self {
+        let whole = Self {
             file,
+            kept,
             all: Arc::clone(&all),
             only: Some(Arc::clone(&records)),
             witnessed: found.witnessed.filter(|_| is_let_go),
         };
         Ok(Intact {
-            reader: Reader::new(Arc::new(kept)),
+            reader: Reader::new(Arc::new(whole)),
             until,
             broken,
             newer,
@@ -253,9 +294,10 @@ impl Copies {
     /// that was being written, which may reach the disk in any order.
     fn is_whole_to_the_engine(&self, directory: &Path) -> Result<bool, Error> {
         let hidden = hidden::passed_over(directory)?;
-        let is_seen = |copy: &&Copy| !hidden.iter().any(|place| place.contains(&copy.at));
+        let is_seen = |copy: &&Copy| !copy.is_in(&hidden);
         let seen = Arc::new(Self {
             file: Arc::clone(&self.file),
+            kept: Arc::clone(&self.kept),
             all: Arc::new(self.all.iter().filter(is_seen).copied().collect()),
             only: None,
             witnessed: self.witnessed,
@@ -305,17 +347,21 @@ impl Copies {
     fn put_together(&self, first: Revision, head: &Copy) -> std::io::Result<Vec<u8>> {
         let mut frame = Vec::new();
         self.append(head, &mut frame)?;
-        let mut is_open = head.is_full();
+        let mut is_open = head.goes_on();
         for piece in 1.. {
             let next = is_open.then(|| self.of(first, piece).next()).flatten();
             let Some(next) = next else { break };
             self.append(next, &mut frame)?;
-            is_open = next.is_full();
+            is_open = next.goes_on();
         }
         Ok(frame)
     }
 
     fn append(&self, copy: &Copy, frame: &mut Vec<u8>) -> std::io::Result<()> {
+        if copy.is_in_journal() {
+            frame.extend_from_slice(self.kept.bytes_at(copy.at, copy.length));
+            return Ok(());
+        }
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(copy.at))?;
         Read::take(&mut *file, copy.length.into()).read_to_end(frame)?;

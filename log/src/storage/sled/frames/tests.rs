@@ -200,7 +200,7 @@ fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
     let storage = SledStorage::open(temporary.path()).expect("opened");
     let appended = storage.append(Revision(1), &[7; 10 << 10]);
     appended.expect("appended");
-    storage.sync().expect("synced");
+    storage.make_durable().expect("synced");
     let frames = &storage.frames;
     let turns = |moved_at: usize| {
         let before = frames.turn.load(Ordering::Relaxed);

@@ -1,0 +1,184 @@
+//! A journal before sled: what was appended since sled was synced, durable after one write and one sync. See
+//! `docs/decisions/0028-a-journal-before-sled.md`.
+
+mod kept;
+mod record;
+#[cfg(test)]
+mod tests;
+
+pub(super) use kept::{Kept, Record};
+#[cfg(test)]
+pub(crate) use record::FORMAT;
+
+use crate::place::Place;
+use crate::storage::blocks;
+use crate::{Error, private, regular};
+use hindsight_core::Revision;
+use record::Header;
+use std::fs::File;
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+
+pub(super) const NAME: &str = "journal";
+/// Of what sled may hold unsynced, a third is frames.
+pub(super) const CAPACITY_BYTES: usize = 1 << 20;
+/// A later release may have a longer one; what is longer than this is no journal.
+pub(super) const BYTES_MAX: u64 = 64 << 20;
+
+/// The file, open, and where it is in its round.
+#[derive(Debug)]
+pub(super) struct Journal {
+    /// Nothing where there was no room for it.
+    file: Option<(File, Place)>,
+    /// Where the next record goes.
+    at: usize,
+    /// The frame before the first record of this round.
+    start: Revision,
+    /// The newest frame that was appended.
+    last: Revision,
+    /// The newest frame that was synced.
+    synced: Revision,
+    /// Whether all is in it that sled has not synced.
+    holds_all: bool,
+    /// One record, kept for its memory.
+    bytes: Vec<u8>,
+}
+
+impl Journal {
+    /// One without a file, which holds nothing.
+    pub(super) const fn none() -> Self {
+        Self {
+            file: None,
+            at: 0,
+            start: Revision::ZERO,
+            last: Revision::ZERO,
+            synced: Revision::ZERO,
+            holds_all: false,
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Opens or makes the file and blanks it, durably: whatever it held is in the database and synced, of
+    /// which this is the newest frame.
+    pub(super) fn begin(directory: &Path, newest: Revision) -> Result<Self, Error> {
+        let path = directory.join(NAME);
+        regular::check(&path, BYTES_MAX)?;
+        let opened = open_blank(&path);
+        let file = match opened {
+            Err(error) if blocks::is_full(&error) => {
+                tracing::warn!(
+                    file = %path.display(),
+                    "there is no room for the journal; writes are slower until a start finds some"
+                );
+                None
+            }
+            opened => Some(opened.map_err(Error::io(format!("making {}", path.display())))?),
+        };
+        Ok(Self {
+            holds_all: file.is_some(),
+            file,
+            start: newest,
+            last: newest,
+            synced: newest,
+            ..Self::none()
+        })
+    }
+
+    /// Whether a sync of it makes durable whatever was appended.
+    pub(super) const fn holds_all(&self) -> bool {
+        self.holds_all
+    }
+
+    /// Whether it has, or follows, frames up to this one.
+    pub(super) fn reaches(&self, first: Revision) -> bool {
+        first >= self.start
+    }
+
+    /// Adds a frame that was appended to the database. Where it finds no room the database has to be synced.
+    pub(super) fn add(&mut self, first: Revision, frame: &[u8]) {
+        let before = std::mem::replace(&mut self.last, first);
+        let Some((file, _)) = self.file.as_mut().filter(|_| self.holds_all) else {
+            return;
+        };
+        let header = Header {
+            before,
+            first,
+            synced: self.synced,
+        };
+        header.seal(frame, &mut self.bytes);
+        let end = self.at + self.bytes.len();
+        if end > CAPACITY_BYTES {
+            self.holds_all = false;
+            return;
+        }
+        if let Err(error) = file.write_all(&self.bytes) {
+            tracing::warn!(%error, "the journal takes nothing more, and the database is synced instead");
+            self.holds_all = false;
+            return;
+        }
+        self.at = end;
+    }
+
+    /// The database has to be synced before anything is durable.
+    pub(super) const fn pass(&mut self) {
+        self.holds_all = false;
+    }
+
+    /// Makes durable what it holds.
+    pub(super) fn sync(&mut self) -> Result<(), Error> {
+        if let Some((file, place)) = &self.file {
+            file.sync_data()
+                .map_err(Error::io("syncing the journal of the event log"))?;
+            place.check()?;
+        }
+        self.synced = self.last;
+        Ok(())
+    }
+
+    /// Everything that was appended is synced in the database.
+    pub(super) fn begin_again(&mut self) -> Result<(), Error> {
+        self.start = self.last;
+        self.synced = self.last;
+        self.at = 0;
+        if let Some((file, place)) = &mut self.file {
+            file.seek(SeekFrom::Start(0))
+                .map_err(Error::io("writing the journal of the event log"))?;
+            place.check()?;
+            self.holds_all = true;
+        }
+        Ok(())
+    }
+
+    /// Durably without records, before one frame stands for those up to `last`. All are synced in the database.
+    pub(super) fn blank(&mut self, first: Revision, last: Revision) -> Result<(), Error> {
+        if let Some((file, _)) = &mut self.file {
+            blank(file).map_err(Error::io("writing the journal of the event log"))?;
+        }
+        if last >= self.last {
+            self.last = first;
+        }
+        self.begin_again()
+    }
+}
+
+fn open_blank(path: &Path) -> std::io::Result<(File, Place)> {
+    let mut file = private::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    blank(&mut file)?;
+    let place = Place::of(path, &file.metadata()?)?;
+    Ok((file, place))
+}
+
+/// Zeros that are written: what is only allocated changes with its first write, and a sync has that to record.
+fn blank(file: &mut File) -> std::io::Result<()> {
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(&vec![0; length.max(CAPACITY_BYTES)])?;
+    file.sync_all()?;
+    file.seek(SeekFrom::Start(0))?;
+    Ok(())
+}

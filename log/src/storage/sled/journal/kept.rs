@@ -1,0 +1,127 @@
+//! What a journal holds, read without changing it.
+
+use super::record::{self, ALIGNMENT, Found};
+use super::{BYTES_MAX, NAME};
+use crate::{Error, regular};
+use hindsight_core::Revision;
+use std::io::ErrorKind;
+use std::ops::Range;
+use std::path::Path;
+
+/// The frames of a journal, in their order.
+#[derive(Debug, Default)]
+pub(in super::super) struct Kept {
+    bytes: Vec<u8>,
+    records: Vec<Record>,
+    /// Whatever a whole record in it says was durable.
+    synced: Revision,
+}
+
+/// Where a frame is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in super::super) struct Record {
+    before: Revision,
+    pub(in super::super) first: Revision,
+    pub(in super::super) at: Range<usize>,
+}
+
+impl Kept {
+    /// Of the journal in this directory; nothing where there is none.
+    pub(in super::super) fn of(directory: &Path) -> Result<Self, Error> {
+        let path = directory.join(NAME);
+        regular::check(&path, BYTES_MAX)?;
+        match std::fs::read(&path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Self::default()),
+            read => Self::read(read.map_err(Error::io(format!("reading {}", path.display())))?),
+        }
+    }
+
+    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, Error> {
+        let (mut records, mut synced) = (Vec::new(), Revision::ZERO);
+        let (mut at, mut last) = (0, None);
+        while let Some(found) = record::read(&bytes, at)?.filter(|found| follows(last, found)) {
+            at = found.end;
+            last = Some(found.header.first);
+            synced = synced.max(found.header.synced);
+            records.push(Record {
+                before: found.header.before,
+                first: found.header.first,
+                at: found.frame,
+            });
+        }
+        // What is behind is of an earlier round, or shows that something before it is damaged.
+        while at < bytes.len() {
+            let found = record::read(&bytes, at)?;
+            synced = synced.max(found.as_ref().map_or(synced, |one| one.header.synced));
+            at = found.map_or(at + ALIGNMENT, |one| one.end);
+        }
+        Ok(Self {
+            bytes,
+            records,
+            synced,
+        })
+    }
+
+    /// Each frame, and the record that it is in.
+    pub(in super::super) fn records(&self) -> impl DoubleEndedIterator<Item = (&Record, &[u8])> {
+        self.records
+            .iter()
+            .map(|record| (record, self.frame(record)))
+    }
+
+    fn frame(&self, record: &Record) -> &[u8] {
+        self.bytes.get(record.at.clone()).unwrap_or_default()
+    }
+
+    /// So many bytes of the file.
+    pub(in super::super) fn bytes_at(&self, at: u64, length: u32) -> &[u8] {
+        let range = usize::try_from(at).ok().zip(usize::try_from(length).ok());
+        let range = range.map(|(at, length)| at..at + length);
+        range
+            .and_then(|range| self.bytes.get(range))
+            .unwrap_or_default()
+    }
+
+    /// How long the frames are together.
+    pub(in super::super) fn bytes(&self) -> u64 {
+        self.records
+            .iter()
+            .map(|record| record.at.len() as u64)
+            .sum()
+    }
+
+    /// Says what is missing of a log that ends at this revision and has these frames in it.
+    pub(in super::super) fn check_end(&self, newest: Revision) -> Result<(), Error> {
+        if self.synced <= newest {
+            return Ok(());
+        }
+        Err(Error::Lost {
+            acknowledged: self.synced,
+            newest,
+        })
+    }
+
+    /// What a database lacks of which this is the newest frame. Refuses what does not follow that.
+    pub(in super::super) fn behind(
+        &self,
+        newest: Revision,
+    ) -> Result<impl Iterator<Item = (&Record, &[u8])>, Error> {
+        let begin = self.records.partition_point(|one| one.first <= newest);
+        let behind = self.records.get(begin..).unwrap_or_default();
+        match behind.first() {
+            Some(record) if record.before > newest => Err(Error::Lost {
+                acknowledged: record.before,
+                newest,
+            }),
+            Some(record) if record.before < newest => Err(Error::Diverged {
+                revision: record.first,
+            }),
+            _ => Ok(behind.iter().map(|record| (record, self.frame(record)))),
+        }
+    }
+}
+
+fn follows(last: Option<Revision>, found: &Found) -> bool {
+    let header = &found.header;
+    header.first > header.before && last.is_none_or(|last| header.before == last)
+}

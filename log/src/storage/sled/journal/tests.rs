@@ -1,0 +1,262 @@
+//! What a journal holds after a crash, and what is refused.
+
+use super::record::{FORMAT, Header};
+use super::{CAPACITY_BYTES, Journal, Kept, NAME};
+use crate::storage::conformance::copy;
+use crate::{Error, SledStorage, Storage};
+use hindsight_core::Revision;
+use std::fs;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// A log with these frames in it, all of them synced, as a kill leaves it.
+fn killed(frames: &[u64]) -> (TempDir, SledStorage) {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
+    for first in frames {
+        append(&storage, *first, 20);
+        storage.sync().expect("synced");
+    }
+    (temporary, storage)
+}
+
+fn append(storage: &SledStorage, first: u64, length: usize) {
+    let appended = storage.append(Revision(first), &vec![7; length]);
+    appended.expect("appended");
+}
+
+/// What is there now, as if the process were gone.
+fn crashed(of: &TempDir) -> (TempDir, PathBuf) {
+    let copied = tempfile::tempdir().expect("a directory");
+    copy(of.path(), copied.path());
+    let events = copied.path().join("events");
+    (copied, events)
+}
+
+fn found(events: &Path) -> Vec<u64> {
+    all(&SledStorage::open(events).expect("opened"))
+}
+
+fn all(storage: &dyn Storage) -> Vec<u64> {
+    let mut found = Vec::new();
+    let mut from = Revision::ZERO;
+    while let Some((first, _)) = storage.at_or_after(from).expect("read") {
+        found.push(first.0);
+        from = first.next();
+    }
+    found
+}
+
+fn records(parts: &[(u64, u64, u64)]) -> Vec<u8> {
+    let records = parts.iter().map(|(before, first, synced)| {
+        let mut bytes = Vec::new();
+        let frame = format!("frame {first}");
+        header(*before, *first, *synced).seal(frame.as_bytes(), &mut bytes);
+        bytes
+    });
+    records.flatten().collect()
+}
+
+const fn header(before: u64, first: u64, synced: u64) -> Header {
+    Header {
+        before: Revision(before),
+        first: Revision(first),
+        synced: Revision(synced),
+    }
+}
+
+fn firsts(kept: &Kept) -> Vec<u64> {
+    kept.records().map(|(record, _)| record.first.0).collect()
+}
+
+#[test]
+fn what_was_synced_outlives_a_kill_without_a_sync_of_the_database() {
+    let (temporary, storage) = killed(&[1, 2, 5]);
+    let (without, events) = crashed(&temporary);
+    fs::remove_file(events.join(NAME)).expect("removed");
+    assert!(found(&events).is_empty(), "the database was not synced");
+    drop(without);
+    let (_copied, events) = crashed(&temporary);
+    for _ in 0..2 {
+        assert_eq!(found(&events), [1, 2, 5]);
+        fs::remove_file(events.join(NAME)).expect("a start has put all of it into the database");
+    }
+    drop(storage);
+    let (_copied, events) = crashed(&temporary);
+    fs::remove_file(events.join(NAME)).expect("and so has a clean end");
+    assert_eq!(found(&events), [1, 2, 5]);
+}
+
+#[test]
+fn rounds_follow_each_other_and_nothing_is_lost_at_any_place_of_them() {
+    let (temporary, storage) = killed(&[]);
+    let mut begun = 0;
+    for first in 1..=2_000 {
+        let before = storage.alone().at;
+        append(&storage, first, 1_500);
+        storage.sync().expect("synced");
+        let now = storage.alone().at;
+        begun += u64::from(now < before);
+        if now < before || first % 333 == 0 {
+            let (_copied, events) = crashed(&temporary);
+            assert_eq!(found(&events), (1..=first).collect::<Vec<_>>());
+        }
+    }
+    assert!(begun > 3, "{begun} rounds");
+}
+
+#[test]
+fn a_frame_that_finds_no_room_is_synced_in_the_database_with_all_before_it() {
+    let (temporary, storage) = killed(&[1, 2]);
+    append(&storage, 3, CAPACITY_BYTES / 2);
+    append(&storage, 4, CAPACITY_BYTES);
+    assert!(!storage.alone().holds_all());
+    append(&storage, 5, 20);
+    storage.sync().expect("synced");
+    let (_copied, events) = crashed(&temporary);
+    fs::remove_file(events.join(NAME)).expect("removed");
+    assert_eq!(found(&events), [1, 2, 3, 4, 5]);
+    append(&storage, 6, 20);
+    storage.sync().expect("synced");
+    let (_copied, events) = crashed(&temporary);
+    assert_eq!(found(&events), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn what_was_replaced_is_not_brought_back() {
+    for (replaced, at, left) in [
+        ((2, 3), 50, &[1, 2, 4, 5][..]),
+        ((4, 5), 50, &[1, 2, 3, 4]),
+        ((1, 9), 50, &[1]),
+    ] {
+        let (temporary, storage) = killed(&[1, 2, 3, 4, 5]);
+        let (first, last) = (Revision(replaced.0), Revision(replaced.1));
+        let put = storage.replace(first, last, &vec![1; at]);
+        put.expect("replaced");
+        storage.sync().expect("synced");
+        let (_copied, events) = crashed(&temporary);
+        assert_eq!(found(&events), left, "{replaced:?}");
+        append(&storage, 10, 20);
+        storage.sync().expect("synced");
+        let (_copied, events) = crashed(&temporary);
+        let more: Vec<_> = left.iter().copied().chain([10]).collect();
+        assert_eq!(found(&events), more, "{replaced:?}");
+    }
+}
+
+/// Old history is thinned while others write: that costs the journal nothing.
+#[test]
+fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
+    let (temporary, storage) = killed(&[1, 2, 3]);
+    append(&storage, 4, CAPACITY_BYTES);
+    storage.sync().expect("a round begins");
+    append(&storage, 5, 20);
+    storage.sync().expect("synced");
+    let replaced = storage.replace(Revision(1), Revision(3), &[1; 20]);
+    replaced.expect("replaced");
+    assert!(storage.alone().at > 0);
+    let (_copied, events) = crashed(&temporary);
+    let found = found(&events);
+    assert!(found.ends_with(&[4, 5]), "{found:?}");
+}
+
+#[test]
+fn a_turned_bit_ends_the_journal_or_is_told() {
+    let bytes = records(&[(0, 1, 0), (1, 3, 1), (3, 4, 3)]);
+    let whole = Kept::read(bytes.clone()).expect("read");
+    assert_eq!(firsts(&whole), [1, 3, 4]);
+    assert!(whole.check_end(Revision(3)).is_ok());
+    let lengths = [1, 3, 4].map(|_| bytes.len() / 3);
+    for bit in 0..bytes.len() * 8 {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let kept = Kept::read(damaged).expect("read");
+        let found = firsts(&kept);
+        let record = bit / 8 / lengths[0];
+        if found == [1, 3, 4] {
+            continue;
+        }
+        assert_eq!(found, [1, 3, 4][..record], "bit {bit}");
+        let newest = Revision(found.last().copied().unwrap_or_default());
+        // Nobody knows of the last whether it was acknowledged.
+        let is_told = kept.check_end(newest).is_err();
+        assert_eq!(is_told, record < 2, "bit {bit}");
+    }
+}
+
+#[test]
+fn a_damaged_record_that_was_acknowledged_refuses_the_log() {
+    let (temporary, storage) = killed(&[1, 2, 3]);
+    let (_copied, events) = crashed(&temporary);
+    let path = events.join(NAME);
+    let mut bytes = fs::read(&path).expect("read");
+    let second = bytes.windows(4).rposition(|four| four == b"HSLJ");
+    let second = second.expect("the third") - 8;
+    bytes[second] ^= 1;
+    fs::write(&path, bytes).expect("written");
+    let refused = SledStorage::open(&events).expect_err("a frame is lost");
+    assert!(
+        matches!(refused, Error::Lost { acknowledged, newest } if (acknowledged, newest) == (Revision(2), Revision(1))),
+        "{refused}"
+    );
+    drop(storage);
+    assert_eq!(found(&temporary.path().join("events")), [1, 2, 3]);
+}
+
+#[test]
+fn what_does_not_follow_the_database_is_refused() {
+    for (parts, refused) in [
+        (&[(2, 3, 2), (3, 4, 3)][..], None),
+        (&[(1, 2, 1)], None),
+        (&[(5, 7, 5)], Some("revision 5 was acknowledged")),
+        (&[(1, 3, 1)], Some("of different times")),
+        (&[(2, 3, 9)], Some("revision 9 was acknowledged")),
+    ] {
+        let (temporary, storage) = killed(&[1, 2]);
+        drop(storage);
+        let events = temporary.path().join("events");
+        fs::write(events.join(NAME), records(parts)).expect("written");
+        let opened = SledStorage::open(&events).map(|storage| all(&storage));
+        match (opened, refused) {
+            (Ok(found), None) => assert!(found.starts_with(&[1, 2]), "{parts:?} {found:?}"),
+            (Err(error), Some(part)) => {
+                assert!(error.to_string().contains(part), "{parts:?} {error}");
+            }
+            (opened, _) => panic!("{parts:?} {opened:?}"),
+        }
+    }
+}
+
+#[test]
+fn records_of_an_earlier_round_are_not_read() {
+    let new = records(&[(5, 6, 5), (6, 7, 6)]);
+    let old = records(&[(0, 1, 0), (1, 2, 1), (2, 3, 2), (3, 4, 3)]);
+    let rest = &old[new.len()..];
+    let kept = Kept::read([&new[..], rest].concat()).expect("read");
+    assert_eq!(firsts(&kept), [6, 7]);
+    assert!(kept.check_end(Revision(7)).is_ok());
+}
+
+#[test]
+fn a_journal_of_a_newer_release_is_refused() {
+    let (temporary, storage) = killed(&[1]);
+    drop(storage);
+    let events = temporary.path().join("events");
+    let mut bytes = Vec::new();
+    header(1, 2, 1).seal_as(FORMAT + 1, b"frame", &mut bytes);
+    fs::write(events.join(NAME), bytes).expect("written");
+    let refused = SledStorage::open(&events).expect_err("newer");
+    assert!(
+        matches!(refused, Error::NewerFormat { found: 2, known: 1, revision: Some(at) } if at == Revision(2)),
+        "{refused}"
+    );
+}
+
+#[test]
+fn without_a_file_everything_is_synced_in_the_database() {
+    let mut journal = Journal::none();
+    assert!(!journal.holds_all());
+    journal.add(Revision(1), b"frame");
+    journal.begin_again().expect("nothing to do");
+    assert!(!journal.holds_all());
+}
