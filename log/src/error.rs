@@ -67,6 +67,19 @@ pub enum Error {
         /// The last revision that is known to have been acknowledged.
         revision: Revision,
     },
+    /// The journal tells of a record that is neither in it nor in the database.
+    #[error(
+        "events/journal tells of a record at revision {told}, and the log has nothing behind revision {newest} that leads \
+         to it: records are lost or damaged, or the files of the data directory are of different times; nothing was \
+         dropped; restore a backup of the whole data directory, or save what is intact with \
+         `hindsight backup --intact FILE` and restore that"
+    )]
+    Gap {
+        /// The first revision of the record.
+        told: Revision,
+        /// The last revision that is there.
+        newest: Revision,
+    },
     /// The log no longer holds all of what was asked for.
     #[error(
         "revision {asked} is before what is kept: everything from revision {floor} on is, and of what was \
@@ -303,10 +316,11 @@ mod tests {
             Error::ShortFiles { .. } => 19,
             Error::Clock => 20,
             Error::Io { .. } => 21,
+            Error::Gap { .. } => 22,
             Error::Engine { .. } => VARIANTS - 1,
         }
     }
-    const VARIANTS: usize = 23;
+    const VARIANTS: usize = 24;
 
     #[test]
     fn every_message_goes_on_with_what_to_do() {
@@ -322,6 +336,10 @@ mod tests {
             Error::corrupt(revision, source()),
             Error::Lost {
                 acknowledged: revision,
+                newest,
+            },
+            Error::Gap {
+                told: revision,
                 newest,
             },
             Error::Unwitnessed { newest },

@@ -49,6 +49,7 @@ impl Reserve {
 
     /// Lets go what it takes for so many bytes, as far as there is any.
     pub(super) fn let_go_for(&mut self, bytes: u64) -> std::result::Result<(), Error> {
+        *self = Self::at(self.path.clone());
         let has_room = |one: &Self| blocks::available_at(one.directory()).unwrap_or(bytes) >= bytes;
         while self.left > 0 && !has_room(self) {
             self.let_go()?;

@@ -16,7 +16,7 @@ use super::room::{ENGINE_TIMES, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored, blocks};
 use crate::place::Place;
-use crate::{Error, Tail, chain, frame, private};
+use crate::{Error, Tail, chain, private};
 use foreign::{Found, refuse_foreign, refuse_no_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
@@ -24,7 +24,7 @@ pub(crate) use intact::extent;
 pub use intact::{Intact, Newer};
 #[cfg(test)]
 pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
-use journal::{Journal, Kept};
+use journal::{Journal, Kept, Newest};
 use opening::{open_in_room, refuse_short_files, wait_until_free};
 use std::fs::File;
 use std::io::ErrorKind;
@@ -83,7 +83,9 @@ impl SledStorage {
         let opened = file.metadata().map_err(io("finding the database of"))?;
         let place = Place::of(&path, &opened).map_err(io("finding the database of"))?;
         let place = Arc::new(place);
-        let (witness, witnessed) = open_witness(&tail_of(directory), newest(&frames, &kept)?)?;
+        let newest = newest(&frames)?;
+        let (witness, witnessed) =
+            open_witness(&tail_of(directory), newest.until.max(kept.until()))?;
         let room = file.try_clone().map_err(io("opening"))?;
         let room = Room::new(room, reserve, Arc::clone(&place));
         let mut storage = Self {
@@ -96,24 +98,23 @@ impl SledStorage {
             witness,
             witnessed,
         };
-        let newest = storage.take_in(&kept)?;
+        let newest = storage.take_in(&kept, newest)?;
         storage.make_durable()?;
-        storage.writing = Mutex::new(Journal::begin(directory, newest)?);
+        storage.writing = Mutex::new(Journal::begin(directory, newest.first)?);
         storage.room.keep_reserve();
         sync_directories(directory)?;
         Ok(storage)
     }
 
-    /// Appends what the journal has and the database lacks; the first revision of the newest frame.
-    fn take_in(&self, kept: &Kept) -> Result<Revision, Error> {
-        let last = self.frames.at_or_before(Revision(u64::MAX))?;
-        let mut newest = last.map_or(Revision::ZERO, |(first, _)| first);
+    /// Appends what the journal has and the database lacks.
+    fn take_in(&self, kept: &Kept, newest: Newest) -> Result<Newest, Error> {
+        let mut newest = newest;
         for (record, frame) in kept.behind(newest)? {
-            let sync = || self.make_durable();
-            self.frames.append(record.first, frame, &sync)?;
-            newest = record.first;
+            self.frames
+                .append(record.first, frame, &|| self.make_durable())?;
+            newest = Newest::of(record.first, frame);
         }
-        kept.check_end(newest)?;
+        kept.check_end(newest.until)?;
         Ok(newest)
     }
 }
@@ -127,6 +128,14 @@ impl SledStorage {
 
     fn alone(&self) -> MutexGuard<'_, Journal> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is synced in the database the journal need not have.
+    fn settle(&self, journal: &mut Journal) -> Result<(), Error> {
+        if self.frames.is_synced() {
+            journal.begin_again()?;
+        }
+        Ok(())
     }
 
     /// Tells how many bytes it wrote.
@@ -147,10 +156,7 @@ impl Storage for SledStorage {
         let mut journal = self.alone();
         self.frames.append(first, frame, &|| self.make_durable())?;
         journal.add(first, frame);
-        if self.frames.is_synced() {
-            journal.begin_again()?;
-        }
-        Ok(())
+        self.settle(&mut journal)
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
@@ -165,8 +171,10 @@ impl Storage for SledStorage {
     }
 
     fn tidy(&self) -> Result<bool, Error> {
-        let _writing = self.alone();
-        self.frames.move_pages(&|| self.make_durable())
+        let mut journal = self.alone();
+        let is_left = self.frames.move_pages(&|| self.make_durable())?;
+        self.settle(&mut journal)?;
+        Ok(is_left)
     }
 
     fn sync(&self) -> Result<(), Error> {
@@ -241,14 +249,9 @@ fn told_of_records(directory: &Path, error: Error) -> Error {
     }
 }
 
-/// As far as the last frames say; they are not checked yet.
-fn newest(frames: &FrameTrees, kept: &Kept) -> Result<Revision, Error> {
-    let end = |first, bytes: &[u8]| frame::end(first, bytes).map_or(first, Revision::previous);
+fn newest(frames: &FrameTrees) -> Result<Newest, Error> {
     let last = frames.at_or_before(Revision(u64::MAX))?;
-    let last = last.map(|(first, bytes)| end(first, &bytes));
-    let kept = kept.records().next_back();
-    let kept = kept.map(|(record, frame)| end(record.first, frame));
-    Ok(last.max(kept).unwrap_or_default())
+    Ok(last.map_or_else(Newest::default, |(first, bytes)| Newest::of(first, &bytes)))
 }
 
 /// A log of a newer release looks empty to this one, and so does a database of somebody else, or one of

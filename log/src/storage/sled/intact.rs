@@ -107,6 +107,9 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
         Some(Error::Lost { acknowledged, .. }) => {
             format!("and revision {acknowledged} was acknowledged")
         }
+        Some(Error::Gap { told, .. }) => {
+            format!("and the journal tells of a record at revision {told}")
+        }
         Some(Error::NewerFormat {
             found,
             revision: Some(revision),

@@ -6,7 +6,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 
-pub(super) use kept::{Kept, Record};
+pub(super) use kept::{Kept, Newest, Record};
 #[cfg(test)]
 pub(crate) use record::FORMAT;
 

@@ -2,7 +2,7 @@
 
 use super::record::{self, ALIGNMENT, Found};
 use super::{BYTES_MAX, NAME};
-use crate::{Error, regular};
+use crate::{Error, frame, regular};
 use hindsight_core::Revision;
 use std::io::ErrorKind;
 use std::ops::Range;
@@ -73,6 +73,14 @@ impl Kept {
         self.bytes.get(record.at.clone()).unwrap_or_default()
     }
 
+    /// The last revision in it.
+    pub(in super::super) fn until(&self) -> Revision {
+        let last = self.records().next_back();
+        last.map_or(Revision::ZERO, |(record, frame)| {
+            Newest::of(record.first, frame).until
+        })
+    }
+
     /// So many bytes of the file.
     pub(in super::super) fn bytes_at(&self, at: u64, length: u32) -> &[u8] {
         let range = usize::try_from(at).ok().zip(usize::try_from(length).ok());
@@ -90,34 +98,48 @@ impl Kept {
             .sum()
     }
 
-    /// Says what is missing of a log that ends at this revision and has these frames in it.
+    /// Refuses a log that ends at this revision, if more of it was durable.
     pub(in super::super) fn check_end(&self, newest: Revision) -> Result<(), Error> {
         if self.synced <= newest {
             return Ok(());
         }
-        Err(Error::Lost {
-            acknowledged: self.synced,
-            newest,
-        })
+        let told = self.synced;
+        Err(Error::Gap { told, newest })
     }
 
-    /// What a database lacks of which this is the newest frame. Refuses what does not follow that.
+    /// What a database lacks that ends here. Refuses what does not follow that.
     pub(in super::super) fn behind(
         &self,
-        newest: Revision,
+        newest: Newest,
     ) -> Result<impl Iterator<Item = (&Record, &[u8])>, Error> {
-        let begin = self.records.partition_point(|one| one.first <= newest);
+        let begin = self
+            .records
+            .partition_point(|one| one.first <= newest.until);
         let behind = self.records.get(begin..).unwrap_or_default();
         match behind.first() {
-            Some(record) if record.before > newest => Err(Error::Lost {
-                acknowledged: record.before,
-                newest,
-            }),
-            Some(record) if record.before < newest => Err(Error::Diverged {
-                revision: record.first,
+            Some(record) if record.before != newest.first => Err(Error::Gap {
+                told: record.before.max(newest.first.next()),
+                newest: newest.until,
             }),
             _ => Ok(behind.iter().map(|record| (record, self.frame(record)))),
         }
+    }
+}
+
+/// The newest frame of a database; of one that is damaged, where it begins.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in super::super) struct Newest {
+    pub(in super::super) first: Revision,
+    /// The last revision in it.
+    pub(in super::super) until: Revision,
+}
+
+impl Newest {
+    pub(in super::super) fn of(first: Revision, frame: &[u8]) -> Self {
+        let is_whole = frame::open(first, frame).is_ok();
+        let end = frame::end(first, frame).filter(|_| is_whole);
+        let until = end.map_or(first, Revision::previous);
+        Self { first, until }
     }
 }
 

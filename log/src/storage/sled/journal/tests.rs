@@ -196,7 +196,7 @@ fn a_damaged_record_that_was_acknowledged_refuses_the_log() {
     fs::write(&path, bytes).expect("written");
     let refused = SledStorage::open(&events).expect_err("a frame is lost");
     assert!(
-        matches!(refused, Error::Lost { acknowledged, newest } if (acknowledged, newest) == (Revision(2), Revision(1))),
+        matches!(refused, Error::Gap { told, newest } if (told, newest) == (Revision(2), Revision(1))),
         "{refused}"
     );
     drop(storage);
@@ -208,9 +208,9 @@ fn what_does_not_follow_the_database_is_refused() {
     for (parts, refused) in [
         (&[(2, 3, 2), (3, 4, 3)][..], None),
         (&[(1, 2, 1)], None),
-        (&[(5, 7, 5)], Some("revision 5 was acknowledged")),
-        (&[(1, 3, 1)], Some("of different times")),
-        (&[(2, 3, 9)], Some("revision 9 was acknowledged")),
+        (&[(5, 7, 5)], Some("of a record at revision 5")),
+        (&[(1, 3, 1)], Some("of a record at revision 3")),
+        (&[(2, 3, 9)], Some("of a record at revision 9")),
     ] {
         let (temporary, storage) = killed(&[1, 2]);
         drop(storage);
