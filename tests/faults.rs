@@ -233,7 +233,7 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
         assert!(said.contains("the event log failed"), "{said}");
         let mut ledger = recorder.stop();
         let record = std::fs::read_to_string(&record).expect("the record");
-        let failed = failed_at(&record, &directory.join("events/db"));
+        let failed = failed_at(&record, &directory.join("events/journal"));
         let failed = failed.unwrap_or_else(|| panic!("no sync failed:\n{record}"));
         if let Some((begun, told)) = ledger.newest {
             assert!(begun < failed, "call {at}: written after a failed sync");

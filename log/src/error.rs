@@ -325,6 +325,7 @@ mod tests {
     #[test]
     fn every_message_goes_on_with_what_to_do() {
         let (revision, newest, floor) = (Revision(7), Revision(6), Revision(9));
+        let told = revision;
         let (path, directory) = (PathBuf::from("/data/x"), PathBuf::from("/data"));
         let source = || Cause::from("of the reason");
         let told = [
@@ -338,10 +339,7 @@ mod tests {
                 acknowledged: revision,
                 newest,
             },
-            Error::Gap {
-                told: revision,
-                newest,
-            },
+            Error::Gap { told, newest },
             Error::Unwitnessed { newest },
             Error::Diverged { revision },
             Error::Pruned {

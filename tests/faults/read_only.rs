@@ -113,6 +113,7 @@ fn a_shorter_log_that_cannot_be_written_to_is_refused() {
     server.kubectl(&["create", "configmap", "second"]);
     assert_eq!(server.signal("TERM"), Some(0));
     std::fs::copy(older, data.join("events/db")).expect("copied");
+    std::fs::remove_file(data.join("events/journal")).expect("removed");
     disk.forbid_writing();
     for words in QUESTIONS {
         let output = hindsight(&data, words);

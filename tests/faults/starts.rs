@@ -50,10 +50,9 @@ fn syncs_that_end_a_start(call: &str, is_new: bool) -> Option<Vec<String>> {
     Some(files)
 }
 
-/// How many of them were of the database.
-fn of_the_database(files: &[String]) -> usize {
-    let is_it = |file: &&String| file.ends_with("/events/db");
-    files.iter().filter(is_it).count()
+/// How many of them were of this file.
+fn count_of(file: &str, files: &[String]) -> usize {
+    files.iter().filter(|one| one.ends_with(file)).count()
 }
 
 #[test]
@@ -63,10 +62,12 @@ fn a_sync_that_fails_while_the_server_starts_ends_it() {
             return;
         };
         // Of what the engine found, and of what is shown.
-        assert!(of_the_database(&files) > 1, "{files:?}");
+        for file in ["/events/db", "/events/journal"] {
+            assert!(count_of(file, &files) > 0, "{file}: {files:?}");
+        }
         let files = syncs_that_end_a_start("fsync", is_new).expect("as before");
         // What a kill left, before the engine goes on from it.
-        assert_eq!(of_the_database(&files[..1]), usize::from(!is_new));
+        assert_eq!(count_of("/events/db", &files[..1]), usize::from(!is_new));
         for directory in ["/events", "/data"] {
             let is_it = |file: &String| file.ends_with(directory);
             assert!(files.iter().any(is_it), "{directory}: {files:?}");

@@ -13,6 +13,10 @@ const WRITES: usize = 5;
 const READS: &[&str] = &["read", "readv", "recvfrom", "recvmsg"];
 const ANSWERS: &[&str] = &["write", "writev", "sendto", "sendmsg"];
 const SYNC: &str = "fdatasync";
+const SEEK: &str = "lseek";
+/// How often the journal begins again, and the writes that it takes at most.
+const ROUNDS: usize = 2;
+const WRITES_MAX: usize = 10_000;
 
 /// How often a file was synced, of what a tracer wrote down.
 fn synced(record: &str, path: &Path) -> usize {
@@ -102,13 +106,20 @@ impl<'a> Call<'a> {
     }
 
     fn is_sync_of(&self, file: &Path) -> bool {
-        let file = format!("<{}", file.display());
-        self.name == SYNC && self.about.ends_with(&file) && self.result == 0
+        self.name == SYNC && self.is_about(file) && self.result == 0
+    }
+
+    fn is_seek_in(&self, file: &Path) -> bool {
+        self.name == SEEK && self.is_about(file)
+    }
+
+    fn is_about(&self, file: &Path) -> bool {
+        self.about.ends_with(&format!("<{}", file.display()))
     }
 }
 
 #[test]
-fn every_answer_follows_a_sync_of_the_database() {
+fn every_answer_follows_a_sync_of_the_log() {
     let server = Server::start();
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let record = temporary.path().join("record");
@@ -124,7 +135,9 @@ fn every_answer_follows_a_sync_of_the_database() {
     }
     drop(strace);
     let record = std::fs::read_to_string(&record).expect("the record");
-    let database = server.directory().join("events/db");
+    let [journal, database] =
+        ["journal", "db"].map(|name| server.directory().join("events").join(name));
+    let is_synced = |call: &&Call<'_>| call.is_sync_of(&journal) || call.is_sync_of(&database);
     let calls = Call::all(&record);
     let answers: Vec<&Call<'_>> = calls.iter().filter(|call| call.is_of(ANSWERS)).collect();
     assert!(answers.len() >= WRITES, "{answers:?}\n{record}");
@@ -133,11 +146,50 @@ fn every_answer_follows_a_sync_of_the_database() {
         let asked = before.clone().filter(|call| call.is_of(READS));
         let asked = asked.map(|call| call.end).max();
         let asked = asked.unwrap_or_else(|| panic!("no request before {answer:?}:\n{record}"));
-        let mut synced = before.filter(|call| call.is_sync_of(&database));
+        let mut synced = before.filter(is_synced);
         assert!(
             synced.any(|sync| sync.begin > asked),
             "no sync between the line {asked} and {answer:?}:\n{record}"
         );
+    }
+}
+
+/// What is in it is synced in the database by then; what is written over it is not told of before.
+#[test]
+fn the_journal_begins_again_after_a_sync_of_the_database() {
+    let server = Server::start();
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let record = temporary.path().join("record");
+    let events = server.directory().join("events");
+    let [journal, database] = ["journal", "db"].map(|name| events.join(name));
+    let calls = format!("{SEEK},{SYNC}");
+    let Some(strace) = Strace::record(server.pid(), &calls, &record) else {
+        return;
+    };
+    let mut wire = Caller::of(&server).connect().expect("connected");
+    let written = || std::fs::read_to_string(&record).unwrap_or_default();
+    let begun = |record: &str| {
+        let calls = Call::all(record);
+        calls
+            .iter()
+            .filter(|call| call.is_seek_in(&journal))
+            .count()
+    };
+    let mut count = 0;
+    while count % 100 > 0 || begun(&written()) < ROUNDS {
+        create(&mut wire, &format!("c{count}"), 1);
+        count += 1;
+        assert!(count < WRITES_MAX, "it did not begin again");
+    }
+    drop(strace);
+    let record = written();
+    let calls = Call::all(&record);
+    let mut is_synced = false;
+    for call in &calls {
+        if call.is_seek_in(&journal) {
+            assert!(is_synced, "{call:?} without a sync of the database");
+        }
+        is_synced = call.is_sync_of(&database) || is_synced && !call.is_sync_of(&journal);
     }
 }
 

@@ -72,6 +72,11 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
         return;
     };
     let mut silent = TcpStream::connect(caller.address()).expect("connected");
+    drop(
+        caller
+            .connect()
+            .expect("who came before is taken in by then"),
+    );
     let write = request("POST", MAPS, &map("late", 1));
     writer.send(write.as_bytes()).expect("sent");
     server.send("TERM");

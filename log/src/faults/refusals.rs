@@ -334,10 +334,14 @@ fn twice(at: &Path) {
 
 /// The bytes of the last frame, wherever in the database they are.
 fn blank_last(at: &Path) {
+    blank(at, FRAMES - 1);
+}
+
+fn blank(at: &Path, frame: usize) {
     let path = at.join("events/db");
     let mut bytes = fs::read(&path).expect("read");
-    let last = &frames()[FRAMES - 1].1;
-    let wanted = &last[last.len() - 20..];
+    let bytes_of = &frames()[frame].1;
+    let wanted = &bytes_of[bytes_of.len() - 20..];
     let mut found = 0;
     for begin in 0..=bytes.len() - wanted.len() {
         if bytes[begin..].starts_with(wanted) {

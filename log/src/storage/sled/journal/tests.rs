@@ -237,6 +237,24 @@ fn records_of_an_earlier_round_are_not_read() {
     assert!(kept.check_end(Revision(7)).is_ok());
 }
 
+/// It would, if a start left what is behind a torn record as it is: here it comes to stand right behind the new one.
+#[test]
+fn what_was_torn_does_not_follow_what_comes_in_its_place() {
+    let (temporary, storage) = killed(&[]);
+    drop(storage);
+    let events = temporary.path().join("events");
+    let mut bytes = records(&[(0, 1, 0), (1, 2, 0), (2, 3, 0)]);
+    let length = bytes.len() / 3;
+    bytes[length + 40] ^= 1;
+    fs::write(events.join(NAME), bytes).expect("written");
+    let storage = SledStorage::open(&events).expect("opened");
+    append(&storage, 2, length + 8);
+    storage.sync().expect("synced");
+    assert_eq!(storage.alone().at, 2 * length);
+    let (_copied, events) = crashed(&temporary);
+    assert_eq!(found(&events), [1, 2]);
+}
+
 #[test]
 fn a_journal_of_a_newer_release_is_refused() {
     let (temporary, storage) = killed(&[1]);
