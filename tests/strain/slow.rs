@@ -3,7 +3,7 @@
 use super::{MAPS, comes, create, map};
 use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::Strace;
-use hindsight_tests::vitals::is_ended;
+use hindsight_tests::vitals::{descriptors, is_ended};
 use hindsight_tests::wire::{Caller, request};
 use std::io::{ErrorKind, Read};
 use std::net::TcpStream;
@@ -71,12 +71,9 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let Some(tracer) = Strace::attach(server.pid(), "fdatasync", still) else {
         return;
     };
+    let before = descriptors(server.pid());
     let mut silent = TcpStream::connect(caller.address()).expect("connected");
-    drop(
-        caller
-            .connect()
-            .expect("who came before is taken in by then"),
-    );
+    comes("it is taken in", || descriptors(server.pid()) > before);
     let write = request("POST", MAPS, &map("late", 1));
     writer.send(write.as_bytes()).expect("sent");
     server.send("TERM");
