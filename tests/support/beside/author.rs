@@ -125,7 +125,8 @@ pub enum Step {
 /// - a reference to somebody that an update spells in another way: it is not looked at again;
 /// - how long the pods of a collection have to stop: until 1.21 the first decided it for the others;
 /// - who refers to an owner to which an object without a namespace refers too, though it has one: that reference
-///   cannot be resolved, and there keeps others with the same uid from being looked at.
+///   cannot be resolved, and there keeps others with the same uid from being looked at;
+/// - an object that loses such a reference: nobody looks at it again.
 pub fn history(seed: u64) -> Vec<Step> {
     let mut dice = Dice(seed);
     let holds = dice.roll(2) == 0;
@@ -161,6 +162,9 @@ impl Author {
                 Step::Clear(target, options)
             }
             8 => Step::SetFinalizers(target, self.finalizers()),
+            _ if self.refers_into_a_namespace(&target) => {
+                Step::SetFinalizers(target, self.finalizers())
+            }
             _ => {
                 let owners = self.owners(&target, false);
                 Step::SetOwners(target, owners)
@@ -262,6 +266,13 @@ impl Author {
         told.any(|(who, one)| {
             who == dependent && one.who == owner.who && one.target != owner.target
         })
+    }
+
+    /// Whether somebody without a namespace refers to somebody who has one, or did.
+    fn refers_into_a_namespace(&self, dependent: &Target) -> bool {
+        let is_it =
+            |(who, one): &(Target, Owner)| who == dependent && one.target.namespace.is_some();
+        dependent.namespace.is_none() && self.told.iter().any(is_it)
     }
 
     /// Mostly somebody who is or was there, at times misspelt or made up.
