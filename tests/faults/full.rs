@@ -199,7 +199,9 @@ fn on_a_disk_that_others_keep_full_every_start_is_as_always() {
     let reserve = directory.join("events.reserve");
     let held = || reserve.metadata().map_or(0, |found| found.blocks() * 512);
     let mut server = Server::start_on(directory);
-    server.kubectl(&["create", "configmap", "a"]);
+    for name in ["a", "b"] {
+        server.kubectl(&["create", "configmap", name]);
+    }
     let mut before = 0;
     for life in 0..LIVES {
         fill(at);
@@ -221,7 +223,20 @@ fn on_a_disk_that_others_keep_full_every_start_is_as_always() {
     assert!(server.kubectl(&names).contains("configmap/a"));
     server.kubectl(&["delete", "configmap", "a"]);
     assert_eq!(server.signal("TERM"), Some(0));
+    // As a release leaves it that knew of no journal.
+    let journal = directory.join("events/journal");
+    std::fs::remove_file(&journal).expect("removed");
+    fill(at);
+    let mut server = Server::start_on(directory);
+    assert!(!journal.exists(), "there is no room for it");
+    server.kubectl(&["delete", "configmap", "b"]);
+    assert_eq!(server.signal("KILL"), None);
     std::fs::remove_file(at.join("filling")).expect("removed");
+    server = Server::start_on(directory);
+    assert!(journal.exists(), "there is room again");
+    let left = server.kubectl(&names);
+    assert!(!left.contains("configmap/b"), "{left}");
+    assert_eq!(server.signal("TERM"), Some(0));
     verify(directory);
 }
 

@@ -63,16 +63,18 @@ impl Journal {
     pub(super) fn begin(directory: &Path, newest: Revision) -> Result<Self, Error> {
         let path = directory.join(NAME);
         regular::check(&path, BYTES_MAX)?;
-        let opened = open_blank(&path);
-        let file = match opened {
+        let io = || Error::io(format!("making {}", path.display()));
+        let file = match open_blank(&path) {
             Err(error) if blocks::is_full(&error) => {
                 tracing::warn!(
                     file = %path.display(),
                     "there is no room for the journal; writes are slower until a start finds some"
                 );
+                // What is left of it must not be taken for newer than what comes now.
+                std::fs::remove_file(&path).map_err(io())?;
                 None
             }
-            opened => Some(opened.map_err(Error::io(format!("making {}", path.display())))?),
+            opened => Some(opened.map_err(io())?),
         };
         Ok(Self {
             holds_all: file.is_some(),
