@@ -13,6 +13,7 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::runtime::{WatchStreamExt, watcher};
 use kube::{Api, Client, Config, ResourceExt};
 use serde_json::Value;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -403,17 +404,36 @@ fn damage(data: &Path, text: &str) {
     std::fs::write(path, bytes).expect("written");
 }
 
+/// Which of 30 records is.
+const DAMAGED: usize = 20;
+
+/// So that its record is not put together with others, and neither is compressed.
+fn create_alone(server: &Server, name: &str) {
+    let noise = (0..1500).map(|number: u32| {
+        let mut hasher = DefaultHasher::new();
+        number.hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    });
+    let data = format!("--from-literal=k={}", noise.collect::<String>());
+    server.kubectl(&["create", "configmap", name, &data]);
+}
+
 /// The engine would open a shorter log and blank what comes after the damage.
 #[test]
 fn of_a_damaged_log_nothing_is_lost_by_starts_and_what_is_whole_is_saved() {
     let place = Place::new();
     let server = Server::start_on(&place.data);
-    // Nothing that records are compressed after, for it is looked for in their bytes.
     let names: Vec<String> = (0..30).map(|number| format!("zqxjk{number:02}")).collect();
-    names.iter().for_each(|name| create(&server, name));
-    let damaged_at = revision_of(&server, &names[20]);
+    for (number, name) in (0..).zip(&names) {
+        if number == DAMAGED {
+            create_alone(&server, name);
+        } else {
+            create(&server, name);
+        }
+    }
+    let damaged_at = revision_of(&server, &names[DAMAGED]);
     assert_eq!(server.signal("TERM"), Some(0));
-    damage(&place.data, &names[20]);
+    damage(&place.data, &names[DAMAGED]);
     let database = place.data.join("events/db");
     let before = std::fs::read(&database).expect("read");
     let last = format!("intact up to revision {}, ", damaged_at - 1);
@@ -433,7 +453,9 @@ fn of_a_damaged_log_nothing_is_lost_by_starts_and_what_is_whole_is_saved() {
     stdout(&place.restore(&other));
     let server = Server::start_on(&other);
     let found = server.kubectl(&["get", "configmaps", "-o", "name"]);
-    let expected = names[..20].iter().map(|name| format!("configmap/{name}"));
+    let expected = names[..DAMAGED]
+        .iter()
+        .map(|name| format!("configmap/{name}"));
     let own = ["configmap/kube-root-ca.crt".to_owned()];
     let found: Vec<&str> = found.lines().filter(|one| *one != own[0]).collect();
     assert_eq!(found, expected.collect::<Vec<String>>());

@@ -5,7 +5,7 @@ use hindsight_tests::server::{Server, serve};
 use hindsight_tests::strace::{Strace, recorded};
 use hindsight_tests::wire::Caller;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 const SYNCS: &str = "fsync,fdatasync";
 const WRITES: usize = 5;
@@ -14,6 +14,9 @@ const READS: &[&str] = &["read", "readv", "recvfrom", "recvmsg"];
 const ANSWERS: &[&str] = &["write", "writev", "sendto", "sendmsg"];
 const SYNC: &str = "fdatasync";
 const SEEK: &str = "lseek";
+/// How the engine reads its database, and how the system is told to forget what it holds of it.
+const READ_AT: &str = "pread64";
+const FORGET: &str = "fadvise64";
 /// How often the journal begins again, and the writes that it takes at most.
 const ROUNDS: usize = 2;
 const WRITES_MAX: usize = 10_000;
@@ -27,16 +30,12 @@ fn synced(record: &str, path: &Path) -> usize {
         .count()
 }
 
-#[test]
-fn a_start_syncs_the_database_and_every_directory_above_it() {
-    let temporary = tempfile::tempdir().expect("a temporary directory");
-    let record = temporary.path().join("record");
-    let relative = Path::new("made/by/it");
-    let Some(mut command) = recorded(&serve(relative), SYNCS, &record) else {
-        return;
-    };
-    command.current_dir(temporary.path());
-    let directory = temporary.path().join(relative);
+/// What a start, and its end, ask for; and in which directory, one below the temporary one for each name.
+fn recorded_start(temporary: &Path, relative: &str, calls: &str) -> Option<(String, PathBuf)> {
+    let record = temporary.join("record");
+    let mut command = recorded(&serve(Path::new(relative)), calls, &record)?;
+    command.current_dir(temporary);
+    let directory = temporary.join(relative);
     let server = Server::start_with(command, &directory).expect("started");
     let ended = [server.pid().to_string(), "+++".into()];
     assert_eq!(server.signal("TERM"), Some(0));
@@ -45,12 +44,45 @@ fn a_start_syncs_the_database_and_every_directory_above_it() {
         let is_it = |line: &str| line.split_whitespace().take(2).eq(&ended);
         read().lines().any(is_it)
     });
+    Some((read(), directory))
+}
+
+#[test]
+fn a_start_syncs_the_database_and_every_directory_above_it() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let Some((record, directory)) = recorded_start(temporary.path(), "made/by/it", SYNCS) else {
+        return;
+    };
     let events = directory.join("events");
     let above = directory.ancestors().take(4);
     for path in [&*events.join("db"), &events].into_iter().chain(above) {
-        let times = synced(&read(), path);
+        let times = synced(&record, path);
         assert!(times > 0, "{} is not synced", path.display());
     }
+}
+
+/// After a sync that failed the system shows what the disk never had, and a later sync finds nothing to be done.
+#[test]
+fn what_a_start_reads_of_the_database_is_what_the_disk_has() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let calls = format!("{SYNCS},{FORGET},{READ_AT}");
+    let start = || recorded_start(temporary.path(), "data", &calls);
+    let (Some(_), Some((record, directory))) = (start(), start()) else {
+        return;
+    };
+    let database = directory.join("events").join("db");
+    let calls = Call::all(&record);
+    let of = |name: &'static str| {
+        let about = calls.iter().filter(|call| call.is_about(&database));
+        let named = about.filter(move |call| call.name == name);
+        named.map(|call| call.begin)
+    };
+    let forgot = of(FORGET).next().expect("it is to be forgotten");
+    assert!(of("fsync").any(|sync| sync < forgot), "{record}");
+    assert!(
+        of(READ_AT).next().is_some_and(|read| read > forgot),
+        "{record}"
+    );
 }
 
 /// A call of a thread: the lines of the record in which it begins and ends, which is the same one unless

@@ -4,7 +4,7 @@ mod opening;
 
 use super::rot::{frames, open};
 use crate::frame::{self, FRAME_FORMAT};
-use crate::{Error, Reader, SledStorage, Storage, Tail};
+use crate::{Error, Intact, Reader, SledStorage, Storage, Tail};
 use hindsight_core::Revision;
 use opening::OPENING;
 use std::fs;
@@ -111,11 +111,11 @@ const REFUSED: &[(&str, Prepare, &str)] = &[
         |at| {
             after(at, |at| {
                 let sled = engine(at);
-                sled.open_tree("frames-2").expect("made");
+                sled.open_tree("frames-3").expect("made");
                 sled.flush().expect("flushed");
             });
         },
-        "the log has format 2 and this release knows up to 1",
+        "the log has format 3 and this release knows up to 2",
     ),
     (
         "a file of somebody else",
@@ -332,24 +332,18 @@ fn twice(at: &Path) {
     fs::write(path, bytes).expect("written");
 }
 
-/// The bytes of the last frame, wherever in the database they are.
+/// The end of each value that has the last frame, wherever in the database it is.
 fn blank_last(at: &Path) {
-    blank(at, FRAMES - 1);
-}
-
-fn blank(at: &Path, frame: usize) {
-    let path = at.join("events/db");
+    const BLANK: usize = 20;
+    let events = at.join("events");
+    let (first, _) = frames()[FRAMES - 1];
+    let places = Intact::of(&events, |_, _| {}).expect("read").places(first);
+    assert!(!places.is_empty());
+    let path = events.join("db");
     let mut bytes = fs::read(&path).expect("read");
-    let bytes_of = &frames()[frame].1;
-    let wanted = &bytes_of[bytes_of.len() - 20..];
-    let mut found = 0;
-    for begin in 0..=bytes.len() - wanted.len() {
-        if bytes[begin..].starts_with(wanted) {
-            bytes[begin..begin + wanted.len()].fill(0);
-            found += 1;
-        }
+    for place in places {
+        bytes[place.end - BLANK..place.end].fill(0);
     }
-    assert!(found > 0);
     fs::write(path, bytes).expect("written");
 }
 

@@ -1,4 +1,5 @@
-//! What the system says of room: blocks of files, what is free, how long a file may become.
+//! What the system says of room: blocks of files, what is free, how long a file may become, and what of them it holds
+//! in memory.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind};
@@ -25,7 +26,7 @@ pub(super) fn allocate_whole(file: &File) -> u64 {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use rustix::fs::{FallocateFlags, fallocate, fstatvfs, statvfs};
+    use rustix::fs::{Advice, FallocateFlags, fadvise, fallocate, fstatvfs, statvfs};
     use rustix::io::{Errno, retry_on_intr};
     use rustix::process::{Resource, getrlimit};
     use std::fs::File;
@@ -71,14 +72,14 @@ mod system {
         matches!(code, Some(Errno::MFILE | Errno::NFILE))
     }
 
+    /// Has what was synced of a file read from the disk again.
+    pub(in crate::storage) fn forget(file: &File) -> Result<()> {
+        Ok(fadvise(file, 0, None, Advice::DontNeed)?)
+    }
+
     /// Without making the file longer.
     pub(in crate::storage) fn allocate(file: &File, from: u64, until: u64) -> Result<()> {
         taken(file, FallocateFlags::KEEP_SIZE, from, until)
-    }
-
-    /// Never shorter, whatever is written meanwhile.
-    pub(in crate::storage) fn lengthen(file: &File, from: u64, until: u64) -> Result<()> {
-        taken(file, FallocateFlags::empty(), from, until)
     }
 
     fn taken(file: &File, flags: FallocateFlags, from: u64, until: u64) -> Result<()> {
@@ -125,11 +126,11 @@ mod system {
         false
     }
 
-    pub(in crate::storage) fn allocate(_: &File, _: u64, _: u64) -> Result<()> {
-        Err(ErrorKind::Unsupported.into())
+    pub(in crate::storage) fn forget(_: &File) -> Result<()> {
+        Ok(())
     }
 
-    pub(in crate::storage) fn lengthen(_: &File, _: u64, _: u64) -> Result<()> {
+    pub(in crate::storage) fn allocate(_: &File, _: u64, _: u64) -> Result<()> {
         Err(ErrorKind::Unsupported.into())
     }
 }

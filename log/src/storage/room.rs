@@ -102,15 +102,13 @@ impl Room {
         let bytes = u64::try_from(bytes)
             .unwrap_or(u64::MAX)
             .saturating_mul(ENGINE_TIMES);
-        let wanted = length.saturating_add(bytes).saturating_add(spare);
+        // The rest of its segment is the engine's, and what is pending goes there.
+        let until = length.next_multiple_of(SEGMENT_BYTES as u64);
+        let wanted = until.saturating_add(bytes).saturating_add(spare);
         if wanted > self.longest {
             return Ok(false);
         }
-        let is_taken = wanted <= self.allocated.load(Ordering::Relaxed) || self.extend(wanted)?;
-        if is_taken {
-            self.lengthen(length)?;
-        }
-        Ok(is_taken)
+        Ok(wanted <= self.allocated.load(Ordering::Relaxed) || self.extend(wanted)?)
     }
 
     /// Allocates blocks as far as is wanted, if there are any, and some more, if there are many.
@@ -133,17 +131,6 @@ impl Room {
             self.reserve.keep();
         }
         Ok(true)
-    }
-
-    /// Makes the file end where the segment does that the engine writes: a sync that has a new length to
-    /// record takes half as long again. The next segment begins with one such sync, for a file that
-    /// is longer than its segments makes the engine blank what is behind them when it is opened.
-    fn lengthen(&self, length: u64) -> std::io::Result<()> {
-        let until = length.next_multiple_of(SEGMENT_BYTES as u64);
-        if until == length {
-            return Ok(());
-        }
-        blocks::lengthen(&self.file, length, until)
     }
 }
 

@@ -1,14 +1,18 @@
 //! Frames in sled. Its `flush` does not fsync, so this file does: the database file after every
 //! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
 
+mod bundle;
 mod foreign;
 mod frames;
 mod hidden;
 mod intact;
 mod journal;
 mod opening;
+mod pending;
 mod settings;
 mod side;
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
 mod values;
 
 use super::reserve::Reserve;
@@ -26,6 +30,7 @@ pub use intact::{Intact, Newer};
 pub(crate) use journal::FORMAT as JOURNAL_FORMAT;
 use journal::{Journal, Kept, Newest};
 use opening::{open_in_room, refuse_short_files, wait_until_free};
+use pending::{Frame, Pending};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -37,7 +42,7 @@ pub(crate) const SEGMENT_BYTES: usize = 8 << 20;
 /// Of the trees that frames are in; the number of the format is behind.
 const TREE_PREFIX: &str = "frames-";
 /// The newest of those trees that this release knows.
-pub(crate) const TREE_FORMAT: u8 = 1;
+pub(crate) const TREE_FORMAT: u8 = 2;
 
 /// A sled database in a directory.
 #[derive(Debug)]
@@ -49,6 +54,7 @@ pub struct SledStorage {
     /// Nothing is written between sled's flush and the sync: the header of a new segment says what
     /// sled takes for stable, which is what was flushed, and must not be durable before that is.
     writing: Mutex<Journal>,
+    pending: Pending,
     room: Room,
     witness: WitnessFile,
     witnessed: Option<Tail>,
@@ -94,6 +100,7 @@ impl SledStorage {
             file,
             place,
             writing: Mutex::new(Journal::none()),
+            pending: Pending::default(),
             room,
             witness,
             witnessed,
@@ -108,12 +115,12 @@ impl SledStorage {
 
     /// Appends what the journal has and the database lacks.
     fn take_in(&self, kept: &Kept, newest: Newest) -> Result<Newest, Error> {
-        let mut newest = newest;
-        for (record, frame) in kept.behind(newest)? {
-            self.frames
-                .append(record.first, frame, &|| self.make_durable())?;
-            newest = Newest::of(record.first, frame);
-        }
+        let behind = kept.behind(newest)?;
+        let behind = behind.map(|(record, frame)| (record.first, frame.into()));
+        let behind: Vec<Frame> = behind.collect();
+        self.frames.append(&behind, &|| self.make_durable())?;
+        let last = behind.last();
+        let newest = last.map_or(newest, |(first, frame)| Newest::of(*first, frame));
         kept.check_end(newest.until)?;
         Ok(newest)
     }
@@ -130,12 +137,23 @@ impl SledStorage {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is synced in the database the journal need not have.
-    fn settle(&self, journal: &mut Journal) -> Result<(), Error> {
-        if self.frames.is_synced() {
-            journal.begin_again()?;
+    /// While nobody else does.
+    fn write<T>(&self, write: impl FnOnce(&mut Journal) -> Result<T, Error>) -> Result<T, Error> {
+        let mut journal = self.alone();
+        let written = write(&mut journal);
+        if written.is_err() {
+            journal.fail();
         }
-        Ok(())
+        written
+    }
+
+    /// Makes everything that was appended durable in the database, after which the journal need not have it.
+    fn store(&self, journal: &mut Journal) -> Result<(), Error> {
+        let frames = self.pending.all();
+        self.frames.append(&frames, &|| self.make_durable())?;
+        self.make_durable()?;
+        self.pending.clear();
+        journal.begin_again()
     }
 
     /// Tells how many bytes it wrote.
@@ -151,48 +169,73 @@ impl SledStorage {
     }
 }
 
+/// After a clean end sled has everything. Where something failed, nothing more is written: the next start takes the
+/// rest from the journal.
+impl Drop for SledStorage {
+    fn drop(&mut self) {
+        let ended = self.write(|journal| {
+            if journal.has_failed() {
+                return Ok(());
+            }
+            self.store(journal)
+        });
+        if let Err(error) = ended {
+            tracing::warn!(%error, "the newest records are in the journal alone");
+        }
+    }
+}
+
 impl Storage for SledStorage {
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
-        let mut journal = self.alone();
-        self.frames.append(first, frame, &|| self.make_durable())?;
-        journal.add(first, frame);
-        self.settle(&mut journal)
+        self.write(|journal| {
+            if self.pending.is_full_with(frame.len()) {
+                self.store(journal)?;
+            }
+            self.pending.add(first, frame);
+            journal.add(first, frame);
+            Ok(())
+        })
     }
 
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error> {
-        let mut journal = self.alone();
-        if journal.reaches(last) {
-            self.make_durable()?;
-            journal.blank(first, last)?;
-        }
-        journal.pass();
-        self.frames
-            .replace(first, last, frame, &|| self.make_durable())
+        self.write(|journal| {
+            if journal.reaches(last) {
+                self.store(journal)?;
+                journal.blank(first, last)?;
+            }
+            journal.pass();
+            self.frames
+                .replace(first, last, frame, &|| self.make_durable())
+        })
     }
 
     fn tidy(&self) -> Result<bool, Error> {
-        let mut journal = self.alone();
-        let is_left = self.frames.move_pages(&|| self.make_durable())?;
-        self.settle(&mut journal)?;
-        Ok(is_left)
+        self.write(|_| self.frames.move_pages(&|| self.make_durable()))
     }
 
     fn sync(&self) -> Result<(), Error> {
-        let mut journal = self.alone();
-        if journal.holds_all() {
-            journal.sync()?;
-            return self.place.check();
-        }
-        self.make_durable()?;
-        journal.begin_again()
+        self.write(|journal| {
+            if journal.holds_all() {
+                journal.sync()?;
+                return self.place.check();
+            }
+            self.store(journal)
+        })
     }
 
     fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.frames.at_or_after(from)
+        let (pending, is_behind) = self.pending.at_or_after(from);
+        if !is_behind && let Some(found) = self.frames.at_or_after(from)? {
+            return Ok(Some(found));
+        }
+        Ok(pending.map(|(first, frame)| (first, frame.to_vec())))
     }
 
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.frames.at_or_before(until)
+        match self.pending.at_or_before(until) {
+            Some((first, frame)) => Ok(Some((first, frame.to_vec()))),
+            None => self.frames.at_or_before(until),
+        }
     }
 
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool {
@@ -309,13 +352,20 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         .map_err(Error::io("reading the data directory"))
 }
 
-/// sled goes on from what it reads, some of which may be in memory only, and blanks what that replaces.
+/// sled goes on from what it reads, some of which may be in memory only, and blanks what that replaces. And after a sync
+/// that failed the system holds as written what the disk may not have, and tells nobody again: the journal would be
+/// blanked over it. So what is read afterwards is what the disk has.
 fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
-    let synced = match File::open(database) {
+    let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-        opened => opened.and_then(|file| file.sync_all()),
+        opened => opened.map_err(Error::io("opening the event log"))?,
     };
-    synced.map_err(Error::io("syncing the event log"))
+    file.sync_all()
+        .map_err(Error::io("syncing the event log"))?;
+    if let Err(error) = blocks::forget(&file) {
+        tracing::warn!(%error, "what the system holds of the event log is taken for what the disk has");
+    }
+    Ok(())
 }
 
 /// A new file is only there after a crash if its directory was synced, and so is a new directory.
@@ -355,74 +405,4 @@ fn device(path: &Path) -> Option<u64> {
 #[cfg(not(unix))]
 fn device(_: &Path) -> Option<u64> {
     None
-}
-
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::*;
-    use rustix::io::Errno;
-    use std::sync::Barrier;
-
-    /// Flushes, each with something to write, while others wait.
-    const SYNCS: u64 = 20;
-
-    /// Whoever restores one loses what came after it, and gains nothing.
-    #[test]
-    fn what_the_system_refused_advises_no_backup() {
-        let message = |error: Errno| {
-            let error = ::sled::Error::Io(error.into());
-            engine("opening", error).to_string()
-        };
-        for error in [
-            Errno::MFILE,
-            Errno::NFILE,
-            Errno::ACCESS,
-            Errno::NOTDIR,
-            Errno::NOSPC,
-            Errno::FBIG,
-        ] {
-            let message = message(error);
-            assert!(!message.contains("backup"), "{message}");
-        }
-        assert!(message(Errno::MFILE).contains("ulimit -n"));
-        assert!(message(Errno::FBIG).contains("ulimit -f"));
-        assert!(message(Errno::IO).contains("restore a backup"));
-    }
-
-    type Write = fn(&SledStorage) -> Result<(), Error>;
-
-    #[test]
-    fn nobody_writes_between_a_flush_and_its_sync() {
-        let temporary = tempfile::tempdir().expect("a directory");
-        let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
-        let writes: [(&str, Write); 3] = [
-            ("append", |one| one.append(Revision(1000), &[7; 100])),
-            ("replace", |one| one.replace(Revision(1), Revision(1), &[7])),
-            ("sync", Storage::sync),
-        ];
-        let (order, begun) = (Mutex::new(Vec::new()), Barrier::new(writes.len() + 1));
-        let did = |what| order.lock().expect("unpoisoned").push(what);
-        std::thread::scope(|scope| {
-            let alone = storage.alone();
-            for (name, write) in writes {
-                let (storage, begun, did) = (&storage, &begun, &did);
-                scope.spawn(move || {
-                    begun.wait();
-                    write(storage).expect(name);
-                    did(name);
-                });
-            }
-            begun.wait();
-            for revision in (1..=SYNCS).map(Revision) {
-                let appended = storage.frames.append(revision, &[7; 100], &|| Ok(0));
-                appended
-                    .and_then(|()| storage.make_durable())
-                    .expect("durable");
-            }
-            did("all are durable");
-            drop(alone);
-        });
-        let order = order.into_inner().expect("unpoisoned");
-        assert_eq!(order.first(), Some(&"all are durable"), "{order:?}");
-    }
 }

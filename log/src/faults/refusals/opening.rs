@@ -1,8 +1,8 @@
 //! Directories that open.
 
 use super::{
-    FRAMES, Prepare, after, append, blank, blank_last, cut_in_half, engine, frames, make, put,
-    remove, snapshots, written,
+    FRAMES, Prepare, after, append, blank_last, cut_in_half, engine, frames, make, put, remove,
+    snapshots, written,
 };
 
 /// What opens, and at which frame of those that were written.
@@ -67,11 +67,6 @@ pub(super) const OPENING: &[(&str, Prepare, usize)] = &[
     (
         "a last record that is blank, and whole in the journal",
         |at| after(at, blank_last),
-        FRAMES,
-    ),
-    (
-        "a record that is blank, with others behind it, and whole in the journal",
-        |at| after(at, |at| blank(at, 2)),
         FRAMES,
     ),
     (

@@ -1,63 +1,40 @@
-//! Frames as values of sled. A large frame is cut into pieces, for sled keeps what exceeds a quarter
-//! of a segment, a value or a page of them, in blob files that it never syncs.
+//! Frames as values of sled. Small ones that are stored together are one value; a large frame is cut into pieces,
+//! for sled keeps what exceeds a quarter of a segment, a value or a page of them, in blob files that it never syncs.
 
 #[cfg(test)]
 mod tests;
+mod written;
 
+pub(super) use written::{TIMES_WRITTEN, UNSYNCED_BYTES};
+
+use super::bundle::{self, Contents, Entry};
+use super::pending::Frame;
 use super::{engine, open_tree};
 use crate::Error;
 use crate::storage::Stored;
 use ::sled::{Db, IVec, Tree};
 use hindsight_core::Revision;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+use written::Written;
 
 /// A page holds up to 17 values before it is split; so many of this size stay under the limit.
 pub(super) const PIECE_BYTES: usize = 96 << 10;
 /// Frames of one format are in one tree; a release that knows more formats has more trees.
 const FRAMES: &str = "frames-1";
 const PIECES: &str = "pieces-1";
-
-/// What sled may have written before it is synced. It takes the room of what was replaced for new
-/// segments once it has written what replaces it, and not once that is durable; a segment of 8 MiB
-/// always lies between the two, so with a sync in less than that the one is before the other.
-const UNSYNCED_BYTES: usize = 2 << 20;
-/// A value is written once, and again with its page, which is after every tenth change of that.
-const TIMES_WRITTEN: usize = 3;
-/// Of sled's own, for each change.
-const CHANGE_BYTES: usize = 1 << 10;
-
-/// sled takes a segment again once what is left in it was moved, a page at a time: whenever it rewrites
-/// a page, which is at every eleventh change of that, it moves one. Where much is replaced it falls behind
-/// for ever. So a page is changed for that alone, as often as it takes for one to be moved, for so many bytes
-/// that were replaced, and for each value: what is left over ends once nothing is there to be moved.
-const BYTES_FOR_A_MOVE: usize = 16 << 10;
-const CHANGES_FOR_A_MOVE: usize = 11;
-/// Values of a page, at most; and what each needs beside itself.
-const PAGE_VALUES: usize = 18;
-const VALUE_BYTES: usize = 64;
-/// A turn that moves nothing writes less. It may be that of a page that was to be moved and was written
-/// anew meanwhile; after so many in a row nothing is left to be moved.
-const TURN_BYTES: usize = 1 << 10;
-const IDLE_MAX: usize = 1 << 10;
-const TURNS: &str = "turns-1";
-const TURN: &[u8] = b"turn";
-const LARGEST: &[u8] = b"largest";
+/// Nothing is in it. Where it is there, a value of the tree of format 1 may be a bundle, which a release that does
+/// not know this one would take for damage.
+const BUNDLES: &str = "frames-2";
 
 /// The first piece of every frame by its first revision, and the others behind by their number.
 #[derive(Debug)]
 pub(super) struct FrameTrees {
     first: Tree,
     others: Tree,
-    /// A value that is changed so that pages are moved, and how large values are.
-    turns: Tree,
-    turn: AtomicU64,
-    /// Replaced bytes for which no page was moved yet.
-    owed: AtomicUsize,
-    /// Turns in a row that moved nothing.
-    idle: AtomicUsize,
-    unsynced: AtomicUsize,
-    /// No value is or was larger: a power of two.
-    largest: AtomicUsize,
+    written: Written,
+    /// The last bundle of which a frame was read, and its frames. While it is here nothing else is in its place.
+    unpacked: Mutex<Option<(IVec, Arc<[u8]>)>>,
 }
 
 /// Makes durable whatever was written, and tells how many bytes that is in the file.
@@ -66,52 +43,31 @@ type Sync<'a> = &'a dyn Fn() -> Result<usize, Error>;
 impl FrameTrees {
     pub(super) fn open(database: &Db) -> Result<Self, Error> {
         let first = open_tree(database, FRAMES)?;
-        let turns = open_tree(database, TURNS)?;
-        let largest = largest_of(&first, &turns)?;
+        open_tree(database, BUNDLES)?;
         Ok(Self {
+            written: Written::open(database, first.is_empty())?,
             first,
             others: open_tree(database, PIECES)?,
-            turns,
-            turn: AtomicU64::new(0),
-            owed: AtomicUsize::new(0),
-            idle: AtomicUsize::new(0),
-            unsynced: AtomicUsize::new(0),
-            largest: AtomicUsize::new(largest),
+            unpacked: Mutex::new(None),
         })
     }
 
     /// Is told before every sync.
     pub(super) fn syncing(&self) {
-        self.unsynced.store(0, Ordering::Relaxed);
+        self.written.syncing();
     }
 
-    /// Whether nothing was written since the last of those.
-    pub(super) fn is_synced(&self) -> bool {
-        self.unsynced.load(Ordering::Relaxed) == 0
+    /// Has some of the pages moved that were paid for, and makes that durable. False where no more are to be
+    /// moved, be it that none is left.
+    pub(super) fn move_pages(&self, sync: Sync<'_>) -> Result<bool, Error> {
+        self.written.move_pages(sync)
     }
 
     fn put(&self, tree: &Tree, key: &[u8], value: &[u8], sync: Sync<'_>) -> Result<(), Error> {
-        self.note_length(value.len())?;
+        self.written.note_length(value.len())?;
         tree.insert(key, value)
             .map_err(|error| engine("writing", error))?;
-        self.changed(value.len(), sync)
-    }
-
-    /// Is there whenever the value is, for it is written before.
-    fn note_length(&self, length: usize) -> Result<(), Error> {
-        if length <= self.largest.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let largest = length.next_power_of_two();
-        let noted = self.turns.insert(LARGEST, &(largest as u64).to_be_bytes());
-        noted.map_err(|error| engine("writing", error))?;
-        self.largest.store(largest, Ordering::Relaxed);
-        Ok(())
-    }
-
-    /// What a page takes at most.
-    fn page_bytes(&self) -> usize {
-        PAGE_VALUES * (self.largest.load(Ordering::Relaxed).min(PIECE_BYTES) + VALUE_BYTES)
+        self.written.changed(value.len(), sync)
     }
 
     fn drop_all(
@@ -124,66 +80,28 @@ impl FrameTrees {
         for found in found {
             let (key, value) = found.map_err(failed)?;
             tree.remove(key).map_err(failed)?;
-            let owed = value.len().max(BYTES_FOR_A_MOVE);
-            self.owed.fetch_add(owed, Ordering::Relaxed);
-            // sled moves a page meanwhile too.
-            let moved = self.page_bytes() / CHANGES_FOR_A_MOVE;
-            self.wrote(value.len() * TIMES_WRITTEN + CHANGE_BYTES + moved, sync)?;
+            self.written.removed(value.len(), sync)?;
         }
         Ok(())
     }
 
-    /// Has some of the pages moved that were paid for, and makes that durable. False where no more are to be
-    /// moved, be it that none is left.
-    pub(super) fn move_pages(&self, sync: Sync<'_>) -> Result<bool, Error> {
-        let at_once = (UNSYNCED_BYTES / self.page_bytes()).max(1);
-        let paid = self.owed.load(Ordering::Relaxed) / BYTES_FOR_A_MOVE;
-        let moves = paid.min(at_once);
-        if moves == 0 {
-            return Ok(false);
+    /// Puts the newest frames behind all others, in their order.
+    pub(super) fn append(&self, frames: &[Frame], sync: Sync<'_>) -> Result<(), Error> {
+        for group in bundle::groups(frames) {
+            match group {
+                [(first, frame)] => self.append_alone(*first, frame, sync)?,
+                [(first, _), ..] => {
+                    self.put(&self.first, &key(*first), &bundle::seal(group), sync)?;
+                }
+                [] => {}
+            }
         }
-        let is_alone = self.unsynced.load(Ordering::Relaxed) == 0;
-        for _ in 0..moves * CHANGES_FOR_A_MOVE {
-            let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-            let changed = self.turns.insert(TURN, &turn.to_be_bytes());
-            changed.map_err(|error| engine("tidying up", error))?;
-        }
-        self.owed
-            .fetch_sub(moves * BYTES_FOR_A_MOVE, Ordering::Relaxed);
-        let written = sync()?;
-        let is_idle = is_alone && written < moves * TURN_BYTES;
-        let idle = if is_idle {
-            self.idle.fetch_add(moves, Ordering::Relaxed) + moves
-        } else {
-            self.idle.store(0, Ordering::Relaxed);
-            0
-        };
-        if idle < IDLE_MAX {
-            return Ok(moves < paid);
-        }
-        self.owed.store(0, Ordering::Relaxed);
-        Ok(false)
-    }
-
-    fn changed(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
-        self.wrote(bytes.saturating_mul(TIMES_WRITTEN) + CHANGE_BYTES, sync)
-    }
-
-    fn wrote(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
-        if self.unsynced.fetch_add(bytes, Ordering::Relaxed) + bytes <= UNSYNCED_BYTES {
-            return Ok(());
-        }
-        sync().map(drop)
+        Ok(())
     }
 
     /// The first piece is written last: where that is there, the whole frame is. A first piece of full
     /// size is followed by others, the last of which is not of full size.
-    pub(super) fn append(
-        &self,
-        first: Revision,
-        frame: &[u8],
-        sync: Sync<'_>,
-    ) -> Result<(), Error> {
+    fn append_alone(&self, first: Revision, frame: &[u8], sync: Sync<'_>) -> Result<(), Error> {
         let (head, mut rest) = split(frame);
         let mut number = 0_u32;
         let mut is_open = head.len() == PIECE_BYTES;
@@ -207,6 +125,8 @@ impl FrameTrees {
         frame: &[u8],
         sync: Sync<'_>,
     ) -> Result<(), Error> {
+        self.cut(last.next(), sync)?;
+        self.cut(first, sync)?;
         self.put(&self.first, &key(first), frame, sync)?;
         let replaced = self.first.range(key(first.next())..=key(last));
         self.drop_all(&self.first, replaced, sync)?;
@@ -214,26 +134,100 @@ impl FrameTrees {
         self.drop_all(&self.others, self.others.range(pieces), sync)
     }
 
+    /// Makes two of a bundle that begins before this revision and goes on behind it. Between the two writes some
+    /// frames are in both, as they are.
+    fn cut(&self, at: Revision, sync: Sync<'_>) -> Result<(), Error> {
+        let Some(value) = self.last_until(at.previous())? else {
+            return Ok(());
+        };
+        let next = self.first_after(value.key.next())?;
+        let counts = |first: Revision| next.as_ref().is_none_or(|next| first < next.key);
+        let entries = value.entries();
+        let (before, behind) = entries.split_at(entries.partition_point(|(first, _)| *first < at));
+        if behind.is_empty() {
+            return Ok(());
+        }
+        let counting = behind.partition_point(|(first, _)| counts(*first));
+        let whole = self.frames_of(&value);
+        for part in [behind.get(..counting).unwrap_or_default(), before] {
+            let frame = |(first, at): &Entry| (*first, whole.get(at.clone()).unwrap_or_default());
+            let frames: Vec<_> = part.iter().map(frame).collect();
+            if let Some((first, _)) = frames.first() {
+                self.put(&self.first, &key(*first), &bundle::seal(&frames), sync)?;
+            }
+        }
+        self.written.owe(value.bytes.len());
+        Ok(())
+    }
+
     pub(super) fn at_or_after(&self, from: Revision) -> Result<Option<Stored>, Error> {
-        self.find(|| self.first.range(key(from)..).next())
+        self.find(|| {
+            let value = self.last_until(from)?;
+            let within = value.and_then(|value| Some((value.after(from)?, value)));
+            if let Some((first, value)) = &within
+                && *first == from
+            {
+                return Ok(Some(self.frame(value, *first)));
+            }
+            // Where another value begins before it, what is in that counts.
+            let next = self.first_after(from)?;
+            let counts = |first: Revision| next.as_ref().is_none_or(|next| first < next.key);
+            let within = within.filter(|(first, _)| counts(*first));
+            let found = within.or_else(|| next.map(|next| (next.key, next)));
+            Ok(found.map(|(first, value)| self.frame(&value, first)))
+        })
     }
 
     pub(super) fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error> {
-        self.find(|| self.first.range(..=key(until)).next_back())
+        self.find(|| {
+            let value = self.last_until(until)?;
+            Ok(value.map(|value| self.frame(&value, value.before(until))))
+        })
+    }
+
+    /// One that begins here; of a frame in pieces the first.
+    fn frame(&self, value: &Value, first: Revision) -> Stored {
+        let entry = value.entries().iter().find(|(one, _)| *one == first);
+        let Some((_, at)) = entry else {
+            return (first, value.bytes.to_vec());
+        };
+        let frames = self.frames_of(value);
+        (first, frames.get(at.clone()).unwrap_or_default().to_vec())
+    }
+
+    /// Those of a bundle, one behind the other. Whoever reads one of them reads the next most of the time.
+    fn frames_of(&self, value: &Value) -> Arc<[u8]> {
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, frames)) = &*unpacked
+            && std::ptr::eq(&raw const **of, &raw const *value.bytes)
+        {
+            return Arc::clone(frames);
+        }
+        let bundle = value.bundle.as_ref();
+        let frames = bundle.map_or_else(Cow::default, |bundle| bundle.frames(&value.bytes));
+        let frames: Arc<[u8]> = frames.into();
+        *unpacked = Some((value.bytes.clone(), Arc::clone(&frames)));
+        frames
+    }
+
+    fn last_until(&self, until: Revision) -> Result<Option<Value>, Error> {
+        let found = self.first.range(..=key(until)).next_back();
+        found.map(Value::of).transpose()
+    }
+
+    fn first_after(&self, from: Revision) -> Result<Option<Value>, Error> {
+        let found = self.first.range(key(from)..).next();
+        found.map(Value::of).transpose()
     }
 
     /// Looks again where something came in the place of what was found while its pieces were read, be it
     /// under its own key or within the frame before. That has no pieces.
     fn find(
         &self,
-        look: impl Fn() -> Option<::sled::Result<(IVec, IVec)>>,
+        look: impl Fn() -> Result<Option<Stored>, Error>,
     ) -> Result<Option<Stored>, Error> {
-        while let Some(pair) = look() {
-            let (key, head) = pair.map_err(|error| engine("reading", error))?;
-            let key = <[u8; 8]>::try_from(&*key)
-                .map_err(|_| Error::engine("reading", "a key is not a revision"))?;
-            let first = Revision(u64::from_be_bytes(key));
-            if let Some(frame) = self.whole(first, &head)? {
+        while let Some((first, head)) = look()? {
+            if let Some(frame) = self.whole(first, head)? {
                 return Ok(Some((first, frame)));
             }
         }
@@ -241,14 +235,14 @@ impl FrameTrees {
     }
 
     /// Nothing where it was replaced meanwhile.
-    fn whole(&self, first: Revision, head: &IVec) -> Result<Option<Vec<u8>>, Error> {
-        let mut frame = head.to_vec();
+    fn whole(&self, first: Revision, head: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
+        let mut frame = head;
         let mut is_open = frame.len() == PIECE_BYTES;
         let mut number = 0;
         while is_open {
             let piece = self.others.get(other_key(first, number));
             let piece = piece.map_err(|error| engine("reading", error))?;
-            if piece.is_none() && !self.is_there(first, head)? {
+            if piece.is_none() && !self.is_there(first, split(&frame).0)? {
                 return Ok(None);
             }
             // A piece that is gone leaves a frame that is too short for its own header.
@@ -260,22 +254,52 @@ impl FrameTrees {
     }
 
     /// Whether a frame still begins with this.
-    fn is_there(&self, first: Revision, head: &IVec) -> Result<bool, Error> {
+    fn is_there(&self, first: Revision, head: &[u8]) -> Result<bool, Error> {
         let now = self.first.get(key(first));
         let now = now.map_err(|error| engine("reading", error))?;
-        Ok(now.as_ref() == Some(head))
+        Ok(now.is_some_and(|now| &*now == head))
     }
 }
 
-/// As it is noted; a database of before that may have any.
-fn largest_of(first: &Tree, turns: &Tree) -> Result<usize, Error> {
-    let noted = turns.get(LARGEST);
-    let noted = noted.map_err(|error| engine("reading", error))?;
-    let length = noted.and_then(|noted| <[u8; 8]>::try_from(&*noted).ok());
-    if let Some(length) = length {
-        return Ok(usize::try_from(u64::from_be_bytes(length)).unwrap_or(PIECE_BYTES));
+/// A value of the tree of first pieces.
+struct Value {
+    /// The first revision of the first frame in it.
+    key: Revision,
+    bytes: IVec,
+    /// Of a bundle; what is none is one frame.
+    bundle: Option<Contents>,
+}
+
+impl Value {
+    fn of(found: ::sled::Result<(IVec, IVec)>) -> Result<Self, Error> {
+        let (key, bytes) = found.map_err(|error| engine("reading", error))?;
+        let key = <[u8; 8]>::try_from(&*key)
+            .map_err(|_| Error::engine("reading", "a key is not a revision"))?;
+        let key = Revision(u64::from_be_bytes(key));
+        Ok(Self {
+            bundle: bundle::open(key, &bytes),
+            key,
+            bytes,
+        })
     }
-    Ok(if first.is_empty() { 0 } else { PIECE_BYTES })
+
+    fn entries(&self) -> &[Entry] {
+        let bundle = self.bundle.as_ref();
+        bundle.map_or(&[], |bundle| &bundle.entries)
+    }
+
+    /// Where the first frame in it begins that is not before this.
+    fn after(&self, from: Revision) -> Option<Revision> {
+        let alone = Some(self.key).filter(|key| *key >= from);
+        let later = self.entries().iter().find(|(first, _)| *first >= from);
+        alone.or(later.map(|(first, _)| *first))
+    }
+
+    /// Where the last frame in it begins that is not behind this, which the value is not.
+    fn before(&self, until: Revision) -> Revision {
+        let last = self.entries().iter().rfind(|(first, _)| *first <= until);
+        last.map_or(self.key, |(first, _)| *first)
+    }
 }
 
 fn split(bytes: &[u8]) -> (&[u8], &[u8]) {

@@ -1,6 +1,7 @@
 //! What is whole of a log, read from the bytes of its database without the engine. See
 //! `docs/decisions/0024-what-is-left-of-a-damaged-database.md`.
 
+use super::bundle::{self, Entry};
 use super::frames::PIECE_BYTES;
 use super::hidden;
 use super::journal::{Kept, Record};
@@ -35,7 +36,7 @@ pub struct Intact {
 
 impl Intact {
     /// Reads the database in this directory, which nobody may write to meanwhile. `progress` is told how many
-    /// bytes of it were read, and how many there are. It takes 32 bytes of memory for each copy of each value.
+    /// bytes of it were read, and how many there are. It takes 48 bytes of memory for each copy of each frame.
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
         let path = directory.join("db");
         let file = File::open(&path).map_err(Error::io("opening the event log"))?;
@@ -82,6 +83,17 @@ impl Intact {
         format!(
             "{extent}; records of newer formats: {records}, and the last revision in them is {until}"
         )
+    }
+
+    /// Where in the database the values lie that have the frame of this revision.
+    #[cfg(test)]
+    pub(crate) fn places(&self, first: Revision) -> Vec<Range<usize>> {
+        let copies = self.copies.iter().filter(|one| one.first == first.0);
+        let places = copies.filter(|one| !one.is_in_journal()).map(|one| {
+            let at = usize::try_from(one.at).expect("small");
+            at..at + usize::try_from(one.length).expect("small")
+        });
+        places.collect()
     }
 
     /// The first of these records up to that revision of which every copy lies in one of these places.
@@ -142,6 +154,8 @@ struct Copy {
     segment: u64,
     /// In the file that it is in.
     at: u64,
+    /// Of a frame in a bundle the key of that, which is what lies there.
+    within: Option<u64>,
 }
 
 /// Where a whole frame lies that is in the journal.
@@ -155,7 +169,26 @@ impl Copy {
             length: record.at.len().try_into().ok()?,
             segment: IN_JOURNAL,
             at: record.at.start.try_into().ok()?,
+            within: None,
         })
+    }
+
+    /// Of each frame that is in the value, or of the piece of one that it is.
+    fn all(value: &Value, segment: &[u8], segment_at: u64) -> Vec<Self> {
+        let Some(whole) = Self::of(value, segment_at) else {
+            return Vec::new();
+        };
+        let bytes = segment.get(value.place.clone()).unwrap_or_default();
+        let bundle = bundle::open(Revision(whole.first), bytes).filter(|_| whole.piece == 0);
+        let Some(bundle) = bundle else {
+            return vec![whole];
+        };
+        let within = |(first, _): &Entry| Self {
+            first: first.0,
+            within: Some(whole.first),
+            ..whole
+        };
+        bundle.entries.iter().map(within).collect()
     }
 
     fn of(value: &Value, segment_at: u64) -> Option<Self> {
@@ -172,6 +205,7 @@ impl Copy {
             length: value.place.len().try_into().ok()?,
             segment: value.segment,
             at: segment_at + value.place.start as u64,
+            within: None,
         })
     }
 
@@ -186,7 +220,8 @@ impl Copy {
 
     /// Whether another piece of the frame follows.
     fn goes_on(self) -> bool {
-        !self.is_in_journal() && usize::try_from(self.length) == Ok(PIECE_BYTES)
+        let is_alone = !self.is_in_journal() && self.within.is_none();
+        is_alone && usize::try_from(self.length) == Ok(PIECE_BYTES)
     }
 }
 
@@ -206,7 +241,11 @@ fn copies(
         file.seek(SeekFrom::Start(at))?;
         file.take(SEGMENT_BYTES as u64).read_to_end(&mut segment)?;
         let found = Segment::new(&segment).values();
-        copies.extend(found.iter().filter_map(|value| Copy::of(value, at)));
+        copies.extend(
+            found
+                .iter()
+                .flat_map(|value| Copy::all(value, &segment, at)),
+        );
         progress((at + SEGMENT_BYTES as u64).min(length), length);
     }
     copies.sort_unstable_by_key(|one| {
@@ -367,7 +406,15 @@ impl Copies {
         }
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(copy.at))?;
-        Read::take(&mut *file, copy.length.into()).read_to_end(frame)?;
+        let mut value = Vec::new();
+        Read::take(&mut *file, copy.length.into()).read_to_end(&mut value)?;
+        match copy.within {
+            None => frame.append(&mut value),
+            Some(key) => {
+                let found = unbundled(&value, key, copy.first);
+                frame.extend_from_slice(&found.unwrap_or_default());
+            }
+        }
         Ok(())
     }
 
@@ -383,6 +430,13 @@ impl Copies {
             })
             .transpose()
     }
+}
+
+/// The frame that begins here, of the bundle of this key.
+fn unbundled(value: &[u8], key: u64, first: u64) -> Option<Vec<u8>> {
+    let bundle = bundle::open(Revision(key), value)?;
+    let (_, at) = bundle.entries.iter().find(|(one, _)| one.0 == first)?;
+    Some(bundle.frames(value).get(at.clone())?.to_vec())
 }
 
 /// It is whole, and says that a newer release wrote it.

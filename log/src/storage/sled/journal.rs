@@ -40,6 +40,8 @@ pub(super) struct Journal {
     synced: Revision,
     /// Whether all is in it that sled has not synced.
     holds_all: bool,
+    /// Something could not be written or synced, here or in the database.
+    has_failed: bool,
     /// One record, kept for its memory.
     bytes: Vec<u8>,
 }
@@ -54,6 +56,7 @@ impl Journal {
             last: Revision::ZERO,
             synced: Revision::ZERO,
             holds_all: false,
+            has_failed: false,
             bytes: Vec::new(),
         }
     }
@@ -89,6 +92,15 @@ impl Journal {
     /// Whether a sync of it makes durable whatever was appended.
     pub(super) const fn holds_all(&self) -> bool {
         self.holds_all
+    }
+
+    /// What is written from now on may not be there although a later sync says so.
+    pub(super) const fn fail(&mut self) {
+        self.has_failed = true;
+    }
+
+    pub(super) const fn has_failed(&self) -> bool {
+        self.has_failed
     }
 
     /// Whether it has, or follows, frames up to this one.

@@ -1,15 +1,25 @@
 //! What is written between two syncs, what is left of what was replaced, and what is read meanwhile.
 
-use super::{
-    BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IDLE_MAX, IVec, LARGEST, PIECE_BYTES, TIMES_WRITTEN,
-    UNSYNCED_BYTES, key,
+mod bundled;
+
+use super::written::{
+    BYTES_FOR_A_MOVE, CHANGES_FOR_A_MOVE, IDLE_MAX, LARGEST, TIMES_WRITTEN, UNSYNCED_BYTES,
 };
+use super::{PIECE_BYTES, key};
+use crate::storage::Stored;
 use crate::storage::conformance::copy;
-use crate::{SledStorage, Storage};
+use crate::{Error, SledStorage, Storage};
 use hindsight_core::Revision;
 use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
+
+/// A value of its own.
+fn put(storage: &SledStorage, number: u64, frame: &[u8]) {
+    let frame = (Revision(number), frame.into());
+    let put = storage.frames.append(&[frame], &|| storage.make_durable());
+    put.expect("put");
+}
 
 #[test]
 fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
@@ -24,8 +34,8 @@ fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
     };
     for number in 1..=200 {
         unsynced.set(unsynced.get() + FRAME_BYTES * TIMES_WRITTEN);
-        let frame = vec![7; FRAME_BYTES];
-        let appended = storage.frames.append(Revision(number), &frame, &sync);
+        let frame = (Revision(number), vec![7; FRAME_BYTES].into());
+        let appended = storage.frames.append(&[frame], &sync);
         appended.expect("appended");
         most.set(most.get().max(unsynced.get()));
     }
@@ -43,18 +53,19 @@ fn a_frame_that_is_replaced_while_it_is_read_is_looked_for_again() {
             appended.expect("appended");
         }
         let frames = &storage.frames;
-        let pair = || frames.first.get(key(Revision(3))).expect("read");
-        let found = pair().map(|head| Ok((IVec::from(&key(Revision(3))), head)));
+        storage
+            .write(|journal| storage.store(journal))
+            .expect("stored");
+        let head = frames.first.get(key(Revision(3))).expect("read");
+        let head = head.map(|head| (Revision(3), head.to_vec()));
         let thinned = storage.replace(Revision(first), Revision(5), &[1; 50]);
         thinned.expect("replaced");
-        let found = |look: &dyn Fn() -> Option<::sled::Result<(IVec, IVec)>>| {
-            let stale = Cell::new(found.clone());
-            let found = frames.find(|| stale.take().or_else(look));
-            found.expect("read").expect("found").0.0
-        };
-        let until = Revision(3);
-        let back = found(&|| frames.first.range(..=key(until)).next_back());
-        let on = found(&|| frames.first.range(key(until)..).next());
+        let stale = Cell::new(head.clone());
+        let back = frames.find(|| Ok(stale.take().or(frames.at_or_before(Revision(3))?)));
+        stale.set(head);
+        let on = frames.find(|| Ok(stale.take().or(frames.at_or_after(Revision(3))?)));
+        let found = |found: Result<Option<Stored>, Error>| found.expect("read").expect("found").0.0;
+        let (back, on) = (found(back), found(on));
         assert_eq!((back, on), (before, after), "{first}");
     }
 }
@@ -106,10 +117,11 @@ fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
         Ok(0)
     };
     let frame = vec![8; 20 * PIECE_BYTES + 1];
-    let appended = storage.frames.append(Revision(2), &frame, &sync);
+    let large = (Revision(2), frame.clone().into());
+    let appended = storage.frames.append(&[large], &sync);
     appended.expect("appended");
     assert!(syncs.get() > 1);
-    let last = storage.at_or_before(Revision(2)).expect("read");
+    let last = storage.frames.at_or_before(Revision(2)).expect("read");
     assert!(last == Some((Revision(2), frame)), "now it is there");
 }
 
@@ -152,14 +164,13 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
         let temporary = tempfile::tempdir().expect("a directory");
         let storage = SledStorage::open(temporary.path()).expect("opened");
         for number in 1..=400 {
-            let appended = storage.append(Revision(number), &vec![7; length]);
-            appended.expect("appended");
+            put(&storage, number, &vec![7; length]);
         }
-        storage.sync().expect("synced");
+        storage.make_durable().expect("synced");
         let frames = &storage.frames;
         let replaced = storage.replace(Revision(1), Revision(400), &[1; 200]);
         replaced.expect("replaced");
-        let turn = || frames.turn.load(Ordering::Relaxed);
+        let turn = || frames.written.turn.load(Ordering::Relaxed);
         let (synced, most) = (Cell::new(turn()), Cell::new(0));
         let sync = || {
             most.set(most.get().max(turn() - synced.get()));
@@ -170,7 +181,7 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
         let most = usize::try_from(most.get()).expect("small");
         assert_eq!(most, at_once * CHANGES_FOR_A_MOVE, "{length}");
         assert_eq!(synced.get(), turn(), "all of it");
-        assert!(at_once * frames.page_bytes() <= UNSYNCED_BYTES);
+        assert!(at_once * frames.written.page_bytes() <= UNSYNCED_BYTES);
     }
 }
 
@@ -178,14 +189,15 @@ fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
 fn what_is_paid_for_and_not_there_is_not_moved() {
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(temporary.path()).expect("opened");
-    storage.append(Revision(1), &[7; 200]).expect("appended");
-    storage.sync().expect("synced");
+    put(&storage, 1, &[7; 200]);
+    storage.make_durable().expect("synced");
     let frames = &storage.frames;
     frames
+        .written
         .owed
         .store(10_000 * BYTES_FOR_A_MOVE, Ordering::Relaxed);
     while storage.tidy().expect("tidied") {}
-    let turns = frames.turn.load(Ordering::Relaxed);
+    let turns = frames.written.turn.load(Ordering::Relaxed);
     assert!(
         turns > 0 && turns < 3_000 * CHANGES_FOR_A_MOVE as u64,
         "{turns}"
@@ -198,16 +210,16 @@ fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
     const PAID: usize = 3 * IDLE_MAX;
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(temporary.path()).expect("opened");
-    let appended = storage.append(Revision(1), &[7; 10 << 10]);
-    appended.expect("appended");
+    put(&storage, 1, &[7; 10 << 10]);
     storage.make_durable().expect("synced");
     let frames = &storage.frames;
     let turns = |moved_at: usize| {
-        let before = frames.turn.load(Ordering::Relaxed);
+        let before = frames.written.turn.load(Ordering::Relaxed);
         if moved_at > 1 {
-            frames.idle.store(0, Ordering::Relaxed);
+            frames.written.idle.store(0, Ordering::Relaxed);
         }
         frames
+            .written
             .owed
             .store(PAID * BYTES_FOR_A_MOVE, Ordering::Relaxed);
         let syncs = Cell::new(0);
@@ -217,7 +229,7 @@ fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
             Ok(if syncs.get() == moved_at { 1 << 20 } else { 0 })
         };
         while frames.move_pages(&sync).expect("moved") {}
-        let turns = frames.turn.load(Ordering::Relaxed) - before;
+        let turns = frames.written.turn.load(Ordering::Relaxed) - before;
         usize::try_from(turns).expect("small") / CHANGES_FOR_A_MOVE
     };
     let never = turns(0);
@@ -233,20 +245,24 @@ fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
 fn how_large_values_are_is_known_at_the_next_start() {
     let temporary = tempfile::tempdir().expect("a directory");
     let path = temporary.path().join("events");
-    let page_bytes = |storage: &SledStorage| storage.frames.page_bytes();
+    let page_bytes = |storage: &SledStorage| storage.frames.written.page_bytes();
     let largest = {
         let storage = SledStorage::open(&path).expect("opened");
         let empty = page_bytes(&storage);
-        storage.append(Revision(1), &[7; 5_000]).expect("appended");
-        storage.append(Revision(2), &[7; 50]).expect("appended");
-        storage.sync().expect("synced");
+        put(&storage, 1, &[7; 5_000]);
+        put(&storage, 2, &[7; 50]);
         assert!(page_bytes(&storage) > empty);
         page_bytes(&storage)
     };
     let storage = SledStorage::open(&path).expect("opened");
     assert_eq!(page_bytes(&storage), largest);
     // As a release that did not note it leaves a database.
-    storage.frames.turns.remove(LARGEST).expect("removed");
+    storage
+        .frames
+        .written
+        .turns
+        .remove(LARGEST)
+        .expect("removed");
     storage.sync().expect("synced");
     drop(storage);
     let storage = SledStorage::open(&path).expect("opened");
@@ -259,8 +275,7 @@ fn of_a_frame_that_was_replaced_no_piece_is_left() {
     let storage = SledStorage::open(temporary.path()).expect("opened");
     let lengths = [(1, 9), (2, 300 << 10), (4, 200 << 10), (6, 300 << 10)];
     for (number, length) in lengths {
-        let appended = storage.append(Revision(number), &vec![7; length]);
-        appended.expect("appended");
+        put(&storage, number, &vec![7; length]);
     }
     let pieces = || {
         let keys = storage.frames.others.iter().keys();

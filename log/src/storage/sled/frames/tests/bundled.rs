@@ -1,0 +1,165 @@
+//! Frames are put together and taken apart again, and nobody who reads can tell.
+
+use super::super::{FrameTrees, Sync};
+use crate::storage::Stored;
+use crate::{Error, SledStorage};
+use hindsight_core::Revision;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::atomic::Ordering;
+
+const SEEDS: u64 = 12;
+const STEPS: usize = 40;
+/// Some of which are put together, many or two, and some of which are not.
+const LENGTHS: [usize; 4] = [5, 900, 7_000, 20_000];
+/// So that every write is followed by a sync.
+const MUCH: usize = 1 << 40;
+
+/// What is there, told by the plainest means.
+type Model = BTreeMap<u64, Vec<u8>>;
+
+/// Numbers below a bound that look random, and are the same in every run.
+fn random(seed: u64) -> impl FnMut(usize) -> u64 {
+    let mut numbers = blake3::Hasher::new()
+        .update(&seed.to_le_bytes())
+        .finalize_xof();
+    move |below| {
+        let mut bytes = [0; 8];
+        numbers.fill(&mut bytes);
+        u64::from_le_bytes(bytes) % below as u64
+    }
+}
+
+fn stored((first, frame): (&u64, &Vec<u8>)) -> Stored {
+    (Revision(*first), frame.clone())
+}
+
+fn assert_same(frames: &FrameTrees, model: &Model, until: u64, what: &str) {
+    for revision in 0..until {
+        let after = frames.at_or_after(Revision(revision)).expect("read");
+        let wanted = model.range(revision..).next().map(stored);
+        assert!(after == wanted, "{what}: after {revision}");
+        let before = frames.at_or_before(Revision(revision)).expect("read");
+        let wanted = model.range(..=revision).next_back().map(stored);
+        assert!(before == wanted, "{what}: before {revision}");
+    }
+}
+
+/// Every frame that a walk meets.
+fn walked(frames: &FrameTrees) -> Model {
+    let (mut found, mut from) = (Model::new(), Revision::ZERO);
+    while let Some((first, frame)) = frames.at_or_after(from).expect("read") {
+        found.insert(first.0, frame);
+        from = first.next();
+    }
+    found
+}
+
+/// Replaces, and is cut off after so many writes. False where it needed no more.
+fn is_cut_off(frames: &FrameTrees, (first, last): (u64, u64), frame: &[u8], writes: usize) -> bool {
+    let left = Cell::new(writes);
+    let sync: Sync<'_> = &|| match left.get().checked_sub(1) {
+        None | Some(0) => Err(Error::engine("syncing", "it is cut off here")),
+        Some(rest) => {
+            left.set(rest);
+            Ok(0)
+        }
+    };
+    frames.written.unsynced.store(MUCH, Ordering::Relaxed);
+    let replaced = frames.replace(Revision(first), Revision(last), frame, sync);
+    frames.syncing();
+    replaced.is_err()
+}
+
+fn outside(model: &Model, (first, last): (u64, u64)) -> Model {
+    let outside = model.iter().filter(|(at, _)| **at < first || **at > last);
+    outside.map(|(at, frame)| (*at, frame.clone())).collect()
+}
+
+#[test]
+fn bundles_read_and_are_replaced_as_frames_are() {
+    let mut cut_off = 0;
+    for seed in 1..=SEEDS {
+        let mut random = random(seed);
+        let temporary = tempfile::tempdir().expect("a directory");
+        let storage = SledStorage::open(temporary.path()).expect("opened");
+        let sync = || storage.make_durable();
+        let (frames, mut model, mut next) = (&storage.frames, Model::new(), 1);
+        for step in 0..STEPS {
+            let what = format!("seed {seed}, step {step}");
+            if step % 3 == 0 {
+                let length = LENGTHS[usize::try_from(random(4)).expect("small")];
+                let mut batch = Vec::new();
+                for _ in 0..=random(30) {
+                    let frame = vec![u8::try_from(random(256)).expect("a byte"); length];
+                    batch.push((Revision(next), frame[..].into()));
+                    model.insert(next, frame);
+                    next += 1 + random(3);
+                }
+                frames.append(&batch, &sync).expect("appended");
+                assert_same(frames, &model, next + 2, &what);
+                continue;
+            }
+            let first = 1 + random(usize::try_from(next).expect("small"));
+            let range = (first, first + random(20));
+            let frame = vec![7; 50];
+            let kept = outside(&model, range);
+            let mut writes = 1;
+            while random(8) > 0 && is_cut_off(frames, range, &frame, writes) {
+                cut_off += 1;
+                writes += 1;
+                assert!(
+                    outside(&walked(frames), range) == kept,
+                    "{what}, {writes} writes"
+                );
+            }
+            let replaced = frames.replace(Revision(range.0), Revision(range.1), &frame, &sync);
+            replaced.expect("replaced");
+            model = kept;
+            model.insert(range.0, frame);
+            next = next.max(range.1 + 1);
+            assert_same(frames, &model, next + 2, &what);
+        }
+    }
+    assert!(cut_off > 100, "{cut_off}");
+}
+
+/// As a crash leaves them between the two writes that take a bundle apart; and then what is in the second is replaced.
+#[test]
+fn of_frames_that_are_in_two_values_those_of_the_later_count() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(temporary.path()).expect("opened");
+    let frames = &storage.frames;
+    let batch: Vec<_> = [10, 12, 14, 16]
+        .map(|first| (Revision(first), [1; 9][..].into()))
+        .to_vec();
+    let sync = || storage.make_durable();
+    frames.append(&batch, &sync).expect("appended");
+    assert_eq!(frames.first.len(), 1, "they are one value");
+    assert!(
+        is_cut_off(frames, (14, 14), &[2; 9], 1),
+        "14 and 16 are in two"
+    );
+    assert_eq!(frames.first.len(), 2);
+    let model = |fourteen: u8| {
+        Model::from([
+            (10, vec![1; 9]),
+            (12, vec![1; 9]),
+            (14, vec![fourteen; 9]),
+            (16, vec![1; 9]),
+        ])
+    };
+    assert_same(frames, &model(1), 20, "cut off");
+    // Without touching the first value, as a release would that takes no bundle apart.
+    let later = [
+        (Revision(14), [2; 9][..].into()),
+        (Revision(16), [1; 9][..].into()),
+    ];
+    frames.append(&later, &sync).expect("put");
+    assert_same(frames, &model(2), 20, "the later counts");
+    let replaced = frames.replace(Revision(13), Revision(13), &[3; 9], &sync);
+    replaced.expect("replaced");
+    let mut model = model(2);
+    model.insert(13, vec![3; 9]);
+    assert_same(frames, &model, 20, "and is not written over");
+}

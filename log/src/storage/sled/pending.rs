@@ -1,0 +1,114 @@
+//! Frames that are in the journal and not in sled yet: the newest of the log. They are put into sled together.
+
+use super::frames::{TIMES_WRITTEN, UNSYNCED_BYTES};
+use hindsight_core::Revision;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// So that sled is synced once for all of them: what it writes beside them takes no more than an eighth.
+const BYTES_MAX: usize = UNSYNCED_BYTES / TIMES_WRITTEN * 7 / 8;
+
+const _: () = assert!(BYTES_MAX * TIMES_WRITTEN < UNSYNCED_BYTES);
+
+/// A frame, and its first revision.
+pub(super) type Frame = (Revision, Arc<[u8]>);
+
+/// In their order. Every frame of the database is before the first of them.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    frames: Vec<Frame>,
+    bytes: usize,
+}
+
+impl Pending {
+    fn inner(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether so many bytes more are too many.
+    pub(super) fn is_full_with(&self, bytes: usize) -> bool {
+        let held = self.inner().bytes;
+        held > 0 && held + bytes > BYTES_MAX
+    }
+
+    pub(super) fn add(&self, first: Revision, frame: &[u8]) {
+        let mut inner = self.inner();
+        inner.bytes += frame.len();
+        inner.frames.push((first, frame.into()));
+    }
+
+    pub(super) fn all(&self) -> Vec<Frame> {
+        self.inner().frames.clone()
+    }
+
+    /// All of them are in the database.
+    pub(super) fn clear(&self) {
+        *self.inner() = Inner::default();
+    }
+
+    /// The first that begins at this revision or behind it, and whether none of the database does.
+    pub(super) fn at_or_after(&self, from: Revision) -> (Option<Frame>, bool) {
+        let frames = &self.inner().frames;
+        let at = frames.partition_point(|(first, _)| *first < from);
+        let is_behind = frames.first().is_some_and(|(first, _)| *first <= from);
+        (frames.get(at).cloned(), is_behind)
+    }
+
+    /// The last that begins at this revision or before it.
+    pub(super) fn at_or_before(&self, until: Revision) -> Option<Frame> {
+        let frames = &self.inner().frames;
+        let behind = frames.partition_point(|(first, _)| *first <= until);
+        frames.get(behind.checked_sub(1)?).cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begins(frame: Option<Frame>) -> Option<u64> {
+        frame.map(|(first, _)| first.0)
+    }
+
+    #[test]
+    fn what_is_pending_is_found_by_its_place() {
+        let pending = Pending::default();
+        assert_eq!(pending.at_or_after(Revision(1)), (None, false));
+        assert_eq!(pending.at_or_before(Revision(9)), None);
+        for first in [4, 7] {
+            pending.add(Revision(first), &[7]);
+        }
+        for (from, after, is_behind, before) in [
+            (3, Some(4), false, None),
+            (4, Some(4), true, Some(4)),
+            (5, Some(7), true, Some(4)),
+            (8, None, true, Some(7)),
+        ] {
+            let (found, behind) = pending.at_or_after(Revision(from));
+            assert_eq!((begins(found), behind), (after, is_behind), "{from}");
+            let found = pending.at_or_before(Revision(from));
+            assert_eq!(begins(found), before, "{from}");
+        }
+        pending.clear();
+        assert!(pending.all().is_empty());
+    }
+
+    #[test]
+    fn it_is_full_before_more_than_one_sync_would_be_needed() {
+        let pending = Pending::default();
+        assert!(
+            !pending.is_full_with(UNSYNCED_BYTES),
+            "a large frame is alone"
+        );
+        let half = vec![7; BYTES_MAX / 2];
+        pending.add(Revision(1), &half);
+        assert!(!pending.is_full_with(half.len()));
+        assert!(pending.is_full_with(half.len() + 2));
+        pending.clear();
+        assert!(!pending.is_full_with(half.len() + 2));
+    }
+}

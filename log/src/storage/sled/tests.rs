@@ -1,0 +1,137 @@
+//! What the system refused, and who waits for whom.
+
+use super::*;
+use rustix::io::Errno;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Flushes, each with something to write, while others wait.
+const SYNCS: u64 = 20;
+
+/// Whoever restores one loses what came after it, and gains nothing.
+#[test]
+fn what_the_system_refused_advises_no_backup() {
+    let message = |error: Errno| {
+        let error = ::sled::Error::Io(error.into());
+        engine("opening", error).to_string()
+    };
+    for error in [
+        Errno::MFILE,
+        Errno::NFILE,
+        Errno::ACCESS,
+        Errno::NOTDIR,
+        Errno::NOSPC,
+        Errno::FBIG,
+    ] {
+        let message = message(error);
+        assert!(!message.contains("backup"), "{message}");
+    }
+    assert!(message(Errno::MFILE).contains("ulimit -n"));
+    assert!(message(Errno::FBIG).contains("ulimit -f"));
+    assert!(message(Errno::IO).contains("restore a backup"));
+}
+
+type Write = fn(&SledStorage) -> Result<(), Error>;
+
+#[test]
+fn nobody_writes_between_a_flush_and_its_sync() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
+    let writes: [(&str, Write); 3] = [
+        ("append", |one| one.append(Revision(1000), &[7; 100])),
+        ("replace", |one| one.replace(Revision(1), Revision(1), &[7])),
+        ("sync", Storage::sync),
+    ];
+    let (order, begun) = (Mutex::new(Vec::new()), Barrier::new(writes.len() + 1));
+    let did = |what| order.lock().expect("unpoisoned").push(what);
+    std::thread::scope(|scope| {
+        let alone = storage.alone();
+        for (name, write) in writes {
+            let (storage, begun, did) = (&storage, &begun, &did);
+            scope.spawn(move || {
+                begun.wait();
+                write(storage).expect(name);
+                did(name);
+            });
+        }
+        begun.wait();
+        for revision in (1..=SYNCS).map(Revision) {
+            let frame = (revision, [7; 100][..].into());
+            let appended = storage.frames.append(&[frame], &|| Ok(0));
+            appended
+                .and_then(|()| storage.make_durable())
+                .expect("durable");
+        }
+        did("all are durable");
+        drop(alone);
+    });
+    let order = order.into_inner().expect("unpoisoned");
+    assert_eq!(order.first(), Some(&"all are durable"), "{order:?}");
+}
+
+/// Frames are found while they are on their way from one place to the other.
+#[test]
+fn who_reads_misses_nothing_while_frames_reach_the_database() {
+    const FRAMES: u64 = 4_000;
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
+    let appended = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        let reader = scope.spawn(|| {
+            let mut looked = 0;
+            loop {
+                let last = appended.load(Ordering::Acquire);
+                // Those that are pending, those that no longer are, and an old one.
+                for one in [last, last / 2, last.saturating_sub(600)] {
+                    let one = Revision(one.max(1));
+                    let found = [storage.at_or_after(one), storage.at_or_before(one)];
+                    let found = found.map(|found| found.expect("read").map(|(first, _)| first));
+                    assert!(last == 0 || found == [Some(one); 2], "{one}: {found:?}");
+                    looked += 1;
+                }
+                if last == FRAMES {
+                    return looked;
+                }
+            }
+        });
+        for first in 1..=FRAMES {
+            let frame = storage.append(Revision(first), &[7; 900]);
+            frame.expect("appended");
+            appended.store(first, Ordering::Release);
+        }
+        assert!(reader.join().expect("it missed nothing") > 100);
+    });
+    let (first, is_behind) = storage.pending.at_or_after(Revision(1));
+    assert!(!is_behind && first.is_some_and(|(first, _)| first > Revision(600)));
+}
+
+#[test]
+fn after_a_clean_end_the_database_has_everything_and_after_a_failure_it_is_left_as_it_is() {
+    for fails in [false, true] {
+        let temporary = tempfile::tempdir().expect("a directory");
+        let events = temporary.path().join("events");
+        let (database, elsewhere) = (events.join("db"), events.join("moved"));
+        let storage = SledStorage::open(&events).expect("opened");
+        storage.append(Revision(1), &[7; 9]).expect("appended");
+        std::fs::rename(&database, &elsewhere).expect("moved");
+        if fails {
+            storage.sync().expect_err("the database has no name");
+        }
+        drop(storage);
+        std::fs::rename(&elsewhere, &database).expect("moved back");
+        std::fs::remove_file(events.join(journal::NAME)).expect("removed");
+        let storage = SledStorage::open(&events).expect("opened");
+        let found = storage.at_or_after(Revision::ZERO).expect("read");
+        assert_eq!(found.is_some(), !fails);
+    }
+}
+
+/// Whoever knows one format less refuses it by that.
+#[test]
+fn a_database_says_what_format_it_has() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
+    let trees = storage.database.tree_names();
+    let newest = format!("{TREE_PREFIX}{TREE_FORMAT}");
+    assert!(trees.iter().any(|name| **name == *newest.as_bytes()));
+}
