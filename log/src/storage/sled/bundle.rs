@@ -206,6 +206,10 @@ mod tests {
             assert_eq!(read(KEY, &[&value[..], &[0; 99]].concat()), None);
             assert_eq!(open(Revision(11), &value), None);
         }
+        for (first, second) in [(11, 10), (10, 10)] {
+            let frames = [first, second].map(|one| (Revision(one), noise(9)));
+            assert_eq!(read(Revision(first), &seal(&frames)), None, "out of order");
+        }
         for count in [[0; 4], [255; 4]] {
             assert_eq!(read(KEY, &[&MAGIC[..], &count].concat()), None);
         }

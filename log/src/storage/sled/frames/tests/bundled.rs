@@ -1,6 +1,6 @@
 //! Frames are put together and taken apart again, and nobody who reads can tell.
 
-use super::super::{FrameTrees, Sync};
+use super::super::{FrameTrees, Sync, Value};
 use crate::storage::Stored;
 use crate::{Error, SledStorage};
 use hindsight_core::Revision;
@@ -53,6 +53,16 @@ fn walked(frames: &FrameTrees) -> Model {
         from = first.next();
     }
     found
+}
+
+/// Of every frame in every value, found or not.
+fn stored_firsts(frames: &FrameTrees) -> Vec<u64> {
+    let values = frames.first.iter().map(|one| Value::of(one).expect("read"));
+    let firsts = values.flat_map(|value| match value.entries() {
+        [] => vec![value.key.0],
+        entries => entries.iter().map(|(first, _)| first.0).collect(),
+    });
+    firsts.collect()
 }
 
 /// Replaces, and is cut off after so many writes. False where it needed no more.
@@ -119,6 +129,8 @@ fn bundles_read_and_are_replaced_as_frames_are() {
             model.insert(range.0, frame);
             next = next.max(range.1 + 1);
             assert_same(frames, &model, next + 2, &what);
+            let kept: Vec<u64> = model.keys().copied().collect();
+            assert_eq!(stored_firsts(frames), kept, "{what}: nothing else is left");
         }
     }
     assert!(cut_off > 100, "{cut_off}");
