@@ -126,7 +126,7 @@ fn made() -> Made {
     }
     storage.sync().expect("synced");
     storage.witness(&base.tail());
-    put("journal-1", without_zeros(&at.join("events/journal")));
+    put("journal-2", without_zeros(&at.join("events/journal")));
     drop(storage);
     put("witness-1", fs::read(at.join("events.tail")).expect("read"));
     for made_again in ["events.reserve", "events.place"] {

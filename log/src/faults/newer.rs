@@ -88,3 +88,32 @@ fn under_a_newer_witness_every_record_that_is_known_can_be_saved() {
         found.extent()
     );
 }
+
+#[test]
+fn beside_a_newer_journal_every_record_that_is_known_can_be_saved() {
+    const FORMAT_AT: usize = 16 + 4;
+    let temporary = tempfile::tempdir().expect("a directory");
+    let at = temporary.path();
+    written_frames(at, KNOWN);
+    let file = at.join("events/journal");
+    let mut bytes = std::fs::read(&file).expect("there");
+    let length = u32::from_le_bytes(bytes[16 + 37..][..4].try_into().expect("four"));
+    let end = 16 + 41 + usize::try_from(length).expect("small");
+    bytes[FORMAT_AT] += 1;
+    let checksum = crc32fast::hash(&bytes[16..end]);
+    bytes[end..][..4].copy_from_slice(&checksum.to_le_bytes());
+    std::fs::write(&file, bytes).expect("written");
+    let refused = open(at).expect_err("refused");
+    assert!(
+        matches!(refused, Error::NewerFormat { found: 3, .. }),
+        "{refused}"
+    );
+    let found = intact(at);
+    assert_eq!(found.until, last(KNOWN - 1));
+    assert!(!found.has_all_acknowledged());
+    assert!(
+        found.extent().contains("has format 3"),
+        "{}",
+        found.extent()
+    );
+}

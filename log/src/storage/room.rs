@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const MIB: u64 = 1 << 20;
-/// What the engine writes beside the records: its own pages, and the rest of its segments.
+/// What the engine writes beside the records: its own pages, the rest of its segments, and what is pending.
 const ENGINE_BYTES: u64 = 16 * MIB;
 /// How often it writes a record: once, and again whenever its page is rewritten.
 pub(super) const ENGINE_TIMES: u64 = 4;
@@ -102,7 +102,7 @@ impl Room {
         let bytes = u64::try_from(bytes)
             .unwrap_or(u64::MAX)
             .saturating_mul(ENGINE_TIMES);
-        // The rest of its segment is the engine's, and what is pending goes there.
+        // The rest of its segment is the engine's.
         let until = length.next_multiple_of(SEGMENT_BYTES as u64);
         let wanted = until.saturating_add(bytes).saturating_add(spare);
         if wanted > self.longest {

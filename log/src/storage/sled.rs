@@ -140,10 +140,11 @@ impl SledStorage {
     /// While nobody else does.
     fn write<T>(&self, write: impl FnOnce(&mut Journal) -> Result<T, Error>) -> Result<T, Error> {
         let mut journal = self.alone();
+        let had_failed = journal.has_failed();
+        // A panic has, too.
+        journal.set_failed(true);
         let written = write(&mut journal);
-        if written.is_err() {
-            journal.fail();
-        }
+        journal.set_failed(had_failed || written.is_err());
         written
     }
 
@@ -173,13 +174,10 @@ impl SledStorage {
 /// rest from the journal.
 impl Drop for SledStorage {
     fn drop(&mut self) {
-        let ended = self.write(|journal| {
-            if journal.has_failed() {
-                return Ok(());
-            }
-            self.store(journal)
-        });
-        if let Err(error) = ended {
+        let mut journal = self.alone();
+        if !journal.has_failed()
+            && let Err(error) = self.store(&mut journal)
+        {
             tracing::warn!(%error, "the newest records are in the journal alone");
         }
     }

@@ -197,8 +197,8 @@ impl FrameTrees {
 
     /// Those of a bundle, one behind the other. Whoever reads one of them reads the next most of the time.
     fn frames_of(&self, value: &Value) -> Arc<[u8]> {
-        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((of, frames)) = &*unpacked
+        let unpacked = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, frames)) = &*unpacked()
             && std::ptr::eq(&raw const **of, &raw const *value.bytes)
         {
             return Arc::clone(frames);
@@ -206,7 +206,7 @@ impl FrameTrees {
         let bundle = value.bundle.as_ref();
         let frames = bundle.map_or_else(Cow::default, |bundle| bundle.frames(&value.bytes));
         let frames: Arc<[u8]> = frames.into();
-        *unpacked = Some((value.bytes.clone(), Arc::clone(&frames)));
+        *unpacked() = Some((value.bytes.clone(), Arc::clone(&frames)));
         frames
     }
 

@@ -40,7 +40,10 @@ impl Intact {
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
         let path = directory.join("db");
         let file = File::open(&path).map_err(Error::io("opening the event log"))?;
-        let kept = Kept::of(directory)?;
+        let (kept, unread) = match Kept::of(directory) {
+            Err(error @ Error::NewerFormat { .. }) => (Kept::default(), Some(error)),
+            read => (read?, None),
+        };
         let copies = copies(&file, &kept, &mut progress);
         let copies = copies.map_err(Error::io("reading the event log"))?;
         let (witnessed, unknown) = match WitnessFile::read(&tail_of(directory)) {
@@ -61,7 +64,7 @@ impl Intact {
         let unwitnessed = unwitnessed.then_some(Error::Unwitnessed {
             newest: found.until,
         });
-        let unknown = unknown.or(unwitnessed).or(lost);
+        let unknown = unknown.or(unread).or(unwitnessed).or(lost);
         found.has_all_acknowledged &= unknown.is_none();
         found.broken = found.broken.or(unknown);
         Ok(found)

@@ -14,13 +14,13 @@ use crate::place::Place;
 use crate::storage::blocks;
 use crate::{Error, private, regular};
 use hindsight_core::Revision;
-use record::Header;
+use record::{BEGIN_BYTES, Header, Salt};
 use std::fs::File;
-use std::io::{Seek, SeekFrom, Write};
+use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
 pub(super) const NAME: &str = "journal";
-/// Of what sled may hold unsynced, a third is frames.
+/// What is pending when sled is synced, and a record for each.
 pub(super) const CAPACITY_BYTES: usize = 1 << 20;
 /// A later release may have a longer one; what is longer than this is no journal.
 pub(super) const BYTES_MAX: u64 = 64 << 20;
@@ -30,6 +30,8 @@ pub(super) const BYTES_MAX: u64 = 64 << 20;
 pub(super) struct Journal {
     /// Nothing where there was no room for it.
     file: Option<(File, Place)>,
+    /// Of the records that count.
+    salt: Salt,
     /// Where the next record goes.
     at: usize,
     /// The frame before the first record of this round.
@@ -47,34 +49,39 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// One without a file, which holds nothing.
+    /// One without a file, which holds nothing: a start that comes no further has failed.
     pub(super) const fn none() -> Self {
         Self {
             file: None,
-            at: 0,
+            salt: Salt(0),
+            at: BEGIN_BYTES,
             start: Revision::ZERO,
             last: Revision::ZERO,
             synced: Revision::ZERO,
             holds_all: false,
-            has_failed: false,
+            has_failed: true,
             bytes: Vec::new(),
         }
     }
 
-    /// Opens or makes the file and blanks it, durably: whatever it held is in the database and synced, of
+    /// Opens or makes the file, durably without records: whatever it held is in the database and synced, of
     /// which this is the newest frame.
     pub(super) fn begin(directory: &Path, newest: Revision) -> Result<Self, Error> {
         let path = directory.join(NAME);
         regular::check(&path, BYTES_MAX)?;
         let io = || Error::io(format!("making {}", path.display()));
-        let file = match open_blank(&path) {
+        let salt = Salt::random();
+        let file = match open_empty(&path, salt) {
             Err(error) if blocks::is_full(&error) => {
                 tracing::warn!(
                     file = %path.display(),
                     "there is no room for the journal; writes are slower until a start finds some"
                 );
                 // What is left of it must not be taken for newer than what comes now.
-                std::fs::remove_file(&path).map_err(io())?;
+                match std::fs::remove_file(&path) {
+                    Err(error) if error.kind() == ErrorKind::NotFound => {}
+                    removed => removed.map_err(io())?,
+                }
                 None
             }
             opened => Some(opened.map_err(io())?),
@@ -82,9 +89,11 @@ impl Journal {
         Ok(Self {
             holds_all: file.is_some(),
             file,
+            salt,
             start: newest,
             last: newest,
             synced: newest,
+            has_failed: false,
             ..Self::none()
         })
     }
@@ -94,27 +103,28 @@ impl Journal {
         self.holds_all
     }
 
-    /// What is written from now on may not be there although a later sync says so.
-    pub(super) const fn fail(&mut self) {
-        self.has_failed = true;
+    /// Whether what is written from now on may not be there although a later sync says so.
+    pub(super) const fn set_failed(&mut self, has_failed: bool) {
+        self.has_failed = has_failed;
     }
 
     pub(super) const fn has_failed(&self) -> bool {
         self.has_failed
     }
 
-    /// Whether it has, or follows, frames up to this one.
-    pub(super) fn reaches(&self, first: Revision) -> bool {
-        first >= self.start
+    /// Whether it has, or follows, a frame that begins here or before.
+    pub(super) fn reaches(&self, revision: Revision) -> bool {
+        revision >= self.start
     }
 
-    /// Adds a frame that was appended to the database. Where it finds no room the database has to be synced.
+    /// Adds a frame that is pending. Where it finds no room the database has to be synced.
     pub(super) fn add(&mut self, first: Revision, frame: &[u8]) {
         let before = std::mem::replace(&mut self.last, first);
         let Some((file, _)) = self.file.as_mut().filter(|_| self.holds_all) else {
             return;
         };
         let header = Header {
+            salt: self.salt,
             before,
             first,
             synced: self.synced,
@@ -153,9 +163,9 @@ impl Journal {
     pub(super) fn begin_again(&mut self) -> Result<(), Error> {
         self.start = self.last;
         self.synced = self.last;
-        self.at = 0;
+        self.at = BEGIN_BYTES;
         if let Some((file, place)) = &mut self.file {
-            file.seek(SeekFrom::Start(0))
+            file.seek(SeekFrom::Start(BEGIN_BYTES as u64))
                 .map_err(Error::io("writing the journal of the event log"))?;
             place.check()?;
             self.holds_all = true;
@@ -166,7 +176,8 @@ impl Journal {
     /// Durably without records, before one frame stands for those up to `last`. All are synced in the database.
     pub(super) fn blank(&mut self, first: Revision, last: Revision) -> Result<(), Error> {
         if let Some((file, _)) = &mut self.file {
-            blank(file).map_err(Error::io("writing the journal of the event log"))?;
+            self.salt = Salt::random();
+            empty(file, self.salt).map_err(Error::io("writing the journal of the event log"))?;
         }
         if last >= self.last {
             self.last = first;
@@ -175,24 +186,25 @@ impl Journal {
     }
 }
 
-fn open_blank(path: &Path) -> std::io::Result<(File, Place)> {
+fn open_empty(path: &Path, salt: Salt) -> std::io::Result<(File, Place)> {
     let mut file = private::options()
         .read(true)
         .write(true)
         .create(true)
         .truncate(false)
         .open(path)?;
-    blank(&mut file)?;
+    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+    // Zeros that are written: what is only allocated changes with its first write, and a sync has that to record.
+    file.seek(SeekFrom::End(0))?;
+    file.write_all(&vec![0; CAPACITY_BYTES.saturating_sub(length)])?;
+    empty(&mut file, salt)?;
     let place = Place::of(path, &file.metadata()?)?;
     Ok((file, place))
 }
 
-/// Zeros that are written: what is only allocated changes with its first write, and a sync has that to record.
-fn blank(file: &mut File) -> std::io::Result<()> {
-    let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
+/// Durably without a record of this salt.
+fn empty(file: &mut File, salt: Salt) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
-    file.write_all(&vec![0; length.max(CAPACITY_BYTES)])?;
-    file.sync_all()?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(())
+    file.write_all(&salt.seal())?;
+    file.sync_all()
 }

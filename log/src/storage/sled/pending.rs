@@ -1,4 +1,5 @@
-//! Frames that are in the journal and not in sled yet: the newest of the log. They are put into sled together.
+//! Frames that are not in sled yet: the newest of the log, and durable in the journal once that is synced. They are put
+//! into sled together.
 
 use super::frames::{TIMES_WRITTEN, UNSYNCED_BYTES};
 use hindsight_core::Revision;
@@ -12,7 +13,7 @@ const _: () = assert!(BYTES_MAX * TIMES_WRITTEN < UNSYNCED_BYTES);
 /// A frame, and its first revision.
 pub(super) type Frame = (Revision, Arc<[u8]>);
 
-/// In their order. Every frame of the database is before the first of them.
+/// In their order. Every other frame of the database is before the first of them.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     inner: Mutex<Inner>,

@@ -1,6 +1,6 @@
 //! What a journal holds, read without changing it.
 
-use super::record::{self, ALIGNMENT, Found};
+use super::record::{self, ALIGNMENT, BEGIN_BYTES, Found, Salt};
 use super::{BYTES_MAX, NAME};
 use crate::{Error, frame, regular};
 use hindsight_core::Revision;
@@ -38,8 +38,11 @@ impl Kept {
 
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, Error> {
         let (mut records, mut synced) = (Vec::new(), Revision::ZERO);
-        let (mut at, mut last) = (0, None);
-        while let Some(found) = record::read(&bytes, at)?.filter(|found| follows(last, found)) {
+        // Whatever there is tells what is lost of a file whose beginning is damaged.
+        let salt = Salt::of(&bytes);
+        let (mut at, mut last) = (salt.map_or(0, |_| BEGIN_BYTES), None);
+        while let Some(found) = record::read(&bytes, at, salt)?.filter(|found| follows(last, found))
+        {
             at = found.end;
             last = Some(found.header.first);
             synced = synced.max(found.header.synced);
@@ -51,7 +54,7 @@ impl Kept {
         }
         // What is behind is of an earlier round, or shows that something before it is damaged.
         while at < bytes.len() {
-            let found = record::read(&bytes, at)?;
+            let found = record::read(&bytes, at, salt)?;
             synced = synced.max(found.as_ref().map_or(synced, |one| one.header.synced));
             at = found.map_or(at + ALIGNMENT, |one| one.end);
         }

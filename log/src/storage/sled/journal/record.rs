@@ -1,26 +1,68 @@
 //! One record:
 //!
 //! ```text
-//! magic 4 | format 1 | frame before 8 | first revision 8 | last synced 8 | length 4 | frame | crc32 4 | zeros
+//! magic 4 | format 1 | salt 8 | frame before 8 | first revision 8 | last synced 8 | length 4 | frame | crc32 4 | zeros
 //! ```
-//! Integers are little-endian. The checksum covers everything before it; zeros fill the record up to the next
-//! multiple of 8 bytes.
+//! and what the file begins with:
+//!
+//! ```text
+//! magic 4 | salt 8 | crc32 4
+//! ```
+//! Integers are little-endian. A checksum covers everything before it; zeros fill a record up to the next multiple of
+//! 8 bytes. Records have the salt of the file, which is new whenever those before it are to be nothing: what somebody
+//! put into an object, for a frame to hold what looks like a record, does not know it. Format 1 had no salt, and a
+//! file of it begins with its first record.
 
 use crate::Error;
 use hindsight_core::Revision;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::ops::Range;
 
 /// The newest format that this release reads and writes.
-pub(crate) const FORMAT: u8 = 1;
+pub(crate) const FORMAT: u8 = 2;
+/// Of records without a salt.
+const UNSALTED: u8 = 1;
 const MAGIC: &[u8; 4] = b"HSLJ";
-const HEADER_BYTES: usize = 4 + 1 + 8 + 8 + 8 + 4;
+const BEGIN_MAGIC: &[u8; 4] = b"HSLS";
+/// What the file begins with.
+pub(super) const BEGIN_BYTES: usize = 4 + 8 + 4;
 const CHECKSUM_BYTES: usize = 4;
 /// Every record begins at a multiple of this.
 pub(super) const ALIGNMENT: usize = 8;
 
+/// What the records of a file have in common.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Salt(pub(super) u64);
+
+impl Salt {
+    /// One that nobody can know.
+    pub(super) fn random() -> Self {
+        Self(RandomState::new().build_hasher().finish())
+    }
+
+    /// What a file begins with that has it.
+    pub(super) fn seal(self) -> [u8; BEGIN_BYTES] {
+        let mut begin = [0; BEGIN_BYTES];
+        let salted = [&BEGIN_MAGIC[..], &self.0.to_le_bytes()].concat();
+        let checksum = crc32fast::hash(&salted).to_le_bytes();
+        for (to, from) in begin.iter_mut().zip(salted.into_iter().chain(checksum)) {
+            *to = from;
+        }
+        begin
+    }
+
+    /// That of a file; nothing where it is damaged, or has none.
+    pub(super) fn of(file: &[u8]) -> Option<Self> {
+        let salt = file.strip_prefix(BEGIN_MAGIC)?.first_chunk::<8>()?;
+        let salt = Self(u64::from_le_bytes(*salt));
+        file.starts_with(&salt.seal()).then_some(salt)
+    }
+}
+
 /// What a record says beside its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
+    pub(super) salt: Salt,
     /// The first revision of the frame that was appended before.
     pub(super) before: Revision,
     /// Of its own frame.
@@ -39,6 +81,7 @@ impl Header {
         bytes.clear();
         bytes.extend_from_slice(MAGIC);
         bytes.push(format);
+        bytes.extend_from_slice(&self.salt.0.to_le_bytes());
         for revision in [self.before, self.first, self.synced] {
             bytes.extend_from_slice(&revision.0.to_le_bytes());
         }
@@ -59,14 +102,16 @@ pub(super) struct Found {
     pub(super) end: usize,
 }
 
-/// The record at this place; nothing where none is, or it is not whole.
-pub(super) fn read(bytes: &[u8], at: usize) -> Result<Option<Found>, Error> {
-    let Some(found) = whole(bytes, at) else {
-        return Ok(None);
-    };
+/// The record at this place; nothing where none is, it is not whole, or it has another salt than this.
+pub(super) fn read(bytes: &[u8], at: usize, salt: Option<Salt>) -> Result<Option<Found>, Error> {
+    let found = whole(bytes, at).filter(|(_, found)| match salt {
+        Some(salt) => found.header.salt == salt,
+        None => true,
+    });
     match found {
-        (FORMAT, found) => Ok(Some(found)),
-        (format, found) => Err(Error::NewerFormat {
+        None => Ok(None),
+        Some((UNSALTED | FORMAT, found)) => Ok(Some(found)),
+        Some((format, found)) => Err(Error::NewerFormat {
             found: format,
             known: FORMAT,
             revision: Some(found.header.first),
@@ -78,20 +123,26 @@ fn whole(bytes: &[u8], at: usize) -> Option<(u8, Found)> {
     let record = bytes.get(at..)?;
     let rest = record.strip_prefix(MAGIC)?;
     let ([format], rest) = rest.split_first_chunk::<1>()?;
+    let (salt, rest) = match *format {
+        UNSALTED => (&[0; 8], rest),
+        _ => rest.split_first_chunk::<8>()?,
+    };
     let (before, rest) = rest.split_first_chunk::<8>()?;
     let (first, rest) = rest.split_first_chunk::<8>()?;
     let (synced, rest) = rest.split_first_chunk::<8>()?;
     let (length, rest) = rest.split_first_chunk::<4>()?;
     let length = usize::try_from(u32::from_le_bytes(*length)).ok()?;
     let checksum = rest.get(length..)?.first_chunk::<CHECKSUM_BYTES>()?;
-    let sealed = record.get(..HEADER_BYTES + length)?;
+    let begin = record.len() - rest.len();
+    let sealed = record.get(..begin + length)?;
     if crc32fast::hash(sealed) != u32::from_le_bytes(*checksum) {
         return None;
     }
     let revision = |bytes: &[u8; 8]| Revision(u64::from_le_bytes(*bytes));
-    let begin = at + HEADER_BYTES;
+    let begin = at + begin;
     let found = Found {
         header: Header {
+            salt: Salt(u64::from_le_bytes(*salt)),
             before: revision(before),
             first: revision(first),
             synced: revision(synced),

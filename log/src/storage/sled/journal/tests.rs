@@ -1,6 +1,6 @@
 //! What a journal holds after a crash, and what is refused.
 
-use super::record::{FORMAT, Header};
+use super::record::{BEGIN_BYTES, FORMAT, Header, Salt};
 use super::{CAPACITY_BYTES, Journal, Kept, NAME};
 use crate::storage::conformance::copy;
 use crate::{Error, SledStorage, Storage};
@@ -9,6 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
+/// Of [`records`].
+const SALT: Salt = Salt(7);
 /// What fills a record of [`records`] up.
 const ZEROS: usize = 4;
 
@@ -62,6 +64,7 @@ fn records(parts: &[(u64, u64, u64)]) -> Vec<u8> {
 
 const fn header(before: u64, first: u64, synced: u64) -> Header {
     Header {
+        salt: SALT,
         before: Revision(before),
         first: Revision(first),
         synced: Revision(synced),
@@ -242,7 +245,7 @@ fn records_of_an_earlier_round_are_not_read() {
     assert!(kept.check_end(Revision(7)).is_ok());
 }
 
-/// It would, if a start left what is behind a torn record as it is: here it comes to stand right behind the new one.
+/// It would, if its salt were that of the new one: here it comes to stand right behind that.
 #[test]
 fn what_was_torn_does_not_follow_what_comes_in_its_place() {
     let (temporary, storage) = killed(&[]);
@@ -251,13 +254,60 @@ fn what_was_torn_does_not_follow_what_comes_in_its_place() {
     let mut bytes = records(&[(0, 1, 0), (1, 2, 0), (2, 3, 0)]);
     let length = bytes.len() / 3;
     bytes[length + 40] ^= 1;
-    fs::write(events.join(NAME), bytes).expect("written");
+    let file = [&SALT.seal()[..], &bytes].concat();
+    fs::write(events.join(NAME), file).expect("written");
     let storage = SledStorage::open(&events).expect("opened");
     append(&storage, 2, length + 8);
     storage.sync().expect("synced");
-    assert_eq!(storage.alone().at, 2 * length);
+    assert_eq!(storage.alone().at, BEGIN_BYTES + 2 * length);
     let (_copied, events) = crashed(&temporary);
     assert_eq!(found(&events), [1, 2]);
+}
+
+/// What somebody stored lies in the file as it is, at places that may be those of records.
+#[test]
+fn what_looks_like_a_record_and_does_not_know_the_salt_is_none() {
+    let others = |format: u8, salt: u64| {
+        let mut bytes = Vec::new();
+        let header = Header {
+            salt: Salt(salt),
+            ..header(7, 8, 7)
+        };
+        header.seal_as(format, b"frame", &mut bytes);
+        bytes
+    };
+    let read = |begin: &[u8], other: &[u8]| {
+        Kept::read([begin, &records(&[(0, 1, 0), (1, 3, 1)]), other].concat())
+    };
+    for other in [others(FORMAT, 0), others(FORMAT, 6), others(FORMAT + 1, 6)] {
+        let kept = read(&SALT.seal(), &other).expect("it is nothing");
+        assert_eq!(firsts(&kept), [1, 3]);
+        assert!(kept.check_end(Revision(3)).is_ok());
+    }
+    // Of one that does, and where no salt is known, as in a file whose beginning is damaged, it tells.
+    let kept = read(&SALT.seal(), &others(FORMAT, SALT.0)).expect("read");
+    assert!(kept.check_end(Revision(3)).is_err());
+    for bit in 0..BEGIN_BYTES * 8 {
+        let mut begin = SALT.seal();
+        begin[bit / 8] ^= 1 << (bit % 8);
+        let kept = read(&begin, &[]).expect("read");
+        assert!(firsts(&kept).is_empty() && kept.check_end(Revision::ZERO).is_err());
+    }
+}
+
+#[test]
+fn every_start_and_all_that_is_thinned_has_a_salt_of_its_own() {
+    let (temporary, storage) = killed(&[1, 2]);
+    let events = temporary.path().join("events");
+    let salt = || Salt::of(&fs::read(events.join(NAME)).expect("read")).expect("sound");
+    let first = salt();
+    let replaced = storage.replace(Revision(1), Revision(2), &[1; 20]);
+    replaced.expect("replaced");
+    let second = salt();
+    drop(storage);
+    drop(SledStorage::open(&events).expect("opened"));
+    let all = std::collections::BTreeSet::from([first, second, salt()].map(|one| one.0));
+    assert_eq!(all.len(), 3);
 }
 
 #[test]
@@ -270,7 +320,7 @@ fn a_journal_of_a_newer_release_is_refused() {
     fs::write(events.join(NAME), bytes).expect("written");
     let refused = SledStorage::open(&events).expect_err("newer");
     assert!(
-        matches!(refused, Error::NewerFormat { found: 2, known: 1, revision: Some(at) } if at == Revision(2)),
+        matches!(refused, Error::NewerFormat { found: 3, known: 2, revision: Some(at) } if at == Revision(2)),
         "{refused}"
     );
 }
