@@ -456,32 +456,36 @@ fn a_parameter_that_cannot_be_read_is_not_taken_for_none() {
     }
 }
 
+const COPIED: usize = 20_000;
+
 #[test]
 fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
     let temporary = tempfile::tempdir().expect("a directory");
     let directory = temporary.path().join("data");
     assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
-    let (pipe, copy) = (directory.join("events/pipe"), directory.join("verifying"));
-    let run = |program: &str, arguments: &[&std::ffi::OsStr]| {
-        let status = Command::new(program).args(arguments).status();
-        assert!(status.expect(program).success(), "{program}");
-    };
+    let (many, copy) = (directory.join("events/blobs"), directory.join("verifying"));
+    // So many that whoever copies them is still at it.
+    for number in 0..COPIED {
+        std::fs::write(many.join(number.to_string()), b"").expect("written");
+    }
     for (signal, code, is_left) in [
         ("-INT", Some(130), false),
         ("-TERM", Some(143), false),
         ("-KILL", None, true),
     ] {
-        // Nobody writes to it, so that the copy takes for ever.
-        run("mkfifo", &[pipe.as_ref()]);
         let mut verify = Command::new(binary("hindsight"));
         verify.arg("verify").arg("--data-dir").arg(&directory);
         let mut verify = verify.spawn().expect("it starts");
         comes("the copy", || copy.join("events").exists());
-        run("kill", &[signal.as_ref(), verify.id().to_string().as_ref()]);
+        let sent = Command::new("kill")
+            .args([signal, &verify.id().to_string()])
+            .status();
+        assert!(sent.expect("it runs").success());
         assert_eq!(verify.wait().expect("it ends").code(), code, "{signal}");
         assert_eq!(copy.exists(), is_left, "{signal}");
-        std::fs::remove_file(&pipe).expect("the pipe goes");
     }
+    std::fs::remove_dir_all(&many).expect("removed");
+    std::fs::create_dir(&many).expect("made");
     stdout(&hindsight(&directory, &["log"]));
     assert!(!copy.exists(), "the next command removes it");
 }

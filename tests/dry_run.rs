@@ -113,6 +113,9 @@ fn a_dry_run_answers_what_the_request_then_answers() {
     assert!(seen.len() > 15, "the table is not what it was: {seen:?}");
 }
 
+/// The salt of its records.
+const JOURNAL_BEGIN_BYTES: usize = 16;
+
 #[test]
 fn dry_runs_leave_no_byte_behind() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
@@ -137,6 +140,12 @@ fn dry_runs_leave_no_byte_behind() {
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&before), names(&after));
     for (name, bytes) in before {
-        assert!(after[&name] == bytes, "{name} changed");
+        // What every start writes anew.
+        let own = if name.ends_with("events/journal") {
+            JOURNAL_BEGIN_BYTES
+        } else {
+            0
+        };
+        assert!(after[&name][own..] == bytes[own..], "{name} changed");
     }
 }
