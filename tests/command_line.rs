@@ -456,8 +456,6 @@ fn a_parameter_that_cannot_be_read_is_not_taken_for_none() {
     }
 }
 
-const COPIED: usize = 20_000;
-
 #[test]
 fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -465,9 +463,8 @@ fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
     assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
     let (many, copy) = (directory.join("events/blobs"), directory.join("verifying"));
     // So many that whoever copies them is still at it.
-    for number in 0..COPIED {
-        std::fs::write(many.join(number.to_string()), b"").expect("written");
-    }
+    let write = |number: u32| std::fs::write(many.join(number.to_string()), b"").expect("written");
+    (0..20_000).for_each(write);
     for (signal, code, is_left) in [
         ("-INT", Some(130), false),
         ("-TERM", Some(143), false),
@@ -484,8 +481,7 @@ fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
         assert_eq!(verify.wait().expect("it ends").code(), code, "{signal}");
         assert_eq!(copy.exists(), is_left, "{signal}");
     }
-    std::fs::remove_dir_all(&many).expect("removed");
-    std::fs::create_dir(&many).expect("made");
+    std::fs::remove_dir_all(many).expect("removed");
     stdout(&hindsight(&directory, &["log"]));
     assert!(!copy.exists(), "the next command removes it");
 }

@@ -14,7 +14,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::author::{SHORT, limit, live_through};
+use hindsight_tests::author::{LONG, SHORT, limit, live_through};
 use hindsight_tests::histories::{Lengths, check};
 use hindsight_tests::history::{Both, Operation, smallest};
 use hindsight_tests::naive;
@@ -34,6 +34,16 @@ fn random_histories_end_as_the_naive_evaluator_says() {
     });
     let told: Vec<String> = failures.iter().map(ToString::to_string).collect();
     assert!(told.is_empty(), "{}", told.join("\n"));
+}
+
+/// In the first an owner and one in a namespace that goes wait for each other, and the audit of the log took the second
+/// that was let go for one that went too early.
+#[test]
+fn long_histories_that_once_failed_hold() {
+    for seed in [20_392_153] {
+        let failed = check(seed, LONG).err();
+        assert!(failed.is_none(), "{}", failed.expect("a failure"));
+    }
 }
 
 #[test]

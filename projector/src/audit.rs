@@ -117,9 +117,7 @@ impl Audit {
     /// and nobody waits for dependents in a namespace that goes, or in a kind that does.
     fn let_go(&mut self, commit: &Commit) -> Result<(), Violation> {
         let home = self.state.namespace(&commit.key.namespace);
-        if home.is_some_and(|home| home.is_deleting()) {
-            return Ok(());
-        }
+        let home_goes = home.is_some_and(|home| home.is_deleting());
         let uid = &commit.uid;
         let releases = |finalizer: &str| {
             commit.events.iter().any(
@@ -129,16 +127,19 @@ impl Audit {
         let before = self.graph.node(uid);
         if before.is_some_and(Node::is_orphaning)
             && releases(ORPHAN_FINALIZER)
+            && !home_goes
             && let Some((_, left)) = self.graph.dependents(uid).find(|(one, _)| *one != uid)
         {
             let what = format!("{} still refers to it", left.key());
             return Err(violation(commit, ORPHANS, what));
         }
         let kind = self.state.kinds.by_resource(&commit.key.resource);
+        // A knot may begin to go with one for which nobody would have to wait.
         if before.is_some_and(Node::is_waiting)
-            && !kind.is_some_and(|kind| kind.is_going())
             && releases(FOREGROUND_FINALIZER)
             && !self.untied.go_on(commit, || self.graph.knot(uid))
+            && !home_goes
+            && !kind.is_some_and(|kind| kind.is_going())
             && let Some((_, left)) = self.graph.blockers(uid).next()
         {
             let what = format!("{} still blocks it", left.key());
