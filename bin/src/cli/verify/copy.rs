@@ -8,6 +8,7 @@ use anyhow::Result;
 use hindsight_log::{DirectoryLock, Error, Reader, SledStorage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 /// What a shell says of a command that a signal ended.
@@ -19,6 +20,8 @@ const ATTEMPTS_MAX: usize = 100;
 pub(super) struct Copy {
     directory: PathBuf,
     lock: Option<DirectoryLock>,
+    /// A signal came, and the process ends with its code.
+    is_ending: Arc<AtomicBool>,
 }
 
 impl Copy {
@@ -33,9 +36,12 @@ impl Copy {
         let copy = Self {
             directory: data.join(COPY),
             lock: Some(lock),
+            is_ending: Arc::default(),
         };
-        remove_on_signal(copy.directory.clone()).map_err(failed)?;
-        copy_directory(&data.join("events"), &copy.directory.join("events")).map_err(failed)?;
+        let is_ending = Arc::clone(&copy.is_ending);
+        remove_on_signal(copy.directory.clone(), is_ending).map_err(failed)?;
+        let events = copy.directory.join("events");
+        copy_directory(&data.join("events"), &events, &copy.is_ending).map_err(failed)?;
         let tail = data.join("events.tail");
         if tail.exists() {
             std::fs::copy(tail, copy.directory.join("events.tail")).map_err(failed)?;
@@ -55,13 +61,17 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
+        // What failed did because the copy was taken away.
+        while self.is_ending.load(Ordering::Acquire) {
+            std::thread::park();
+        }
         remove(&self.directory);
         self.lock = None;
     }
 }
 
 /// SIGINT and SIGTERM end the process after the copy is gone.
-fn remove_on_signal(directory: PathBuf) -> std::io::Result<()> {
+fn remove_on_signal(directory: PathBuf, is_ending: Arc<AtomicBool>) -> std::io::Result<()> {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_io().build()?;
     let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
@@ -76,6 +86,7 @@ fn remove_on_signal(directory: PathBuf) -> std::io::Result<()> {
     };
     let watch = move || {
         let kind = runtime.block_on(wait);
+        is_ending.store(true, Ordering::Release);
         for _ in 0..ATTEMPTS_MAX {
             remove(&directory);
             if !directory.exists() {
@@ -110,15 +121,18 @@ fn remove(directory: &Path) {
     }
 }
 
-fn copy_directory(from: &Path, to: &Path) -> std::io::Result<()> {
+fn copy_directory(from: &Path, to: &Path, is_ending: &AtomicBool) -> std::io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
+        if is_ending.load(Ordering::Acquire) {
+            return Err(std::io::ErrorKind::Interrupted.into());
+        }
         let target = to.join(entry.file_name());
         // Of a pipe or a device the end might never come.
         let metadata = std::fs::metadata(entry.path())?;
         if metadata.is_dir() {
-            copy_directory(&entry.path(), &target)?;
+            copy_directory(&entry.path(), &target, is_ending)?;
         } else if metadata.is_file() {
             std::fs::copy(entry.path(), target)?;
         }
