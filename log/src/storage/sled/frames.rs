@@ -141,13 +141,12 @@ impl FrameTrees {
             return Ok(());
         };
         let next = self.first_after(value.key.next())?;
-        let counts = |first: Revision| next.as_ref().is_none_or(|next| first < next.key);
         let entries = value.entries();
         let (before, behind) = entries.split_at(entries.partition_point(|(first, _)| *first < at));
         if behind.is_empty() {
             return Ok(());
         }
-        let counting = behind.partition_point(|(first, _)| counts(*first));
+        let counting = behind.partition_point(|(first, _)| counts(*first, next.as_ref()));
         let whole = self.frames_of(&value);
         for part in [behind.get(..counting).unwrap_or_default(), before] {
             let frame = |(first, at): &Entry| (*first, whole.get(at.clone()).unwrap_or_default());
@@ -169,10 +168,8 @@ impl FrameTrees {
             {
                 return Ok(Some(self.frame(value, *first)));
             }
-            // Where another value begins before it, what is in that counts.
             let next = self.first_after(from)?;
-            let counts = |first: Revision| next.as_ref().is_none_or(|next| first < next.key);
-            let within = within.filter(|(first, _)| counts(*first));
+            let within = within.filter(|(first, _)| counts(*first, next.as_ref()));
             let found = within.or_else(|| next.map(|next| (next.key, next)));
             Ok(found.map(|(first, value)| self.frame(&value, first)))
         })
@@ -300,6 +297,12 @@ impl Value {
         let last = self.entries().iter().rfind(|(first, _)| *first <= until);
         last.map_or(self.key, |(first, _)| *first)
     }
+}
+
+/// Whether a frame of a bundle is what there is: where the next value begins before it, or with it, that has it as
+/// it is now.
+fn counts(first: Revision, next: Option<&Value>) -> bool {
+    next.is_none_or(|next| first < next.key)
 }
 
 fn split(bytes: &[u8]) -> (&[u8], &[u8]) {
