@@ -223,9 +223,11 @@ fn the_rules_that_mutants_turn_round_are_where_the_list_says() {
         let mut words = head.split(' ');
         let (name, file) = words.next().zip(words.next()).expect("a name and a file");
         let old: Vec<&str> = lines('-').collect();
-        let old = old.join("\n").replace("[[", "").replace("]]", "");
+        let [before, replaced, after] = marked(&old.join("\n"));
+        let old = format!("{before}{replaced}{after}");
         let text = std::fs::read_to_string(repository().join(file)).expect(file);
         assert_eq!(text.matches(&old).count(), 1, "{name}: {old} in {file}");
+        assert!(is_whole(&replaced), "{name}: {replaced} is no expression");
         assert!(lines('+').next().is_some(), "{name} changes nothing");
         assert!(
             names.insert(name.to_owned()),
@@ -233,6 +235,24 @@ fn the_rules_that_mutants_turn_round_are_where_the_list_says() {
         );
     }
     assert!(names.len() > 100, "only {} mutants", names.len());
+}
+
+/// What `[[ ]]` marks, and what is before and after it, as `tests/mutants/run` reads them.
+fn marked(text: &str) -> [String; 3] {
+    let (before, rest) = text.split_once("[[").unwrap_or(("", text));
+    let (replaced, after) = match rest.split_once("]]") {
+        Some(found) if text.contains("[[") => found,
+        _ => (rest, ""),
+    };
+    [before, replaced, after].map(str::to_owned)
+}
+
+/// Whether each bracket is closed where it was opened.
+fn is_whole(expression: &str) -> bool {
+    ["()", "[]", "{}"].iter().all(|pair| {
+        let (open, close) = pair.split_at(1);
+        expression.matches(open).count() == expression.matches(close).count()
+    })
 }
 
 fn cargo_metadata() -> serde_json::Value {
