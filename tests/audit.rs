@@ -306,6 +306,76 @@ fn a_deletion_that_is_asked_for_twice_by_one_commit_is_found() {
     }
 }
 
+/// The log, in which whoever went by one rule went by another.
+fn by_another_rule(log: &[Commit], from: Rule, to: Rule) -> Vec<Commit> {
+    let mut log = log.to_vec();
+    for event in log.iter_mut().flat_map(|commit| &mut commit.events) {
+        if let Event::DeletionRequested { rule, .. } | Event::ObjectDeleted { rule, .. } = event
+            && *rule == from
+        {
+            *rule = to;
+        }
+    }
+    log
+}
+
+#[test]
+fn a_rule_that_is_not_how_the_owners_were_is_found() {
+    let elsewhere = log_of_an_owner_elsewhere();
+    assert_eq!(fault(&elsewhere), None);
+    for (log, from, to, what) in [
+        (
+            log(Policy::Background),
+            Rule::OwnersAbsent,
+            Rule::OwnerForeground,
+            "no owner waits for it",
+        ),
+        (
+            log(Policy::Foreground),
+            Rule::OwnerForeground,
+            Rule::OwnersAbsent,
+            "an owner waits for it",
+        ),
+        (
+            elsewhere.clone(),
+            Rule::OwnerInOtherNamespace,
+            Rule::OwnersAbsent,
+            "it says owners-absent, and there is configmaps n2/owner",
+        ),
+        (
+            elsewhere,
+            Rule::OwnerInOtherNamespace,
+            Rule::NoSuchOwner,
+            "it says no-such-owner, and there is configmaps n2/owner",
+        ),
+    ] {
+        let found = fault(&by_another_rule(&log, from, to)).expect("a fault");
+        assert!(found.contains(what), "{found}");
+    }
+}
+
+/// A config map in one namespace, and one in another that says it is its owner.
+fn log_of_an_owner_elsewhere() -> Vec<Commit> {
+    let mut world = World::new();
+    let mut run = |intent: Intent| world.run(intent).expect("accepted");
+    for namespace in ["n1", "n2"] {
+        run(naive::create_namespace(namespace));
+    }
+    let owner = json!({"metadata": {"name": "owner"}});
+    let decision = run(naive::create(Kind::ConfigMap, "n2", owner));
+    let uid = decision.outcome.object().meta.uid.to_string();
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid});
+    let metadata = json!({"name": "child", "ownerReferences": [owner]});
+    run(naive::create(
+        Kind::ConfigMap,
+        "n1",
+        json!({"metadata": metadata}),
+    ));
+    world.settle(1);
+    let commits = told(&world).into_iter();
+    commits.map(Arc::unwrap_or_clone).collect()
+}
+
 /// That both wait is no knot: who holds the owner is held by another.
 #[test]
 fn an_owner_that_goes_before_one_that_waits_is_found() {

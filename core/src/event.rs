@@ -77,7 +77,7 @@ pub enum Event {
         grace_period_seconds: Option<i64>,
         /// The owners that the collector decided on, as each was found.
         owners: Vec<OwnerFinding>,
-        /// The revision that it was decided on.
+        /// The revision that it was decided on, for whoever reads the log.
         decided_at: Revision,
     },
     /// The object is gone.
@@ -86,7 +86,7 @@ pub enum Event {
         rule: Rule,
         /// The owners that the collector decided on, as each was found.
         owners: Vec<OwnerFinding>,
-        /// The revision that it was decided on.
+        /// The revision that it was decided on, for whoever reads the log.
         decided_at: Revision,
     },
 }
@@ -98,7 +98,7 @@ pub struct OwnerFinding {
     pub owner: OwnerReference,
     /// What it pointed at.
     pub class: OwnerClass,
-    /// The commit that made it so: the owner's removal, or its mark.
+    /// Nothing: it has a place in what is stored, and nobody says it. The log tells when the owner went.
     pub since: Option<Revision>,
 }
 

@@ -1,7 +1,7 @@
 //! What no commit may break. The decisions keep these rules by themselves; this module asks the
 //! question a second time, of every commit, before it becomes part of the state or of the log. It
-//! shares no code with the decisions and reads owners and finalizers itself: who keeps a dependent, what
-//! waits and what orphans is written here again, on purpose.
+//! shares no code with the decisions and reads owners and finalizers itself: who keeps a dependent, and what
+//! waits, is written here again, on purpose. Who orphans is asked of the same index; an audit asks the graph.
 
 mod grounds;
 mod marks;
@@ -13,6 +13,7 @@ use crate::event::{Cause, Commit, Event, OwnerFinding};
 use crate::object::{FOREGROUND_FINALIZER, ORPHAN_FINALIZER, Object, OwnerReference};
 use crate::state::{is_definition, is_namespace};
 use crate::{Revision, State};
+use owners::{Hold, hold};
 
 /// A commit that may not be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -175,7 +176,7 @@ impl Asked<'_> {
             return Err(self.violation(SAFETY, "owners that were not looked at"));
         }
         let mut left = references.iter();
-        match left.find(|reference| owners::keeps(self.state, previous, reference)) {
+        match left.find(|one| hold(self.state, previous, one) == Hold::Keeps) {
             Some(owner) => {
                 let what = format!("{} {} still holds on: a removal", owner.kind, owner.name);
                 Err(self.violation(SAFETY, what))

@@ -9,6 +9,7 @@ mod tests;
 use crate::content;
 pub(crate) use end::ends_a_definition;
 
+use crate::warnings::is_elsewhere;
 use hindsight_core::classify::classify;
 use hindsight_core::command::{
     Delete, DropOwners, DropReason, Intent, Knot, Propagation, Release, Target,
@@ -350,7 +351,7 @@ impl View<'_> {
     fn absence(&self, object: &Object, gone: &[OwnerReference]) -> Rule {
         let elsewhere = |one: &OwnerReference| {
             let node = self.graph.node(&one.uid);
-            node.is_some_and(|node| node.key().namespace != object.key.namespace)
+            node.is_some_and(|node| is_elsewhere(node.key(), &object.key))
         };
         if gone.iter().any(elsewhere) {
             Rule::OwnerInOtherNamespace

@@ -143,9 +143,9 @@ fn added<'a>(change: &'a Change, object: &'a Object) -> impl Iterator<Item = &'a
     owners.filter(move |one| !before.contains(&one.uid))
 }
 
-fn is_elsewhere(owner: &Object, dependent: &Object) -> bool {
-    let namespace = &owner.key.namespace;
-    !namespace.is_empty() && *namespace != dependent.key.namespace
+/// Whether an owner is in another namespace than its dependent; one that is in none is near everywhere.
+pub(crate) fn is_elsewhere(owner: &ObjectKey, dependent: &ObjectKey) -> bool {
+    !owner.namespace.is_empty() && owner.namespace != dependent.namespace
 }
 
 /// As which version discovery shows an object.
@@ -174,7 +174,7 @@ impl Warning {
         });
         let named: Vec<_> = named.collect();
         let mut owners = named.iter().map(|(_, owner)| owner);
-        let is_elsewhere = owners.any(|owner| is_elsewhere(owner, dependent));
+        let is_elsewhere = owners.any(|owner| is_elsewhere(&owner.key, &dependent.key));
         is_elsewhere.then(|| Self {
             dependent: Arc::clone(dependent),
             named,
@@ -187,7 +187,7 @@ impl Warning {
         let mut known = self.named.iter();
         let (reference, owner) = known.find(|named| self.looks_wrong(kinds, named))?;
         let mut all = self.dependent.owners().iter();
-        is_elsewhere(owner, &self.dependent)
+        is_elsewhere(&owner.key, &self.dependent.key)
             .then(|| all.find(|one| one.uid == reference.uid))
             .flatten()
     }
@@ -198,7 +198,7 @@ impl Warning {
         (reference, owner): &(OwnerReference, Arc<Object>),
     ) -> bool {
         is_collected(kinds, owner)
-            && (is_elsewhere(owner, &self.dependent) || !is_named(kinds, reference, owner))
+            && (is_elsewhere(&owner.key, &self.dependent.key) || !is_named(kinds, reference, owner))
     }
 
     fn step(&self, kinds: &Kinds, now: Time) -> Option<Step> {

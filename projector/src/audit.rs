@@ -2,6 +2,7 @@
 //! the writer asks too, and those that need the ownership graph or the whole past.
 
 mod lives;
+mod owners;
 
 use crate::{Node, OwnershipGraph};
 use hindsight_core::invariants::{self, Violation};
@@ -14,6 +15,7 @@ use std::sync::Arc;
 const ONCE: &str = "an identity is used once";
 const FACTS: &str = "every change of a finalizer or an owner is a fact";
 const CAUSES: &str = "a deletion names what made it necessary, which does so once";
+const OWNERS: &str = "a deletion for the lack of owners says how they were found";
 const ORPHANS: &str = "an orphaning owner goes when nobody refers to it";
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 
@@ -60,6 +62,7 @@ impl Audit {
         self.identity(commit)?;
         self.facts(commit)?;
         self.causes(commit)?;
+        self.owners(commit)?;
         if commit.cause != Cause::Request {
             self.let_go(commit)?;
         }
@@ -96,6 +99,22 @@ impl Audit {
             };
             violation(commit, CAUSES, what)
         })
+    }
+
+    /// Where a mark explains a removal, the owners were asked then.
+    fn owners(&self, commit: &Commit) -> Result<(), Violation> {
+        let previous = self.state.get(&commit.key);
+        let Some(previous) = previous.filter(|one| !one.is_deleting()) else {
+            return Ok(());
+        };
+        let rules = commit.events.iter().filter_map(Event::verdict);
+        let mut rules = rules
+            .map(|(rule, _)| rule)
+            .filter(|rule| rule.is_about_owners());
+        match rules.find_map(|rule| owners::wrong(&self.graph, previous, rule)) {
+            Some(what) => Err(violation(commit, OWNERS, what)),
+            None => Ok(()),
+        }
     }
 
     /// What is said to have been set and removed is what differs.

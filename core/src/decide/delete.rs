@@ -214,7 +214,6 @@ impl Request<'_> {
         decision(Vec::new(), Outcome::Deleting(Arc::clone(self.object)))
     }
 
-    /// The rule of a request follows its policy; the collector's rules stand.
     /// By which it was marked, or is removed without a mark.
     fn rule_of(&self, object: &Object, policy: Propagation) -> Rule {
         object
@@ -222,6 +221,7 @@ impl Request<'_> {
             .map_or_else(|| self.rule(policy), |mark| mark.rule)
     }
 
+    /// The rule of a request follows its policy; the collector's rules stand.
     fn rule(&self, policy: Propagation) -> Rule {
         match (self.intent.rule, policy) {
             (Rule::Requested, Propagation::Foreground) => Rule::RequestedForeground,

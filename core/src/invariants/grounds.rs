@@ -1,6 +1,7 @@
 //! Whether what no request asked for may go. A rule is what a decision says of itself; its ground is
 //! in the state.
 
+use super::owners::{Hold, hold};
 use super::{Asked, Violation};
 use crate::Time;
 use crate::event::{Cause, Event, Rule};
@@ -32,10 +33,12 @@ impl Asked<'_> {
 
     fn missing(&self, previous: &Object, rule: Rule) -> Option<&'static str> {
         let (is_there, what) = match rule {
-            Rule::OwnersAbsent
-            | Rule::OwnerForeground
-            | Rule::NoSuchOwner
-            | Rule::OwnerInOtherNamespace => return None,
+            // The owners were asked with the mark.
+            rule if rule.is_about_owners() && previous.mark.is_some() => return None,
+            Rule::OwnerForeground => (self.an_owner_waits(previous), "no owner waits for it"),
+            Rule::OwnersAbsent | Rule::NoSuchOwner | Rule::OwnerInOtherNamespace => {
+                (!self.an_owner_waits(previous), "an owner waits for it")
+            }
             Rule::NamespaceDeleted => (self.home_is_going(), "its namespace is not going"),
             Rule::CrdDeleted => (
                 self.definition_is_going(),
@@ -55,6 +58,11 @@ impl Asked<'_> {
             | Rule::RequestedCollection => (false, "no request asked for it"),
         };
         (!is_there).then_some(what)
+    }
+
+    fn an_owner_waits(&self, previous: &Object) -> bool {
+        let mut owners = previous.meta.owner_references.iter();
+        owners.any(|owner| hold(self.state, previous, owner) == Hold::Waits)
     }
 
     pub(super) fn home_is_going(&self) -> bool {

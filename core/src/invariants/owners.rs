@@ -5,25 +5,34 @@ use crate::State;
 use crate::kind::GroupVersionKind;
 use crate::object::{FOREGROUND_FINALIZER, Object, ObjectKey, OwnerReference};
 
-/// Whether this owner is there, by its name and its identity, and does not wait for the dependent to go; or whether
-/// nobody can know.
-pub(super) fn keeps(state: &State, dependent: &Object, owner: &OwnerReference) -> bool {
+/// What an owner is to a dependent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// It is there, by its name and its identity, and does not wait for the dependent to go; or nobody can know.
+    Keeps,
+    /// It goes, and waits for the dependent to go first.
+    Waits,
+    /// It is not there.
+    Left,
+}
+
+pub(super) fn hold(state: &State, dependent: &Object, owner: &OwnerReference) -> Hold {
     let home = &*dependent.key.namespace;
     let Some(named) = GroupVersionKind::parse(&owner.api_version, &owner.kind) else {
-        return true;
+        return Hold::Keeps;
     };
     let Some(kind) = state.kinds.by_gvk(&named) else {
-        return true;
+        return Hold::Keeps;
     };
     let never_told = kind.strategy.review || kind.is_namespaced() && home.is_empty();
     if never_told {
-        return true;
+        return Hold::Keeps;
     }
     let place = if kind.is_namespaced() { home } else { "" };
     let found = state.get(&ObjectKey::new(kind.stored_under(), place, &owner.name));
-    let found = found.filter(|found| found.meta.uid == owner.uid);
-    found.is_some_and(|found| {
-        let waits = found.meta.has_finalizer(FOREGROUND_FINALIZER);
-        found.mark.is_none() || !waits
-    })
+    let Some(found) = found.filter(|found| found.meta.uid == owner.uid) else {
+        return Hold::Left;
+    };
+    let waits = found.mark.is_some() && found.meta.has_finalizer(FOREGROUND_FINALIZER);
+    if waits { Hold::Waits } else { Hold::Keeps }
 }

@@ -1,8 +1,8 @@
 //! Which steps are due on one state, and which must wait for others.
 
-use super::{due, fitting};
-use crate::testing::{put, world};
-use hindsight_core::{Intent, State};
+use super::{Step, due, fitting};
+use crate::testing::{empty, put, world};
+use hindsight_core::{Intent, Rule, State};
 use hindsight_projector::OwnershipGraph;
 use serde_json::json;
 use std::collections::BTreeSet;
@@ -185,4 +185,36 @@ fn of_a_knot_too_long_for_one_record_as_many_go_as_have_room_and_one_at_least() 
     let members: Vec<_> = state.objects().collect();
     let room_for = |bytes| fitting(&members, bytes).len();
     assert_eq!([0, 1 << 11, 1 << 20].map(room_for), [1, 1, 3]);
+}
+
+/// By its uid somebody is there, whom the reference names otherwise.
+#[test]
+fn the_rule_of_a_deletion_says_where_the_owner_is() {
+    for (resource, kind, namespace, rule) in [
+        ("nodes", "Node", None, Rule::OwnersAbsent),
+        ("configmaps", "ConfigMap", Some("n"), Rule::OwnersAbsent),
+        (
+            "configmaps",
+            "ConfigMap",
+            Some("m"),
+            Rule::OwnerInOtherNamespace,
+        ),
+        ("configmaps", "ConfigMap", None, Rule::NoSuchOwner),
+    ] {
+        let mut state = empty();
+        let owner = json!({"apiVersion": "v1", "kind": kind, "name": "other", "uid": "owner"});
+        let metadata = json!({"name": "d", "namespace": "n", "ownerReferences": [owner]});
+        let dependent = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
+        put(&mut state, ("", "configmaps"), dependent);
+        if namespace.is_some() || resource == "nodes" {
+            let metadata = json!({"name": "owner", "namespace": namespace});
+            let owner = json!({"apiVersion": "v1", "kind": kind, "metadata": metadata});
+            put(&mut state, ("", resource), owner);
+        }
+        let steps = due(&OwnershipGraph::rebuild(&state), &state);
+        assert!(
+            matches!(&steps[..], [Step { intent: Intent::Delete(delete), .. }] if delete.rule == rule),
+            "{kind} in {namespace:?}: {steps:?}"
+        );
+    }
 }

@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-const FILES_DAMAGED: usize = 60;
+const FILES_DAMAGED: usize = 40;
 const RECORDS: u64 = 60;
 /// sled notes how far it is when it opens a database that has grown, and reads from there the next time.
 const OPENED_AT: [usize; 2] = [30, 60];
@@ -56,8 +56,20 @@ fn frames_of(length: impl Fn(u64) -> usize) -> Vec<(Revision, Arc<[u8]>)> {
     disk.frames()
 }
 
-/// A log in files, opened now and then; the last is not closed by sled, as a kill leaves it.
+/// A log in files, opened now and then, after a clean end.
 fn make(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
+    write(directory, frames).0
+}
+
+/// The same, as a kill leaves it: the newest records are in the journal alone.
+fn make_killed(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let (newest, _storage) = write(temporary.path(), frames);
+    copy(temporary.path(), directory);
+    newest
+}
+
+fn write(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> (Revision, SledStorage) {
     let events = directory.join("events");
     let mut storage = SledStorage::open(&events).expect("made");
     let mut newest = Revision::ZERO;
@@ -74,11 +86,13 @@ fn make(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
             hash: frame::hash(bytes),
         });
     }
-    newest
+    (newest, storage)
 }
 
+type Make = fn(&Path, &[(Revision, Arc<[u8]>)]) -> Revision;
+
 /// One without a fault: where it ends, what is in it, and how long its database is.
-fn whole(directory: &Path, apart: u64) -> (Revision, Vec<Commit>, usize) {
+fn whole(directory: &Path, apart: u64, make: Make) -> (Revision, Vec<Commit>, usize) {
     let newest = make(directory, &frames(apart));
     let commits = commits(&intact(directory).reader);
     let database = fs::metadata(directory.join("events/db")).expect("there");
@@ -239,6 +253,33 @@ fn a_tear_before_the_end_is_let_go_by_nobody() {
     assert!(!is_opened(&events), "nor by a start");
 }
 
+/// After a power cut the witness of the tail may be blank, and the journal says how much was acknowledged.
+#[test]
+fn a_tear_in_what_the_journal_says_was_synced_is_refused_before_anything_is_written() {
+    // Each is a value of its own, and the first are in no journal any more.
+    let frames = frames_of(|_| LARGE_BYTES / 4);
+    let temporary = tempfile::tempdir().expect("a directory");
+    let events = temporary.path().join("events");
+    let storage = SledStorage::open(&events).expect("made");
+    for (first, bytes) in &frames {
+        storage.append(*first, bytes).expect("appended");
+        storage.sync().expect("synced");
+    }
+    drop(storage);
+    fs::write(temporary.path().join("events.tail"), []).expect("written");
+    damage_every_copy(&events, &frames[6].1);
+    let files = || ["db", "journal"].map(|name| fs::read(events.join(name)).expect("read"));
+    let before = files();
+    for _ in 0..2 {
+        let refused = SledStorage::open(&events).expect_err("a record is damaged");
+        assert!(
+            matches!(refused, Error::Unopened { until, .. } if until.next() == frames[6].0),
+            "{refused}"
+        );
+        assert!(files() == before, "it was written to");
+    }
+}
+
 #[test]
 fn without_the_file_of_its_witness_a_log_is_not_taken_for_whole() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -254,9 +295,15 @@ fn without_the_file_of_its_witness_a_log_is_not_taken_for_whole() {
 /// Whoever tries to start, and tries again, makes nothing worse.
 #[test]
 fn damage_to_the_files_is_noticed_or_harmless() {
+    for make in [make, make_killed] {
+        damage_anywhere(make);
+    }
+}
+
+fn damage_anywhere(make: Make) {
     let temporary = tempfile::tempdir().expect("a directory");
     let sound = temporary.path().join("sound");
-    let (newest, whole, length) = whole(&sound, 9);
+    let (newest, whole, length) = whole(&sound, 9, make);
     let long = if is_long() { 50 } else { 1 };
     let mut found = Found::default();
     for index in 0..FILES_DAMAGED * long {
@@ -282,7 +329,7 @@ fn damage_to_the_files_is_noticed_or_harmless() {
 fn damage_at_the_end_of_a_segment_takes_no_other() {
     let temporary = tempfile::tempdir().expect("a directory");
     let sound = temporary.path().join("sound");
-    let (newest, whole, length) = whole(&sound, 2);
+    let (newest, whole, length) = whole(&sound, 2, make);
     let mut found = Found::default();
     for end in (SEGMENT_BYTES..=length).step_by(SEGMENT_BYTES) {
         let damaged = temporary.path().join(format!("damaged-{end}"));

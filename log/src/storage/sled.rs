@@ -76,22 +76,22 @@ impl SledStorage {
         chain::start_threads()?;
         let mut reserve = Reserve::at(directory.with_extension("reserve"));
         sync_what_a_kill_left(&path)?;
-        hidden::refuse_hidden(directory)?;
+        let kept = Kept::of(directory)?;
+        hidden::refuse_hidden(directory, kept.synced())?;
         let database = open_in_room(directory, &mut reserve);
         reserve.keep();
         let database = database.map_err(|error| told_of_records(directory, error))?;
         refuse_others(&database, found, &path)?;
         let frames = FrameTrees::open(&database)?;
-        let kept = Kept::of(directory)?;
-        reserve.let_go_for(kept.bytes().saturating_mul(ENGINE_TIMES))?;
+        let (missing, newest) = missing(&frames, &kept)?;
+        let bytes = missing.iter().map(|(_, frame)| frame.len() as u64);
+        reserve.let_go_for(bytes.sum::<u64>().saturating_mul(ENGINE_TIMES))?;
         let file = File::options().write(true).open(&path);
         let file = file.map_err(io("opening the database of"))?;
         let opened = file.metadata().map_err(io("finding the database of"))?;
         let place = Place::of(&path, &opened).map_err(io("finding the database of"))?;
         let place = Arc::new(place);
-        let newest = newest(&frames)?;
-        let (witness, witnessed) =
-            open_witness(&tail_of(directory), newest.until.max(kept.until()))?;
+        let (witness, witnessed) = open_witness(&tail_of(directory), newest.until)?;
         let room = file.try_clone().map_err(io("opening"))?;
         let room = Room::new(room, reserve, Arc::clone(&place));
         let mut storage = Self {
@@ -105,24 +105,14 @@ impl SledStorage {
             witness,
             witnessed,
         };
-        let newest = storage.take_in(&kept, newest)?;
+        storage
+            .frames
+            .append(&missing, &|| storage.make_durable())?;
         storage.make_durable()?;
         storage.writing = Mutex::new(Journal::begin(directory, newest.first)?);
         storage.room.keep_reserve();
         sync_directories(directory)?;
         Ok(storage)
-    }
-
-    /// Appends what the journal has and the database lacks.
-    fn take_in(&self, kept: &Kept, newest: Newest) -> Result<Newest, Error> {
-        let behind = kept.behind(newest)?;
-        let behind = behind.map(|(record, frame)| (record.first, frame.into()));
-        let behind: Vec<Frame> = behind.collect();
-        self.frames.append(&behind, &|| self.make_durable())?;
-        let last = behind.last();
-        let newest = last.map_or(newest, |(first, frame)| Newest::of(*first, frame));
-        kept.check_end(newest.until)?;
-        Ok(newest)
     }
 }
 
@@ -175,7 +165,9 @@ impl SledStorage {
 impl Drop for SledStorage {
     fn drop(&mut self) {
         let mut journal = self.alone();
+        let is_stored = journal.holds_all() && self.pending.is_empty();
         if !journal.has_failed()
+            && !is_stored
             && let Err(error) = self.store(&mut journal)
         {
             tracing::warn!(%error, "the newest records are in the journal alone");
@@ -199,7 +191,7 @@ impl Storage for SledStorage {
         self.write(|journal| {
             if journal.reaches(last) {
                 self.store(journal)?;
-                journal.blank(first, last)?;
+                journal.forget(first, last)?;
             }
             journal.pass();
             self.frames
@@ -261,6 +253,13 @@ fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
         return Err(Error::Unwitnessed { newest });
     }
     let opened = WitnessFile::open(tail)?;
+    if let Some(tail) = opened.1.filter(|tail| tail.revision > newest) {
+        let acknowledged = tail.revision;
+        return Err(Error::Lost {
+            acknowledged,
+            newest,
+        });
+    }
     if newest > Revision::ZERO && opened.1.is_none() {
         tracing::warn!(
             file = %tail.display(),
@@ -290,8 +289,28 @@ fn told_of_records(directory: &Path, error: Error) -> Error {
     }
 }
 
-fn newest(frames: &FrameTrees) -> Result<Newest, Error> {
-    let last = frames.at_or_before(Revision(u64::MAX))?;
+/// What the journal has and the database lacks, and the newest frame then. Refuses what lacks more, before anything is
+/// written: the journal may have the only copy of it.
+fn missing(frames: &FrameTrees, kept: &Kept) -> Result<(Vec<Frame>, Newest), Error> {
+    let newest = newest(frames, Revision(u64::MAX))?;
+    let behind = kept.behind(newest)?;
+    for first in kept.firsts_until(newest) {
+        let found = self::newest(frames, first)?;
+        if found.first != first && found.until < first {
+            let (told, newest) = (first, found.until);
+            return Err(Error::Gap { told, newest });
+        }
+    }
+    let missing: Vec<Frame> = behind.map(|(first, frame)| (first, frame.into())).collect();
+    let last = missing.last();
+    let newest = last.map_or(newest, |(first, frame)| Newest::of(*first, frame));
+    kept.check_end(newest.until)?;
+    Ok((missing, newest))
+}
+
+/// The last frame that begins at this revision or before it.
+fn newest(frames: &FrameTrees, until: Revision) -> Result<Newest, Error> {
+    let last = frames.at_or_before(until)?;
     Ok(last.map_or_else(Newest::default, |(first, bytes)| Newest::of(first, &bytes)))
 }
 
@@ -351,8 +370,8 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// sled goes on from what it reads, some of which may be in memory only, and blanks what that replaces. And after a sync
-/// that failed the system holds as written what the disk may not have, and tells nobody again: the journal would be
-/// blanked over it. So what is read afterwards is what the disk has.
+/// that failed the system holds as written what the disk may not have, and tells nobody again: the journal, which has it,
+/// would begin anew. So what is read afterwards is what the disk has.
 fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
     let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -2,7 +2,7 @@
 
 use super::{create, world};
 use crate::command::Propagation;
-use crate::invariants::owners::keeps;
+use crate::invariants::owners::{Hold, hold};
 use crate::testing::World;
 use serde_json::{Value, json};
 
@@ -13,9 +13,9 @@ fn uid(world: &World, name: &str) -> String {
     object.meta.uid.as_str().into()
 }
 
-/// Whether a config map with this reference is kept by it.
+/// What the owner of this reference is to a config map that has it.
 #[track_caller]
-fn is_kept(world: &mut World, wanted: bool, change: &Value) {
+fn holds(world: &mut World, wanted: Hold, change: &Value) {
     let mut reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": OWNER,
         "uid": uid(world, OWNER)});
     for (name, value) in change.as_object().expect("members") {
@@ -25,7 +25,7 @@ fn is_kept(world: &mut World, wanted: bool, change: &Value) {
     let dependent = create(world, json!({"name": name, "ownerReferences": [reference]}));
     let reference = &dependent.meta.owner_references[0];
     assert_eq!(
-        keeps(&world.state, &dependent, reference),
+        hold(&world.state, &dependent, reference),
         wanted,
         "{change}"
     );
@@ -35,24 +35,24 @@ fn is_kept(world: &mut World, wanted: bool, change: &Value) {
 fn who_is_there_by_name_and_identity_keeps_and_so_does_who_cannot_be_known() {
     let mut world = world();
     let held = uid(&world, "held");
-    for (kept, change) in [
-        (true, json!({})),
-        (false, json!({"uid": "another"})),
-        (false, json!({"name": "another"})),
-        (false, json!({"kind": "Secret"})),
-        (true, json!({"kind": "Nothing"})),
-        (true, json!({"apiVersion": "v2"})),
-        (true, json!({"apiVersion": "example.com/v1"})),
+    for (wanted, change) in [
+        (Hold::Keeps, json!({})),
+        (Hold::Left, json!({"uid": "another"})),
+        (Hold::Left, json!({"name": "another"})),
+        (Hold::Left, json!({"kind": "Secret"})),
+        (Hold::Keeps, json!({"kind": "Nothing"})),
+        (Hold::Keeps, json!({"apiVersion": "v2"})),
+        (Hold::Keeps, json!({"apiVersion": "example.com/v1"})),
         // It is never stored, so nobody knows of one.
         (
-            true,
+            Hold::Keeps,
             json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}),
         ),
         // It goes, and waits for nobody.
-        (true, json!({"name": "held", "uid": held})),
-        (false, json!({"kind": "Namespace", "name": "going"})),
+        (Hold::Keeps, json!({"name": "held", "uid": held})),
+        (Hold::Left, json!({"kind": "Namespace", "name": "going"})),
     ] {
-        is_kept(&mut world, kept, &change);
+        holds(&mut world, wanted, &change);
     }
 }
 
@@ -65,11 +65,11 @@ fn who_waits_for_its_dependents_keeps_none_and_who_only_has_the_finalizer_does()
         json!({"name": "live", "finalizers": finalizers}),
     );
     let live = json!({"name": "live", "uid": live.meta.uid.as_str()});
-    is_kept(&mut world, true, &live);
+    holds(&mut world, Hold::Keeps, &live);
     world
         .delete("configmaps", OWNER, Some(Propagation::Foreground))
         .expect("marked");
-    is_kept(&mut world, false, &json!({}));
+    holds(&mut world, Hold::Waits, &json!({}));
 }
 
 #[test]
@@ -80,12 +80,13 @@ fn an_owner_is_looked_for_beside_its_dependent_or_where_there_are_no_namespaces(
     let class = class.expect("created").outcome.object().clone();
     let reference = json!({"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass",
         "name": "class", "uid": class.meta.uid.as_str()});
-    is_kept(&mut world, true, &reference);
+    holds(&mut world, Hold::Keeps, &reference);
     let reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": OWNER,
         "uid": uid(&world, OWNER)});
     let metadata = json!({"name": "other", "ownerReferences": [reference]});
     let other = world.create("priorityclasses", json!({"metadata": metadata, "value": 1}));
     let other = other.expect("created").outcome.object().clone();
     let reference = &other.meta.owner_references[0];
-    assert!(keeps(&world.state, &other, reference), "of no namespace");
+    let found = hold(&world.state, &other, reference);
+    assert_eq!(found, Hold::Keeps, "of no namespace");
 }

@@ -114,6 +114,31 @@ impl Contents {
     }
 }
 
+/// A bundle whose frames can be taken out.
+#[derive(Debug)]
+pub(super) struct Unpacked {
+    entries: Vec<Entry>,
+    frames: Vec<u8>,
+}
+
+impl Unpacked {
+    /// The one of this key; nothing where the value is none.
+    pub(super) fn of(key: Revision, value: &[u8]) -> Option<Self> {
+        let contents = open(key, value)?;
+        Some(Self {
+            frames: contents.frames(value).into_owned(),
+            entries: contents.entries,
+        })
+    }
+
+    /// The frame that begins here; nothing of one that is not there, or in a damaged bundle.
+    pub(super) fn frame(&self, first: Revision) -> &[u8] {
+        let entry = self.entries.iter().find(|(one, _)| *one == first);
+        let at = entry.and_then(|(_, at)| self.frames.get(at.clone()));
+        at.unwrap_or_default()
+    }
+}
+
 /// None is so long.
 fn short(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)

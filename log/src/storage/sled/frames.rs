@@ -140,17 +140,19 @@ impl FrameTrees {
         let Some(value) = self.last_until(at.previous())? else {
             return Ok(());
         };
-        let next = self.first_after(value.key.next())?;
         let entries = value.entries();
         let (before, behind) = entries.split_at(entries.partition_point(|(first, _)| *first < at));
         if behind.is_empty() {
             return Ok(());
         }
+        let next = self.first_after(value.key.next())?;
         let counting = behind.partition_point(|(first, _)| counts(*first, next.as_ref()));
         let whole = self.frames_of(&value);
+        let damaged = || Error::corrupt(value.key, "the frames of a bundle cannot be unpacked");
         for part in [behind.get(..counting).unwrap_or_default(), before] {
-            let frame = |(first, at): &Entry| (*first, whole.get(at.clone()).unwrap_or_default());
-            let frames: Vec<_> = part.iter().map(frame).collect();
+            let frame = |(first, at): &Entry| Some((*first, whole.get(at.clone())?));
+            let frames: Option<Vec<_>> = part.iter().map(frame).collect();
+            let frames = frames.ok_or_else(damaged)?;
             if let Some((first, _)) = frames.first() {
                 self.put(&self.first, &key(*first), &bundle::seal(&frames), sync)?;
             }

@@ -8,6 +8,7 @@ use super::values::{HEADER_BYTES, Header, Segment};
 use super::{SEGMENT_BYTES, side, tail_of};
 use crate::Error;
 use crate::storage::witness::WitnessFile;
+use hindsight_core::Revision;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -17,13 +18,13 @@ use std::path::Path;
 
 const WOULD_BLANK: &str = "its files are damaged, and it would blank records that are still there";
 
-/// Refuses a database of which sled would not see what was acknowledged. Only segments are read that sled is
-/// about to read itself.
-pub(super) fn refuse_hidden(directory: &Path) -> Result<(), Error> {
-    let Some(tail) = WitnessFile::read(&tail_of(directory))? else {
-        return Ok(());
-    };
-    if !directory.join("db").exists() {
+/// Refuses a database of which sled would not see what was acknowledged: up to where the witness of the tail is, or
+/// what the journal says was `synced`, for that witness is behind after a power cut. Only segments are read that sled
+/// is about to read itself.
+pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Error> {
+    let tail = WitnessFile::read(&tail_of(directory))?;
+    let acknowledged = tail.map_or(synced, |tail| tail.revision.max(synced));
+    if acknowledged == Revision::ZERO || !directory.join("db").exists() {
         return Ok(());
     }
     let hidden = passed_over(directory)?;
@@ -31,8 +32,8 @@ pub(super) fn refuse_hidden(directory: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let intact = Intact::of(directory, |_, _| {})?;
-    let is_seen = intact.first_within(&hidden, tail.revision).is_none();
-    if is_seen && intact.until >= tail.revision {
+    let is_seen = intact.first_within(&hidden, acknowledged).is_none();
+    if is_seen && intact.until >= acknowledged {
         return Ok(());
     }
     Err(Error::Unopened {

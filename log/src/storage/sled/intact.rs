@@ -1,7 +1,7 @@
 //! What is whole of a log, read from the bytes of its database without the engine. See
 //! `docs/decisions/0024-what-is-left-of-a-damaged-database.md`.
 
-use super::bundle::{self, Entry};
+use super::bundle::{self, Entry, Unpacked};
 use super::frames::PIECE_BYTES;
 use super::hidden;
 use super::journal::{Kept, Record};
@@ -56,6 +56,7 @@ impl Intact {
             all: Arc::new(copies),
             only: None,
             witnessed,
+            unpacked: Mutex::default(),
         };
         let kept = Arc::clone(&found.kept);
         let mut found = found.beginning(directory)?;
@@ -268,6 +269,8 @@ struct Copies {
     /// were replaced long ago.
     only: Option<Arc<BTreeSet<Revision>>>,
     witnessed: Option<Tail>,
+    /// The last bundle of which a frame was read: whoever reads one reads the next most of the time.
+    unpacked: Mutex<Option<(u64, Unpacked)>>,
 }
 
 /// What a walk from the beginning came to.
@@ -309,6 +312,7 @@ impl Copies {
             all: Arc::clone(&all),
             only: Some(Arc::clone(&records)),
             witnessed: found.witnessed.filter(|_| is_let_go),
+            unpacked: Mutex::default(),
         };
         Ok(Intact {
             reader: Reader::new(Arc::new(whole)),
@@ -346,6 +350,7 @@ impl Copies {
             all: Arc::new(self.all.iter().filter(is_seen).copied().collect()),
             only: None,
             witnessed: self.witnessed,
+            unpacked: Mutex::default(),
         });
         Ok(seen.walk()?.broken.is_none())
     }
@@ -407,17 +412,26 @@ impl Copies {
             frame.extend_from_slice(self.kept.bytes_at(copy.at, copy.length));
             return Ok(());
         }
+        let Some(key) = copy.within else {
+            return self.read(copy, frame);
+        };
+        let mut unpacked = self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
+        if unpacked.as_ref().is_none_or(|(at, _)| *at != copy.at) {
+            let mut value = Vec::new();
+            self.read(copy, &mut value)?;
+            *unpacked = Unpacked::of(Revision(key), &value).map(|bundle| (copy.at, bundle));
+        }
+        let found = unpacked
+            .as_ref()
+            .map(|(_, bundle)| bundle.frame(Revision(copy.first)));
+        frame.extend_from_slice(found.unwrap_or_default());
+        Ok(())
+    }
+
+    fn read(&self, copy: &Copy, bytes: &mut Vec<u8>) -> std::io::Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(copy.at))?;
-        let mut value = Vec::new();
-        Read::take(&mut *file, copy.length.into()).read_to_end(&mut value)?;
-        match copy.within {
-            None => frame.append(&mut value),
-            Some(key) => {
-                let found = unbundled(&value, key, copy.first);
-                frame.extend_from_slice(&found.unwrap_or_default());
-            }
-        }
+        Read::take(&mut *file, copy.length.into()).read_to_end(bytes)?;
         Ok(())
     }
 
@@ -433,13 +447,6 @@ impl Copies {
             })
             .transpose()
     }
-}
-
-/// The frame that begins here, of the bundle of this key.
-fn unbundled(value: &[u8], key: u64, first: u64) -> Option<Vec<u8>> {
-    let bundle = bundle::open(Revision(key), value)?;
-    let (_, at) = bundle.entries.iter().find(|(one, _)| one.0 == first)?;
-    Some(bundle.frames(value).get(at.clone())?.to_vec())
 }
 
 /// It is whole, and says that a newer release wrote it.

@@ -123,6 +123,10 @@ impl Journal {
         let Some((file, _)) = self.file.as_mut().filter(|_| self.holds_all) else {
             return;
         };
+        if frame.len() > CAPACITY_BYTES {
+            self.holds_all = false;
+            return;
+        }
         let header = Header {
             salt: self.salt,
             before,
@@ -173,14 +177,15 @@ impl Journal {
         Ok(())
     }
 
-    /// Durably without records, before one frame stands for those up to `last`. All are synced in the database.
-    pub(super) fn blank(&mut self, first: Revision, last: Revision) -> Result<(), Error> {
-        if let Some((file, _)) = &mut self.file {
-            self.salt = Salt::random();
-            empty(file, self.salt).map_err(Error::io("writing the journal of the event log"))?;
-        }
+    /// Durably without records of its new salt, before one frame stands for those up to `last`. All are synced in
+    /// the database.
+    pub(super) fn forget(&mut self, first: Revision, last: Revision) -> Result<(), Error> {
         if last >= self.last {
             self.last = first;
+        }
+        self.salt = Salt::random();
+        if let Some((file, _)) = &mut self.file {
+            empty(file, self.salt).map_err(Error::io("writing the journal of the event log"))?;
         }
         self.begin_again()
     }

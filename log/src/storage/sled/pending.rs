@@ -46,6 +46,10 @@ impl Pending {
         self.inner().frames.clone()
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.inner().frames.is_empty()
+    }
+
     /// All of them are in the database.
     pub(super) fn clear(&self) {
         *self.inner() = Inner::default();

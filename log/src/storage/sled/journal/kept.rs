@@ -38,8 +38,8 @@ impl Kept {
 
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, Error> {
         let (mut records, mut synced) = (Vec::new(), Revision::ZERO);
-        // Whatever there is tells what is lost of a file whose beginning is damaged.
-        let salt = Salt::of(&bytes);
+        // Without a salt whatever there is tells what is lost.
+        let salt = Salt::of(&bytes).or_else(|| record::salt_at(&bytes, BEGIN_BYTES));
         let (mut at, mut last) = (salt.map_or(0, |_| BEGIN_BYTES), None);
         while let Some(found) = record::read(&bytes, at, salt)?.filter(|found| follows(last, found))
         {
@@ -66,7 +66,7 @@ impl Kept {
     }
 
     /// Each frame, and the record that it is in.
-    pub(in super::super) fn records(&self) -> impl DoubleEndedIterator<Item = (&Record, &[u8])> {
+    pub(in super::super) fn records(&self) -> impl Iterator<Item = (&Record, &[u8])> {
         self.records
             .iter()
             .map(|record| (record, self.frame(record)))
@@ -76,12 +76,9 @@ impl Kept {
         self.bytes.get(record.at.clone()).unwrap_or_default()
     }
 
-    /// The last revision in it.
-    pub(in super::super) fn until(&self) -> Revision {
-        let last = self.records().next_back();
-        last.map_or(Revision::ZERO, |(record, frame)| {
-            Newest::of(record.first, frame).until
-        })
+    /// The newest frame of which a whole record says that it was durable.
+    pub(in super::super) const fn synced(&self) -> Revision {
+        self.synced
     }
 
     /// So many bytes of the file.
@@ -93,14 +90,6 @@ impl Kept {
             .unwrap_or_default()
     }
 
-    /// How long the frames are together.
-    pub(in super::super) fn bytes(&self) -> u64 {
-        self.records
-            .iter()
-            .map(|record| record.at.len() as u64)
-            .sum()
-    }
-
     /// Refuses a log that ends at this revision, if more of it was durable.
     pub(in super::super) fn check_end(&self, newest: Revision) -> Result<(), Error> {
         if self.synced <= newest {
@@ -110,11 +99,19 @@ impl Kept {
         Err(Error::Gap { told, newest })
     }
 
+    /// Where the frames begin that a database must have that ends here.
+    pub(in super::super) fn firsts_until(&self, newest: Newest) -> impl Iterator<Item = Revision> {
+        let records = self.records.iter();
+        records
+            .map(|record| record.first)
+            .take_while(move |first| *first <= newest.until)
+    }
+
     /// What a database lacks that ends here. Refuses what does not follow that.
     pub(in super::super) fn behind(
         &self,
         newest: Newest,
-    ) -> Result<impl Iterator<Item = (&Record, &[u8])>, Error> {
+    ) -> Result<impl Iterator<Item = (Revision, &[u8])>, Error> {
         let begin = self
             .records
             .partition_point(|one| one.first <= newest.until);
@@ -124,7 +121,9 @@ impl Kept {
                 told: record.before.max(newest.first.next()),
                 newest: newest.until,
             }),
-            _ => Ok(behind.iter().map(|record| (record, self.frame(record)))),
+            _ => Ok(behind
+                .iter()
+                .map(|record| (record.first, self.frame(record)))),
         }
     }
 }
@@ -139,7 +138,8 @@ pub(in super::super) struct Newest {
 
 impl Newest {
     pub(in super::super) fn of(first: Revision, frame: &[u8]) -> Self {
-        let is_whole = frame::open(first, frame).is_ok();
+        let read = frame::open(first, frame);
+        let is_whole = matches!(read, Ok(_) | Err(Error::NewerFormat { .. }));
         let end = frame::end(first, frame).filter(|_| is_whole);
         let until = end.map_or(first, Revision::previous);
         Self { first, until }

@@ -102,6 +102,12 @@ pub(super) struct Found {
     pub(super) end: usize,
 }
 
+/// The salt of the record at this place, if that is whole and has one. What users stored never lies at the first.
+pub(super) fn salt_at(bytes: &[u8], at: usize) -> Option<Salt> {
+    let (format, found) = whole(bytes, at)?;
+    (format != UNSALTED).then_some(found.header.salt)
+}
+
 /// The record at this place; nothing where none is, it is not whole, or it has another salt than this.
 pub(super) fn read(bytes: &[u8], at: usize, salt: Option<Salt>) -> Result<Option<Found>, Error> {
     let found = whole(bytes, at).filter(|(_, found)| match salt {

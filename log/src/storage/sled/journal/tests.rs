@@ -52,6 +52,11 @@ fn all(storage: &dyn Storage) -> Vec<u64> {
     found
 }
 
+/// A file of these records.
+fn file(parts: &[(u64, u64, u64)]) -> Vec<u8> {
+    [&SALT.seal()[..], &records(parts)].concat()
+}
+
 fn records(parts: &[(u64, u64, u64)]) -> Vec<u8> {
     let records = parts.iter().map(|(before, first, synced)| {
         let mut bytes = Vec::new();
@@ -150,7 +155,7 @@ fn what_was_replaced_is_not_brought_back() {
     }
 }
 
-/// Old history is thinned while others write: that costs the journal nothing.
+/// Old history is thinned while others write: that takes nothing out of the journal.
 #[test]
 fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
     let (temporary, storage) = killed(&[1, 2, 3]);
@@ -158,9 +163,11 @@ fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
     storage.sync().expect("a round begins");
     append(&storage, 5, 20);
     storage.sync().expect("synced");
+    let journal = || fs::read(temporary.path().join("events").join(NAME)).expect("read");
+    let before = journal();
     let replaced = storage.replace(Revision(1), Revision(3), &[1; 20]);
     replaced.expect("replaced");
-    assert!(storage.alone().at > 0);
+    assert!(journal() == before && storage.alone().at > BEGIN_BYTES);
     let (_copied, events) = crashed(&temporary);
     let found = found(&events);
     assert!(found.ends_with(&[4, 5]), "{found:?}");
@@ -168,15 +175,17 @@ fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
 
 #[test]
 fn a_turned_bit_ends_the_journal_or_is_told() {
+    let begin = SALT.seal();
     let bytes = records(&[(0, 1, 0), (1, 3, 1), (3, 4, 3)]);
-    let whole = Kept::read(bytes.clone()).expect("read");
+    let read = |bytes: &[u8]| Kept::read([&begin[..], bytes].concat());
+    let whole = read(&bytes).expect("read");
     assert_eq!(firsts(&whole), [1, 3, 4]);
     assert!(whole.check_end(Revision(3)).is_ok());
     let length = bytes.len() / 3;
     for bit in 0..bytes.len() * 8 {
         let mut damaged = bytes.clone();
         damaged[bit / 8] ^= 1 << (bit % 8);
-        let kept = Kept::read(damaged).expect("read");
+        let kept = read(&damaged).expect("read");
         let found = firsts(&kept);
         let (record, at) = (bit / 8 / length, bit / 8 % length);
         if at >= length - ZEROS {
@@ -223,7 +232,7 @@ fn what_does_not_follow_the_database_is_refused() {
         let (temporary, storage) = killed(&[1, 2]);
         drop(storage);
         let events = temporary.path().join("events");
-        fs::write(events.join(NAME), records(parts)).expect("written");
+        fs::write(events.join(NAME), file(parts)).expect("written");
         let opened = SledStorage::open(&events).map(|storage| all(&storage));
         match (opened, taken) {
             (Ok(found), Ok(taken)) => assert_eq!(found, taken, "{parts:?}"),
@@ -237,8 +246,8 @@ fn what_does_not_follow_the_database_is_refused() {
 
 #[test]
 fn records_of_an_earlier_round_are_not_read() {
-    let new = records(&[(5, 6, 5), (6, 7, 6)]);
-    let old = records(&[(0, 1, 0), (1, 2, 1), (2, 3, 2), (3, 4, 3)]);
+    let new = file(&[(5, 6, 5), (6, 7, 6)]);
+    let old = file(&[(0, 1, 0), (1, 2, 1), (2, 3, 2), (3, 4, 3)]);
     let rest = &old[new.len()..];
     let kept = Kept::read([&new[..], rest].concat()).expect("read");
     assert_eq!(firsts(&kept), [6, 7]);
@@ -284,14 +293,53 @@ fn what_looks_like_a_record_and_does_not_know_the_salt_is_none() {
         assert_eq!(firsts(&kept), [1, 3]);
         assert!(kept.check_end(Revision(3)).is_ok());
     }
-    // Of one that does, and where no salt is known, as in a file whose beginning is damaged, it tells.
+    // Of one that does it tells.
     let kept = read(&SALT.seal(), &others(FORMAT, SALT.0)).expect("read");
     assert!(kept.check_end(Revision(3)).is_err());
+}
+
+/// The first record has the salt too.
+#[test]
+fn damage_to_what_a_journal_begins_with_takes_no_record() {
+    let parts = [(0, 1, 0), (1, 3, 1)];
     for bit in 0..BEGIN_BYTES * 8 {
-        let mut begin = SALT.seal();
-        begin[bit / 8] ^= 1 << (bit % 8);
-        let kept = read(&begin, &[]).expect("read");
+        let mut bytes = file(&parts);
+        bytes[bit / 8] ^= 1 << (bit % 8);
+        let kept = Kept::read(bytes.clone()).expect("read");
+        assert_eq!(firsts(&kept), [1, 3], "bit {bit}");
+        // Where that is damaged too, whatever is whole tells of what is lost.
+        bytes[BEGIN_BYTES] ^= 1;
+        let kept = Kept::read(bytes).expect("read");
         assert!(firsts(&kept).is_empty() && kept.check_end(Revision::ZERO).is_err());
+    }
+    let (temporary, _storage) = killed(&[1, 2]);
+    let (_copied, events) = crashed(&temporary);
+    let mut bytes = fs::read(events.join(NAME)).expect("read");
+    bytes[5] ^= 1;
+    fs::write(events.join(NAME), bytes).expect("written");
+    assert_eq!(found(&events), [1, 2]);
+}
+
+/// sled may take the first message that it cannot read for the end of a segment, and show what comes after that.
+#[test]
+fn a_database_that_lacks_what_the_journal_has_is_refused_and_the_journal_left_as_it_is() {
+    let (with, storage) = killed(&[1, 2, 3]);
+    drop(storage);
+    let journal = fs::read(with.path().join("events").join(NAME)).expect("read");
+    for (frames, told, newest) in [(&[1, 3][..], 2, 1), (&[3], 1, 0)] {
+        let (lacks, storage) = killed(frames);
+        drop(storage);
+        let events = lacks.path().join("events");
+        fs::write(events.join(NAME), &journal).expect("written");
+        for _ in 0..2 {
+            let refused = SledStorage::open(&events).expect_err("it is not all there");
+            assert!(
+                matches!(refused, Error::Gap { told: first, newest: last }
+                    if (first, last) == (Revision(told), Revision(newest))),
+                "{refused}"
+            );
+            assert!(fs::read(events.join(NAME)).expect("read") == journal);
+        }
     }
 }
 
@@ -315,9 +363,10 @@ fn a_journal_of_a_newer_release_is_refused() {
     let (temporary, storage) = killed(&[1]);
     drop(storage);
     let events = temporary.path().join("events");
-    let mut bytes = Vec::new();
-    header(1, 2, 1).seal_as(FORMAT + 1, b"frame", &mut bytes);
-    fs::write(events.join(NAME), bytes).expect("written");
+    let mut newer = Vec::new();
+    header(1, 2, 1).seal_as(FORMAT + 1, b"frame", &mut newer);
+    let file = [&SALT.seal()[..], &newer].concat();
+    fs::write(events.join(NAME), file).expect("written");
     let refused = SledStorage::open(&events).expect_err("newer");
     assert!(
         matches!(refused, Error::NewerFormat { found: 3, known: 2, revision: Some(at) } if at == Revision(2)),
