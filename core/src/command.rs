@@ -387,6 +387,4 @@ pub struct FinalizeNamespace {
     pub target: Target,
     /// `kubernetes`.
     pub token: Name,
-    /// The revision at which it was seen empty.
-    pub decided_at: Revision,
 }

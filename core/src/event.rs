@@ -288,6 +288,18 @@ impl Commit {
         })
     }
 
+    /// How its object is to go, if it marks it.
+    pub fn propagation(&self) -> Option<Propagation> {
+        let mark = self.events.iter().find_map(Event::mark);
+        mark.map(|(_, propagation)| propagation)
+    }
+
+    /// Whether it takes this finalizer off.
+    pub fn lets_go(&self, held: &str) -> bool {
+        let is_it = |event: &Event| matches!(event, Event::FinalizerRemoved { finalizer } if &**finalizer == held);
+        self.events.iter().any(is_it)
+    }
+
     /// What it takes, about, in memory and in a file that is not compressed.
     pub fn weight(&self) -> usize {
         let version = self.object();

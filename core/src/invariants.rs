@@ -142,11 +142,8 @@ impl Asked<'_> {
 
     /// What held the object was let go by this very commit, and it says so.
     fn no_finalizer_is_left(&self, previous: &Object) -> Result<(), Violation> {
-        let let_go = |held: &str| {
-            let is_it = |event: &Event| matches!(event, Event::FinalizerRemoved { finalizer } if &**finalizer == held);
-            self.commit.events.iter().any(is_it)
-        };
-        match previous.meta.finalizers.iter().find(|held| !let_go(held)) {
+        let mut finalizers = previous.meta.finalizers.iter();
+        match finalizers.find(|held| !self.commit.lets_go(held)) {
             Some(held) => Err(self.violation(FINALIZERS, format!("the removal, held by {held},"))),
             None => Ok(()),
         }
@@ -231,8 +228,7 @@ impl Asked<'_> {
     }
 
     fn lets_go(&self, previous: &Object, finalizer: &str) -> bool {
-        let is_it = |event: &Event| matches!(event, Event::FinalizerRemoved { finalizer: one } if &**one == finalizer);
-        previous.meta.has_finalizer(finalizer) && self.commit.events.iter().any(is_it)
+        previous.meta.has_finalizer(finalizer) && self.commit.lets_go(finalizer)
     }
 
     /// How many of those that block it wait themselves, or were let go just before it, which is then

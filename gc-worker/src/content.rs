@@ -102,7 +102,6 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
         let intent = Intent::FinalizeNamespace(FinalizeNamespace {
             target: target(&namespace.key, &namespace.meta.uid, None),
             token: NAMESPACE_TOKEN.into(),
-            decided_at: state.revision,
         });
         return vec![Step {
             intent,

@@ -49,6 +49,7 @@ impl<T: Ord + Clone> Queue<T> {
 /// Whom a change concerns. `graph` has taken the change in already.
 pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     let uid = &change.commit.uid;
+    let is_there = |owner: &Uid| graph.node(owner).is_some();
     let mut found = Vec::new();
     let Some(object) = change.commit.object() else {
         found.extend(
@@ -60,7 +61,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
             .previous
             .iter()
             .flat_map(|object| object.meta.owner_references.iter());
-        found.extend(owners.map(|owner| owner.uid.clone()));
+        found.extend(owners.map(|owner| owner.uid.clone()).filter(is_there));
         return found;
     };
     if object.is_deleting() || !object.meta.owner_references.is_empty() {
@@ -71,7 +72,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     for event in &change.commit.events {
         match event {
             Event::OwnerRemoved { owner } | Event::OwnerChanged { from: owner, .. } => {
-                found.push(owner.uid.clone());
+                found.extend(Some(owner.uid.clone()).filter(is_there));
             }
             Event::ObjectCreated { object } => {
                 let owners = object.owners().iter();

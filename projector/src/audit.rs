@@ -138,14 +138,9 @@ impl Audit {
         let home = self.state.namespace(&commit.key.namespace);
         let home_goes = home.is_some_and(|home| home.is_deleting());
         let uid = &commit.uid;
-        let releases = |finalizer: &str| {
-            commit.events.iter().any(
-                |event| matches!(event, Event::FinalizerRemoved { finalizer: one } if &**one == finalizer),
-            )
-        };
         let before = self.graph.node(uid);
         if before.is_some_and(Node::is_orphaning)
-            && releases(ORPHAN_FINALIZER)
+            && commit.lets_go(ORPHAN_FINALIZER)
             && !home_goes
             && let Some((_, left)) = self.graph.dependents(uid).find(|(one, _)| *one != uid)
         {
@@ -155,7 +150,7 @@ impl Audit {
         let kind = self.state.kinds.by_resource(&commit.key.resource);
         // A knot may begin to go with one for which nobody would have to wait.
         if before.is_some_and(Node::is_waiting)
-            && releases(FOREGROUND_FINALIZER)
+            && commit.lets_go(FOREGROUND_FINALIZER)
             && !self.untied.go_on(commit, || self.graph.knot(uid))
             && !home_goes
             && !kind.is_some_and(|kind| kind.is_going())

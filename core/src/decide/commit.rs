@@ -100,6 +100,9 @@ fn compare(before: Option<&Object>, after: &Object, events: &mut Vec<Event>) {
     let (old_finalizers, old_owners): (&[_], &[_]) = before.map_or((&[], &[]), |before| {
         (&*before.meta.finalizers, &*before.meta.owner_references)
     });
+    if old_finalizers == &*after.meta.finalizers && old_owners == &*after.meta.owner_references {
+        return;
+    }
     let finalizers = &after.meta.finalizers;
     let (old, new) = (set(old_finalizers), set(finalizers));
     let added = finalizers.iter().filter(|one| !old.contains(one));

@@ -174,6 +174,8 @@ impl Decider {
         for (index, commit) in commits.iter().enumerate() {
             if let Err(violation) = invariants::check(&self.state, commit) {
                 if let Some((state, count)) = before {
+                    // Their revisions are given out again.
+                    self.joined.split_off(&state.revision.next());
                     self.state = state;
                     changes.truncate(count);
                 }
@@ -187,5 +189,34 @@ impl Decider {
             changes.push(Arc::new(Change { commit, previous }));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::MemoryStorage;
+    use crate::writer::tests::{create, empty};
+
+    /// Whoever gets its revisions next is in no frame with what was before.
+    #[test]
+    fn of_a_decision_that_is_refused_in_its_middle_nothing_is_left() {
+        let room = Admittance::new(Arc::new(MemoryStorage::default()));
+        let mut decider = Decider::new(empty(), Poison::default(), room);
+        let mut commits = Vec::new();
+        let mut state = empty();
+        for name in ["a", "b"] {
+            let decision = decide(&state, create(name)).expect("decided");
+            for commit in decision.commits {
+                apply(&mut state, &commit);
+                commits.push(commit);
+            }
+        }
+        let again = Arc::clone(&commits[0]);
+        let mut changes = Vec::new();
+        let refused = decider.take(&[&commits[..], &[again]].concat(), &mut changes);
+        assert_eq!(refused.expect_err("out of order").revision, Revision(1));
+        assert!(changes.is_empty() && decider.joined.is_empty());
+        assert_eq!(decider.state.revision, Revision::ZERO);
     }
 }

@@ -76,7 +76,7 @@ impl Publish for Seen {
     }
 }
 
-fn empty() -> State {
+pub(super) fn empty() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 

@@ -58,7 +58,7 @@ impl Lives {
             Some(object) => life.marked = object.mark.map(|mark| mark.revision),
             None => life.ended = Some(commit.revision),
         }
-        match (requested(commit), &commit.cause) {
+        match (commit.propagation(), &commit.cause) {
             (Some(propagation), Cause::Commit(cause)) if commit.object().is_some() => {
                 let mark = (*cause, propagation);
                 self.marked_last.insert(commit.uid.clone(), mark);
@@ -79,7 +79,7 @@ impl Lives {
         let Cause::Commit(cause) = commit.cause else {
             return Ok(());
         };
-        let again = requested(commit).map(|propagation| (cause, propagation));
+        let again = commit.propagation().map(|propagation| (cause, propagation));
         if again.is_some() && self.marked_last.get(&commit.uid) == again.as_ref() {
             return Err(Wrong::Again(cause));
         }
@@ -127,9 +127,4 @@ impl Lives {
             None => cause <= self.begin,
         }
     }
-}
-
-fn requested(commit: &Commit) -> Option<Propagation> {
-    let mark = commit.events.iter().find_map(Event::mark);
-    mark.map(|(_, propagation)| propagation)
 }

@@ -3,7 +3,6 @@
 use super::rule_of;
 use super::walk::Walk;
 use crate::History;
-use hindsight_core::command::Propagation;
 use hindsight_core::object::FOREGROUND_FINALIZER;
 use hindsight_core::{Cause, Commit, Event, Revision, Rule};
 use std::collections::BTreeSet;
@@ -119,9 +118,9 @@ fn asked_again<H: History>(
     until: Revision,
 ) -> Result<Option<Commit>, H::Error> {
     let is_request =
-        |commit: &Commit| commit.cause == Cause::Request && asked_for(commit).is_some();
+        |commit: &Commit| commit.cause == Cause::Request && commit.propagation().is_some();
     let again = newest_since(history, mark, until, is_request)?;
-    Ok(again.filter(|again| asked_for(again) != asked_for(mark)))
+    Ok(again.filter(|again| again.propagation() != mark.propagation()))
 }
 
 /// The newest commit of an object after its mark, and not above `until`, that is so. Of an object that was
@@ -147,17 +146,8 @@ fn newest_since<H: History>(
     Ok(None)
 }
 
-fn asked_for(commit: &Commit) -> Option<Propagation> {
-    commit.events.iter().find_map(|event| {
-        let Event::DeletionRequested { propagation, .. } = event else {
-            return None;
-        };
-        Some(*propagation)
-    })
-}
-
 /// From here on its dependents go, or are let go, before it does.
 fn begins(commit: &Commit, with: &str) -> bool {
     let waits = |event: &Event| matches!(event, Event::FinalizerAdded { finalizer } if &**finalizer == with);
-    asked_for(commit).is_some() && commit.events.iter().any(waits)
+    commit.propagation().is_some() && commit.events.iter().any(waits)
 }

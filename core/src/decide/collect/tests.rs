@@ -229,7 +229,6 @@ fn a_namespace_loses_its_token_alone_and_only_when_it_goes_and_is_empty() {
         let decision = world.run(Intent::FinalizeNamespace(FinalizeNamespace {
             target: target(&namespace),
             token: "kubernetes".into(),
-            decided_at: world.state.revision,
         }))?;
         let document = decision.outcome.object().document();
         Ok(document["spec"]["finalizers"].clone())

@@ -84,7 +84,6 @@ fn an_empty_namespace_that_nothing_holds_is_let_go() {
         world.run(Intent::FinalizeNamespace(FinalizeNamespace {
             target: target(world, "namespaces", "team"),
             token: "kubernetes".into(),
-            decided_at: world.state.revision,
         }))
     };
     let patch = json!({"metadata": {"finalizers": null}});
