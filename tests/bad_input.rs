@@ -96,6 +96,10 @@ DELETE MAPS/a?propagationPolicy=                          -    422 Invalid
 DELETE MAPS/a?gracePeriodSeconds=                         -    400 BadRequest
 DELETE MAPS/a?uid=other                                   -    409 Conflict
 DELETE MAPS/a?resourceVersion=1                           -    409 Conflict
+DELETE MAPS/a?dryRun=All;x=1                              -    422 Invalid
+DELETE MAPS/a?dryRun=%zz                                  -    400 BadRequest
+GET    MAPS?limit=1;x=1                                   -    400 BadRequest
+GET    MAPS?labelSelector=%zz                             -    400 BadRequest
 DELETE MAPS/a                                             json 422 Invalid {"orphanDependents": true, "propagationPolicy": "Orphan"}
 DELETE MAPS/a                                             json 400 BadRequest {"kind": "Pod"}
 DELETE MAPS/a                                             json 400 BadRequest {"propagationPolicy": 7}
