@@ -56,7 +56,8 @@ pub(crate) fn refuse_to_abandon(
     } else {
         is_definition(&stored.key) && stored.is_deleting() && drops_cleanup(stored, next)
     };
-    match content(state, stored).filter(|_| abandons) {
+    let left = abandons.then(|| content(state, stored));
+    match left.flatten() {
         None => Ok(()),
         Some(left) => Err(Rejection::Conflict {
             resource: stored.key.resource.clone(),
