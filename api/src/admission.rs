@@ -36,13 +36,13 @@ use hindsight_core::{
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 
-/// How often a write is admitted again because its object changed meanwhile. Source: what upstream
-/// grants a patch.
-const ROUNDS_MAX: usize = 5;
 /// How long all of it may take. Source: upstream's deadline of a request.
 const ADMISSION_MAX: Duration = Duration::from_secs(34);
+/// A write that lost to another waits a drawn number of these, 256 at most, before it is admitted again;
+/// however often it lost, so that whoever came first does not come last.
+const PAUSE_STEP: Duration = Duration::from_micros(32);
 
 /// Who is asked before a write.
 #[derive(Debug, Clone)]
@@ -101,7 +101,8 @@ impl Wish {
     }
 }
 
-/// Admits a wish and carries it out; again, where its object changed in between.
+/// Admits a wish and carries it out; again, where its object changed in between, until the request is
+/// over. Source: `GuaranteedUpdate` and `conditionalDelete` of upstream's storage, which count no rounds.
 pub(crate) async fn write(
     backend: &dyn Backend,
     admission: &Admission,
@@ -116,8 +117,8 @@ pub(crate) async fn write(
         command: &wish.command,
         deadline: deadline.map_or(longest, |deadline| deadline.min(longest)),
     };
-    let (mut stale, mut said) = (None, Vec::new());
-    for _ in 0..ROUNDS_MAX {
+    let mut said = Vec::new();
+    loop {
         let state = backend.state();
         said.clear();
         let admitted = timeout_at(write.deadline, write.admit(&state, &mut said)).await;
@@ -128,21 +129,13 @@ pub(crate) async fn write(
         };
         let dry_run = admitted.dry_run;
         match submit(backend, admitted.command, dry_run).await {
-            Ok(Err(Rejection::Stale { key, .. })) => stale = Some(key),
+            // Somebody else's write went through: there is no round in which nobody gets on.
+            Ok(Err(Rejection::Stale { .. })) => write.pause().await?,
             Ok(Ok(decision)) => return Ok(warn(decision, said)),
             Ok(Err(refusal)) => return Err(Failure::from(refusal).after(said)),
             Err(failure) => return Err(failure.after(said)),
         }
     }
-    let key = stale.ok_or_else(|| Failure::internal("nothing was admitted".into()))?;
-    let reason = "the object has been modified; please apply your changes to the latest version \
-                  and try again";
-    let refusal = Rejection::Conflict {
-        resource: key.resource,
-        name: key.name,
-        reason: reason.into(),
-    };
-    Err(Failure::from(refusal).after(said))
 }
 
 /// What becomes of a write.
@@ -175,6 +168,15 @@ struct Wanting<'a> {
 }
 
 impl Write<'_> {
+    async fn pause(&self) -> Result<(), Failure> {
+        let [drawn, ..] = self.backend.seed();
+        sleep(PAUSE_STEP * (u32::from(drawn) + 1)).await;
+        if Instant::now() < self.deadline {
+            return Ok(());
+        }
+        Err(Failure::timed_out())
+    }
+
     /// What becomes of the command on this state; `said` takes what is to be told beside any answer.
     async fn admit(&self, state: &State, said: &mut Vec<String>) -> Result<Verdict, Failure> {
         let subject = Subject::of(state, self.wish)?;

@@ -1,5 +1,6 @@
 //! Admission over an engine in which others write meanwhile.
 
+mod again;
 mod told;
 
 use super::{Admission, Call, WebhookCaller};

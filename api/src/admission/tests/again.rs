@@ -1,0 +1,84 @@
+//! Writes whose object changes each time that they are admitted.
+
+use super::*;
+use std::sync::OnceLock;
+
+fn theirs(number: usize) -> Command {
+    let intent = Intent::Patch(PatchObject {
+        key: key("", "configmaps", "default", "a"),
+        version: "v1".into(),
+        subresource: None,
+        patch: Patch::Merge(json!({"data": {"theirs": number.to_string()}})),
+        validation: FieldValidation::Ignore,
+    });
+    Command::new(actor(), Time(0), [0; 16], intent)
+}
+
+/// Somebody else writes while the webhook is asked, this often.
+fn contended(times: usize) -> Scene {
+    let fake: Arc<OnceLock<Arc<Fake>>> = Arc::default();
+    let (inside, asked) = (Arc::clone(&fake), Mutex::new(0));
+    let configurations = "validatingwebhookconfigurations";
+    let scene = Scene::new(configurations, &["UPDATE", "DELETE"], move |_| {
+        let mut asked = asked.lock().expect("a lock");
+        *asked += 1;
+        if *asked <= times {
+            let fake = inside.get().expect("an engine");
+            fake.carry_out(theirs(*asked)).expect("accepted");
+        }
+        Some(json!({"allowed": true}))
+    });
+    scene.write(create("", "configmaps", "default", &named("a")));
+    assert!(fake.set(Arc::clone(&scene.fake)).is_ok(), "set once");
+    scene
+}
+
+#[test]
+fn a_write_is_admitted_again_as_often_as_others_write_until_its_time_is_over() {
+    let ours = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"},
+        "data": {"ours": "1"}});
+    for (method, media, body) in [
+        ("PATCH", MERGE, &ours),
+        ("PATCH", APPLY, &ours),
+        ("PUT", "application/json", &ours),
+        ("DELETE", "", &Value::Null),
+    ] {
+        let path = format!("{MAPS}/a?fieldManager=me");
+        let scene = contended(30);
+        let answer = scene.send(method, &path, media, body);
+        assert_eq!(
+            (answer.code, scene.seen().len()),
+            (200, 31),
+            "{}",
+            answer.body
+        );
+        let left = &scene.object("", "configmaps", "a")["data"]["ours"];
+        assert_eq!(left.is_null(), method == "DELETE");
+        let scene = contended(usize::MAX);
+        let answer = scene.send(method, &format!("{path}&timeout=50ms"), media, body);
+        assert_eq!(answer.code, 504, "{}", answer.body);
+    }
+}
+
+#[test]
+fn who_names_a_version_loses_to_the_first_who_writes_another() {
+    for (method, media) in [
+        ("PUT", "application/json"),
+        ("PATCH", MERGE),
+        ("DELETE", ""),
+    ] {
+        let scene = contended(1);
+        let version = scene.object("", "configmaps", "a")["metadata"]["resourceVersion"].clone();
+        let body = match method {
+            "DELETE" => json!({"preconditions": {"resourceVersion": version}}),
+            _ => json!({"metadata": {"name": "a", "resourceVersion": version}, "data": {"o": "1"}}),
+        };
+        let answer = scene.send(method, &format!("{MAPS}/a"), media, &body);
+        assert_eq!(
+            (answer.code, scene.seen().len()),
+            (409, 1),
+            "{}",
+            answer.body
+        );
+    }
+}
