@@ -7,7 +7,7 @@ use crate::backend::Backend;
 use crate::status::Failure;
 use hindsight_core::object::Name;
 use hindsight_core::webhook::{Wanted, Webhook};
-use hindsight_core::{Rejection, State, Uid};
+use hindsight_core::{Rejection, Shown, State, Uid};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -164,6 +164,18 @@ impl Asking<'_> {
     /// The object as the webhook wants to see it.
     pub(super) fn in_version(&self, hook: &Hook<'_>, object: &Value) -> Value {
         shown::in_version(self.subject, object.clone(), &hook.version)
+    }
+
+    /// How it is read.
+    pub(super) fn shown(&self, hook: &Hook<'_>) -> Option<Shown<'_>> {
+        let subject = self.subject;
+        Some(Shown {
+            kinds: &self.state.kinds,
+            kind: &subject.kind,
+            version: subject.kind.served(&hook.version)?,
+            subresource: subject.subresource,
+            stored: subject.old.as_deref(),
+        })
     }
 
     pub(super) fn question<'b>(

@@ -104,16 +104,29 @@ impl Run<'_> {
         };
         let subject = self.asking.subject;
         let asked = shown::in_version(subject, object.clone(), &hook.version);
-        match patch::apply(&asked, &Patch::Json(operations)) {
-            Ok(next) if next == asked => Ok(false),
-            Ok(next) => {
-                let next = shown::in_version(subject, next, &subject.version);
-                self.mutated.object = Some(next);
-                Ok(true)
+        let mut next = match patch::apply(&asked, &Patch::Json(operations)) {
+            Ok(next) => next,
+            Err(rejection) => {
+                return refuse(format!(
+                    "the patch of admission webhook \"{name}\" cannot be applied: {rejection}"
+                ));
             }
-            Err(rejection) => refuse(format!(
-                "the patch of admission webhook \"{name}\" cannot be applied: {rejection}"
-            )),
+        };
+        let shown = self.asking.shown(hook);
+        if let Some(shown) = shown.filter(|_| next != asked) {
+            if let Err(why) = shown.decode(&mut next) {
+                return refuse(format!(
+                    "what admission webhook \"{name}\" made of the object cannot be read: {why}"
+                ));
+            }
+            if next != asked {
+                shown.complete(&mut next);
+            }
         }
+        if next == asked {
+            return Ok(false);
+        }
+        self.mutated.object = Some(shown::in_version(subject, next, &subject.version));
+        Ok(true)
     }
 }

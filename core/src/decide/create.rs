@@ -110,7 +110,7 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
 }
 
 /// Mutating admission comes before the type's strategy, and after what is a default.
-fn shape_draft(kind: &Kind, document: &mut Value) {
+pub(super) fn shape_draft(kind: &Kind, document: &mut Value) {
     match (kind.strategy.shape, document.as_object_mut()) {
         (Shape::Namespace, Some(root)) => label_namespace(root),
         (Shape::Definition, _) => definition::default_names(document),

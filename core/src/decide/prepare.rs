@@ -67,32 +67,46 @@ pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, 
         .ok_or_else(|| Rejection::BadRequest("metadata is not a JSON object".into()))
 }
 
-/// Removes what the schema does not know, and refuses it or warns of it as the client asked; nulls,
-/// defaults and quantities are then what the kind's decoder makes of them. What earlier releases read, and stored, may
-/// stay as it is.
+/// Removes what the schema does not know, and refuses it or warns of it as the client asked.
 ///
 /// # Errors
 ///
 /// Why it cannot be read.
 pub(super) fn prune(
     context: &Context<'_>,
-    (kind, version): (&KindRef, &Version),
+    spoken: (&KindRef, &Version),
     stored: Option<&Object>,
     validation: FieldValidation,
+    document: &mut Value,
+) -> Result<Vec<String>, String> {
+    let unknown = read(&context.state.kinds, spoken, stored, document)?;
+    judge(&unknown, validation)
+}
+
+/// Removes what the schema does not know, and says what that was; nulls, defaults and quantities are then what the
+/// kind's decoder makes of them. What earlier releases read, and stored, may stay as it is.
+///
+/// # Errors
+///
+/// Why it cannot be read.
+pub(super) fn read(
+    kinds: &Kinds,
+    (kind, version): (&KindRef, &Version),
+    stored: Option<&Object>,
     document: &mut Value,
 ) -> Result<Vec<String>, String> {
     let mut unknown = Vec::new();
     if kind.strategy.shape == Shape::Definition {
         unknown = custom::decode_schemas(document)?;
     }
-    if let Some(schema) = context.state.kinds.schema(kind, &version.name) {
+    if let Some(schema) = kinds.schema(kind, &version.name) {
         let mut wrong = if kind.is_custom() {
             schema::metadata_causes(document)
         } else {
             schema.validate(document)
         };
         if let Some(stored) = stored.filter(|_| !wrong.is_empty() && !kind.is_custom()) {
-            let form = Form::of(&context.state.kinds, kind, &version.name);
+            let form = Form::of(kinds, kind, &version.name);
             wrong = schema.validate_change(document, &form.document(stored));
         }
         if let Some(wrong) = wrong.first() {
@@ -108,7 +122,7 @@ pub(super) fn prune(
     if kind.is_custom() {
         write_whole_numbers(document);
     }
-    judge(&unknown, validation)
+    Ok(unknown)
 }
 
 /// What the kind's strategy says of a document that is valid; mutating admission comes before that.
@@ -265,7 +279,7 @@ pub(super) fn complete(
 
 /// Empty lists and maps of metadata are absent ones, as in every answer of upstream's, and a label
 /// or an annotation that is null is an empty one.
-fn drop_empty(document: &mut Value) {
+pub(super) fn drop_empty(document: &mut Value) {
     let mut metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
     for texts in ["labels", "annotations"] {
         let texts = metadata

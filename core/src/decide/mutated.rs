@@ -1,0 +1,73 @@
+//! What a mutating webhook made of what it was shown, as those who are asked after it see it. Source: the end of
+//! upstream's `callAttrMutatingHook`.
+
+use super::create::shape_draft;
+use super::prepare;
+use crate::command::FieldValidation;
+use crate::kind::{KindRef, Kinds, Shape, Subresource, Version};
+use crate::{Object, convert, defaults};
+use serde_json::Value;
+
+/// How webhooks are shown an object.
+#[derive(Debug, Clone, Copy)]
+pub struct Shown<'a> {
+    /// What is known of kinds.
+    pub kinds: &'a Kinds,
+    /// The kind of the object.
+    pub kind: &'a KindRef,
+    /// The version in which it is shown.
+    pub version: &'a Version,
+    /// What of it is shown, or posted to it.
+    pub subresource: Option<Subresource>,
+    /// The object as it is.
+    pub stored: Option<&'a Object>,
+}
+
+impl Shown<'_> {
+    /// Reads it as its kind's decoder does: what that does not know is dropped. A custom kind knows everything here.
+    ///
+    /// # Errors
+    ///
+    /// Why it cannot be read.
+    pub fn decode(&self, document: &mut Value) -> Result<(), String> {
+        let validation = FieldValidation::Ignore;
+        let read = match self.subresource {
+            Some(Subresource::Scale) => prepare::prune_scale(validation, document),
+            Some(to) if to.posted().is_some() => {
+                let read = prepare::prune_posted(self.kinds, to, validation, document);
+                read.map_err(|refusal| refusal.to_string())
+            }
+            _ if self.kind.is_custom() => return Ok(()),
+            _ => prepare::read(self.kinds, (self.kind, self.version), self.stored, document),
+        };
+        read.map(drop)
+    }
+
+    /// Adds what its kind has where nothing is said.
+    pub fn complete(&self, document: &mut Value) {
+        let part = self.subresource;
+        if part == Some(Subresource::Scale) || part.and_then(Subresource::posted).is_some() {
+            return;
+        }
+        if self.kind.is_custom() {
+            let schema = self.kinds.schema(self.kind, &self.version.name);
+            if let Some(schema) = schema {
+                schema.apply_defaults(document);
+            }
+        } else {
+            convert::to_decide(self.kind, self.version, document);
+            defaults::apply(self.kind, document);
+            self.name(document);
+            convert::to_version(self.kind, &self.version.name, document);
+        }
+        prepare::drop_empty(document);
+    }
+
+    /// A namespace is labelled with its name once it has one.
+    fn name(&self, document: &mut Value) {
+        let named = document.pointer("/metadata/name").is_some();
+        if named || self.kind.strategy.shape != Shape::Namespace {
+            shape_draft(self.kind, document);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What mutating webhooks see of each other's work.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::admission::{MAPS, Scene, map};
+use hindsight_tests::webhook::Answer;
+use serde_json::{Value, json};
+
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// The members of hooks that are asked about this resource.
+fn of(resource: &str) -> Value {
+    json!({"rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"],
+        "resources": [resource]}]})
+}
+
+#[test]
+fn what_a_webhook_adds_is_read_and_completed_before_the_next_is_asked() {
+    let added = json!({"name": "beside", "image": "i", "unknown": "x",
+        "resources": {"limits": {"cpu": "1.0"}}});
+    let scene = Scene::new(move |path, _| match path {
+        "/add" => Answer::patch(&json!([
+            {"op": "add", "path": "/spec/containers/-", "value": added}
+        ])),
+        _ => Answer::allow(),
+    });
+    let pulled = "object.spec.containers.all(c, c.imagePullPolicy == 'Always')";
+    let mut after = of("pods");
+    after["matchConditions"] = json!([{"name": "pulled", "expression": pulled}]);
+    scene.configure("mutating", &[("/add", of("pods")), ("/next", after)]);
+    let spec = json!({"containers": [{"name": "c", "image": "i"}]});
+    let pods = "/api/v1/namespaces/default/pods";
+    scene.ok(
+        "POST",
+        pods,
+        &json!({"metadata": {"name": "p"}, "spec": spec}),
+    );
+    let (path, request) = scene.webhook.take().pop().expect("a question");
+    assert_eq!(path, "/next");
+    let seen = &request["object"]["spec"]["containers"][1];
+    assert_eq!(seen["terminationMessagePath"], "/dev/termination-log");
+    assert_eq!(seen["resources"]["limits"]["cpu"], "1");
+    assert_eq!(seen["unknown"], Value::Null);
+}
+
+#[test]
+fn what_a_webhook_takes_out_of_a_custom_kind_has_its_default_before_the_next_is_asked() {
+    let scene = Scene::new(|path, _| match path {
+        "/take" => Answer::patch(&json!([{"op": "remove", "path": "/size"}])),
+        _ => Answer::allow(),
+    });
+    let schema =
+        json!({"type": "object", "properties": {"size": {"type": "integer", "default": 3}}});
+    let definition = json!({"metadata": {"name": "toys.example.com"}, "spec": {
+        "group": "example.com", "scope": "Cluster",
+        "names": {"plural": "toys", "kind": "Toy", "singular": "toy"},
+        "versions": [{"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": schema}}]}});
+    scene.ok("POST", DEFINITIONS, &definition);
+    scene.configure("mutating", &[("/take", of("toys")), ("/next", of("toys"))]);
+    let toy = json!({"apiVersion": "example.com/v1", "kind": "Toy", "metadata": {"name": "a"}, "size": 7});
+    scene.ok("POST", "/apis/example.com/v1/toys", &toy);
+    let (path, request) = scene.webhook.take().pop().expect("a question");
+    assert_eq!((&*path, &request["object"]["size"]), ("/next", &json!(3)));
+}
+
+#[test]
+fn what_a_webhook_leaves_that_its_kind_cannot_hold_is_an_error_of_the_server_whatever_its_policy() {
+    let scene = Scene::new(|_, _| {
+        Answer::patch(&json!([{"op": "add", "path": "/data", "value": {"a": 1}}]))
+    });
+    for policy in ["Fail", "Ignore"] {
+        scene.configure("mutating", &[("/break", json!({"failurePolicy": policy}))]);
+        let answer = scene.send("POST", MAPS, &map("a"));
+        assert_eq!(answer.code, 500, "{policy}: {}", answer.text);
+        assert_eq!(answer.json()["reason"], "InternalError");
+    }
+}
