@@ -6,6 +6,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
+use base64::prelude::{BASE64_STANDARD, Engine};
 use hindsight_tests::admission::{MAPS, Scene, map};
 use hindsight_tests::webhook::{Answer, Webhook};
 use serde_json::{Value, json};
@@ -146,7 +147,7 @@ const UNASKED: &str = r#"
 /silence  | {"timeoutSeconds": 1} | /silence?timeout=1s": context deadline exceeded
 /uid      | {} | received invalid webhook response: expected response.uid=
 /empty    | {} | received invalid webhook response: webhook response was absent
-/text     | {} | received invalid webhook response:
+/text     | {} | failed to call webhook: couldn't get version/kind; json parse error
 /missing  | {} | failed to call webhook: the server could not find the requested resource
 /broken   | {} | failed to call webhook: an error on the server ("oh")
 /patch    | {} | received invalid webhook response: webhook returned response.patch but not response.patchType
@@ -154,19 +155,32 @@ const UNASKED: &str = r#"
 /none     | {"clientConfig": {"service": {"namespace": "default", "name": "none"}}} | Post "https://none.default.svc:443/": service "none" not found
 /port     | {"clientConfig": {"service": {"namespace": "default", "name": "hook", "port": 444}}} | no service port 444 found for service "hook"
 /away     | {"clientConfig": {"service": {"namespace": "default", "name": "hook"}}} | no endpoints available for service "hook"
-/text     | {} | received invalid webhook response:
+/text     | {} | failed to call webhook: couldn't get version/kind; json parse error
 /object   | {} | received undecodable patch in webhook response: it is not a list
-/text     | {} | received invalid webhook response:
+/text     | {} | failed to call webhook: couldn't get version/kind; json parse error
 /numbers  | {} | received undecodable patch in webhook response: an operation is not an object
+/nameless | {} | received invalid webhook response: expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got /, Kind=
+/older    | {} | failed to call webhook: converting (v1beta1.AdmissionReview) to (v1.AdmissionReview): unknown conversion
+/newer    | {"admissionReviewVersions": ["v1beta1", "v1"]} | failed to call webhook: converting (v1.AdmissionReview) to (v1beta1.AdmissionReview): unknown conversion
+/status   | {} | failed to call webhook: no kind "Status" is registered for version "v1"
 "#;
 
-fn odd(path: &str) -> Answer {
+fn odd(path: &str, request: &Value) -> Answer {
     let patch = |encoded: &str| {
         let response = json!({"allowed": true, "patchType": "JSONPatch", "patch": encoded});
         Answer::Response(response)
     };
     let review = r#"{"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview"}"#;
+    let allows = |api_version: &str, kind: &str| {
+        let response = json!({"allowed": true, "uid": request["uid"]});
+        let review = json!({"apiVersion": api_version, "kind": kind, "response": response});
+        Answer::Raw(200, review.to_string())
+    };
     match path {
+        "/nameless" => allows("", ""),
+        "/older" => allows("admission.k8s.io/v1beta1", "AdmissionReview"),
+        "/newer" => allows("admission.k8s.io/v1", "AdmissionReview"),
+        "/status" => allows("v1", "Status"),
         "/silence" => Answer::Silence,
         "/uid" => Answer::Response(json!({"allowed": true, "uid": "other"})),
         "/empty" => Answer::Raw(200, review.into()),
@@ -181,7 +195,7 @@ fn odd(path: &str) -> Answer {
 
 #[test]
 fn a_webhook_that_cannot_be_asked_fails_the_write_or_is_passed_by() {
-    let scene = Scene::new(|path, _| odd(path));
+    let scene = Scene::new(odd);
     let ports = json!({"clusterIP": "None", "ports": [{"port": 443}]});
     let service = json!({"metadata": {"name": "hook"}, "spec": ports});
     scene.ok("POST", "/api/v1/namespaces/default/services", &service);
@@ -216,6 +230,23 @@ fn a_webhook_that_cannot_be_asked_fails_the_write_or_is_passed_by() {
 }
 
 /// Upstream answers with the refusal that came first in time, where all are asked at once.
+#[test]
+fn of_a_review_of_the_older_version_neither_uid_nor_type_is_looked_at() {
+    let scene = Scene::new(|_, _| {
+        let patch =
+            BASE64_STANDARD.encode(r#"[{"op": "add", "path": "/data", "value": {"a": "b"}}]"#);
+        let response =
+            json!({"allowed": true, "uid": "other", "patchType": "Other", "patch": patch});
+        Answer::Raw(200, json!({"response": response}).to_string())
+    });
+    let older = json!({"admissionReviewVersions": ["v1beta1"]});
+    scene.configure("mutating", &[("/patch", older.clone())]);
+    scene.configure("validating", &[("/ignored", older)]);
+    let made = scene.ok("POST", MAPS, &map("a"));
+    assert_eq!(made["data"], json!({"a": "b"}));
+    assert_eq!(scene.webhook.take().len(), 2);
+}
+
 #[test]
 fn of_several_refusals_the_first_in_the_order_of_the_webhooks_is_the_answer() {
     let scene = Scene::new(|path, _| match path {

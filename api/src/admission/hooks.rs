@@ -151,8 +151,8 @@ impl Asking<'_> {
         let answer = self.post(webhook, body).await;
         let answer =
             answer.map_err(|why| Trouble::Unasked(format!("failed to call webhook: {why}")))?;
-        let reply = review::read(&answer, uid.as_str(), hook.stage)
-            .map_err(|why| Trouble::Unasked(format!("received invalid webhook response: {why}")))?;
+        let reply = review::read(&answer, review, uid.as_str(), hook.stage);
+        let reply = reply.map_err(Trouble::Unasked)?;
         if reply.allowed {
             return Ok(reply);
         }

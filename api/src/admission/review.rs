@@ -10,6 +10,7 @@ use hindsight_core::webhook::Webhook;
 use serde_json::{Map, Value, json};
 
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
+const KIND: &str = "AdmissionReview";
 
 /// What is asked: about this object, in the version that the webhook wants to see it in.
 pub(super) struct Question<'a> {
@@ -95,43 +96,92 @@ fn put(document: &mut Value, member: &str, text: &str) {
     }
 }
 
-/// Reads the answer to the question with this uid; the text says why it is none.
-pub(super) fn read(body: &[u8], uid: &str, stage: Stage) -> Result<Reply, String> {
-    let review: Value = serde_json::from_slice(body)
-        .map_err(|error| format!("couldn't get version/kind; json parse error: {error}"))?;
-    let text = |member: &str| review.get(member).and_then(Value::as_str).unwrap_or("");
-    let (api_version, kind) = (text("apiVersion"), text("kind"));
-    let response = review.get("response").and_then(Value::as_object);
-    let response = response.ok_or("webhook response was absent")?;
-    if api_version != "admission.k8s.io/v1beta1" {
-        let answered = response.get("uid").and_then(Value::as_str).unwrap_or("");
-        if answered != uid {
-            return Err(format!("expected response.uid={uid:?}, got {answered:?}"));
-        }
-        if (api_version, kind) != ("admission.k8s.io/v1", "AdmissionReview") {
-            return Err(format!(
-                "expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got \
-                 {api_version}, Kind={kind}"
-            ));
-        }
-    }
+/// Reads the answer to the question with this uid, asked in this version; the text says why it is none.
+pub(super) fn read(body: &[u8], version: &str, uid: &str, stage: Stage) -> Result<Reply, String> {
+    let not_called = |why: String| format!("failed to call webhook: {why}");
+    let invalid = |why: String| format!("received invalid webhook response: {why}");
+    let review: Value = serde_json::from_slice(body).map_err(|error| {
+        not_called(format!(
+            "couldn't get version/kind; json parse error: {error}"
+        ))
+    })?;
+    is_review(&review, version).map_err(not_called)?;
+    let response = verified(&review, version, uid).map_err(invalid)?;
+    let patch = if version == "v1" {
+        patch(response, stage).map_err(invalid)?
+    } else {
+        // Of the older version nothing but its place was ever looked at.
+        text(response, "patch").filter(|_| stage == Stage::Mutating)
+    };
+    let allowed = response.get("allowed") == Some(&Value::Bool(true));
+    let patch = patch.filter(|_| allowed).map(operations).transpose();
     Ok(Reply {
-        allowed: response.get("allowed") == Some(&Value::Bool(true)),
-        patch: patch(response, stage)?,
+        allowed,
+        patch: patch
+            .map_err(|why| format!("received undecodable patch in webhook response: {why}"))?
+            .flatten(),
         warnings: warnings(response),
         status: response.get("status").cloned().unwrap_or_default(),
     })
 }
 
-fn patch(response: &Map<String, Value>, stage: Stage) -> Result<Option<Value>, String> {
-    let text = |member: &str| {
-        let text = response.get(member).and_then(Value::as_str);
-        text.filter(|text| !text.is_empty())
+/// Whether it can be read as the review that was asked for: what does not say what it is, can.
+fn is_review(review: &Value, version: &str) -> Result<(), String> {
+    let said = |member: &str| {
+        let said = review.get(member).and_then(Value::as_str);
+        said.filter(|said| !said.is_empty())
     };
-    let (patch, patch_type) = (
-        text("patch"),
-        response.get("patchType").filter(|one| !one.is_null()),
-    );
+    let asked = format!("admission.k8s.io/{version}");
+    let found = said("apiVersion").unwrap_or(&asked);
+    let kind = said("kind").unwrap_or(KIND);
+    let spoken = found.strip_prefix("admission.k8s.io/");
+    let spoken = spoken.filter(|spoken| VERSIONS.contains(spoken) && kind == KIND);
+    match spoken {
+        None => Err(format!(
+            "no kind {kind:?} is registered for version {found:?}"
+        )),
+        Some(spoken) if spoken != version => Err(format!(
+            "converting ({spoken}.{KIND}) to ({version}.{KIND}): unknown conversion"
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The response, which in `v1` says whose it is and what.
+fn verified<'a>(
+    review: &'a Value,
+    version: &str,
+    uid: &str,
+) -> Result<&'a Map<String, Value>, String> {
+    let response = review.get("response").and_then(Value::as_object);
+    let response = response.ok_or("webhook response was absent")?;
+    if version != "v1" {
+        return Ok(response);
+    }
+    let answered = text(response, "uid").unwrap_or_default();
+    if answered != uid {
+        return Err(format!("expected response.uid={uid:?}, got {answered:?}"));
+    }
+    let said = |member: &str| review.get(member).and_then(Value::as_str).unwrap_or("");
+    let (api_version, kind) = (said("apiVersion"), said("kind"));
+    if api_version.is_empty() || kind.is_empty() {
+        let group_version = if api_version.is_empty() {
+            "/"
+        } else {
+            api_version
+        };
+        return Err(format!(
+            "expected webhook response of admission.k8s.io/v1, Kind={KIND}, got {group_version}, \
+             Kind={kind}"
+        ));
+    }
+    Ok(response)
+}
+
+/// The patch as it was sent, with its type.
+fn patch(response: &Map<String, Value>, stage: Stage) -> Result<Option<&str>, String> {
+    let patch = text(response, "patch");
+    let patch_type = response.get("patchType").filter(|one| !one.is_null());
     if stage == Stage::Validating && patch.is_some() {
         return Err("validating webhook may not return response.patch".into());
     }
@@ -139,34 +189,40 @@ fn patch(response: &Map<String, Value>, stage: Stage) -> Result<Option<Value>, S
         return Err("validating webhook may not return response.patchType".into());
     }
     match (patch, patch_type) {
-        (None, None) => return Ok(None),
-        (None, Some(_)) => {
-            return Err("webhook returned response.patchType but not response.patch".into());
-        }
-        (Some(_), None) => {
-            return Err("webhook returned response.patch but not response.patchType".into());
+        (None, None) => Ok(None),
+        (None, Some(_)) => Err("webhook returned response.patchType but not response.patch".into()),
+        (Some(_), None) => Err("webhook returned response.patch but not response.patchType".into()),
+        (Some(_), Some(kind)) if kind == "" => {
+            Err("webhook returned invalid response.patchType of \"\"".into())
         }
         (Some(_), Some(kind)) if kind != "JSONPatch" => {
-            return Err(format!("unsupported patch type {kind}"));
+            Err(format!("unsupported patch type {kind}"))
         }
-        (Some(_), Some(_)) => {}
+        (Some(patch), Some(_)) => Ok(Some(patch)),
     }
-    let undecodable =
-        |why: String| format!("received undecodable patch in webhook response: {why}");
-    let bytes = BASE64_STANDARD.decode(patch.unwrap_or_default());
-    let bytes = bytes.map_err(|error| undecodable(error.to_string()))?;
-    let operations: Value =
-        serde_json::from_slice(&bytes).map_err(|error| undecodable(error.to_string()))?;
+}
+
+/// The operations of a patch, if there are some.
+fn operations(patch: &str) -> Result<Option<Value>, String> {
+    let bytes = BASE64_STANDARD.decode(patch);
+    let bytes = bytes.map_err(|error| error.to_string())?;
+    let operations: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
     let list = match &operations {
         Value::Null => &[],
         Value::Array(list) => list.as_slice(),
-        _ => return Err(undecodable("it is not a list".into())),
+        _ => return Err("it is not a list".into()),
     };
     if !list.iter().all(|one| one.is_object() || one.is_null()) {
-        return Err(undecodable("an operation is not an object".into()));
+        return Err("an operation is not an object".into());
     }
     let is_empty = list.is_empty();
     Ok(Some(operations).filter(|_| !is_empty))
+}
+
+/// A member's text, if there is some.
+fn text<'a>(response: &'a Map<String, Value>, member: &str) -> Option<&'a str> {
+    let text = response.get(member).and_then(Value::as_str);
+    text.filter(|text| !text.is_empty())
 }
 
 fn warnings(response: &Map<String, Value>) -> Vec<String> {
