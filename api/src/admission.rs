@@ -15,9 +15,11 @@ mod shown;
 mod subject;
 #[cfg(test)]
 mod tests;
+mod unstored;
 mod validate;
 
 pub use caller::{Call, WebhookCaller};
+pub(crate) use unstored::Unstored;
 
 use caller::NoCaller;
 
@@ -109,13 +111,12 @@ pub(crate) async fn write(
     wish: &Wish,
     deadline: Option<Instant>,
 ) -> Result<Decision, Failure> {
-    let longest = Instant::now() + ADMISSION_MAX;
     let write = Write {
         backend,
         admission,
         wish,
         command: &wish.command,
-        deadline: deadline.map_or(longest, |deadline| deadline.min(longest)),
+        deadline: ends(deadline),
     };
     let mut said = Vec::new();
     loop {
@@ -136,6 +137,12 @@ pub(crate) async fn write(
             Err(failure) => return Err(failure.after(said)),
         }
     }
+}
+
+/// When a request is over that its client waits for until then.
+fn ends(asked: Option<Instant>) -> Instant {
+    let longest = Instant::now() + ADMISSION_MAX;
+    asked.map_or(longest, |asked| asked.min(longest))
 }
 
 /// What becomes of a write.

@@ -245,7 +245,7 @@ impl Api {
             if &*asked.kind.kind == "Binding" && *method == Method::POST {
                 return verbs::bind(self, asked, body).await;
             }
-            return reviews::answer(&*self.admission.authorizer, asked, &body);
+            return reviews::answer(self, asked, &body).await;
         }
         match (method, named) {
             (&Method::POST, _) => verbs::create(self, asked, body).await,

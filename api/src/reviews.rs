@@ -5,9 +5,10 @@
 mod tests;
 
 use crate::accept::accept_object;
+use crate::admission::Unstored;
 use crate::authorizer::{Access, Authorizer, Verdict};
 use crate::body::{ApiBody, Noted};
-use crate::handler::Routed;
+use crate::handler::{Api, Routed};
 use crate::respond;
 use crate::status::Failure;
 use crate::verbs;
@@ -20,8 +21,8 @@ use serde_json::{Map, Value, json};
 const RESOURCE: &str = "resourceAttributes";
 const PATH: &str = "nonResourceAttributes";
 
-pub(crate) fn answer(
-    authorizer: &dyn Authorizer,
+pub(crate) async fn answer(
+    api: &Api,
     asked: &Routed,
     body: &[u8],
 ) -> Result<Response<ApiBody>, Failure> {
@@ -41,34 +42,62 @@ pub(crate) fn answer(
     )?;
     let mut warnings = noted.into_warnings();
     warnings.extend(unknown);
-    if let Err(failure) = settle(asked, authorizer, &mut review) {
-        return Err(failure.after(warnings));
-    }
+    let admission = Unstored::new(api, asked, &options);
+    let review = match settle(api, asked, &admission, review, &mut warnings).await {
+        Ok(review) => review,
+        Err(failure) => return Err(failure.after(warnings)),
+    };
     let mut response = respond::json(201, &review, accept.syntax);
     respond::warn(&mut response, &warnings);
     Ok(response)
 }
 
-/// Writes the answer into a review.
-fn settle(asked: &Routed, authorizer: &dyn Authorizer, review: &mut Value) -> Result<(), Failure> {
-    settle_metadata(asked, review)?;
-    let resource = &*asked.kind.resource.resource;
+/// A review with its answer in it, once everybody is asked who wants to be.
+async fn settle(
+    api: &Api,
+    asked: &Routed,
+    admission: &Unstored<'_>,
+    mut review: Value,
+    said: &mut Vec<String>,
+) -> Result<Value, Failure> {
+    settle_metadata(asked, &mut review)?;
+    let mut review = admission.mutate(review, said).await?;
+    check(asked, &review)?;
+    admission.validate(&review, said).await?;
+    let authorizer = &*api.admission.authorizer;
     let spec = review.get("spec").unwrap_or(&Value::Null);
-    let status = match resource {
+    let status = match &*asked.kind.resource.resource {
         "selfsubjectreviews" => json!({"userInfo": user(asked)}),
-        "tokenreviews" => token(spec)?,
-        "selfsubjectrulesreviews" => rules(authorizer, spec)?,
-        "subjectaccessreviews" | "localsubjectaccessreviews" | "selfsubjectaccessreviews" => {
-            check(asked, review)?;
-            access(authorizer, asked, spec)
+        // Tokens are known where connections come in, not here: no token is vouched for.
+        "tokenreviews" => {
+            json!({"authenticated": false, "error": "this server does not review tokens"})
         }
-        _ => return Err(Failure::method_not_allowed()),
+        "selfsubjectrulesreviews" => rules(authorizer),
+        _ => access(authorizer, asked, spec),
     };
     let root = review
         .as_object_mut()
         .ok_or_else(|| Failure::bad_request("the review is not an object"))?;
     root.insert("status".into(), status);
-    Ok(())
+    Ok(review)
+}
+
+/// What makes a review no question.
+fn check(asked: &Routed, review: &Value) -> Result<(), Failure> {
+    let spec = review.get("spec").unwrap_or(&Value::Null);
+    match &*asked.kind.resource.resource {
+        "tokenreviews" if text(spec, "token").is_empty() => Err(Failure::bad_request(
+            "token is required for TokenReview in authentication",
+        )),
+        "selfsubjectrulesreviews" if text(spec, "namespace").is_empty() => {
+            Err(Failure::bad_request("no namespace on request"))
+        }
+        "selfsubjectreviews" | "tokenreviews" | "selfsubjectrulesreviews" => Ok(()),
+        "subjectaccessreviews" | "localsubjectaccessreviews" | "selfsubjectaccessreviews" => {
+            check_access(asked, review)
+        }
+        _ => Err(Failure::method_not_allowed()),
+    }
 }
 
 fn user(asked: &Routed) -> Value {
@@ -76,31 +105,16 @@ fn user(asked: &Routed) -> Value {
     json!({"username": &*asked.actor.user, "uid": &*asked.actor.uid, "groups": groups})
 }
 
-/// Tokens are known where connections come in, not here: no token is vouched for.
-fn token(spec: &Value) -> Result<Value, Failure> {
-    if text(spec, "token").is_empty() {
-        return Err(Failure::bad_request(
-            "token is required for TokenReview in authentication",
-        ));
-    }
-    Ok(json!({"authenticated": false, "error": "this server does not review tokens"}))
-}
-
 /// An authorizer answers what it is asked, and cannot list all that it would allow.
-fn rules(authorizer: &dyn Authorizer, spec: &Value) -> Result<Value, Failure> {
-    if text(spec, "namespace").is_empty() {
-        return Err(Failure::bad_request("no namespace on request"));
-    }
+fn rules(authorizer: &dyn Authorizer) -> Value {
     let paths = json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]);
     if authorizer.allows_everything() {
         let all = json!([{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}]);
-        return Ok(json!({"incomplete": false, "nonResourceRules": paths, "resourceRules": all}));
+        return json!({"incomplete": false, "nonResourceRules": paths, "resourceRules": all});
     }
     let why = "the authorizer does not support user rule resolution";
-    Ok(
-        json!({"incomplete": true, "evaluationError": why, "nonResourceRules": paths,
-        "resourceRules": []}),
-    )
+    json!({"incomplete": true, "evaluationError": why, "nonResourceRules": paths,
+        "resourceRules": []})
 }
 
 fn access(authorizer: &dyn Authorizer, asked: &Routed, spec: &Value) -> Value {
@@ -171,7 +185,7 @@ fn settle_metadata(asked: &Routed, review: &mut Value) -> Result<(), Failure> {
 }
 
 /// Source: upstream's `pkg/apis/authorization/validation`.
-fn check(asked: &Routed, review: &Value) -> Result<(), Failure> {
+fn check_access(asked: &Routed, review: &Value) -> Result<(), Failure> {
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let resource = &*asked.kind.resource.resource;
     let invalid = |field: &str, why: &str| FieldCause::invalid(field, &Value::Null, why);

@@ -2,6 +2,7 @@
 //! admitted alike.
 
 use super::Wish;
+use crate::handler::Routed;
 use crate::params::WriteOptions;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
 use hindsight_core::kind::{GroupVersionKind, KindRef, Shape, Subresource};
@@ -104,6 +105,23 @@ impl<'a> Subject<'a> {
         })
     }
 
+    /// What is posted to be answered, and not to be stored.
+    pub(crate) fn of_unstored(asked: &'a Routed, sent: &WriteOptions) -> Self {
+        Self {
+            operation: Operation::Create,
+            actor: &asked.actor,
+            kind: Arc::clone(&asked.kind),
+            key: asked.key(),
+            version: Arc::clone(&asked.version.name),
+            form: asked.form.clone(),
+            subresource: None,
+            old: None,
+            posted: None,
+            options: stated("CreateOptions", write_options(sent), sent.dry_run),
+            dry_run: sent.dry_run,
+        }
+    }
+
     /// A namespace counts as being in itself.
     pub(crate) fn namespace(&self) -> &str {
         if self.is_namespace() {
@@ -157,7 +175,7 @@ fn posted(wish: &Wish, subresource: Option<Subresource>) -> Option<Value> {
 
 /// `seconds` to stop are those that a deletion will give.
 fn options(wish: &Wish, operation: Operation, seconds: Option<i64>) -> Value {
-    let (kind, mut members) = match (&wish.command.intent, operation) {
+    let (kind, members) = match (&wish.command.intent, operation) {
         (Intent::Delete(delete), Operation::Delete) => {
             ("DeleteOptions", delete_options(delete, seconds))
         }
@@ -165,10 +183,14 @@ fn options(wish: &Wish, operation: Operation, seconds: Option<i64>) -> Value {
         // Also of a patch: how it was made is not what is admitted.
         _ => ("UpdateOptions", write_options(&wish.options)),
     };
+    stated(kind, members, wish.options.dry_run)
+}
+
+fn stated(kind: &str, mut members: Map<String, Value>, dry_run: bool) -> Value {
     members.insert("apiVersion".into(), "meta.k8s.io/v1".into());
     members.insert("kind".into(), kind.into());
     let mut options = Value::Object(members);
-    if wish.options.dry_run {
+    if dry_run {
         as_dry_run(&mut options);
     }
     options
