@@ -25,7 +25,7 @@ use http::Response;
 use line::push;
 use options::{Beginning, lifetime};
 use replay::Replay;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::pin::Pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -368,8 +368,7 @@ impl Watch {
         if self.after > self.position {
             return;
         }
-        let mut metadata = json!({"resourceVersion": self.position.to_string(),
-            "creationTimestamp": Value::Null});
+        let mut metadata = json!({"resourceVersion": self.position.to_string()});
         let ends_initial = mark == Mark::EndOfInitial;
         if let Some(metadata) = metadata.as_object_mut().filter(|_| ends_initial) {
             let annotations = json!({"k8s.io/initial-events-end": "true"});

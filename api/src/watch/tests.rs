@@ -10,7 +10,7 @@ use crate::watch::replay::READ_BYTES_MAX;
 use crate::watch::{PIECE_BYTES, REPLAYS_MAX};
 use bytes::Bytes;
 use hindsight_core::{Actor, GroupResource, Object, ObjectKey, Revision, State, Time};
-use http::{Request, Response};
+use http::{Request, Response, header};
 use http_body_util::{BodyExt, Full};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -50,6 +50,32 @@ fn a_bookmark_says_how_far_its_own_stream_is() {
     let event: Value = serde_json::from_slice(&bytes).expect("JSON");
     assert_eq!(event["type"], "BOOKMARK");
     assert_eq!(event["object"]["metadata"]["resourceVersion"], "5");
+}
+
+#[test]
+fn a_bookmark_says_nothing_but_its_kind_and_its_position() {
+    let fake = Arc::new(Fake::new());
+    let api = Api::new(Arc::clone(&fake) as _, Arc::new(Admission::default()));
+    let partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    for (accept, api_version, kind) in [
+        ("application/json", "v1", "ConfigMap"),
+        (partial, "meta.k8s.io/v1", "PartialObjectMetadata"),
+    ] {
+        let mut request = get("/api/v1/configmaps?watch=1&allowWatchBookmarks=true\
+            &sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
+        let accepted = header::HeaderValue::from_static(accept);
+        request.headers_mut().insert(header::ACCEPT, accepted);
+        let frame = paused().block_on(async {
+            let answer = api.handle(request, Some(Arc::new(administrator()))).await;
+            answer.into_body().frame().await.expect("a bookmark")
+        });
+        let bytes = frame.expect("sound").into_data().expect("data");
+        let event: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let metadata = json!({"resourceVersion": fake.state().revision.to_string(),
+            "annotations": {"k8s.io/initial-events-end": "true"}});
+        let object = json!({"apiVersion": api_version, "kind": kind, "metadata": metadata});
+        assert_eq!(event, json!({"type": "BOOKMARK", "object": object}));
+    }
 }
 
 /// A watch from nowhere on configmaps that there are.
@@ -427,7 +453,7 @@ fn the_rows_of_a_watched_table_are_as_old_as_they_are_then() {
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true";
     let mut request = get(path);
     let accept = http::HeaderValue::from_static(TABLE);
-    request.headers_mut().insert(http::header::ACCEPT, accept);
+    request.headers_mut().insert(header::ACCEPT, accept);
     let (mark, row) = paused().block_on(async {
         let answer = api.handle(request, Some(Arc::new(administrator()))).await;
         let mut body = answer.into_body();
