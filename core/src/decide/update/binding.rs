@@ -51,16 +51,18 @@ struct Pod<'a> {
 }
 
 impl Pod<'_> {
-    /// Writes the node of a `Binding` into the pod, once, and adds its annotations.
+    /// Writes the node of a `Binding` into the pod, once, and adds its annotations and labels.
     fn bind(&self, binding: &Value) -> Result<Decision, Rejection> {
         let node = self.node(binding)?;
         let mut pod = self.stored.document();
         self.is_free(&pod)?;
-        let annotations = binding.pointer("/metadata/annotations");
-        if let Some(Value::Object(annotations)) = annotations {
-            members(prepare::metadata(&mut pod)?, "annotations", |own| {
-                own.extend(annotations.clone());
-            });
+        for texts in ["annotations", "labels"] {
+            let sent = binding.pointer("/metadata").and_then(|sent| sent.get(texts));
+            if let Some(Value::Object(sent)) = sent {
+                members(prepare::metadata(&mut pod)?, texts, |own| {
+                    own.extend(sent.clone());
+                });
+            }
         }
         let now = self.context.command.time.to_rfc3339();
         if let Some(root) = pod.as_object_mut() {
@@ -124,8 +126,9 @@ impl Pod<'_> {
     }
 }
 
-/// The condition `PodScheduled` becomes true.
+/// The condition `PodScheduled` becomes true, and no node is proposed any more.
 fn scheduled(status: &mut Map<String, Value>, now: &str) {
+    status.remove("nominatedNodeName");
     let conditions = status.entry("conditions").or_insert_with(|| json!([]));
     if conditions.is_null() {
         *conditions = json!([]);
