@@ -68,6 +68,30 @@ fn what_a_webhook_takes_out_of_a_custom_kind_has_its_default_before_the_next_is_
 }
 
 #[test]
+fn an_event_is_shown_and_changed_in_the_group_that_a_rule_names() {
+    let scene = Scene::new(|_, request| {
+        assert!(request["object"].get("message").is_none());
+        Answer::patch(&json!([{"op": "replace", "path": "/note", "value": "theirs"}]))
+    });
+    let rules = json!([{"operations": ["*"], "apiGroups": ["events.k8s.io"], "apiVersions": ["v1"],
+        "resources": ["events"]}]);
+    scene.configure("mutating", &[("/note", json!({"rules": rules}))]);
+    let involved = json!({"kind": "ConfigMap", "namespace": "default", "name": "x"});
+    let event = json!({"metadata": {"name": "e"}, "involvedObject": involved, "message": "ours"});
+    let made = scene.ok("POST", "/api/v1/namespaces/default/events", &event);
+    assert_eq!(
+        (&made["apiVersion"], &made["message"]),
+        (&json!("v1"), &json!("theirs"))
+    );
+    let (_, request) = scene.webhook.take().pop().expect("a question");
+    let group = |member: &str| request[member]["group"].clone();
+    assert_eq!(["kind", "resource"].map(group), ["events.k8s.io"; 2]);
+    assert_eq!(["requestKind", "requestResource"].map(group), [""; 2]);
+    assert_eq!(request["object"]["apiVersion"], "events.k8s.io/v1");
+    assert_eq!(request["object"]["regarding"], involved);
+}
+
+#[test]
 fn what_a_webhook_leaves_that_its_kind_cannot_hold_is_an_error_of_the_server_whatever_its_policy() {
     let scene = Scene::new(|_, _| {
         Answer::patch(&json!([{"op": "add", "path": "/data", "value": {"a": 1}}]))

@@ -23,7 +23,7 @@ pub(crate) use unstored::Unstored;
 
 use caller::NoCaller;
 
-use hooks::{Asking, Hook, Stage};
+use hooks::{Asking, Hook, Stage, wanting};
 use subject::{Operation, Subject};
 
 use crate::authorizer::{AllowAll, Authorizer};
@@ -190,9 +190,12 @@ impl Write<'_> {
         if subject.posted.is_some() {
             namespace_of_new(state, &subject.key, &subject.key.name)?;
         }
+        let State {
+            webhooks, kinds, ..
+        } = state;
         let wanting = Wanting {
-            mutating: hooks::wanting(state.webhooks.mutating(), &subject, Stage::Mutating),
-            validating: hooks::wanting(state.webhooks.validating(), &subject, Stage::Validating),
+            mutating: wanting(webhooks.mutating(), kinds, &subject, Stage::Mutating),
+            validating: wanting(webhooks.validating(), kinds, &subject, Stage::Validating),
         };
         let asks_webhooks = !wanting.mutating.is_empty() || !wanting.validating.is_empty();
         if !asks_webhooks && !self.admission.checks_owners() {

@@ -18,6 +18,16 @@ pub(crate) fn storage_of(resource: &GroupResource) -> GroupResource {
     }
 }
 
+/// The resource of another group that shows the same objects. Source: upstream's `AddCohabitatingResources`.
+pub(crate) fn beside(resource: &GroupResource) -> Option<GroupResource> {
+    let group = match (&*resource.group, &*resource.resource) {
+        ("", "events") => EVENTS,
+        (EVENTS, "events") => "",
+        _ => return None,
+    };
+    Some(GroupResource::new(group, &resource.resource))
+}
+
 /// A document, stored or sent, in the form of a version.
 pub fn to_version(kind: &Kind, version: &str, document: &mut Value) {
     let from = document.get("apiVersion").and_then(Value::as_str);

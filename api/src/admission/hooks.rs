@@ -5,6 +5,7 @@ use super::subject::{Operation, Subject};
 use super::{Admission, conditions, endpoint, shown};
 use crate::backend::Backend;
 use crate::status::Failure;
+use hindsight_core::kind::{KindRef, Kinds};
 use hindsight_core::object::Name;
 use hindsight_core::webhook::{Wanted, Webhook};
 use hindsight_core::{Rejection, Shown, State, Uid};
@@ -27,10 +28,11 @@ pub(super) struct Asking<'a> {
     pub(super) deadline: Instant,
 }
 
-/// A webhook whose rules match, and the version that it wants to see.
+/// A webhook whose rules match, and the kind and version that it wants to see.
 #[derive(Clone)]
 pub(super) struct Hook<'a> {
     pub(super) webhook: &'a Webhook,
+    pub(super) kind: KindRef,
     pub(super) version: Name,
     pub(super) stage: Stage,
 }
@@ -55,20 +57,23 @@ pub(super) enum Trouble {
 /// Those whose rules match, in their order.
 pub(super) fn wanting<'a>(
     webhooks: impl Iterator<Item = &'a Webhook>,
+    kinds: &Kinds,
     subject: &Subject<'_>,
     stage: Stage,
 ) -> Vec<Hook<'a>> {
     let write = Wanted {
         operation: subject.operation.name(),
         kind: &subject.kind,
+        beside: kinds.beside(&subject.kind),
         version: &subject.version,
         subresource: subject.subresource,
     };
     let hook = |webhook: &'a Webhook| {
-        let version = Arc::clone(&webhook.wants(&write)?.name);
+        let (kind, version) = webhook.wants(&write)?;
         Some(Hook {
             webhook,
-            version,
+            kind: Arc::clone(kind),
+            version: Arc::clone(&version.name),
             stage,
         })
     };
@@ -163,16 +168,16 @@ impl Asking<'_> {
 
     /// The object as the webhook wants to see it.
     pub(super) fn in_version(&self, hook: &Hook<'_>, object: &Value) -> Value {
-        shown::in_version(self.subject, object.clone(), &hook.version)
+        shown::in_version(self.subject, object.clone(), (&hook.kind, &hook.version))
     }
 
     /// How it is read.
-    pub(super) fn shown(&self, hook: &Hook<'_>) -> Option<Shown<'_>> {
+    pub(super) fn shown<'b>(&'b self, hook: &'b Hook<'_>) -> Option<Shown<'b>> {
         let subject = self.subject;
         Some(Shown {
             kinds: &self.state.kinds,
-            kind: &subject.kind,
-            version: subject.kind.served(&hook.version)?,
+            kind: &hook.kind,
+            version: hook.kind.served(&hook.version)?,
             subresource: subject.subresource,
             stored: subject.old.as_deref(),
         })
@@ -187,6 +192,7 @@ impl Asking<'_> {
     ) -> Question<'b> {
         Question {
             subject: self.subject,
+            kind: &hook.kind,
             version: &hook.version,
             name: self.name,
             uid,

@@ -103,7 +103,7 @@ impl Run<'_> {
             ));
         };
         let subject = self.asking.subject;
-        let asked = shown::in_version(subject, object.clone(), &hook.version);
+        let asked = self.asking.in_version(hook, object);
         let mut next = match patch::apply(&asked, &Patch::Json(operations)) {
             Ok(next) => next,
             Err(rejection) => {
@@ -126,7 +126,8 @@ impl Run<'_> {
         if next == asked {
             return Ok(false);
         }
-        self.mutated.object = Some(shown::in_version(subject, next, &subject.version));
+        let spoken = (&subject.kind, &*subject.version);
+        self.mutated.object = Some(shown::in_version(subject, next, spoken));
         Ok(true)
     }
 }

@@ -6,15 +6,17 @@ use super::subject::Subject;
 use crate::respond;
 use crate::status::Failure;
 use base64::prelude::{BASE64_STANDARD, Engine};
+use hindsight_core::Kind;
 use hindsight_core::webhook::Webhook;
 use serde_json::{Map, Value, json};
 
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const KIND: &str = "AdmissionReview";
 
-/// What is asked: about this object, in the version that the webhook wants to see it in.
+/// What is asked: about this object, in the kind and version that the webhook wants to see it in.
 pub(super) struct Question<'a> {
     pub(super) subject: &'a Subject<'a>,
+    pub(super) kind: &'a Kind,
     pub(super) version: &'a str,
     pub(super) name: &'a str,
     pub(super) uid: &'a str,
@@ -50,10 +52,10 @@ impl Question<'_> {
         let mut user = json!({"username": &*subject.actor.user, "groups": groups});
         let mut request = json!({
             "uid": self.uid,
-            "kind": self.kind(self.version),
-            "resource": self.resource(self.version),
-            "requestKind": self.kind(&subject.version),
-            "requestResource": self.resource(&subject.version),
+            "kind": self.kind(self.kind, self.version),
+            "resource": resource(self.kind, self.version),
+            "requestKind": self.kind(&subject.kind, &subject.version),
+            "requestResource": resource(&subject.kind, &subject.version),
             "operation": subject.operation.name(),
             "object": self.object,
             "oldObject": self.old,
@@ -80,14 +82,14 @@ impl Question<'_> {
             "request": request})
     }
 
-    fn kind(&self, version: &str) -> Value {
-        respond::gvk(&self.subject.kind_in(version))
+    fn kind(&self, kind: &Kind, version: &str) -> Value {
+        respond::gvk(&kind.spoken_at(version, self.subject.subresource))
     }
+}
 
-    fn resource(&self, version: &str) -> Value {
-        let resource = &self.subject.kind.resource;
-        json!({"group": &*resource.group, "version": version, "resource": &*resource.resource})
-    }
+fn resource(kind: &Kind, version: &str) -> Value {
+    let resource = &kind.resource;
+    json!({"group": &*resource.group, "version": version, "resource": &*resource.resource})
 }
 
 fn put(document: &mut Value, member: &str, text: &str) {

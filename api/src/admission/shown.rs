@@ -3,7 +3,7 @@
 
 use super::subject::{Operation, Subject};
 use hindsight_core::convert;
-use hindsight_core::kind::{Subresource, Version};
+use hindsight_core::kind::{KindRef, Subresource, Version};
 use hindsight_core::object::NAMESPACE_LABEL;
 use hindsight_core::scale::{scale_as_admitted, scale_with_owners};
 use hindsight_core::{Command, Decision, Intent, Object};
@@ -83,12 +83,16 @@ fn scaled<'a>(subject: &'a Subject<'_>) -> Option<&'a Version> {
     version.filter(|_| subject.subresource == Some(Subresource::Scale))
 }
 
-/// The document in the form of this version.
-pub(super) fn in_version(subject: &Subject<'_>, mut document: Value, version: &str) -> Value {
+/// The document in the form of this version of this kind.
+pub(super) fn in_version(
+    subject: &Subject<'_>,
+    mut document: Value,
+    (kind, version): (&KindRef, &str),
+) -> Value {
     let is_scale = subject.subresource == Some(Subresource::Scale);
     let is_the_object = !is_scale && subject.posted.is_none();
     if is_the_object {
-        convert::to_version(&subject.kind, version, &mut document);
+        convert::to_version(kind, version, &mut document);
     }
     document
 }

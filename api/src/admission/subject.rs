@@ -5,7 +5,7 @@ use super::Wish;
 use crate::handler::Routed;
 use crate::params::WriteOptions;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Propagation};
-use hindsight_core::kind::{GroupVersionKind, KindRef, Shape, Subresource};
+use hindsight_core::kind::{KindRef, Shape, Subresource};
 use hindsight_core::object::Name;
 use hindsight_core::{Actor, Form, Object, ObjectKey, Rejection, State, grace_told};
 use serde_json::{Map, Value, json};
@@ -132,11 +132,6 @@ impl<'a> Subject<'a> {
 
     pub(crate) fn is_namespace(&self) -> bool {
         self.kind.strategy.shape == Shape::Namespace
-    }
-
-    /// Group, version and kind of what is looked at.
-    pub(crate) fn kind_in(&self, version: &str) -> GroupVersionKind {
-        self.kind.spoken_at(version, self.subresource)
     }
 
     /// The subresource by its name; empty for the object itself.

@@ -70,7 +70,7 @@ impl<'a> Unstored<'a> {
         webhooks: impl Iterator<Item = &'b Webhook>,
         stage: Stage,
     ) -> Vec<Hook<'b>> {
-        hooks::wanting(webhooks, &self.subject, stage)
+        hooks::wanting(webhooks, &self.state.kinds, &self.subject, stage)
     }
 
     fn asking<'b>(&'b self, name: &'b str) -> Asking<'b> {

@@ -1,10 +1,10 @@
 //! Lookup of kinds by resource and by name.
 
 use super::{GroupResource, GroupVersionKind, Kind, KindRef, Origin, Subresource, Version};
-use crate::Revision;
 use crate::custom::Definition;
 use crate::object::Name;
 use crate::schema::Schema;
+use crate::{Revision, convert};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -138,6 +138,11 @@ impl Kinds {
         builtin
             .map(|builtin| &builtin.kind)
             .or_else(|| self.custom(resource))
+    }
+
+    /// The kind of another group that shows the same objects, if there is one.
+    pub fn beside(&self, kind: &Kind) -> Option<&KindRef> {
+        self.by_resource(&convert::beside(&kind.resource)?)
     }
 
     /// Whether it needs no definition, and has none.

@@ -3,7 +3,7 @@
 
 use super::{GROUP, Rule, Webhook};
 use crate::GroupResource;
-use crate::kind::{Kind, Subresource, Version};
+use crate::kind::{Kind, KindRef, Subresource, Version};
 use crate::object::Name;
 
 /// A write, as rules speak of it.
@@ -12,31 +12,47 @@ pub struct Wanted<'a> {
     /// `CREATE`, `UPDATE` or `DELETE`.
     pub operation: &'a str,
     /// What is written.
-    pub kind: &'a Kind,
+    pub kind: &'a KindRef,
+    /// The kind of another group that shows the same objects.
+    pub beside: Option<&'a KindRef>,
     /// Version of the API that the request speaks.
     pub version: &'a str,
     /// What of it, where that is not the whole.
     pub subresource: Option<Subresource>,
 }
 
+impl<'a> Wanted<'a> {
+    /// All that shows the same object.
+    fn served(&self) -> impl Iterator<Item = (&'a KindRef, &'a Version)> + use<'a> {
+        let kinds = std::iter::once(self.kind).chain(self.beside);
+        let shown = kinds.flat_map(|kind| kind.versions.iter().map(move |version| (kind, version)));
+        shown.filter(|(_, version)| version.served)
+    }
+}
+
 impl Webhook {
-    /// The version in which it wants to see this write, if it does.
-    pub fn wants<'a>(&self, write: &Wanted<'a>) -> Option<&'a Version> {
+    /// The kind and the version in which it wants to see this write, if it does.
+    pub fn wants<'a>(&self, write: &Wanted<'a>) -> Option<(&'a KindRef, &'a Version)> {
         if is_exempt(&write.kind.resource) {
             return None;
         }
         let asked = write.kind.served(write.version);
-        let matches =
-            |rule: &Rule, version: &&Version| rule.matches(write) && rule.versions_hold(version);
-        if let Some(asked) =
-            asked.filter(|asked| self.rules.iter().any(|rule| matches(rule, asked)))
-        {
-            return Some(asked);
+        let asked = asked.map(|asked| (write.kind, asked));
+        let matches = |rule: &Rule, (kind, version): (&Kind, &Version)| {
+            rule.matches(write, kind) && rule.versions_hold(version)
+        };
+        let is_wanted = |(kind, version): &(&'a KindRef, &'a Version)| {
+            self.rules.iter().any(|rule| matches(rule, (kind, version)))
+        };
+        if asked.as_ref().is_some_and(is_wanted) {
+            return asked;
         }
         let mut rules = self.rules.iter().filter(|_| self.equivalent);
         rules.find_map(|rule| {
-            let mut served = write.kind.versions.iter().filter(|version| version.served);
-            served.find(|version| matches(rule, version) && version.serves(write.subresource))
+            let mut served = write.served();
+            served.find(|(kind, version)| {
+                matches(rule, (kind, version)) && version.serves(write.subresource)
+            })
         })
     }
 }
@@ -55,12 +71,12 @@ fn is_exempt(resource: &GroupResource) -> bool {
 }
 
 impl Rule {
-    fn matches(&self, write: &Wanted<'_>) -> bool {
-        let resource = &write.kind.resource;
+    fn matches(&self, write: &Wanted<'_>, kind: &Kind) -> bool {
+        let resource = &kind.resource;
         let subresource = write.subresource.map_or("", Subresource::name);
         holds(&self.operations, write.operation)
             && holds(&self.groups, &resource.group)
-            && self.scope_holds(write.kind)
+            && self.scope_holds(kind)
             && self
                 .resources
                 .iter()

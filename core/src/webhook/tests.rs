@@ -1,10 +1,11 @@
 //! Which writes a webhook wants to see.
 
 use super::{Wanted, Webhook, condition, read};
-use crate::Kind;
-use crate::kind::Subresource;
+use crate::GroupResource;
+use crate::kind::{KindRef, Subresource};
 use crate::testing::World;
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 fn rule(text: &str) -> Value {
     let column: Vec<Vec<&str>> = text
@@ -23,10 +24,10 @@ fn webhook(document: &Value) -> Webhook {
     read::webhook(document, &condition::env())
 }
 
-fn kind(world: &World, resource: &str) -> Kind {
+fn kind(world: &World, resource: &str) -> KindRef {
     let mut kinds = world.state.kinds.iter();
     let found = kinds.find(|kind| &*kind.resource.resource == resource);
-    found.expect("a known resource").as_ref().clone()
+    Arc::clone(found.expect("a known resource"))
 }
 
 /// `operations groups versions resources scope | operation resource subresource | matches`.
@@ -65,6 +66,7 @@ fn rules_match_as_kubernetes_does() {
         let wanted = Wanted {
             operation: write[0],
             kind: &kind,
+            beside: world.state.kinds.beside(&kind),
             version: "v1",
             subresource: Subresource::named(write[2]),
         };
@@ -76,10 +78,11 @@ fn rules_match_as_kubernetes_does() {
 #[test]
 fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
     let world = World::new();
-    let mut kind = kind(&world, "configmaps");
+    let mut kind = (*kind(&world, "configmaps")).clone();
     let mut older = kind.versions[0].clone();
     older.name = "v0".into();
     kind.versions.push(older);
+    let kind = Arc::new(kind);
     let cases = [
         ("Equivalent", "v1", Some("v1")),
         ("Equivalent", "v0", Some("v0")),
@@ -94,11 +97,45 @@ fn an_equivalent_rule_shows_the_object_in_the_version_that_it_names() {
         let wanted = Wanted {
             operation: "CREATE",
             kind: &kind,
+            beside: None,
             version: "v1",
             subresource: None,
         };
-        let found = webhook.wants(&wanted).map(|version| &*version.name);
+        let found = webhook.wants(&wanted).map(|(_, version)| &*version.name);
         assert_eq!(found, shown, "{policy} {version}");
+    }
+}
+
+#[test]
+fn an_equivalent_rule_shows_an_event_in_the_group_that_it_names() {
+    let world = World::new();
+    let kinds = &world.state.kinds;
+    let [core, beside] = ["", "events.k8s.io"].map(|group| {
+        let found = kinds.by_resource(&GroupResource::new(group, "events"));
+        found.expect("a known resource")
+    });
+    for (policy, group, asked, shown) in [
+        ("Equivalent", "core", core, Some("")),
+        ("Equivalent", "core", beside, Some("")),
+        ("Equivalent", "events.k8s.io", core, Some("events.k8s.io")),
+        ("Equivalent", "*", beside, Some("events.k8s.io")),
+        ("Equivalent", "apps", core, None),
+        ("Exact", "core", beside, None),
+        ("Exact", "events.k8s.io", core, None),
+    ] {
+        let rules = [rule(&format!("* {group} v1 events *"))];
+        let document = json!({"name": "a.b.c", "matchPolicy": policy, "rules": rules});
+        let webhook = webhook(&document);
+        let wanted = Wanted {
+            operation: "CREATE",
+            kind: asked,
+            beside: kinds.beside(asked),
+            version: "v1",
+            subresource: None,
+        };
+        let found = webhook.wants(&wanted);
+        let found = found.map(|(kind, _)| &*kind.resource.group);
+        assert_eq!(found, shown, "{policy} {group}");
     }
 }
 

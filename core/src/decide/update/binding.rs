@@ -57,7 +57,9 @@ impl Pod<'_> {
         let mut pod = self.stored.document();
         self.is_free(&pod)?;
         for texts in ["annotations", "labels"] {
-            let sent = binding.pointer("/metadata").and_then(|sent| sent.get(texts));
+            let sent = binding
+                .pointer("/metadata")
+                .and_then(|sent| sent.get(texts));
             if let Some(Value::Object(sent)) = sent {
                 members(prepare::metadata(&mut pod)?, texts, |own| {
                     own.extend(sent.clone());
