@@ -53,6 +53,37 @@ fn webhooks_are_asked_about_reviews_and_may_refuse_them() {
 }
 
 #[test]
+fn a_binding_is_shown_as_what_it_was_posted_to() {
+    let scene = Scene::new(|_, _| Answer::allow());
+    let pods = "/api/v1/namespaces/default/pods";
+    let bindings = "/api/v1/namespaces/default/bindings";
+    let rules = json!({"rules": [{"operations": ["*"], "apiGroups": [""], "apiVersions": ["v1"],
+        "resources": ["bindings", "pods/binding"]}]});
+    scene.configure("mutating", &[("/see", rules)]);
+    for (name, path, resource, subresource) in [
+        ("a", bindings.to_owned(), "bindings", Value::Null),
+        ("b", format!("{pods}/b/binding"), "pods", json!("binding")),
+    ] {
+        let spec = json!({"containers": [{"name": "c", "image": "i"}]});
+        scene.ok(
+            "POST",
+            pods,
+            &json!({"metadata": {"name": name}, "spec": spec}),
+        );
+        let binding = json!({"metadata": {"name": name}, "target": {"name": "n"}});
+        scene.ok("POST", &path, &binding);
+        let (_, request) = scene.webhook.take().pop().expect("a question");
+        assert_eq!(request["resource"]["resource"], resource);
+        assert_eq!(request["subResource"], subresource);
+        assert_eq!(request["kind"]["kind"], "Binding");
+        assert_eq!(request["object"]["kind"], "Binding");
+        assert_eq!(request["name"], name);
+        let pod = scene.ok("GET", &format!("{pods}/{name}"), &Value::Null);
+        assert_eq!(pod["spec"]["nodeName"], "n");
+    }
+}
+
+#[test]
 fn what_is_answered_is_the_review_as_mutating_webhooks_left_it() {
     let scene = Scene::new(|_, _| {
         Answer::patch(&json!([{"op": "add", "path": "/spec/namespace", "value": "default"}]))

@@ -31,6 +31,7 @@ use crate::backend::Backend;
 use crate::params::WriteOptions;
 use crate::status::Failure;
 use hindsight_core::command::{Admitted, FieldValidation, Ground, Intent};
+use hindsight_core::kind::KindRef;
 use hindsight_core::{
     Command, Decision, Rejection, State, Unavailable, decide, decide_before_storage, draft,
     namespace_of_new,
@@ -85,6 +86,8 @@ pub(crate) struct Wish {
     pub(crate) command: Command,
     /// The `Eviction` that was posted, where the command carries one out.
     pub(crate) eviction: Option<Value>,
+    /// The kind of the collection that it was posted to, where that is not the object's.
+    pub(crate) posted_to: Option<KindRef>,
     /// Of a deletion only whether it is a dry run: its own are in the command.
     pub(crate) options: WriteOptions,
     /// One of many that a request names together, and none of them by its name.
@@ -97,6 +100,7 @@ impl Wish {
         Self {
             command,
             eviction: None,
+            posted_to: None,
             options,
             of_collection: false,
         }

@@ -90,7 +90,7 @@ impl Asking<'_> {
         }
         conditions::hold(self, hook, object).map_err(|reason| {
             Failure::from(Rejection::Forbidden {
-                resource: self.subject.key.resource.clone(),
+                resource: self.subject.kind.resource.clone(),
                 name: self.name.into(),
                 reason,
                 causes: Vec::new(),

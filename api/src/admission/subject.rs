@@ -90,14 +90,18 @@ impl<'a> Subject<'a> {
             (_, None, _) => Operation::Create,
             (_, Some(_), None) => Operation::Update,
         };
+        let (shown, shown_of) = match &wish.posted_to {
+            Some(collection) => (collection, None),
+            None => (kind, subresource),
+        };
         Ok(Self {
             operation,
             actor: &command.actor,
-            kind: Arc::clone(kind),
+            kind: Arc::clone(shown),
             key: key.clone(),
             version: Arc::clone(&version.name),
             form: Form::of(&state.kinds, kind, &version.name),
-            subresource,
+            subresource: shown_of,
             old,
             posted,
             options: options(wish, operation, seconds),

@@ -141,7 +141,12 @@ pub(crate) async fn bind(
         noted: noted.into_warnings(),
         ..api.command(asked, "create", intent)
     };
-    let decision = api.decide(asked, Wish::new(command, asks)).await?;
+    let is_named = asked.subresource.is_some();
+    let wish = Wish {
+        posted_to: Some(&asked.kind).filter(|_| !is_named).cloned(),
+        ..Wish::new(command, asks)
+    };
+    let decision = api.decide(asked, wish).await?;
     Ok(done(asked, &decision.warnings))
 }
 
