@@ -145,6 +145,20 @@ fn an_old_object_of_a_custom_kind_is_as_its_schema_is_today() {
 }
 
 #[test]
+fn what_has_no_name_where_it_cannot_be_evaluated_is_given_none() {
+    let scene = Scene::new(|_, _| Answer::allow());
+    scene.ok("POST", MAPS, &map("a"));
+    let unevaluated = conditions("Fail", &["1 / 0 == 1"]);
+    scene.configure("mutating", &[("/hook", unevaluated)]);
+    let nameless = json!({"metadata": {"generateName": "g-"}});
+    for (method, body) in [("POST", nameless), ("DELETE", Value::Null)] {
+        let status = scene.send(method, MAPS, &body).json();
+        assert_eq!(status["code"], 403, "{status}");
+        assert_eq!(status["details"], json!({"kind": "configmaps"}));
+    }
+}
+
+#[test]
 fn what_cannot_be_evaluated_is_decided_by_the_failure_policy() {
     let scene = Scene::new(|_, _| refuse());
     let listed = "[1, 2, 3, 4, 5, 6, 7, 8, 9, 10]";

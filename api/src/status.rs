@@ -243,12 +243,12 @@ impl Failure {
 }
 
 fn details(resource: &GroupResource, name: &str) -> Value {
-    let mut details = json!({"name": name, "kind": &*resource.resource});
-    if let Some(members) = details
-        .as_object_mut()
-        .filter(|_| !resource.group.is_empty())
-    {
-        members.insert("group".into(), Value::from(&*resource.group));
+    let mut details = json!({"kind": &*resource.resource});
+    let told = [("name", name), ("group", &*resource.group)];
+    for (member, text) in told.into_iter().filter(|(_, text)| !text.is_empty()) {
+        if let Some(members) = details.as_object_mut() {
+            members.insert(member.into(), text.into());
+        }
     }
     details
 }

@@ -7,6 +7,10 @@ use crate::rejection::FieldCause;
 use crate::{Rejection, State};
 use std::sync::Arc;
 
+/// What a refusal calls what has no name yet, and nothing that one could be made of. Source: `extractResourceName` of
+/// upstream's admission.
+const NAMELESS: &str = "Unknown";
+
 /// The namespace of `key`, if it takes what is new; `name` is what a refusal calls that.
 ///
 /// # Errors
@@ -36,7 +40,7 @@ pub fn namespace_of_new<'a>(
     );
     Err(Rejection::Forbidden {
         resource: key.resource.clone(),
-        name: name.into(),
+        name: if name.is_empty() { NAMELESS } else { name }.into(),
         reason,
         causes: vec![cause],
     })
