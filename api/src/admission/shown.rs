@@ -32,6 +32,7 @@ pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decisio
     }
     let mut document = new(subject, decision);
     if subject.operation != Operation::Create {
+        number(command, &mut document);
         return document;
     }
     let named = match &command.intent {
@@ -48,6 +49,18 @@ pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decisio
         }
     }
     document
+}
+
+/// A replacement is of the version that it names, which is compared after those who may change it are asked.
+fn number(command: &Command, document: &mut Value) {
+    let Intent::Update(update) = &command.intent else {
+        return;
+    };
+    let sent = update.object.pointer("/metadata/resourceVersion");
+    let named = sent.and_then(Value::as_str).filter(|sent| !sent.is_empty());
+    if let Some((metadata, named)) = metadata(document).zip(named) {
+        metadata.insert("resourceVersion".into(), named.into());
+    }
 }
 
 /// A namespace has the label of its name once it has a name.

@@ -68,6 +68,15 @@ fn with_revision_of(sent: &Value, mut object: Value) -> Value {
     object
 }
 
+/// The version that a replacement names, or does not, is compared after admission, which may be shown the stored one.
+fn numbered_as(sent: &Value, mut object: Value) -> Value {
+    let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
+    if let Some(metadata) = metadata {
+        metadata.remove("resourceVersion");
+    }
+    with_revision_of(sent, object)
+}
+
 /// The client's own findings were made on what it sent; what admission added is only pruned.
 fn with(intent: Intent, object: Value, seen: Ground) -> Intent {
     let validation = FieldValidation::Ignore;
@@ -78,7 +87,7 @@ fn with(intent: Intent, object: Value, seen: Ground) -> Intent {
             ..create
         }),
         Intent::Update(update) => Intent::Update(Update {
-            object,
+            object: numbered_as(&update.object, object),
             validation,
             ..update
         }),

@@ -10,7 +10,7 @@ mod service;
 mod tests;
 
 use super::account::{Account, Target, put};
-use super::{Context, create, prepare, warned};
+use super::{Context, Strictness, create, prepare, warned};
 use crate::command::{Create, FieldValidation, Update};
 use crate::kind::{Kind, KindRef, Subresource, Version};
 use crate::object::{Object, ObjectKey};
@@ -67,7 +67,10 @@ fn replace(
     if !context.is_settled {
         same_identity(stored, metadata)?;
     }
-    version_allows(kind, stored, metadata, intent.subresource)?;
+    // Mutating admission comes before it.
+    if context.strictness != Strictness::Draft {
+        version_allows(kind, stored, metadata, intent.subresource)?;
+    }
     let change = Change {
         context,
         kind,

@@ -39,6 +39,49 @@ fn who_may_change_an_object_sees_it_before_the_server_has_worked_on_it() {
     assert_eq!(stored["status"], json!({}));
 }
 
+/// Source: `UpdatedObject` comes before the comparison of versions in `store.Update`.
+#[test]
+fn the_version_of_a_replacement_is_compared_after_those_who_may_change_it_are_asked() {
+    let note = json!([{"op": "add", "path": "/metadata/annotations", "value": {"seen": "yes"}}]);
+    let (allowed, refused) = (json!({"allowed": true}), json!({"allowed": false}));
+    for (answer, group, resource, path, version, code) in [
+        (&refused, "", "configmaps", MAPS, "1", 400),
+        (&allowed, "", "configmaps", MAPS, "1", 409),
+        (&patched(&note), "", "configmaps", MAPS, "1", 409),
+        (&patched(&note), "", "configmaps", MAPS, "", 200),
+        (
+            &patched(&note),
+            "coordination.k8s.io",
+            "leases",
+            LEASES,
+            "1",
+            409,
+        ),
+        (
+            &patched(&note),
+            "coordination.k8s.io",
+            "leases",
+            LEASES,
+            "",
+            422,
+        ),
+    ] {
+        let answer = answer.clone();
+        let configurations = "mutatingwebhookconfigurations";
+        let scene = Scene::new(configurations, &["*"], move |_| Some(answer.clone()));
+        scene.write(create(group, resource, "default", &named("a")));
+        let before = scene.object(group, resource, "a");
+        let put = json!({"metadata": {"name": "a", "resourceVersion": version}});
+        let answer = scene.send("PUT", &format!("{path}/a"), "application/json", &put);
+        let seen = scene.seen();
+        assert_eq!((answer.code, seen.len()), (code, 1), "{}", answer.body);
+        let shown = &seen[0].1["object"]["metadata"]["resourceVersion"];
+        assert!(version.is_empty() || shown == version, "{shown}");
+        let is_same = scene.object(group, resource, "a") == before;
+        assert_eq!(is_same, code != 200, "{}", answer.body);
+    }
+}
+
 /// What is put right before webhooks see it would be nobody's fault any more once one changed the object.
 #[test]
 fn what_a_client_may_not_change_is_refused_whatever_webhooks_make_of_the_rest() {
