@@ -33,9 +33,9 @@ const CODES: &str = "
 1 get configmaps --as-of 9126-01-31T12:00:00Z  | has not come yet; it is
 3 why configmap/never                          | look in another namespace with -n
 3 why configmap/a --uid nope                   | no object of this name had the uid nope
-3 get configmap/never                          | `hindsight log configmap/never`
-3 get configmap/a                              | `hindsight why configmap/a`
-3 get configmap b -n kube-system               | is not there in kube-system; `hindsight log configmap/b -n kube-system` says
+3 get configmap/never                          | `hindsight log configmap/never --data-dir
+3 get configmap/a                              | `hindsight why configmap/a --data-dir
+3 get configmap b -n kube-system               | is not there in kube-system; `hindsight log configmap/b -n kube-system --data-dir
 1 why nothing/a                                | PLURAL.GROUP
 1 log nothing                                  | kubectl api-resources
 1 get configmap/a --as-of 999999               | has not happened yet; the newest is

@@ -74,8 +74,23 @@ enum Command {
 #[derive(Debug, Clone, Args)]
 struct Directory {
     /// Where the event log lives
-    #[arg(long, env = "HINDSIGHT_DATA_DIR", default_value = "hindsight-data")]
+    #[arg(long, env = DATA_DIR_VARIABLE, default_value = DATA_DIR)]
     data_dir: PathBuf,
+}
+
+const DATA_DIR: &str = "hindsight-data";
+const DATA_DIR_VARIABLE: &str = "HINDSIGHT_DATA_DIR";
+
+impl Directory {
+    /// What a command that is told to be typed next needs to find the same log; nothing where it does anyway.
+    fn option(&self) -> String {
+        let found = std::env::var_os(DATA_DIR_VARIABLE).unwrap_or_else(|| DATA_DIR.into());
+        if self.data_dir.as_os_str() == found {
+            return String::new();
+        }
+        let directory = self.data_dir.to_string_lossy();
+        format!(" --data-dir {}", show::word(&directory))
+    }
 }
 
 /// How an answer is printed.

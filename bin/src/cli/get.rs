@@ -128,7 +128,8 @@ impl Get {
             return format!("{kind}: there is nothing{point}{place}");
         };
         let named = format!("{kind}/{name}");
-        let asked = format!("{}{option}", show::word(&named));
+        let directory = self.directory.option();
+        let asked = format!("{}{option}{directory}", show::word(&named));
         format!(
             "{kind} {name} {verb}{point}{place}; `hindsight log {asked}` says when it was, and `hindsight why \
              {asked}` why it went"

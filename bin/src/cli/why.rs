@@ -74,41 +74,43 @@ impl Why {
         if self.output == Output::Json {
             show::json(&answer)?;
         } else {
-            show::line(&render(&answer, &filter))?;
+            show::line(&render(&answer, &asked(&filter, &self.directory)))?;
         }
         if answer.explanation.state != Fate::Unknown {
             return Ok(ExitCode::SUCCESS);
         }
-        hint(&unknown(&filter));
+        hint(&unknown(&filter, &self.directory));
         Ok(ExitCode::from(NOT_FOUND))
     }
 }
 
-fn unknown(filter: &Filter) -> String {
-    let asked = asked(filter);
+fn unknown(filter: &Filter, directory: &Directory) -> String {
+    let asked = asked(filter, directory);
     match &filter.uid {
         Some(uid) => format!(
             "no object of this name had the uid {uid}; `hindsight log {asked} -o json` shows those that did"
         ),
-        None => "nothing of this name was ever there; look in another namespace with -n, or for the name \
-                 with `hindsight log KIND`"
-            .into(),
+        None => format!(
+            "nothing of this name was ever there; look in another namespace with -n, or for the name with \
+             `hindsight log KIND{}`",
+            directory.option()
+        ),
     }
 }
 
 /// The object as the arguments of a subcommand.
-fn asked(filter: &Filter) -> String {
+fn asked(filter: &Filter, directory: &Directory) -> String {
     let text = |field: &Option<String>| field.clone().unwrap_or_default();
     let named = format!("{}/{}", text(&filter.kind), text(&filter.name));
-    let named = show::word(&named);
+    let (named, option) = (show::word(&named), directory.option());
     match filter.namespace.as_deref() {
-        None | Some("default") => named.into_owned(),
-        Some(namespace) => format!("{named} -n {}", show::word(namespace)),
+        None | Some("default") => format!("{named}{option}"),
+        Some(namespace) => format!("{named} -n {}{option}", show::word(namespace)),
     }
 }
 
 /// The object and its state first, then why it is still there, then a line for each link of the chain.
-fn render(answer: &questions::Why, filter: &Filter) -> String {
+fn render(answer: &questions::Why, asked: &str) -> String {
     let why = &answer.explanation;
     let object = &why.object;
     let mut out = format!("{} {}", object.kind, object.name);
@@ -134,7 +136,7 @@ fn render(answer: &questions::Why, filter: &Filter) -> String {
         .ok();
     }
     if let Some(earlier) = &why.earlier {
-        write!(out, "\n{}", of_earlier(earlier, &asked(filter))).ok();
+        write!(out, "\n{}", of_earlier(earlier, asked)).ok();
     }
     out
 }

@@ -1,0 +1,62 @@
+//! What the command line takes as it is typed, and what it says to type next.
+#![allow(
+    clippy::expect_used,
+    reason = "a test stops where its ground is not what it expects"
+)]
+
+use hindsight_tests::server::{Server, binary, stdout, text};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// A line as a shell reads it, in this directory.
+fn typed(line: &str, place: &Path) -> Output {
+    let mut command = Command::new("bash");
+    let path = binary("hindsight");
+    let path = path.parent().expect("a folder").display();
+    command.args(["-c", &format!("PATH={path}:$PATH; {line}")]);
+    command.current_dir(place).output().expect("bash runs")
+}
+
+/// What stands behind the words up to the end of the line, or of what is quoted.
+fn said_to_type(told: &str, begin: &str) -> String {
+    let at = told.find(begin).expect("it is said what to type");
+    let line = told[at..].split(['\n', '`']).next();
+    line.expect("a line").to_owned()
+}
+
+#[test]
+fn what_is_said_to_be_typed_next_asks_the_same_directory() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let place = temporary.path();
+    let server = Server::start_on(&place.join("my data"));
+    server.kubectl(&["create", "namespace", "other"]);
+    for _ in 0..2 {
+        server.kubectl(&["create", "configmap", "x", "-n", "other"]);
+        server.kubectl(&["delete", "configmap", "x", "-n", "other"]);
+    }
+    server.kubectl(&["create", "configmap", "x", "-n", "other"]);
+    assert_eq!(server.signal("TERM"), Some(0));
+    let asked = "hindsight why cm/x -n other --data-dir 'my data'";
+    let told = stdout(&typed(asked, place));
+    let next = said_to_type(
+        &told,
+        "hindsight why cm/x -n other --data-dir 'my data' --uid",
+    );
+    let told = stdout(&typed(&next, place));
+    assert!(told.contains("is deleted"), "{told}");
+    let missing = "hindsight get cm/gone --data-dir 'my data'";
+    let told = text(&typed(missing, place).stderr);
+    for begin in ["hindsight log", "hindsight why"] {
+        let next = said_to_type(&told, begin);
+        let told = text(&typed(&next, place).stderr);
+        assert!(!told.contains("holds no event log"), "{next}: {told}");
+    }
+    let told = text(&typed("hindsight why cm/gone --data-dir 'my data'", place).stderr);
+    assert!(
+        told.contains("`hindsight log KIND --data-dir 'my data'`"),
+        "{told}"
+    );
+    let known = "HINDSIGHT_DATA_DIR='my data' hindsight why cm/x -n other";
+    let told = stdout(&typed(known, place));
+    assert!(told.contains("hindsight why cm/x -n other --uid"), "{told}");
+}
