@@ -60,3 +60,27 @@ fn what_is_said_to_be_typed_next_asks_the_same_directory() {
     let told = stdout(&typed(known, place));
     assert!(told.contains("hindsight why cm/x -n other --uid"), "{told}");
 }
+
+#[test]
+fn a_job_is_brought_back_from_the_past() {
+    let server = Server::start();
+    let pods = "spec: {template: {metadata: {labels: {app: a}}, spec: {restartPolicy: Never, \
+                containers: [{name: c, image: i}]}}}";
+    let job = format!("apiVersion: batch/v1\nkind: Job\nmetadata: {{name: j}}\n{pods}\n");
+    let labels = || {
+        let own = server.kubectl(&["get", "job", "j", "-o", "jsonpath={.metadata.labels}"]);
+        let path = "jsonpath={.spec.template.metadata.labels}";
+        (own, server.kubectl(&["get", "job", "j", "-o", path]))
+    };
+    server.kubectl_with(&["create", "-f", "-"], &job);
+    let (uid, before) = (server.uid("job/j"), labels());
+    let manifest = stdout(&server.hindsight(&["get", "job/j", "-o", "manifest"]));
+    server.kubectl(&["delete", "job", "j"]);
+    server.kubectl_with(&["create", "-f", "-"], &manifest);
+    let (own, of_pods) = labels();
+    assert_eq!(of_pods, before.1.replace(&uid, &server.uid("job/j")));
+    assert!(
+        before.0.contains("job-name") && !own.contains(&uid),
+        "{own}"
+    );
+}

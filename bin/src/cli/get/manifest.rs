@@ -24,6 +24,13 @@ const ASSIGNED: [(&str, &str); 5] = [
     ("Pod", "nodeName"),
     ("Namespace", "finalizers"),
 ];
+/// What a job and its pods know each other by, which the server gives them.
+const GENERATED: [&str; 4] = [
+    "batch.kubernetes.io/controller-uid",
+    "batch.kubernetes.io/job-name",
+    "controller-uid",
+    "job-name",
+];
 /// Objects of which it is told what they lost.
 const TOLD_MAX: usize = 10;
 
@@ -64,6 +71,9 @@ impl LeftOut {
         if version == "v1" {
             let spec = members.get_mut("spec").and_then(Value::as_object_mut);
             lost.extend(spec.into_iter().flat_map(|spec| unassign(spec, &kind)));
+        }
+        if version == "batch/v1" && kind == "Job" {
+            unselect(members);
         }
         if !lost.is_empty() {
             self.objects += 1;
@@ -144,6 +154,44 @@ fn unassign(spec: &mut Map<String, Value>, kind: &str) -> Vec<String> {
     lost
 }
 
+/// A job selects its pods by its uid, and the one that is made again has another; unless it says that it selects
+/// them itself.
+fn unselect(job: &mut Map<String, Value>) {
+    let Some(spec) = job.get_mut("spec").and_then(Value::as_object_mut) else {
+        return;
+    };
+    if spec.get("manualSelector") == Some(&Value::Bool(true)) {
+        return;
+    }
+    spec.remove("selector");
+    let template = spec.get_mut("template");
+    let given = template.and_then(|template| unlabel(template.get_mut("metadata")?, |_, _| true));
+    let given = given.unwrap_or_default();
+    if let Some(metadata) = job.get_mut("metadata") {
+        unlabel(metadata, |label, value| given.get(label) == Some(value));
+    }
+}
+
+/// Takes out what was generated of the labels; those that it took.
+fn unlabel(
+    metadata: &mut Value,
+    is_given: impl Fn(&str, &Value) -> bool,
+) -> Option<Map<String, Value>> {
+    let metadata = metadata.as_object_mut()?;
+    let labels = metadata.get_mut("labels")?.as_object_mut()?;
+    let mut taken = Map::new();
+    for label in GENERATED {
+        let value = labels.get(label);
+        if value.is_some_and(|value| is_given(label, value)) {
+            taken.extend(labels.remove_entry(label));
+        }
+    }
+    if labels.is_empty() {
+        metadata.remove("labels");
+    }
+    Some(taken)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -199,5 +247,35 @@ mod tests {
         ] {
             assert_eq!(stripped(wished.clone()), (wished, None));
         }
+    }
+
+    #[test]
+    fn what_a_job_was_given_to_select_its_pods_by_is_left_out() {
+        let given = |label: &str| {
+            json!({"controller-uid": "u", "batch.kubernetes.io/controller-uid": "u",
+                "batch.kubernetes.io/job-name": "j", "job-name": "j", "app": label})
+        };
+        let job = |own: Value, manual: bool| {
+            let selector = json!({"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}});
+            json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "labels": own},
+                "spec": {"manualSelector": manual, "selector": selector,
+                    "template": {"metadata": {"labels": given("a")}}}})
+        };
+        let (stripped_of_it, told) = stripped(job(given("a"), false));
+        let left = json!({"app": "a"});
+        assert_eq!(
+            stripped_of_it,
+            json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j", "labels": left},
+                "spec": {"manualSelector": false, "template": {"metadata": {"labels": left}}}})
+        );
+        assert_eq!(told, None);
+        let own = json!({"job-name": "mine"});
+        let (kept, _) = stripped(job(own.clone(), false));
+        assert_eq!(kept["metadata"]["labels"], own);
+        let manual = job(given("a"), true);
+        assert_eq!(stripped(manual.clone()), (manual, None));
+        let mut of_others = job(given("a"), false);
+        of_others["apiVersion"] = "e.io/v1".into();
+        assert_eq!(stripped(of_others.clone()), (of_others, None));
     }
 }
