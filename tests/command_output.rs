@@ -461,3 +461,30 @@ fn a_directory_that_cannot_be_looked_at_is_not_one_without_a_log() {
         assert!(said.contains("looking for the event log: "), "{said}");
     }
 }
+
+#[test]
+fn a_backup_that_is_ended_leaves_no_part_of_the_log() {
+    let server = Server::start();
+    let temporary = tempfile::tempdir().expect("a directory");
+    let file = temporary.path().join("b");
+    let unfinished = temporary.path().join("b.unfinished");
+    // Whoever asks waits.
+    server.send("STOP");
+    for (signal, code) in [("INT", 130), ("TERM", 143)] {
+        let mut backup = Command::new(binary("hindsight"));
+        backup.arg("backup").arg(&file).arg("--data-dir");
+        let backup = backup.arg(server.directory()).stderr(Stdio::piped());
+        let backup = backup.spawn().expect("it starts");
+        comes("what is not finished", || unfinished.exists());
+        let mut kill = Command::new("kill");
+        let sent = kill.args(["-s", signal, &backup.id().to_string()]).status();
+        assert!(sent.expect("it runs").success());
+        let ended = backup.wait_with_output().expect("it ends");
+        assert_eq!(ended.status.code(), Some(code), "{signal}");
+        let told = text(&ended.stderr);
+        assert!(told.contains("is not written"), "{told}");
+        let left = temporary.path().read_dir().expect("readable").count();
+        assert_eq!(left, 0, "{signal}");
+    }
+    server.send("CONT");
+}

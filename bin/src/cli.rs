@@ -2,6 +2,7 @@
 
 mod ask;
 mod backup;
+mod ending;
 mod get;
 mod keep;
 mod log;

@@ -17,10 +17,15 @@ impl WholeFile {
     /// Begins one for its owner alone, with this added to its name. What somebody left under that is removed.
     /// What is in its place must be a regular file, or not there yet.
     pub fn begin(path: &Path, suffix: &str) -> Result<Self> {
+        Self::begin_as(path, Self::unfinished(path, suffix))
+    }
+
+    /// The name that it has until it is finished.
+    pub fn unfinished(path: &Path, suffix: &str) -> PathBuf {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".");
         beside.push(suffix);
-        Self::begin_as(path, beside.into())
+        beside.into()
     }
 
     /// The same, under a name of its own in the same directory.

@@ -1,6 +1,7 @@
 //! `hindsight backup`: the log in one file, while it is written to.
 
 use super::ask::Source;
+use super::ending::Ending;
 use super::{Directory, Output, show};
 use crate::hint::hint;
 use crate::{effects, named_file};
@@ -65,17 +66,19 @@ impl Backup {
         if place.exists() && !self.force {
             bail!("{name} is there already; name another file, or replace it with --force");
         }
-        let made = unless_overtaken(|| self.write_file(&place, &name))?;
+        let ending = give_up(WholeFile::unfinished(&place, UNFINISHED), name.clone())?;
+        let made = unless_overtaken(|| self.write_file(&place, &name, &ending))?;
         show::line(&self.told(&made))?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Under another name, until it is whole and synced.
-    fn write_file(&self, place: &Path, name: &str) -> Result<Made> {
+    fn write_file(&self, place: &Path, name: &str, ending: &Ending) -> Result<Made> {
         let what = || format!("{name} cannot be written");
-        let file = WholeFile::begin(place, UNFINISHED).with_context(what)?;
+        let file = ending.unless_coming(|| WholeFile::begin(place, UNFINISHED));
+        let file = file.with_context(what)?;
         let made = self.write(file.file(), name)?;
-        file.finish().with_context(what)?;
+        ending.unless_coming(|| file.finish()).with_context(what)?;
         Ok(made)
     }
 
@@ -117,6 +120,18 @@ impl Backup {
         }
         format!("revision {revision}, {frames} frames, {bytes} bytes, chain {chain}")
     }
+}
+
+/// Whoever ends it is left no part of it.
+fn give_up(unfinished: PathBuf, name: String) -> Result<Ending> {
+    let ending = Ending::after(move || {
+        if std::fs::remove_file(unfinished).is_ok() {
+            hint(&format!(
+                "ended before all was copied: {name} is not written"
+            ));
+        }
+    });
+    ending.context("waiting for signals")
 }
 
 /// Makes a backup; again, where history went that it had yet to copy.

@@ -2,26 +2,21 @@
 //! where the command is ended before.
 
 use crate::cli::ask::Source;
+use crate::cli::ending::Ending;
 use crate::control_plane::snapshots_of;
 use crate::restoring::{self, COPY};
 use anyhow::Result;
 use hindsight_log::{DirectoryLock, Error, Reader, SledStorage};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What a shell says of a command that a signal ended.
-const BY_SIGNAL: i32 = 128;
-/// While it is removed it may still be written.
 const ATTEMPTS_MAX: usize = 100;
 
 /// A copy of the log in its data directory, removed when it is dropped.
 pub(super) struct Copy {
     directory: PathBuf,
     lock: Option<DirectoryLock>,
-    /// A signal came, and the process ends with its code.
-    is_ending: Arc<AtomicBool>,
+    ending: Ending,
 }
 
 impl Copy {
@@ -33,15 +28,15 @@ impl Copy {
             what: format!("copying {} for verification", data.display()),
             source,
         };
+        let directory = data.join(COPY);
+        let half_made = directory.clone();
         let copy = Self {
-            directory: data.join(COPY),
+            directory,
             lock: Some(lock),
-            is_ending: Arc::default(),
+            ending: Ending::after(move || remove_all(&half_made)).map_err(failed)?,
         };
-        let is_ending = Arc::clone(&copy.is_ending);
-        remove_on_signal(copy.directory.clone(), is_ending).map_err(failed)?;
         let events = copy.directory.join("events");
-        copy_directory(&data.join("events"), &events, &copy.is_ending).map_err(failed)?;
+        copy_directory(&data.join("events"), &events, &copy.ending).map_err(failed)?;
         let tail = data.join("events.tail");
         if tail.exists() {
             std::fs::copy(tail, copy.directory.join("events.tail")).map_err(failed)?;
@@ -62,55 +57,19 @@ impl Copy {
 impl Drop for Copy {
     fn drop(&mut self) {
         // What failed did because the copy was taken away.
-        while self.is_ending.load(Ordering::Acquire) {
-            std::thread::park();
-        }
-        remove(&self.directory);
+        self.ending.unless_coming(|| remove(&self.directory));
         self.lock = None;
     }
 }
 
-/// SIGINT and SIGTERM end the process after the copy is gone.
-fn remove_on_signal(directory: PathBuf, is_ending: Arc<AtomicBool>) -> std::io::Result<()> {
-    let mut builder = tokio::runtime::Builder::new_current_thread();
-    let runtime = builder.enable_io().build()?;
-    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
-    let entered = runtime.enter();
-    let [mut interrupt, mut terminate] = kinds.map(|kind| signal(kind).map(|one| (one, kind)));
-    drop(entered);
-    let wait = async move {
-        tokio::select! {
-            kind = next(&mut interrupt) => kind,
-            kind = next(&mut terminate) => kind,
+/// While it is removed it may still be written.
+fn remove_all(directory: &Path) {
+    for _ in 0..ATTEMPTS_MAX {
+        remove(directory);
+        if !directory.exists() {
+            break;
         }
-    };
-    let watch = move || {
-        let kind = runtime.block_on(wait);
-        is_ending.store(true, Ordering::Release);
-        for _ in 0..ATTEMPTS_MAX {
-            remove(&directory);
-            if !directory.exists() {
-                break;
-            }
-        }
-        end(kind);
-    };
-    let thread = std::thread::Builder::new().name("signals".into());
-    thread.spawn(watch).map(drop)
-}
-
-#[expect(clippy::exit, reason = "whoever is ended by a signal ends")]
-fn end(kind: SignalKind) {
-    std::process::exit(BY_SIGNAL + kind.as_raw_value());
-}
-
-async fn next(signal: &mut std::io::Result<(Signal, SignalKind)>) -> SignalKind {
-    if let Ok((signal, kind)) = signal
-        && signal.recv().await.is_some()
-    {
-        return *kind;
     }
-    std::future::pending().await
 }
 
 fn remove(directory: &Path) {
@@ -121,18 +80,18 @@ fn remove(directory: &Path) {
     }
 }
 
-fn copy_directory(from: &Path, to: &Path, is_ending: &AtomicBool) -> std::io::Result<()> {
+fn copy_directory(from: &Path, to: &Path, ending: &Ending) -> std::io::Result<()> {
     std::fs::create_dir_all(to)?;
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
-        if is_ending.load(Ordering::Acquire) {
+        if ending.is_coming() {
             return Err(std::io::ErrorKind::Interrupted.into());
         }
         let target = to.join(entry.file_name());
         // Of a pipe or a device the end might never come.
         let metadata = std::fs::metadata(entry.path())?;
         if metadata.is_dir() {
-            copy_directory(&entry.path(), &target, is_ending)?;
+            copy_directory(&entry.path(), &target, ending)?;
         } else if metadata.is_file() {
             std::fs::copy(entry.path(), target)?;
         }

@@ -1,0 +1,84 @@
+//! An end by SIGINT or SIGTERM that comes after what was half made is gone: such a file holds every Secret.
+
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime::Builder;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// What a shell says of a command that a signal ended.
+const BY_SIGNAL: i32 = 128;
+
+/// Whether a signal came, and the process ends with its code.
+#[derive(Debug, Clone)]
+pub(super) struct Ending(Arc<Mutex<bool>>);
+
+impl Ending {
+    /// From now on this is done before a signal ends the process.
+    pub(super) fn after(clean_up: impl FnOnce() + Send + 'static) -> io::Result<Self> {
+        let ending = Self(Arc::default());
+        let coming = ending.clone();
+        let signal = first_signal()?;
+        let watch = move || {
+            let kind = signal();
+            *coming.lock() = true;
+            clean_up();
+            end(kind);
+        };
+        let thread = std::thread::Builder::new().name("signals".into());
+        thread.spawn(watch)?;
+        Ok(ending)
+    }
+
+    pub(super) fn is_coming(&self) -> bool {
+        *self.lock()
+    }
+
+    /// Does it before what was half made is looked for, or never.
+    pub(super) fn unless_coming<T>(&self, make: impl FnOnce() -> T) -> T {
+        let coming = self.lock();
+        if *coming {
+            wait_for_the_end();
+        }
+        make()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, bool> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn wait_for_the_end() -> ! {
+    loop {
+        std::thread::park();
+    }
+}
+
+/// What waits for it.
+fn first_signal() -> io::Result<impl FnOnce() -> SignalKind + Send> {
+    let runtime = Builder::new_current_thread().enable_io().build()?;
+    let kinds = [SignalKind::interrupt(), SignalKind::terminate()];
+    let entered = runtime.enter();
+    let [mut interrupt, mut terminate] = kinds.map(|kind| signal(kind).map(|one| (one, kind)));
+    drop(entered);
+    let wait = async move {
+        tokio::select! {
+            kind = next(&mut interrupt) => kind,
+            kind = next(&mut terminate) => kind,
+        }
+    };
+    Ok(move || runtime.block_on(wait))
+}
+
+#[expect(clippy::exit, reason = "whoever is ended by a signal ends")]
+fn end(kind: SignalKind) {
+    std::process::exit(BY_SIGNAL + kind.as_raw_value());
+}
+
+async fn next(signal: &mut io::Result<(Signal, SignalKind)>) -> SignalKind {
+    if let Ok((signal, kind)) = signal
+        && signal.recv().await.is_some()
+    {
+        return *kind;
+    }
+    std::future::pending().await
+}
