@@ -9,6 +9,8 @@ use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
 use hindsight_tests::server::{Server, binary, serve, text};
 use serde_json::Value;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -56,6 +58,23 @@ fn flags_say_where_it_listens_whom_it_knows_and_where_the_kubeconfig_goes() {
     let server = Server::start_with(command, &data).expect("it starts");
     assert!(server.ready.contains("https://127.0.0.1:") && server.ready.contains("kubectl"));
     assert_told(&server, &copy);
+}
+
+#[test]
+fn tokens_that_every_user_of_the_machine_may_read_are_warned_of() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let (data, tokens) = (directory.path().join("data"), tokens(directory.path()));
+    for (mode, is_warned) in [(0o600, false), (0o640, false), (0o644, true)] {
+        std::fs::set_permissions(&tokens, Permissions::from_mode(mode)).expect("set");
+        let mut command = serve(&data);
+        command.arg("--token-auth-file").arg(&tokens);
+        command.stderr(Stdio::piped());
+        let server = Server::start_with(command, &data).expect("it starts");
+        server.send("TERM");
+        let (code, said) = server.ended();
+        assert_eq!(code, Some(0), "{said}");
+        assert_eq!(said.contains("chmod o-r"), is_warned, "{mode:o}: {said}");
+    }
 }
 
 #[test]

@@ -6,11 +6,14 @@ use http::{HeaderMap, header};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
 /// Of a token file; a hundred thousand users have less.
 const FILE_BYTES_MAX: u64 = 16 << 20;
+/// Readable by every user.
+const BY_ALL: u32 = 0o004;
 
 /// Somebody, or nobody.
 pub(super) type Identity = Option<Arc<Actor>>;
@@ -28,6 +31,7 @@ impl Tokens {
     pub(super) fn read(file: &Path) -> Result<Self> {
         let text = text_of(file)
             .with_context(|| format!("the token file {} cannot be read", file.display()))?;
+        warn_of_readers(file);
         Self::parse(&text)
             .with_context(|| format!("the token file {} is not usable", file.display()))
     }
@@ -90,6 +94,20 @@ fn text_of(file: &Path) -> io::Result<String> {
         return Err(io::Error::other(why));
     }
     Ok(text)
+}
+
+/// Whoever has a token is its user. What a group may do is not asked: a service may be given the file by its own.
+fn warn_of_readers(file: &Path) {
+    if file
+        .metadata()
+        .is_ok_and(|found| found.mode() & BY_ALL != 0)
+    {
+        tracing::warn!(
+            file = %file.display(),
+            "every user of this machine may read the token file, and come in as any user in it; close it with \
+             chmod o-r, and give out new tokens"
+        );
+    }
 }
 
 /// Fields of a line, commas inside double quotes not counting.
