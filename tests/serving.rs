@@ -120,6 +120,43 @@ fn the_command_to_type_next_can_be_typed_whatever_the_directory_is_called() {
 }
 
 #[test]
+fn whoever_asks_for_more_than_warnings_is_told_of_each_thing_that_happens_once() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let data = temporary.path().join("data");
+    let run = |requests: usize| -> Vec<String> {
+        let mut command = serve(&data);
+        command.args(["--snapshot-every", "20", "--keep-history-bytes", "1B"]);
+        command.env("RUST_LOG", "info").stderr(Stdio::piped());
+        let server = Server::start_with(command, &data).expect("it starts");
+        for request in 0..requests {
+            server.kubectl(&["create", "configmap", &format!("c{requests}-{request}")]);
+        }
+        server.send("TERM");
+        let (_, said) = server.ended();
+        said.lines().map(str::to_owned).collect()
+    };
+    let (first, second) = (run(70), run(1));
+    let told =
+        |lines: &[String], what: &str| lines.iter().filter(|line| line.contains(what)).count();
+    for (lines, begun) in [
+        (&first, "was read, all of it"),
+        (&second, "was read from a snapshot on"),
+    ] {
+        for what in [begun, "listening on https://127.0.0.1:", "ending", "ended"] {
+            assert_eq!(told(lines, what), 1, "{what}: {lines:#?}");
+        }
+    }
+    let snapshots = told(&first, "a snapshot was written revision=");
+    assert!((2..=5).contains(&snapshots), "{first:#?}");
+    let floors = told(&first, "history was dropped") + told(&second, "history was dropped");
+    assert!((1..=5).contains(&floors), "{first:#?} {second:#?}");
+    assert!(
+        first.len() < 20,
+        "none is told for each request: {first:#?}"
+    );
+}
+
+#[test]
 fn its_own_log_is_text_or_json() {
     let directory = tempfile::tempdir().expect("a directory");
     for (format, is_json) in [("text", false), ("json", true)] {

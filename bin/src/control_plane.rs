@@ -59,6 +59,16 @@ struct Shared {
     pending: Pending,
 }
 
+/// How far, from which snapshot, and how long it took: where that is long, snapshots are what is missing.
+fn tell_open(revision: Revision, snapshot: Revision, begun: Instant) {
+    let seconds = begun.elapsed().as_secs_f64();
+    if snapshot == Revision::ZERO {
+        tracing::info!(%revision, seconds, "the log was read, all of it");
+    } else {
+        tracing::info!(%revision, %snapshot, seconds, "the log was read from a snapshot on");
+    }
+}
+
 impl ControlPlane {
     /// Opens the log, folds it, and starts the writer and the collectors. Blocks while it reads.
     pub fn open(config: Config) -> Result<Self, OpenError> {
@@ -66,6 +76,7 @@ impl ControlPlane {
     }
 
     pub(crate) fn open_turning(config: Config, turn: collectors::Turn) -> Result<Self, OpenError> {
+        let begun = Instant::now();
         config.check()?;
         let (lock, storage) = match &config.data_dir {
             None => (None, Arc::new(MemoryStorage::default()) as Arc<dyn Storage>),
@@ -79,7 +90,9 @@ impl ControlPlane {
         let snapshots = config.data_dir.as_deref().map(snapshots_of);
         let base = snapshots.as_ref().and_then(|one| one.newest(&empty));
         let base = base.unwrap_or_else(|| Base::empty(empty.clone()));
+        let snapshot = base.state.revision;
         let (mut log, state) = Log::open_from(storage, base)?;
+        tell_open(state.revision, snapshot, begun);
         if let Some(snapshots) = snapshots.clone() {
             let every = config.snapshot_every;
             match config.retention.clone() {

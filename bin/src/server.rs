@@ -85,10 +85,18 @@ pub(crate) async fn run(options: Options, ready: impl FnOnce(SocketAddr, &Path))
             Ok(()) = failed => {}
         }
     };
+    tell(&format!("listening on https://{address}"));
     ready(address, &kubeconfig);
     connection::accept(listener, acceptor, end).await;
+    tell("ending: no request is taken");
     close(plane).await?;
-    outcome(&poison)
+    outcome(&poison)?;
+    tell("ended");
+    Ok(())
+}
+
+fn tell(what: &str) {
+    tracing::info!("{what}");
 }
 
 /// Others may fill the threads that the runtime has for what blocks.

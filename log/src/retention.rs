@@ -49,6 +49,8 @@ pub(crate) struct Pruner {
     poison: Poison,
     /// What is known of the log; nothing before the first round, and after a failure.
     known: Option<(Thinning, Aging)>,
+    /// Up to where the log is known to have been thinned.
+    told: Option<Revision>,
     /// Of the round that is under way: nothing after any of the snapshots, for a start from one needs the
     /// frame that ends there.
     limit: Option<Revision>,
@@ -71,6 +73,7 @@ impl Pruner {
             policy,
             poison,
             known: None,
+            told: None,
             limit: None,
         }
     }
@@ -108,7 +111,13 @@ impl Pruner {
             Some(known) => known,
             None => (self.thinning()?, Aging::new(self.policy.clone())),
         };
+        let before = *self.told.get_or_insert(thinning.floor());
         let turned = self.piece(limit, &mut thinning, &mut window)?;
+        let floor = thinning.floor();
+        if !turned && floor > before {
+            tracing::info!(%floor, "history was dropped; everything from this revision on is kept");
+            self.told = Some(floor);
+        }
         self.known = Some((thinning, window));
         Ok(turned)
     }

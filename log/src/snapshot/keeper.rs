@@ -192,8 +192,11 @@ impl Work {
             kept.truncate(KEPT);
             self.snapshots.retain(newest, &kept)
         });
-        if let Err(error) = written {
-            tracing::warn!(%error, "no snapshot was written, or older ones are still there");
+        match written {
+            Ok(()) => tracing::info!(revision = %base.state.revision, "a snapshot was written"),
+            Err(error) => {
+                tracing::warn!(%error, "no snapshot was written, or older ones are still there");
+            }
         }
     }
 
