@@ -1,10 +1,11 @@
 //! What the command line takes as it is typed, and what it says to type next.
 #![allow(
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::server::{Server, binary, stdout, text};
+use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -83,4 +84,42 @@ fn a_job_is_brought_back_from_the_past() {
         before.0.contains("job-name") && !own.contains(&uid),
         "{own}"
     );
+}
+
+/// Exit code, arguments, and a part of what is said, by a server and by its directory.
+const SAID: &str = "
+0 why configmaps.v1./b                  | ConfigMap b in default is live
+0 why cm.v1./b                          | ConfigMap b in default is live
+0 log deployments.v1.apps/web           | deployments.apps default/web: created
+0 why deployments.v1.apps/web           | Deployment web in default is live
+3 why deployments.v9.apps/web           | nothing of this name was ever there
+0 get configmaps.v1.                    | b
+1 get configmaps.v2.                    | no kind is called
+";
+
+fn check_said(directory: &Path) {
+    for line in SAID.trim().lines() {
+        let (head, expected) = line.split_once('|').expect("a bar");
+        let head: Vec<&str> = head.split_whitespace().collect();
+        let output = hindsight(directory, &head[1..]);
+        let code = output.status.code().map(|code| code.to_string());
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert_eq!(code.as_deref(), Some(head[0]), "{line}\n{said}");
+        assert!(said.contains(expected.trim()), "{line}\n{said}");
+    }
+}
+
+#[test]
+fn what_may_be_typed_is_read_the_same_by_a_server_and_by_its_directory() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    for name in ["a", "b"] {
+        server.kubectl(&["create", "configmap", name]);
+    }
+    server.kubectl(&["delete", "configmap", "a"]);
+    server.kubectl(&["create", "deployment", "web", "--image", "i"]);
+    check_said(&directory);
+    assert_eq!(server.signal("TERM"), Some(0));
+    check_said(&directory);
 }

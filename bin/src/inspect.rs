@@ -67,17 +67,33 @@ pub(crate) fn state_at(reader: &Reader, empty: State, point: AsOf) -> Result<Sta
     }
 }
 
-/// A kind by any of its names, with or without its group.
+/// A kind by any of its names: alone, with its group, or with a version of its and its group.
 pub(crate) fn kind(state: &State, text: &str) -> Option<KindRef> {
-    let (name, group) = text
-        .split_once('.')
-        .map_or((text, None), |(name, group)| (name, Some(group)));
-    let of_group = |kind: &&KindRef| group.is_none_or(|group| *kind.resource.group == *group);
-    state
-        .kinds
-        .iter()
-        .find(|kind| kind.is_called(name) && of_group(kind))
-        .cloned()
+    kind_and_version(state, text).map(|(kind, _)| kind)
+}
+
+/// The same, and the version that is named. A group may begin like a version: what is one as a whole comes first.
+///
+/// Source: kubectl's `RESOURCE.VERSION.GROUP`, with nothing behind the last dot for the core group.
+fn kind_and_version<'a>(state: &State, text: &'a str) -> Option<(KindRef, Option<&'a str>)> {
+    let find = |name: &str, group: Option<&str>, version: Option<&'a str>| {
+        let mut kinds = state.kinds.iter();
+        let found = kinds.find(|kind| {
+            let has = |version: &str| kind.versions.iter().any(|one| *one.name == *version);
+            kind.is_called(name)
+                && group.is_none_or(|group| *kind.resource.group == *group)
+                && version.is_none_or(has)
+        });
+        Some((found?.clone(), version))
+    };
+    let Some((name, group)) = text.split_once('.') else {
+        return find(text, None, None);
+    };
+    let found = find(name, Some(group), None);
+    found.or_else(|| {
+        let (version, group) = group.split_once('.')?;
+        find(name, Some(group), Some(version))
+    })
 }
 
 /// The resource that a text names, and its kind. Of a kind that is there no more only plural and

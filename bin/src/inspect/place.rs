@@ -1,11 +1,11 @@
 //! Where objects are: the path that a kind is served at, and whether an owner is there.
 
-use super::{Unanswered, kind};
+use super::{Unanswered, kind_and_version};
 use hindsight_core::classify::owner_key;
 use hindsight_core::{Form, GroupResource, OwnerReference, State};
 use serde::{Deserialize, Serialize};
 
-/// A kind as the API serves it, by the version that it is stored in where that may be asked for.
+/// A kind as the API serves it, by the version that was named, or that it is stored in where that may be asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Served {
     group: String,
@@ -45,7 +45,7 @@ impl Served {
 /// The kind that a text names, where there may be objects of it.
 pub(crate) fn served(state: &State, text: &str) -> Result<Served, Unanswered> {
     let unknown = || Unanswered::UnknownKind(text.to_owned());
-    let named = kind(state, text).ok_or_else(unknown)?;
+    let (named, asked) = kind_and_version(state, text).ok_or_else(unknown)?;
     let stored = state.kinds.by_resource(&named.stored_under());
     let kind = stored.unwrap_or(&named);
     if kind.strategy.review {
@@ -55,7 +55,11 @@ pub(crate) fn served(state: &State, text: &str) -> Result<Served, Unanswered> {
         )));
     }
     let version = kind.storage_version().filter(|version| version.served);
-    let version = version.or_else(|| kind.versions.iter().find(|version| version.served));
+    let mut others = kind.versions.iter().filter(|version| version.served);
+    let version = match asked {
+        Some(asked) => others.find(|version| *version.name == *asked),
+        None => version.or_else(|| others.next()),
+    };
     Ok(Served {
         group: kind.resource.group.to_string(),
         version: version.ok_or_else(unknown)?.name.to_string(),
@@ -129,8 +133,22 @@ mod tests {
             "apiextensions.k8s.io",
             definition,
         );
-        let served = served(&state, "widgets").expect("a kind");
-        assert_eq!(served.path(), "/apis/example.com/v1");
+        for (text, path) in [
+            ("widgets", Some("/apis/example.com/v1")),
+            ("widgets.v1.example.com", Some("/apis/example.com/v1")),
+            ("widgets.v2.example.com", None),
+            ("widgets.v3.example.com", None),
+            ("widgets.v1.example.org", None),
+            ("deployments.v1.apps", Some("/apis/apps/v1")),
+            ("hpa.v1.autoscaling", Some("/apis/autoscaling/v1")),
+            ("hpa.autoscaling", Some("/apis/autoscaling/v2")),
+            ("pods.v1.", Some("/api/v1")),
+            ("pods.v2.", None),
+        ] {
+            let served = served(&state, text).ok();
+            let served = served.map(|served| served.path());
+            assert_eq!(served.as_deref(), path, "{text}");
+        }
     }
 
     #[test]
