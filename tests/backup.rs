@@ -365,7 +365,7 @@ fn a_backup_replaces_files_alone_and_follows_links() {
     let kind = |path: &Path| path.symlink_metadata().expect("there").file_type();
     for (other, why) in [
         (&pipe, "no regular file"),
-        (&directory, "no regular file"),
+        (&directory, "is a directory; name a file"),
         (&link, "is there already"),
     ] {
         let before = kind(other);

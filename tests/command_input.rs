@@ -95,6 +95,11 @@ const SAID: &str = "
 3 why deployments.v9.apps/web           | nothing of this name was ever there
 0 get configmaps.v1.                    | b
 1 get configmaps.v2.                    | no kind is called
+1 backup /nowhere/x                     | name a file in a directory that is there
+1 backup /                              | hindsight: / is a directory; name a file
+1 backup /dev/null                      | - writes to standard output
+1 restore /nowhere                      | name what `hindsight backup` wrote
+1 serve --token-auth-file /nowhere      | or leave --token-auth-file out
 ";
 
 fn check_said(directory: &Path) {

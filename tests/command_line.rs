@@ -38,7 +38,7 @@ const CODES: &str = "
 3 get configmap b -n kube-system               | is not there in kube-system; `hindsight log configmap/b -n kube-system --data-dir
 1 why nothing/a                                | PLURAL.GROUP
 1 log nothing                                  | kubectl api-resources
-1 get configmap/a --as-of 999999               | has not happened yet; the newest is
+1 get configmap/a --as-of 999999               | : ask for that one, or an earlier one
 3 why configmap never                          | look in another namespace with -n
 0 why configmap b -n default                   |
 0 log configmap a                              |

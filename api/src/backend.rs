@@ -97,7 +97,9 @@ impl Past {
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AsOfError {
     /// It has not happened yet.
-    #[error("revision {asked} has not happened yet; the newest is {newest}")]
+    #[error(
+        "revision {asked} has not happened yet; the newest is {newest}: ask for that one, or an earlier one"
+    )]
     Future {
         /// What was asked for.
         asked: Revision,

@@ -12,6 +12,7 @@ pub(crate) fn place(path: &Path, told: &str) -> Result<PathBuf> {
     let unusable = || format!("{told} cannot be written");
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => path.canonicalize().with_context(unusable),
+        Ok(found) if found.is_dir() => bail!("{told} is a directory; name a file"),
         Ok(_) => bail!(
             "{told} is no regular file, and would be replaced by one; name a file, or one that is not there yet"
         ),
@@ -56,9 +57,13 @@ mod tests {
         }
         let device = directory.join("device");
         symlink("/dev/null", &device).expect("linked");
-        for other in [&directory, Path::new("/dev/null"), &device] {
+        for (other, why) in [
+            (&*directory, "is a directory"),
+            (Path::new("/dev/null"), "no regular file"),
+            (&device, "no regular file"),
+        ] {
             let error = place(other, "it").expect_err("refused");
-            assert!(error.to_string().contains("no regular file"), "{error:#}");
+            assert!(error.to_string().contains(why), "{error:#}");
         }
     }
 }

@@ -61,8 +61,11 @@ impl Backup {
             return Ok(ExitCode::SUCCESS);
         }
         let name = self.file.display().to_string();
-        let place = named_file::place(&self.file, &name)
-            .context("a backup is a file of its own; - writes to standard output")?;
+        let mut place = named_file::place(&self.file, &name);
+        if !self.file.is_dir() {
+            place = place.context("a backup is a file of its own; - writes to standard output");
+        }
+        let place = place?;
         if place.exists() && !self.force {
             bail!("{name} is there already; name another file, or replace it with --force");
         }
@@ -76,7 +79,11 @@ impl Backup {
     fn write_file(&self, place: &Path, name: &str, ending: &Ending) -> Result<Made> {
         let what = || format!("{name} cannot be written");
         let file = ending.unless_coming(|| WholeFile::begin(place, UNFINISHED));
-        let file = file.with_context(what)?;
+        let file = file.with_context(|| {
+            format!(
+                "{name} cannot be written; name a file in a directory that is there and that you may write to"
+            )
+        })?;
         let made = self.write(file.file(), name)?;
         ending.unless_coming(|| file.finish()).with_context(what)?;
         Ok(made)

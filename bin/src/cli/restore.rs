@@ -53,7 +53,12 @@ impl Restore {
             self.read(std::io::stdin().lock())?
         } else {
             let file = File::open(&self.file);
-            self.read(file.with_context(|| format!("{} cannot be read", self.file.display()))?)?
+            self.read(file.with_context(|| {
+                format!(
+                    "{} cannot be read; name what `hindsight backup` wrote, or - for standard input",
+                    self.file.display()
+                )
+            })?)?
         };
         self.tell(&restored)?;
         Ok(ExitCode::SUCCESS)

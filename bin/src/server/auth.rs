@@ -29,8 +29,13 @@ pub(super) struct Tokens(BTreeMap<[u8; 32], Arc<Actor>>);
 
 impl Tokens {
     pub(super) fn read(file: &Path) -> Result<Self> {
-        let text = text_of(file)
-            .with_context(|| format!("the token file {} cannot be read", file.display()))?;
+        let text = text_of(file).with_context(|| {
+            format!(
+                "the token file {} cannot be read; name one that has lines of token,user,uid,\"group1,group2\", or \
+                 leave --token-auth-file out",
+                file.display()
+            )
+        })?;
         warn_of_readers(file);
         Self::parse(&text)
             .with_context(|| format!("the token file {} is not usable", file.display()))
