@@ -6,8 +6,9 @@
 )]
 
 use hindsight_tests::server::{Server, binary, hindsight, stdout, text};
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 /// A line as a shell reads it, in this directory.
 fn typed(line: &str, place: &Path) -> Output {
@@ -95,6 +96,20 @@ const SAID: &str = "
 3 why deployments.v9.apps/web           | nothing of this name was ever there
 0 get configmaps.v1.                    | b
 1 get configmaps.v2.                    | no kind is called
+0 log --since 1h                        | configmaps default/a: created
+0 log --until 1h                        | nothing happened that matches
+0 log --since 2026-01-31                | configmaps default/a: created
+0 log --since 9999-01-31                | nothing happened from 9999-01-31T00:00:00.000000Z on
+0 log cm/b --tail 1                     | configmaps default/b: updated
+0 log -A                                | configmaps default/a: created
+2 log -A -n default                     | cannot be used with
+2 log --tail 0                          | write a number from 1 to 10000
+2 log --tail 5 --since lately           | or how long ago, such as 90m
+3 get cm/b --as-of 1h                   | was not there as of 2
+3 get cm/b --as-of 2026-01-31           | was not there as of 2026-01-31T00:00:00.000000Z
+0 get cm/b --as-of 0s                   | b
+1 get cm/b --as-of 9126-01-31           | has not come yet; it is
+3 plan cm/b --as-of 1h                  | nothing of this name is there
 1 backup /nowhere/x                     | name a file in a directory that is there
 1 backup /                              | hindsight: / is a directory; name a file
 1 backup /dev/null                      | - writes to standard output
@@ -124,7 +139,47 @@ fn what_may_be_typed_is_read_the_same_by_a_server_and_by_its_directory() {
     }
     server.kubectl(&["delete", "configmap", "a"]);
     server.kubectl(&["create", "deployment", "web", "--image", "i"]);
+    server.kubectl(&["label", "configmap", "b", "x=y"]);
     check_said(&directory);
     assert_eq!(server.signal("TERM"), Some(0));
     check_said(&directory);
+}
+
+#[test]
+fn the_newest_of_the_log_is_printed_alone_and_followed() {
+    let temporary = tempfile::tempdir().expect("a temporary directory");
+    let directory = temporary.path().join("data");
+    let server = Server::start_on(&directory);
+    for name in ["a", "b", "c"] {
+        server.kubectl(&["create", "configmap", name]);
+    }
+    let newest = |arguments: &[&str]| -> Vec<String> {
+        let asked = [&["log", "configmaps", "-n", "default"], arguments].concat();
+        let printed = stdout(&hindsight(&directory, &asked));
+        printed.lines().map(str::to_owned).collect()
+    };
+    let check = || {
+        let all = newest(&[]);
+        assert_eq!(newest(&["--tail", "2"]), all[all.len() - 2..]);
+        assert_eq!(newest(&["--tail", "10"]), all);
+    };
+    check();
+    let mut follow = Command::new(binary("hindsight"));
+    follow.args(["log", "configmaps", "-n", "default", "-f", "--tail", "1"]);
+    follow
+        .arg("--data-dir")
+        .arg(&directory)
+        .stdout(Stdio::piped());
+    let mut follow = follow.spawn().expect("it starts");
+    let mut lines = BufReader::new(follow.stdout.take().expect("an output")).lines();
+    let mut next = || lines.next().expect("more").expect("a line");
+    assert!(next().contains("default/c: created"));
+    for name in ["d", "e"] {
+        server.kubectl(&["create", "configmap", name]);
+        assert!(next().contains(&format!("default/{name}: created")));
+    }
+    follow.kill().expect("it runs");
+    follow.wait().expect("it ends");
+    assert_eq!(server.signal("TERM"), Some(0));
+    check();
 }

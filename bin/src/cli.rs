@@ -7,6 +7,7 @@ mod get;
 mod keep;
 mod log;
 mod plan;
+mod point;
 mod replay;
 mod restore;
 mod serve;

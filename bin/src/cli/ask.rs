@@ -1,14 +1,14 @@
 //! How a question finds its answer: on the directory itself, or through the server that holds it.
 
+use super::point::Point;
 use super::{Directory, show, wrong};
 use crate::control_plane::{empty_state, open_directory, snapshots_of};
 use crate::hint::hint;
 use crate::inspect::{self, Filter};
 use crate::remote::Server;
-use crate::{OpenError, effects, restoring};
+use crate::{OpenError, restoring};
 use anyhow::{Result, bail};
 use clap::error::ErrorKind;
-use hindsight_api::AsOf;
 use hindsight_core::{Revision, Rule, State};
 use hindsight_log::{DirectoryLock, Error, Intact, Reader};
 use std::fmt::Write;
@@ -311,36 +311,6 @@ pub(super) fn given(text: &str) -> Result<String, String> {
         return Err("it is empty; name one, or leave it out".into());
     }
     Ok(text.to_owned())
-}
-
-/// A point in the past, and how it was written.
-#[derive(Debug, Clone)]
-pub(super) struct Point {
-    pub(super) text: String,
-    pub(super) at: AsOf,
-}
-
-impl Point {
-    /// What has not come yet is not taken for now.
-    pub(super) fn check(&self) -> Result<()> {
-        let now = effects::now();
-        match self.at {
-            AsOf::Time(time) if time > now => bail!(
-                "{} has not come yet; it is {}; leave --as-of out for what there is now",
-                self.text,
-                now.to_rfc3339()
-            ),
-            AsOf::Time(_) | AsOf::Revision(_) => Ok(()),
-        }
-    }
-}
-
-/// Reads one.
-pub(super) fn point(text: &str) -> Result<Point, String> {
-    let why = "write a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
-    let at = AsOf::parse(text).ok_or(why)?;
-    let text = text.to_owned();
-    Ok(Point { text, at })
 }
 
 /// A revision, or a count.

@@ -5,7 +5,8 @@ mod manifest;
 mod objects;
 mod page;
 
-use super::ask::{Named, Point, given, named, point};
+use super::ask::{Named, given, named};
+use super::point::{Point, point};
 use super::{Directory, NOT_FOUND, show, wrong};
 use crate::hint::hint;
 use crate::inspect::Served;
@@ -48,7 +49,8 @@ pub(super) struct Get {
     /// All namespaces
     #[arg(long, short = 'A')]
     all_namespaces: bool,
-    /// A revision, or an RFC 3339 time; now without it
+    /// A revision, a time, a date (UTC) or how long ago, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now
+    /// without it
     #[arg(long, value_parser = point)]
     as_of: Option<Point>,
     /// How to print it; a manifest is YAML to create it again from

@@ -1,11 +1,13 @@
 //! `hindsight log`: what happened, told as it is read.
 
 mod follow;
+mod tail;
 
-use super::ask::{Named, Point, Source, encode, given, named, path, point, state_with};
+use super::ask::{Named, Source, encode, given, named, path, state_with};
+use super::point::{Point, point};
 use super::show::Form;
 use super::{Directory, Output, show};
-use crate::answer::{LogEntry, LogPage};
+use crate::answer::LogPage;
 use crate::hint::hint;
 use crate::history::{HistoryIndex, LogHistory};
 use crate::inspect::{self, Filter, Selection};
@@ -16,6 +18,7 @@ use hindsight_api::AsOf;
 use hindsight_core::Revision;
 use std::fmt::Write;
 use std::process::ExitCode;
+use tail::Printed;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,6 +26,7 @@ Examples:
   hindsight log pods -n prod                the pods of a namespace
   hindsight log configmap/settings          one object, whoever had the name
   hindsight log --since 1200 -o json | jq   from a revision on, as JSON
+  hindsight log --since 90m --tail 20       the newest of what was lately
   hindsight log -n prod --verb delete --since 2026-01-31T12:00:00Z
   hindsight log secrets --user alice --until 4711
   hindsight log -n prod --follow            what happens, while it happens
@@ -46,6 +50,9 @@ pub(super) struct Log {
     /// Only this namespace, and what is in it; a kind that has none is told whole
     #[arg(long, short, value_parser = given)]
     namespace: Option<String>,
+    /// All namespaces, as without -n
+    #[arg(long, short = 'A', conflicts_with = "namespace")]
+    all_namespaces: bool,
     /// Only the object with this uid
     #[arg(long, value_parser = given)]
     uid: Option<String>,
@@ -55,12 +62,16 @@ pub(super) struct Log {
     /// Only what was asked for with this verb, such as delete
     #[arg(long, value_parser = given)]
     verb: Option<String>,
-    /// Only from this revision or RFC 3339 time on
+    /// Only from this revision, time or date (UTC) on, or since so long ago, such as 42, 2026-01-31T12:00:00Z,
+    /// 2026-01-31 or 90m
     #[arg(long, value_name = "POINT", value_parser = point)]
     since: Option<Point>,
-    /// Only up to this revision or RFC 3339 time
+    /// Only up to this revision, time, begin of a date (UTC), or until so long ago
     #[arg(long, value_name = "POINT", value_parser = point)]
     until: Option<Point>,
+    /// Only the newest of it, so many
+    #[arg(long, value_name = "N", value_parser = tail::count)]
+    tail: Option<usize>,
     /// Go on with what happens, until it is interrupted; as JSON, a document a line
     #[arg(long, short, conflicts_with = "until")]
     follow: bool,
@@ -93,7 +104,7 @@ impl Log {
             since: at(&self.since),
             until: at(&self.until),
         };
-        let mut out = show::List::new(self.form());
+        let mut out = Printed::new(self.form(), self.tail);
         match self.directory.source()? {
             Source::Directory { .. } if self.follow => bail!(
                 "nobody serves {}: nothing happens to follow; start `hindsight serve` on it, or leave --follow out",
@@ -105,9 +116,7 @@ impl Log {
                 let selection = Selection::of(&filter, &state)?;
                 let index = HistoryIndex::default();
                 let history = LogHistory::new(&reader, &index);
-                inspect::tell(&history, &selection, self.from(), |entry| {
-                    out.add(entry, line)
-                })?;
+                inspect::tell(&history, &selection, self.from(), |entry| out.add(entry))?;
             }
             Source::Server(server) => self.ask(server, &filter, &mut out)?,
         }
@@ -157,7 +166,7 @@ impl Log {
     }
 
     /// Page by page; to the end, or for ever.
-    fn ask(&self, mut server: Server, filter: &Filter, out: &mut show::List) -> Result<()> {
+    fn ask(&self, mut server: Server, filter: &Filter, out: &mut Printed) -> Result<()> {
         let mut question = path("log", filter);
         for (name, value) in [("since", &self.since), ("until", &self.until)] {
             if let Some(point) = value {
@@ -176,12 +185,12 @@ impl Log {
                 is_first = false;
             }
             for entry in &page.entries {
-                out.add(entry, line)?;
+                out.add(entry)?;
             }
             from = match page.next {
                 Some(next) => next,
                 None if self.follow => {
-                    out.flush()?;
+                    out.show()?;
                     show::pause(follow::EVERY)?;
                     page.end
                 }
@@ -189,18 +198,4 @@ impl Log {
             };
         }
     }
-}
-
-fn line(entry: &LogEntry) -> String {
-    let (revision, time, user) = (entry.revision.0, &entry.time, &entry.user);
-    let (object, events) = (&entry.object, show::texts(&entry.events, entry.more_events));
-    if object.is_empty() {
-        return format!("{revision:>10}  {time}  {events}");
-    }
-    let changed = entry.changed.as_deref().unwrap_or_default();
-    let changed = match show::texts(changed, entry.more_changed) {
-        none if none.is_empty() => String::new(),
-        paths => format!(" {paths} ({})", entry.verb),
-    };
-    format!("{revision:>10}  {time}  {user}  {object}: {events}{changed}")
 }

@@ -1,6 +1,7 @@
 //! `hindsight plan`: what a deletion would do.
 
-use super::ask::{Named, Point, Source, encode, given, named, path, point, state_of};
+use super::ask::{Named, Source, encode, given, named, path, state_of};
+use super::point::{Point, point};
 use super::{Directory, NOT_FOUND, Output, show};
 use crate::answer::{OnceLetGo, PlanAnswer, Planned};
 use crate::effects;
@@ -45,7 +46,8 @@ pub(super) struct Plan {
     /// What becomes of dependents
     #[arg(long, default_value = "background")]
     cascade: Cascade,
-    /// A revision, or an RFC 3339 time; now without it
+    /// A revision, a time, a date (UTC) or how long ago, such as 42, 2026-01-31T12:00:00Z, 2026-01-31 or 90m; now
+    /// without it
     #[arg(long, value_parser = point)]
     as_of: Option<Point>,
     /// How to print it

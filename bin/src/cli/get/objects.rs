@@ -3,7 +3,8 @@
 use super::page;
 use crate::answer::OwnerAnswer;
 use crate::cli::Directory;
-use crate::cli::ask::{Point, Source, encode, newest_state, state_of};
+use crate::cli::ask::{Source, encode, newest_state, state_of};
+use crate::cli::point::Point;
 use crate::inspect::{self, Owner, Served};
 use crate::remote::Server;
 use anyhow::Result;

@@ -1,0 +1,79 @@
+//! What is printed of the log: each entry as it is read, or the newest alone, once it is known which these are.
+
+use crate::answer::LogEntry;
+use crate::cli::show::{self, Form, List};
+use anyhow::Result;
+use std::collections::VecDeque;
+
+/// They are held until the end.
+const TAIL_MAX: usize = 10_000;
+
+/// Reads how many.
+pub(super) fn count(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok();
+    let count = count.filter(|count| (1..=TAIL_MAX).contains(count));
+    count.ok_or_else(|| {
+        format!("write a number from 1 to {TAIL_MAX}, or take --since, which has no such limit")
+    })
+}
+
+pub(super) struct Printed {
+    list: List,
+    /// The newest that were read, while there may be newer ones.
+    held: VecDeque<LogEntry>,
+    /// How many of these are wanted; nothing where all are, and once these are printed.
+    tail: Option<usize>,
+}
+
+impl Printed {
+    pub(super) fn new(form: Form, tail: Option<usize>) -> Self {
+        Self {
+            list: List::new(form),
+            held: VecDeque::new(),
+            tail,
+        }
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(super) fn add(&mut self, entry: &LogEntry) -> Result<()> {
+        let Some(wanted) = self.tail else {
+            return self.list.add(entry, line);
+        };
+        if self.held.len() >= wanted {
+            self.held.pop_front();
+        }
+        self.held.push_back(entry.clone());
+        Ok(())
+    }
+
+    /// Of what comes after this, everything is printed.
+    pub(super) fn show(&mut self) -> Result<()> {
+        self.tail = None;
+        for entry in self.held.drain(..) {
+            self.list.add(&entry, line)?;
+        }
+        self.list.flush()
+    }
+
+    pub(super) fn end(&mut self) -> Result<()> {
+        self.show()?;
+        self.list.end()
+    }
+}
+
+fn line(entry: &LogEntry) -> String {
+    let (revision, time, user) = (entry.revision.0, &entry.time, &entry.user);
+    let (object, events) = (&entry.object, show::texts(&entry.events, entry.more_events));
+    if object.is_empty() {
+        return format!("{revision:>10}  {time}  {events}");
+    }
+    let changed = entry.changed.as_deref().unwrap_or_default();
+    let changed = match show::texts(changed, entry.more_changed) {
+        none if none.is_empty() => String::new(),
+        paths => format!(" {paths} ({})", entry.verb),
+    };
+    format!("{revision:>10}  {time}  {user}  {object}: {events}{changed}")
+}

@@ -1,0 +1,100 @@
+//! Points in the past, as they are typed.
+
+use crate::effects;
+use anyhow::{Result, bail};
+use hindsight_api::AsOf;
+use hindsight_core::Time;
+use std::time::Duration;
+
+/// A point in the past, and how it is asked for.
+#[derive(Debug, Clone)]
+pub(super) struct Point {
+    pub(super) text: String,
+    pub(super) at: AsOf,
+}
+
+impl Point {
+    /// What has not come yet is not taken for now.
+    pub(super) fn check(&self) -> Result<()> {
+        let now = effects::now();
+        match self.at {
+            AsOf::Time(time) if time > now => bail!(
+                "{} has not come yet; it is {}; leave --as-of out for what there is now",
+                self.text,
+                now.to_rfc3339()
+            ),
+            AsOf::Time(_) | AsOf::Revision(_) => Ok(()),
+        }
+    }
+
+    /// Servers of before know nothing but times.
+    fn of(time: Time) -> Self {
+        Self {
+            text: time.to_rfc3339_micros(),
+            at: AsOf::Time(time),
+        }
+    }
+}
+
+/// Reads a revision, a time, a date, which begins in UTC, or an age by this machine's clock.
+pub(super) fn point(text: &str) -> Result<Point, String> {
+    if let Some(at) = AsOf::parse(text) {
+        let text = text.to_owned();
+        return Ok(Point { text, at });
+    }
+    let date = Time::parse(&format!("{text}T00:00:00Z"));
+    let time = date.or_else(|| {
+        Some(before(
+            effects::now(),
+            humantime::parse_duration(text).ok()?,
+        ))
+    });
+    time.map(Point::of).ok_or_else(|| {
+        "write a revision, such as 42, an RFC 3339 time, such as 2026-01-31T12:00:00Z, a date in UTC, such as \
+         2026-01-31, or how long ago, such as 90m or 7d"
+            .into()
+    })
+}
+
+fn before(now: Time, age: Duration) -> Time {
+    let age = i64::try_from(age.as_micros()).unwrap_or(i64::MAX);
+    Time(now.0.saturating_sub(age)).max(Time::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_point_is_a_revision_a_time_a_date_or_an_age() {
+        for (typed, asked) in [
+            ("42", "42"),
+            ("2026", "2026"),
+            ("2026-01-31T12:00:00+01:00", "2026-01-31T12:00:00+01:00"),
+            ("2026-01-31", "2026-01-31T00:00:00.000000Z"),
+            ("9999999y", "0001-01-01T00:00:00.000000Z"),
+        ] {
+            assert_eq!(point(typed).expect(typed).text, asked);
+        }
+        let begun = effects::now();
+        for (typed, seconds) in [
+            ("90s", 90),
+            ("1h", 3_600),
+            ("1h 30m", 5_400),
+            ("7d", 604_800),
+        ] {
+            let AsOf::Time(time) = point(typed).expect(typed).at else {
+                panic!("{typed} is no time");
+            };
+            let spread = time.0 - (begun.0 - seconds * 1_000_000);
+            assert!((0..60_000_000).contains(&spread), "{typed}: {spread}");
+        }
+        for typed in ["", "yesterday", "-1", "-1h", "2026-13-01", "5parsecs"] {
+            let told = point(typed).expect_err(typed);
+            assert!(
+                told.contains("such as 2026-01-31, or how long ago"),
+                "{told}"
+            );
+        }
+    }
+}
