@@ -24,7 +24,7 @@ use tokio::signal::unix::SignalKind;
 /// A Kubernetes-compatible control plane whose only truth is an append-only event log.
 ///
 /// Exit codes: 0 done; 1 failed, and the message says what to do next; 2 wrong arguments; 3 what was
-/// asked for is not, or never was, there.
+/// asked for is not, or never was, there; 130 ended by Ctrl-C.
 #[derive(Debug, Parser)]
 #[command(name = "hindsight", version)]
 struct Cli {
