@@ -5,7 +5,7 @@
     reason = "a test stops where its ground is not what it expects"
 )]
 
-use hindsight_tests::manifests::widgets;
+use hindsight_tests::manifests::{dependent, widgets};
 use hindsight_tests::server::{Server, hindsight, stdout, text};
 use std::path::Path;
 use std::process::Output;
@@ -229,4 +229,40 @@ fn of_what_lost_its_owners_one_by_one_every_owner_is_told() {
         "{told}"
     );
     is_told(&answers[0], "configmaps default/b deleted [requested]");
+}
+
+#[test]
+fn whoever_named_one_owner_by_the_uid_of_another_is_told() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    let server = Server::start_on(temporary.path());
+    server.kubectl(&["create", "configmap", "there"]);
+    let uid = server.uid("configmap/there");
+    for (name, owner, kind) in [
+        ("of-name", "other", "ConfigMap"),
+        ("of-kind", "there", "Secret"),
+    ] {
+        let map = dependent(name, owner, &uid)
+            .replace("kind: ConfigMap, name", &format!("kind: {kind}, name"));
+        server.kubectl_with(&["create", "-f", "-"], &map);
+        server.kubectl(&[
+            "wait",
+            &format!("cm/{name}"),
+            "--for=delete",
+            "--timeout=10s",
+        ]);
+    }
+    let told = asked(
+        server,
+        temporary.path(),
+        &["why cm/of-name", "why cm/of-kind", "why cm/there"],
+    );
+    is_told(
+        &told[0],
+        "its reference to ConfigMap other has the uid of ConfigMap there;",
+    );
+    is_told(
+        &told[1],
+        "its reference to Secret there has the uid of ConfigMap there;",
+    );
+    assert!(!text(&told[2].stdout).contains("reference"), "{told:?}");
 }

@@ -6,12 +6,12 @@ mod tests;
 
 use crate::effects;
 use crate::history::LogHistory;
-use crate::reasons::reasons;
+use crate::reasons::{self, reasons};
 use hindsight_core::kind::KindRef;
-use hindsight_core::{Command, ObjectKey, State, Time, Uid};
+use hindsight_core::{Command, ObjectKey, Rule, State, Time, Uid};
 use hindsight_gc::{Forecast, Ground, Step, Worker};
 use hindsight_log::{Error, Reader};
-use hindsight_projector::{Explanation, Subject};
+use hindsight_projector::{Explanation, History, Subject};
 #[cfg(feature = "http")]
 use serde::{Deserialize, Serialize};
 
@@ -26,7 +26,8 @@ pub struct Why {
     #[cfg_attr(feature = "http", serde(flatten))]
     pub explanation: Explanation,
     /// In words: of an object that is being deleted, what it waits for; of another that is there, what its owners
-    /// are, and which namespace or definition that is going takes it along. Empty of one that is gone.
+    /// are, and which namespace or definition that is going takes it along; of one that went for its owners, which of
+    /// its references had the uid of another object that is there.
     #[cfg_attr(feature = "http", serde(default))]
     pub reasons: Vec<String>,
 }
@@ -44,16 +45,36 @@ pub(crate) fn explain(
     let mut explanation = hindsight_projector::explain(history, state, key, uid, subject)?;
     let object = state.get(key);
     let object = object.filter(|object| object.meta.uid.as_str() == explanation.object.uid);
-    let reasons = object.map(|object| reasons(state, object));
+    let mut reasons = object.map_or_else(Vec::new, |object| reasons(state, object));
+    reasons.extend(mistaken(history, state, &explanation)?);
     let object = &mut explanation.object;
     if object.kind.is_empty() {
         object.kind = key.resource.resource.to_string();
         object.api_version = key.resource.group.to_string();
     }
     Ok(Why {
-        reasons: reasons.unwrap_or_default(),
         explanation,
+        reasons,
     })
+}
+
+/// What was wrong with the owners that it was deleted for.
+fn mistaken(
+    history: &LogHistory<'_>,
+    state: &State,
+    explanation: &Explanation,
+) -> Result<Vec<String>, Error> {
+    let Some(link) = explanation.chain.first() else {
+        return Ok(Vec::new());
+    };
+    if !matches!(
+        explanation.rule,
+        Some(Rule::OwnersAbsent | Rule::NoSuchOwner)
+    ) {
+        return Ok(Vec::new());
+    }
+    let deletion = history.commit(link.revision)?;
+    Ok(deletion.map_or_else(Vec::new, |deletion| reasons::mistaken(state, &deletion)))
 }
 
 /// As its kind is called now; of what was there its body knows better.

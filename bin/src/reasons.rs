@@ -1,12 +1,13 @@
 //! Why an object is there, as its state says it: what holds one that goes; who owns one that does not, and what
-//! takes that along.
+//! takes that along. And what was wrong with the owners of one that went.
 
-use hindsight_core::classify::classify;
+use hindsight_core::classify::{classify, owner_key};
 use hindsight_core::event::OwnerClass;
 use hindsight_core::object::{DEFINITION_FINALIZER, NAMESPACE_TOKEN, spec_finalizers};
 use hindsight_core::state::{is_definition, is_namespace};
-use hindsight_core::{Object, ObjectKey, State};
+use hindsight_core::{Commit, Event, Object, ObjectKey, State};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// What a namespace says of its contents where they hold it.
@@ -100,6 +101,35 @@ fn contents(namespace: &Value) -> Vec<String> {
         (other, _) => other.to_owned(),
     };
     tokens.map(of_token).collect()
+}
+
+/// Of the references that an object was deleted for, those that gave one object the uid of another: such an owner
+/// is not there, though its uid is.
+pub(crate) fn mistaken(state: &State, deletion: &Commit) -> Vec<String> {
+    let verdicts = deletion.events.iter().filter_map(Event::verdict);
+    let findings = verdicts.flat_map(|(_, owners)| owners);
+    let gone = findings.filter(|found| found.class == OwnerClass::Dangling);
+    let gone: BTreeMap<_, _> = gone.map(|found| (&found.owner.uid, &found.owner)).collect();
+    if gone.is_empty() {
+        return Vec::new();
+    }
+    let namespace = &deletion.key.namespace;
+    let told = state.objects().filter_map(|object| {
+        let owner = gone.get(&object.meta.uid)?;
+        if owner_key(state, namespace, owner).is_some_and(|key| key == object.key) {
+            return None;
+        }
+        let place = match &object.key.namespace {
+            same if same == namespace => String::new(),
+            none if none.is_empty() => String::new(),
+            other => format!(" in {other}"),
+        };
+        Some(format!(
+            "its reference to {} {} has the uid of {} {}{place}; an owner is what kind, name and uid are all of",
+            owner.kind, owner.name, object.type_meta.kind, object.key.name
+        ))
+    });
+    told.collect()
 }
 
 fn owners(state: &State, object: &Object) -> Vec<String> {
