@@ -8,6 +8,7 @@
 use hindsight_tests::manifests::dependent;
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
+use std::process::Stdio;
 
 /// Snapshots often, and no more history than that takes.
 fn start(directory: &Path) -> Server {
@@ -115,7 +116,7 @@ fn a_retention_that_nobody_can_mean_is_refused_before_anything_is_dropped() {
         let mut command = serve(&directory);
         command
             .args(option.split(' '))
-            .stderr(std::process::Stdio::piped());
+            .stderr(Stdio::piped());
         let refused = Server::start_with(command, &directory).expect_err(option);
         let said = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(2), "{option}: {said}");
@@ -254,4 +255,17 @@ fn a_damaged_snapshot_is_set_aside_and_the_server_starts_as_if_there_were_none()
             .count()
             > 0
     );
+}
+
+#[test]
+fn a_server_that_keeps_history_for_moments_says_so() {
+    let temporary = tempfile::tempdir().expect("a directory");
+    for (age, is_told) in [("1s", true), ("90d", false)] {
+        let mut command = serve(temporary.path());
+        command.args(["--keep-history", age]).stderr(Stdio::piped());
+        let server = Server::start_with(command, temporary.path()).expect("it starts");
+        server.send("TERM");
+        let (_, said) = server.ended();
+        assert_eq!(said.contains("less than an hour"), is_told, "{age}: {said}");
+    }
 }

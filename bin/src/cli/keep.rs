@@ -10,6 +10,8 @@ use std::time::Duration;
 const NOTHING: &str = "it would drop all history; leave the option out to keep everything";
 
 const AGE_MIN: Duration = Duration::from_micros(AGE_MICROS_MIN.unsigned_abs());
+/// Who looks for what was deleted comes later than that.
+const AGE_DOUBTED: Duration = Duration::from_hours(1);
 /// Times are counted in microseconds, in 63 bits: 292,000 years.
 const AGE_MAX: Duration = Duration::from_micros(i64::MAX.unsigned_abs());
 /// Longer no file can be.
@@ -29,6 +31,17 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
         );
     }
     Ok(age)
+}
+
+/// A word of what is kept so shortly: more likely it was to be days.
+pub(super) fn doubt(age: Duration) -> Option<String> {
+    (age < AGE_DOUBTED).then(|| {
+        format!(
+            "--keep-history {} keeps less than an hour of history: what is older is dropped at the next snapshot, and \
+             does not come back; days are written 90d",
+            humantime::format_duration(age)
+        )
+    })
 }
 
 pub(super) fn size(text: &str) -> Result<ByteSize, String> {
@@ -72,6 +85,15 @@ pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_age_below_an_hour_is_doubted() {
+        for (text, is_doubted) in [("1s", true), ("59m", true), ("1h", false), ("90d", false)] {
+            let told = doubt(age(text).expect(text));
+            assert_eq!(told.is_some(), is_doubted, "{text}");
+            assert!(told.is_none_or(|told| told.contains(&format!("--keep-history {text} "))));
+        }
+    }
 
     #[test]
     fn a_resource_is_meant_by_the_name_that_it_is_stored_under() {

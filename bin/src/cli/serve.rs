@@ -114,6 +114,9 @@ impl Serve {
                  it; listen on the address that they use, or set tls-server-name: localhost in their kubeconfig",
             );
         }
+        if let Some(doubt) = self.keep_history.and_then(keep::doubt) {
+            hint(&doubt);
+        }
         let retention = self.retention();
         let options = Options {
             snapshot_every: self.snapshot_every,
