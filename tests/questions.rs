@@ -110,7 +110,7 @@ fn what_was_in_no_namespace_is_found_where_its_kind_has_one_now() {
 }
 
 #[test]
-fn one_of_a_name_is_found_by_its_uid_whatever_scope_it_had() {
+fn one_of_a_name_is_found_by_its_uid_or_its_namespace_whatever_scope_it_had() {
     let temporary = tempfile::tempdir().expect("a directory");
     let server = scoped_anew(&temporary.path().join("data"), true);
     let log = stdout(&server.hindsight(&["log", "-n", "team", "-o", "json"]));
@@ -122,17 +122,17 @@ fn one_of_a_name_is_found_by_its_uid_whatever_scope_it_had() {
     let uid = widget.expect("the widget")["uid"].as_str().expect("a uid");
     let gizmo = "apiVersion: example.com/v1\nkind: Gizmo\nmetadata: {name: w}\n";
     server.kubectl_with(&["create", "-f", "-"], gizmo);
-    let why = |arguments: &[&str]| {
-        let asked = ["why", "widgets.example.com/w", "-n", "team"];
-        stdout(&server.hindsight(&[&asked, arguments].concat()))
-    };
-    let newest = why(&[]);
-    assert!(newest.starts_with("Gizmo w is live"), "{newest}");
-    let earlier = why(&["--uid", uid]);
-    assert!(
-        earlier.starts_with("Widget w in team is deleted"),
-        "{earlier}"
-    );
+    let (named, uid) = (&["why", "widgets.example.com/w"][..], ["--uid", uid]);
+    let (gizmo, widget) = ("Gizmo w is live", "Widget w in team is deleted");
+    for (arguments, expected) in [
+        (&[][..], gizmo),
+        (&["-n", "team"], widget),
+        (&["-n", "default"], gizmo),
+        (&[&["-n", "team"], &uid[..]].concat(), widget),
+    ] {
+        let told = stdout(&server.hindsight(&[named, arguments].concat()));
+        assert!(told.starts_with(expected), "{arguments:?}: {told}");
+    }
 }
 
 #[test]

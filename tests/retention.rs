@@ -114,9 +114,7 @@ fn a_retention_that_nobody_can_mean_is_refused_before_anything_is_dropped() {
     let directory = temporary.path().join("data");
     for (option, message) in ABSURD {
         let mut command = serve(&directory);
-        command
-            .args(option.split(' '))
-            .stderr(Stdio::piped());
+        command.args(option.split(' ')).stderr(Stdio::piped());
         let refused = Server::start_with(command, &directory).expect_err(option);
         let said = text(&refused.stderr);
         assert_eq!(refused.status.code(), Some(2), "{option}: {said}");

@@ -117,11 +117,10 @@ pub(crate) fn why(
     filter: &Filter,
 ) -> Result<Why, Unanswered> {
     let (resource, kind) = named(state, filter.kind.as_deref().unwrap_or_default())?;
-    let wanted = filter.namespace.as_deref().unwrap_or("default");
     let name = filter.name.as_deref().unwrap_or_default();
     let uid = filter.uid.as_deref().map(Uid::from);
     let mut answer = None;
-    for namespace in places(kind.as_deref(), wanted) {
+    for namespace in places(kind.as_deref(), filter.namespace.as_deref()) {
         let key = ObjectKey::new(resource.clone(), namespace, name);
         let why = questions::explain(history, state, &key, uid.as_ref(), kind.as_ref())?;
         if why.explanation.state != Fate::Unknown {
@@ -132,12 +131,14 @@ pub(crate) fn why(
     answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))
 }
 
-/// Where an object of this kind may have been: a definition that was made again may have another scope.
-fn places<'a>(kind: Option<&Kind>, wanted: &'a str) -> Vec<&'a str> {
+/// Where an object of this kind may have been: a definition that was made again may have another scope. In which
+/// namespace only somebody says who means what was in it.
+fn places<'a>(kind: Option<&Kind>, wanted: Option<&'a str>) -> Vec<&'a str> {
+    let namespace = wanted.unwrap_or("default");
     match kind {
-        Some(kind) if !kind.is_custom() && kind.is_namespaced() => vec![wanted],
+        Some(kind) if !kind.is_custom() && kind.is_namespaced() => vec![namespace],
         Some(kind) if !kind.is_custom() => vec![""],
-        Some(kind) if !kind.is_namespaced() => vec!["", wanted],
-        Some(_) | None => vec![wanted, ""],
+        Some(kind) if !kind.is_namespaced() && wanted.is_none() => vec!["", namespace],
+        Some(_) | None => vec![namespace, ""],
     }
 }

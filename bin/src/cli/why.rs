@@ -41,9 +41,9 @@ pub(super) struct Why {
     /// NAME
     #[arg(value_parser = given)]
     name: Option<String>,
-    /// The object's namespace
-    #[arg(long, short, default_value = "default", value_parser = given)]
-    namespace: String,
+    /// The object's namespace; default without it. Of a kind that has another scope now, what was in it is meant
+    #[arg(long, short, value_parser = given)]
+    namespace: Option<String>,
     /// Which of several that had the name
     #[arg(long, value_parser = given)]
     uid: Option<String>,
@@ -58,7 +58,7 @@ impl Why {
         let filter = Filter {
             kind: Some(subject.kind),
             name: subject.name,
-            namespace: Some(self.namespace),
+            namespace: self.namespace,
             uid: self.uid,
             ..Filter::default()
         };
