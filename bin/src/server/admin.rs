@@ -23,6 +23,9 @@ const WALKS_MAX: usize = 4;
 /// How long the next one waits before it is told to come again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
+const REVISION: &str = "a revision, such as 42";
+const POINT: &str = "a revision, such as 42, or an RFC 3339 time, such as 2026-01-31T12:00:00Z";
+
 /// What may be asked; `kind` and `owner` are the command line's own.
 const NO_QUESTION: &str =
     "no such question; ask for log, why, plan or state, as docs/time-travel.md shows";
@@ -145,10 +148,12 @@ impl Given {
         let texts = pairs
             .map(read)
             .collect::<Result<BTreeMap<_, _>, String>>()?;
-        let point = value(&texts, "asOf", AsOf::parse)?;
-        let from = value(&texts, "from", |text| text.parse().map(Revision).ok())?;
+        let point = value(&texts, "asOf", POINT, AsOf::parse)?;
+        let from = value(&texts, "from", REVISION, |text| {
+            text.parse().map(Revision).ok()
+        })?;
         for name in ["since", "until"] {
-            value(&texts, name, AsOf::parse)?;
+            value(&texts, name, POINT, AsOf::parse)?;
         }
         let propagation = propagation(&texts)?;
         Ok(Self {
@@ -257,14 +262,14 @@ fn propagation(query: &BTreeMap<String, String>) -> Result<Propagation, String> 
 fn value<T>(
     query: &BTreeMap<String, String>,
     name: &str,
+    form: &str,
     read: impl Fn(&str) -> Option<T>,
 ) -> Result<Option<T>, String> {
     let Some(text) = query.get(name).filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
-    let value = read(text).ok_or_else(|| {
-        format!("{name}={text} cannot be read; write a revision, such as 42, or, but for from, a time, such as 2026-01-31T12:00:00Z")
-    })?;
+    let value = read(text);
+    let value = value.ok_or_else(|| format!("{name}={text} cannot be read; write {form}"))?;
     Ok(Some(value))
 }
 
