@@ -213,7 +213,12 @@ fn why_a_name_was_deleted_is_told_although_somebody_made_it_again() {
         next.ends_with(log[1]["uid"].as_str().expect("a uid")),
         "{next}"
     );
-    assert!(asked(next).contains("is deleted: somebody asked for it (requested)"));
+    let ran = Command::new(binary("hindsight")).args(words(next)).output();
+    let told = stdout(&ran.expect("it runs as it is told"));
+    assert!(
+        told.contains("is deleted: somebody asked for it (requested)"),
+        "{told}"
+    );
 }
 
 #[test]
