@@ -12,6 +12,7 @@ use hindsight_core::builtin;
 use hindsight_core::kind::{Kind, KindRef, Preference};
 use http::{HeaderMap, HeaderValue, Response, header};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 pub(crate) const AGGREGATED: &str =
@@ -35,6 +36,7 @@ pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<
         .collect();
     let aggregated = || wants_aggregate(headers);
     let document = match segments.as_slice() {
+        [] => json!({"paths": paths(state)}),
         ["api"] if aggregated() => return Some(aggregate(state, headers, &[String::new()])),
         ["apis"] if aggregated() => return Some(aggregate(state, headers, &groups(state))),
         ["api"] => json!({"kind": "APIVersions", "versions": ["v1"],
@@ -52,6 +54,29 @@ pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<
         _ => return None,
     };
     Some(respond::json(200, &document, Syntax::Json))
+}
+
+/// Where there is something to read beside what is in the groups. Source: upstream's `routes.Index`.
+const PATHS: [&str; 9] = [
+    "/api",
+    "/api/v1",
+    "/apis",
+    "/healthz",
+    "/livez",
+    "/openapi/v2",
+    "/openapi/v3",
+    "/readyz",
+    "/version",
+];
+
+fn paths(state: &State) -> BTreeSet<String> {
+    let mut paths: BTreeSet<String> = PATHS.map(str::to_owned).into();
+    for group in groups(state) {
+        let versions = versions(state, &group);
+        paths.extend(versions.iter().map(|one| format!("/apis/{group}/{one}")));
+        paths.insert(format!("/apis/{group}"));
+    }
+    paths
 }
 
 /// Every group but the core one: built-in groups in their order, then custom ones.
@@ -155,7 +180,7 @@ fn aggregate(state: &State, headers: &HeaderMap, groups: &[String]) -> Response<
                         "resources": aggregated_resources(state, group, version)})
                 })
                 .collect();
-            json!({"metadata": {"name": group, "creationTimestamp": null}, "versions": versions})
+            json!({"metadata": {"name": group}, "versions": versions})
         })
         .collect();
     let document = json!({"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2",

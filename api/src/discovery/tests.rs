@@ -47,6 +47,21 @@ fn a_group_prefers_what_is_called_as_versions_are() {
 }
 
 #[test]
+fn what_there_is_to_read_is_listed_and_can_be_read() {
+    let asked = Served::new();
+    asked.define("as", &["v1"]);
+    let answer = asked.get("/", &[]);
+    let listed: Value = serde_json::from_slice(answer.body()).expect("a document");
+    let paths = listed["paths"].as_array().expect("a list");
+    let paths: Vec<&str> = paths.iter().filter_map(Value::as_str).collect();
+    assert!(paths.is_sorted() && paths.contains(&"/apis/y.io/v1"));
+    for path in paths {
+        let answer = asked.get(path, &[]);
+        assert_eq!(answer.status().as_u16(), 200, "{path}");
+    }
+}
+
+#[test]
 fn who_has_the_document_of_all_groups_is_not_sent_it_again() {
     let asked = Served::new();
     for (path, changes) in [("/apis", true), ("/api", false)] {
