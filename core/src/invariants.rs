@@ -152,17 +152,30 @@ impl Asked<'_> {
     /// Of each mark, and of the removal.
     fn may_go(&self, previous: &Object) -> Result<(), Violation> {
         self.commit.events.iter().try_for_each(|event| {
-            self.owners_allow(previous, event)?;
-            self.has_ground(previous, event)
+            let decided = decided_on(event).filter(|_| previous.mark.is_none());
+            let holds = decided.map(|owners| (owners, self.holds(previous)));
+            if let Some((owners, holds)) = &holds {
+                self.owners_allow(previous, owners, holds)?;
+            }
+            let holds = holds.as_ref().map(|(_, holds)| &**holds);
+            self.has_ground(previous, event, holds)
         })
+    }
+
+    /// What each owner is to the object.
+    fn holds(&self, object: &Object) -> Vec<Hold> {
+        let owners = object.meta.owner_references.iter();
+        owners.map(|one| hold(self.state, object, one)).collect()
     }
 
     /// No owner is alive, unknown or about to let it go, and each was looked at. Where the deletion was
     /// decided before, with the mark, its owners were asked then.
-    fn owners_allow(&self, previous: &Object, event: &Event) -> Result<(), Violation> {
-        let Some(owners) = decided_on(event).filter(|_| previous.mark.is_none()) else {
-            return Ok(());
-        };
+    fn owners_allow(
+        &self,
+        previous: &Object,
+        owners: &[OwnerFinding],
+        holds: &[Hold],
+    ) -> Result<(), Violation> {
         let references = &previous.meta.owner_references;
         let all = references.len() == owners.len()
             && references
@@ -172,9 +185,9 @@ impl Asked<'_> {
         if references.is_empty() || !all {
             return Err(self.violation(SAFETY, "owners that were not looked at"));
         }
-        let mut left = references.iter();
-        match left.find(|one| hold(self.state, previous, one) == Hold::Keeps) {
-            Some(owner) => {
+        let mut left = references.iter().zip(holds);
+        match left.find(|(_, hold)| **hold == Hold::Keeps) {
+            Some((owner, _)) => {
                 let what = format!("{} {} still holds on: a removal", owner.kind, owner.name);
                 Err(self.violation(SAFETY, what))
             }

@@ -1,7 +1,7 @@
 //! Whether what no request asked for may go. A rule is what a decision says of itself; its ground is
 //! in the state.
 
-use super::owners::{Hold, hold};
+use super::owners::Hold;
 use super::{Asked, Violation};
 use crate::Time;
 use crate::event::{Cause, Event, Rule};
@@ -12,8 +12,13 @@ const GROUNDS: &str = "what no request asked for goes by a rule whose ground is 
 
 impl Asked<'_> {
     /// What was marked goes for what it was marked for. A second mark changes how it goes, and has a ground
-    /// of its own.
-    pub(super) fn has_ground(&self, previous: &Object, event: &Event) -> Result<(), Violation> {
+    /// of its own; `owners` is what each is, where the deletion was decided on them.
+    pub(super) fn has_ground(
+        &self,
+        previous: &Object,
+        event: &Event,
+        owners: Option<&[Hold]>,
+    ) -> Result<(), Violation> {
         let is_removal = matches!(event, Event::ObjectDeleted { .. });
         let is_explained = is_removal && previous.is_deleting();
         let Some((rule, _)) = event.verdict() else {
@@ -22,7 +27,7 @@ impl Asked<'_> {
         if is_explained || self.commit.cause == Cause::Request {
             return Ok(());
         }
-        match self.missing(previous, rule) {
+        match self.missing(previous, rule, owners) {
             None => Ok(()),
             Some(what) => {
                 let what = format!("it says {}, and {what}: a deletion", rule.name());
@@ -31,13 +36,17 @@ impl Asked<'_> {
         }
     }
 
-    fn missing(&self, previous: &Object, rule: Rule) -> Option<&'static str> {
+    fn missing(
+        &self,
+        previous: &Object,
+        rule: Rule,
+        owners: Option<&[Hold]>,
+    ) -> Option<&'static str> {
+        let one_waits = owners.map(|owners| owners.contains(&Hold::Waits));
         let (is_there, what) = match rule {
-            // The owners were asked with the mark.
-            rule if rule.is_about_owners() && previous.mark.is_some() => return None,
-            Rule::OwnerForeground => (self.an_owner_waits(previous), "no owner waits for it"),
+            Rule::OwnerForeground => (one_waits?, "no owner waits for it"),
             Rule::OwnersAbsent | Rule::NoSuchOwner | Rule::OwnerInOtherNamespace => {
-                (!self.an_owner_waits(previous), "an owner waits for it")
+                (!one_waits?, "an owner waits for it")
             }
             Rule::NamespaceDeleted => (self.home_is_going(), "its namespace is not going"),
             Rule::CrdDeleted => (
@@ -58,11 +67,6 @@ impl Asked<'_> {
             | Rule::RequestedCollection => (false, "no request asked for it"),
         };
         (!is_there).then_some(what)
-    }
-
-    fn an_owner_waits(&self, previous: &Object) -> bool {
-        let mut owners = previous.meta.owner_references.iter();
-        owners.any(|owner| hold(self.state, previous, owner) == Hold::Waits)
     }
 
     pub(super) fn home_is_going(&self) -> bool {
