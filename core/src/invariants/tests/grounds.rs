@@ -147,6 +147,28 @@ fn a_definition_that_takes_its_instances_along_is_going() {
     all_refused(&world, &steps(&world, map), not_going);
 }
 
+#[test]
+fn what_is_built_in_has_no_definition_that_could_take_it_along() {
+    let mut world = world();
+    let name = "ingresses.networking.k8s.io";
+    let annotations = json!({"api-approved.kubernetes.io": "unapproved, a test"});
+    let metadata = json!({"name": name, "annotations": annotations, "finalizers": ["x/y"]});
+    let definition = json!({"metadata": metadata, "spec": {
+        "group": "networking.k8s.io", "scope": "Namespaced",
+        "names": {"plural": "ingresses", "kind": "Ingress"},
+        "versions": [{"name": "v1", "served": true, "storage": true,
+            "schema": {"openAPIV3Schema": {"type": "object"}}}]}});
+    let made = world.create("customresourcedefinitions", definition);
+    made.expect("created");
+    let backend = json!({"service": {"name": "a", "port": {"number": 80}}});
+    let ingress = json!({"metadata": {"name": "web"}, "spec": {"defaultBackend": backend}});
+    world.create("ingresses", ingress).expect("created");
+    let marked = world.delete("customresourcedefinitions", name, None);
+    marked.expect("marked");
+    let steps = removal_and_mark(&world, ("ingresses", "web"), Rule::CrdDeleted, CAUSE);
+    all_refused(&world, &steps, "the definition of its kind is not going");
+}
+
 /// Something with this condition and this time to live.
 fn world_with_ended(resource: &str, condition: Value, seconds: Value) -> World {
     let mut world = world();
