@@ -153,12 +153,11 @@ impl Asked<'_> {
     fn may_go(&self, previous: &Object) -> Result<(), Violation> {
         self.commit.events.iter().try_for_each(|event| {
             let decided = decided_on(event).filter(|_| previous.mark.is_none());
-            let holds = decided.map(|owners| (owners, self.holds(previous)));
-            if let Some((owners, holds)) = &holds {
+            let holds = decided.map(|_| self.holds(previous));
+            if let Some((owners, holds)) = decided.zip(holds.as_deref()) {
                 self.owners_allow(previous, owners, holds)?;
             }
-            let holds = holds.as_ref().map(|(_, holds)| &**holds);
-            self.has_ground(previous, event, holds)
+            self.has_ground(previous, event, holds.as_deref())
         })
     }
 

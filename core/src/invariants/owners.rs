@@ -1,11 +1,11 @@
-//! Whether an owner keeps its dependent, asked a second time. Nothing of `classify` is used: a mistake there makes a
+//! What an owner is to its dependent, asked a second time. Nothing of `classify` is used: a mistake there makes a
 //! commit that this refuses.
 
 use crate::State;
 use crate::kind::GroupVersionKind;
 use crate::object::{FOREGROUND_FINALIZER, Object, ObjectKey, OwnerReference};
 
-/// What an owner is to a dependent.
+/// Whether it keeps the dependent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
     /// It is there, by its name and its identity, and does not wait for the dependent to go; or nobody can know.
