@@ -20,7 +20,7 @@ use super::room::{ENGINE_TIMES, Room};
 use super::witness::WitnessFile;
 use super::{Purpose, Storage, Stored, blocks};
 use crate::place::Place;
-use crate::{Error, Tail, chain, private};
+use crate::{Error, Tail, chain, frame, private};
 use foreign::{Found, refuse_foreign, refuse_no_files};
 use frames::FrameTrees;
 use hindsight_core::Revision;
@@ -289,29 +289,54 @@ fn told_of_records(directory: &Path, error: Error) -> Error {
     }
 }
 
-/// What the journal has and the database lacks, and the newest frame then. Refuses what lacks more, before anything is
-/// written: the journal may have the only copy of it.
+/// What the journal has and the database lacks, and the newest frame then. Refuses what lacks more, and what the journal
+/// has otherwise, before anything is written: the journal may have the only copy of it.
 fn missing(frames: &FrameTrees, kept: &Kept) -> Result<(Vec<Frame>, Newest), Error> {
-    let newest = newest(frames, Revision(u64::MAX))?;
-    let behind = kept.behind(newest)?;
-    for first in kept.firsts_until(newest) {
-        let found = self::newest(frames, first)?;
-        if found.first != first && found.until < first {
-            let (told, newest) = (first, found.until);
+    let last = frames.at_or_before(Revision(u64::MAX))?;
+    let newest = newest(last.as_ref());
+    for (first, frame) in kept.until(newest) {
+        let found = frames.at_or_before(first)?;
+        let place = self::newest(found.as_ref());
+        if place.first != first && place.until < first {
+            let (told, newest) = (first, place.until);
             return Err(Error::Gap { told, newest });
         }
+        if found.is_some_and(|(key, found)| key == first && is_another(first, &found, frame)) {
+            return Err(Error::corrupt(
+                first,
+                "the journal has another in its place",
+            ));
+        }
     }
+    let behind = kept.behind(newest)?;
     let missing: Vec<Frame> = behind.map(|(first, frame)| (first, frame.into())).collect();
+    if let Some((last, (first, frame))) = last.as_ref().zip(missing.first())
+        && is_of_another_log(last, *first, frame)
+    {
+        let reason = "the journal has it, and it does not follow the record before it";
+        return Err(Error::corrupt(*first, reason));
+    }
     let last = missing.last();
     let newest = last.map_or(newest, |(first, frame)| Newest::of(*first, frame));
     kept.check_end(newest.until)?;
     Ok((missing, newest))
 }
 
-/// The last frame that begins at this revision or before it.
-fn newest(frames: &FrameTrees, until: Revision) -> Result<Newest, Error> {
-    let last = frames.at_or_before(until)?;
-    Ok(last.map_or_else(Newest::default, |(first, bytes)| Newest::of(first, &bytes)))
+/// Whether the journal's frame is whole and the database's neither the same nor what stands for it.
+fn is_another(first: Revision, found: &[u8], kept: &[u8]) -> bool {
+    let is_thinned = || frame::open(first, found).is_ok_and(|one| one.format == frame::STANDS);
+    found != kept && frame::open(first, kept).is_ok() && !is_thinned()
+}
+
+/// Whether both frames are whole and the second does not name the first as the one before it.
+fn is_of_another_log((key, last): &Stored, first: Revision, next: &[u8]) -> bool {
+    let is_whole = frame::open(*key, last).is_ok();
+    is_whole && frame::open(first, next).is_ok_and(|next| next.previous != frame::hash(last))
+}
+
+/// Where the database's newest frame is.
+fn newest(last: Option<&Stored>) -> Newest {
+    last.map_or_else(Newest::default, |(first, bytes)| Newest::of(*first, bytes))
 }
 
 /// A log of a newer release looks empty to this one, and so does a database of somebody else, or one of

@@ -99,12 +99,15 @@ impl Kept {
         Err(Error::Gap { told, newest })
     }
 
-    /// Where the frames begin that a database must have that ends here.
-    pub(in super::super) fn firsts_until(&self, newest: Newest) -> impl Iterator<Item = Revision> {
-        let records = self.records.iter();
+    /// The frames that a database must have that ends here.
+    pub(in super::super) fn until(
+        &self,
+        newest: Newest,
+    ) -> impl Iterator<Item = (Revision, &[u8])> {
+        let records = self.records();
         records
-            .map(|record| record.first)
-            .take_while(move |first| *first <= newest.until)
+            .map(|(record, frame)| (record.first, frame))
+            .take_while(move |(first, _)| *first <= newest.until)
     }
 
     /// What a database lacks that ends here. Refuses what does not follow that.

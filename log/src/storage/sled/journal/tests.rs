@@ -3,7 +3,7 @@
 use super::record::{BEGIN_BYTES, FORMAT, Header, Salt};
 use super::{CAPACITY_BYTES, Journal, Kept, NAME};
 use crate::storage::conformance::copy;
-use crate::{Error, SledStorage, Storage};
+use crate::{Error, SledStorage, Storage, frame};
 use hindsight_core::Revision;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -341,6 +341,82 @@ fn a_database_that_lacks_what_the_journal_has_is_refused_and_the_journal_left_as
             assert!(fs::read(events.join(NAME)).expect("read") == journal);
         }
     }
+}
+
+/// Whole frames, each of one commit and chained to the one before.
+fn chained(payload: u8, count: u64) -> Vec<Vec<u8>> {
+    let mut previous = frame::Hash::default();
+    let frames = (1..=count).map(|first| {
+        let mut bytes = Vec::new();
+        frame::begin(&mut bytes);
+        bytes.extend([payload; 20]);
+        frame::seal(&mut bytes, frame::COMMITS, Revision(first), 1, &previous);
+        previous = frame::hash(&bytes);
+        bytes
+    });
+    frames.collect()
+}
+
+/// A log of them, as a kill leaves it.
+fn killed_with(frames: &[Vec<u8>]) -> (TempDir, SledStorage) {
+    let (temporary, storage) = killed(&[]);
+    for (first, frame) in (1..).zip(frames) {
+        storage.append(Revision(first), frame).expect("appended");
+        storage.sync().expect("synced");
+    }
+    (temporary, storage)
+}
+
+#[test]
+fn a_journal_of_another_log_whose_revisions_fit_is_refused_and_left_as_it_is() {
+    let ours = chained(1, 3);
+    // What the other journal has begins behind what its database has.
+    for (of_others, their_start, told) in [(5, 3, 4), (3, 0, 1), (2, 0, 1), (3, 2, 3)] {
+        let (others, storage) = killed_with(&chained(2, their_start));
+        drop(storage);
+        let events = others.path().join("events");
+        let storage = SledStorage::open(&events).expect("opened");
+        for (first, frame) in (1..).zip(chained(2, of_others)) {
+            if first > their_start {
+                storage.append(Revision(first), &frame).expect("appended");
+                storage.sync().expect("synced");
+            }
+        }
+        let journal = fs::read(events.join(NAME)).expect("read");
+        let (mixed, storage) = killed_with(&ours);
+        drop(storage);
+        let events = mixed.path().join("events");
+        fs::write(events.join(NAME), &journal).expect("written");
+        for _ in 0..2 {
+            let refused = SledStorage::open(&events).expect_err("of another log");
+            assert!(
+                matches!(refused, Error::Corrupt { revision, .. } if revision == Revision(told)),
+                "{refused}"
+            );
+            assert!(fs::read(events.join(NAME)).expect("read") == journal);
+        }
+    }
+}
+
+#[test]
+fn what_was_thinned_since_the_journal_had_it_is_no_other_log() {
+    let (temporary, storage) = killed_with(&chained(1, 3));
+    let journal = fs::read(temporary.path().join("events").join(NAME)).expect("read");
+    let mut stands = Vec::new();
+    frame::begin(&mut stands);
+    let (first, last) = (Revision(1), Revision(2));
+    frame::seal(
+        &mut stands,
+        frame::STANDS,
+        first,
+        2,
+        &frame::Hash::default(),
+    );
+    storage.replace(first, last, &stands).expect("replaced");
+    drop(storage);
+    let events = temporary.path().join("events");
+    fs::write(events.join(NAME), journal).expect("written");
+    assert_eq!(found(&events), [1, 3]);
 }
 
 #[test]
