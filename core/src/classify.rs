@@ -1,14 +1,14 @@
-//! What an owner reference points at, in a given state. Source: upstream's
-//! `attemptToDeleteItem` and its rules for coordinates, without the races.
+//! What an owner reference points at in a given state. Source: upstream's `attemptToDeleteItem` and its
+//! rules for coordinates, without the races.
 
 use crate::State;
 use crate::event::OwnerClass;
 use crate::kind::{GroupVersionKind, Scope};
 use crate::object::{Object, ObjectKey, OwnerReference};
 
-/// Looks the owner up at the reference's own coordinates, in the dependent's namespace.
+/// Looks the owner up at the coordinates in the reference, in the dependent's namespace.
 ///
-/// A kind that is not served, or that is never stored, is `Unresolvable`: unknown is not absent.
+/// An owner whose kind is not served, or is never stored, is `Unresolvable`: unknown is not absent.
 pub fn classify(state: &State, dependent: &Object, reference: &OwnerReference) -> OwnerClass {
     let Some(key) = owner_key(state, &dependent.key.namespace, reference) else {
         return OwnerClass::Unresolvable;
@@ -25,8 +25,8 @@ pub fn classify(state: &State, dependent: &Object, reference: &OwnerReference) -
     }
 }
 
-/// Where the reference of an object in this namespace says that the owner is; `None` where its kind
-/// cannot tell.
+/// The key that a reference points to, from an object in this namespace; `None` if its kind cannot be
+/// resolved or gives no key.
 pub fn owner_key(state: &State, namespace: &str, reference: &OwnerReference) -> Option<ObjectKey> {
     let gvk = GroupVersionKind::parse(&reference.api_version, &reference.kind)?;
     let kind = state

@@ -1,4 +1,5 @@
-//! Commands: what somebody wants. Time, randomness and the actor come in with them.
+//! Commands: what somebody wants to happen. The time, the randomness and the actor of a write come in with
+//! its command.
 
 use crate::event::{Cause, Rule};
 use crate::kind::Subresource;
@@ -8,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::sync::Arc;
 
-/// One wish, with everything that deciding it needs.
+/// One wish, with everything that is needed to decide it.
 #[derive(Debug, Clone)]
 pub struct Command {
     /// Who asks.
@@ -17,22 +18,23 @@ pub struct Command {
     pub request: Arc<Request>,
     /// When the command was made.
     pub time: Time,
-    /// The only randomness: uids and generated names follow from it.
+    /// The only source of randomness: uids and generated names are derived from it.
     pub seed: [u8; 16],
-    /// What made it necessary.
+    /// What made the command necessary.
     pub cause: Cause,
-    /// Who owns the fields that it writes. Without a name, as of embedders that do not say, nobody's
-    /// account of them is kept or changed.
+    /// The field manager that owns the fields which this command writes. `None`, for embedders that name no
+    /// manager, leaves `managedFields` as they are.
     pub manager: Option<Name>,
-    /// What was found in the body of a create, an update or a patch, to be said beside the answer.
+    /// Warnings that reading the body of a create, an update or a patch gave; they are returned with the
+    /// answer.
     pub noted: Vec<String>,
     /// What is wanted.
     pub intent: Intent,
 }
 
 impl Command {
-    /// What somebody asks for, by no request that anybody told of: an explanation that ends here has a root without
-    /// a verb, unless [`Self::request`] is given one.
+    /// A command that no HTTP request is known for. An explanation that ends at its commit has a root
+    /// without a verb, unless [`Self::request`] is set afterwards.
     pub fn new(actor: Arc<Actor>, time: Time, seed: [u8; 16], intent: Intent) -> Self {
         Self {
             actor,
@@ -52,14 +54,14 @@ impl Command {
 pub struct Actor {
     /// `system:serviceaccount:...`, `admin`, ...
     pub user: Name,
-    /// Identity of the user, often empty.
+    /// The uid of the user, often empty.
     pub uid: Name,
-    /// Groups.
+    /// The groups that the user is in.
     pub groups: Vec<Name>,
 }
 
 impl Actor {
-    /// Somebody in no group.
+    /// A user who is in no group.
     pub fn new(user: &str) -> Self {
         Self {
             user: user.into(),
@@ -69,48 +71,49 @@ impl Actor {
     }
 }
 
-/// The request that a command came with. It is for the log alone: nothing is decided by what it says.
+/// The request that a command came with. It is recorded in the log; no decision depends on it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Request {
     /// Kubernetes verb: `create`, `deletecollection`, ...; empty for the server's own work.
     pub verb: String,
     /// Path and query as sent; empty for the server's own work.
     pub uri: String,
-    /// `User-Agent`.
+    /// The `User-Agent` header.
     pub user_agent: String,
-    /// Identity of the request, as in the audit log.
+    /// The id of the request, as in the audit log.
     pub id: String,
 }
 
 /// What is wanted.
 #[derive(Debug, Clone)]
 pub enum Intent {
-    /// Make an object.
+    /// Create an object.
     Create(Create),
     /// Replace an object.
     Update(Update),
-    /// Change an object by a patch of its live state.
+    /// Patch the live state of an object.
     Patch(PatchObject),
-    /// Ask for an object's deletion.
+    /// Request an object's deletion.
     Delete(Delete),
-    /// Ask for a pod's deletion, unless a disruption budget refuses it.
+    /// Request a pod's deletion, unless a disruption budget refuses it.
     Evict(Delete),
-    /// Take owner references away from a dependent.
+    /// Remove owner references from a dependent.
     DropOwners(DropOwners),
     /// Stop a dependent's references from blocking their owners.
     Unblock(Target),
-    /// Take a garbage collection finalizer off its owner.
+    /// Remove a garbage collection finalizer from an owner.
     Release(Release),
-    /// Let owners go that only wait for each other, all of them or none.
+    /// Release owners that only wait for each other, all of them or none.
     Untie(Knot),
-    /// Take a token out of a namespace's `spec.finalizers`.
+    /// Remove a token from a namespace's `spec.finalizers`.
     FinalizeNamespace(FinalizeNamespace),
-    /// Carry out what admission let through.
+    /// Carry out an intent that admission let through.
     Admitted(Box<Admitted>),
 }
 
 impl Intent {
-    /// What somebody deletes, and what the collectors do so that it goes: on a full disk these go on.
+    /// Whether this is a client's deletion or a step of the collectors towards one. These are still
+    /// accepted while the disk is full.
     pub const fn is_deletion(&self) -> bool {
         match self {
             Self::Create(_) | Self::Update(_) | Self::Patch(_) => false,
@@ -121,47 +124,47 @@ impl Intent {
             | Self::Release(_)
             | Self::Untie(_)
             | Self::FinalizeNamespace(_) => true,
-            // Admission lets through what was asked for; one is not inside another.
+            // Only a client's own intent passes admission, and an `Admitted` is never nested in another.
             Self::Admitted(admitted) => matches!(admitted.intent, Self::Delete(_) | Self::Evict(_)),
         }
     }
 }
 
-/// A wish that admission has seen, with the ground that it was seen on.
+/// An intent that has passed admission, with the version that admission saw.
 #[derive(Debug, Clone)]
 pub struct Admitted {
-    /// What admission decided on; anything else makes the command stale.
+    /// The version that admission decided on; if the object has changed since, the command is stale.
     pub seen: Ground,
-    /// The object as admission left it, where it changed what was asked for.
+    /// The object as admission left it, if admission changed it.
     pub object: Option<Value>,
     /// What was asked for.
     pub intent: Intent,
 }
 
-/// What was there when a wish was admitted.
+/// What was stored under the key when an intent was admitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ground {
     /// No object.
     Absent,
-    /// An object that nobody had to be shown, in whatever version.
+    /// An object that nobody had to be shown; any version of it will do.
     Present,
-    /// The version that was shown.
+    /// The object in this version, which was shown.
     At(Revision),
 }
 
-/// Which object, and which of its versions.
+/// Which object is meant, and optionally which identity and version of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Where it is.
+    /// The key of the object.
     pub key: ObjectKey,
-    /// Which identity is meant; another one under the same name is refused.
+    /// The uid that is meant; an object with another uid under the same key is refused.
     pub uid: Option<Uid>,
-    /// Which version is meant; a later one is refused.
+    /// The version that is meant; any other version is refused.
     pub revision: Option<Revision>,
 }
 
 impl Target {
-    /// Whatever is there.
+    /// Whatever object is stored under the key.
     pub const fn any(key: ObjectKey) -> Self {
         Self {
             key,
@@ -171,87 +174,93 @@ impl Target {
     }
 }
 
-/// Makes an object. A body may say its kind and its namespace, and is refused where they are not the key's.
+/// Creates an object. The body may state its kind and namespace; it is refused if they differ from the
+/// key's.
 #[derive(Debug, Clone)]
 pub struct Create {
-    /// Resource, namespace, and the name, which must be the body's; without one it is whatever the body says, or is
-    /// made of its `generateName`.
+    /// Resource, namespace and name. The name must be the body's; without one, it is taken from the body or
+    /// made from its `generateName`.
     pub key: ObjectKey,
-    /// Version of the API that the body is in; with its group where another group stores it.
+    /// Version of the API that the body is in; prefixed with its group if the objects are stored under
+    /// another group.
     pub version: Name,
-    /// The object as sent; what `apiVersion` says in it is not looked at.
+    /// The object as sent; its `apiVersion` is ignored.
     pub object: Value,
-    /// What becomes of unknown fields.
+    /// What happens to unknown fields.
     pub validation: FieldValidation,
 }
 
-/// Replaces an object, or what a subresource shows of it. The body must have its name, and may say its kind and
-/// its namespace: it is refused where they are not the key's.
+/// Replaces an object, or the part of it that a subresource shows. The body must have the object's name,
+/// and may state its kind and namespace; it is refused if they differ from the key's.
 #[derive(Debug, Clone)]
 pub struct Update {
-    /// Where it is; preconditions come from the body.
+    /// The key of the object; preconditions come from the body.
     pub key: ObjectKey,
-    /// Version of the API that the body is in; with its group where another group stores it.
+    /// Version of the API that the body is in; prefixed with its group if the objects are stored under
+    /// another group.
     pub version: Name,
-    /// What of it, where that is not the whole: all but an eviction.
+    /// The subresource that is written, if it is not the whole object: any but an eviction.
     pub subresource: Option<Subresource>,
-    /// The object as sent; what `apiVersion` says in it is not looked at.
+    /// The object as sent; its `apiVersion` is ignored.
     pub object: Value,
-    /// What becomes of unknown fields.
+    /// What happens to unknown fields.
     pub validation: FieldValidation,
 }
 
-/// Changes an object by a patch.
+/// Patches an object.
 #[derive(Debug, Clone)]
 pub struct PatchObject {
-    /// Where it is.
+    /// The key of the object.
     pub key: ObjectKey,
-    /// Version of the API that the patch speaks of.
+    /// Version of the API that the patch is written for.
     pub version: Name,
-    /// What of it, where that is not the whole: the status, the scale or the approval.
+    /// The subresource that is patched, if it is not the whole object: the status, the scale or the
+    /// approval.
     pub subresource: Option<Subresource>,
-    /// How it is written.
+    /// The patch document and its type.
     pub patch: Patch,
-    /// What becomes of unknown fields.
+    /// What happens to unknown fields.
     pub validation: FieldValidation,
 }
 
 /// A patch document by its media type.
 #[derive(Debug, Clone)]
 pub enum Patch {
-    /// RFC 6902.
+    /// JSON patch, RFC 6902.
     Json(Value),
-    /// RFC 7386.
+    /// JSON merge patch, RFC 7386.
     Merge(Value),
-    /// Kubernetes' own, driven by list keys.
+    /// Kubernetes' strategic merge patch, driven by list keys.
     Strategic(Value),
-    /// All that its manager wants to say of the object, and what others hold only by force.
+    /// Server-side apply: all that the manager wants to have in the object. Fields that others own are only
+    /// taken by force.
     Apply {
         /// The fields that the manager wants, with their values.
         config: Value,
-        /// Take what others own.
+        /// Take over fields that other managers own.
         force: bool,
-        /// What a strict client must hear of the text, once the configuration itself can be applied.
+        /// What strict validation found wrong in the text; it is only reported once the configuration
+        /// itself can be applied.
         complaint: Option<String>,
     },
 }
 
-/// `fieldValidation`.
+/// The `fieldValidation` parameter of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FieldValidation {
     /// Drop unknown fields silently.
     Ignore,
-    /// Drop them and say so in a header.
+    /// Drop them and report each in a `Warning` header.
     #[default]
     Warn,
-    /// Refuse them.
+    /// Refuse the request.
     Strict,
 }
 
 impl FieldValidation {
     const ALL: [Self; 3] = [Self::Ignore, Self::Warn, Self::Strict];
 
-    /// As it stands in a query.
+    /// The value in a query string.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Ignore => "Ignore",
@@ -260,33 +269,33 @@ impl FieldValidation {
         }
     }
 
-    /// The one with this name.
+    /// The variant with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 }
 
-/// Asks for a deletion.
+/// Requests a deletion.
 #[derive(Debug, Clone)]
 pub struct Delete {
-    /// Where, and which identity and version the server itself has seen.
+    /// The key, and the uid and version that the server itself has seen.
     pub target: Target,
-    /// What the client wants to hold.
+    /// The preconditions that the client sent.
     pub preconditions: Preconditions,
-    /// Version of the API that was used; type defaults depend on it.
+    /// Version of the API that was used; the defaults of a type depend on it.
     pub version: Name,
-    /// Deprecated; excludes `propagation`.
+    /// Deprecated; mutually exclusive with `propagation`.
     pub orphan_dependents: Option<bool>,
-    /// What becomes of dependents.
+    /// What happens to dependents.
     pub propagation: Option<Propagation>,
-    /// Seconds to stop.
+    /// Seconds that the object is given to stop.
     pub grace_period_seconds: Option<i64>,
-    /// Why. Rules of the collector are checked again against the state.
+    /// Why the object is deleted. The rules of the collector are checked again against the state.
     pub rule: Rule,
 }
 
 impl Delete {
-    /// A deletion that leaves everything to the kind and to the object.
+    /// A deletion without options: the kind and the object decide how it is done.
     pub fn new(target: Target, version: Name, rule: Rule) -> Self {
         Self {
             target,
@@ -300,19 +309,19 @@ impl Delete {
     }
 }
 
-/// `preconditions` of `DeleteOptions`: compared as texts, exactly as they were sent.
+/// `preconditions` of `DeleteOptions`: compared as strings, exactly as they were sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Preconditions {
-    /// The identity.
+    /// The uid.
     pub uid: Option<Uid>,
-    /// The version.
+    /// The `resourceVersion`.
     pub resource_version: Option<Name>,
 }
 
-/// `propagationPolicy`.
+/// The `propagationPolicy` of a deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Propagation {
-    /// Dependents go after the owner.
+    /// Dependents are deleted after the owner.
     Background,
     /// The owner waits for its blocking dependents.
     Foreground,
@@ -321,10 +330,10 @@ pub enum Propagation {
 }
 
 impl Propagation {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 3] = [Self::Foreground, Self::Background, Self::Orphan];
 
-    /// As `propagationPolicy` spells it.
+    /// The value of `propagationPolicy`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Background => "Background",
@@ -333,7 +342,7 @@ impl Propagation {
         }
     }
 
-    /// The one with this name.
+    /// The variant with this name.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
@@ -344,9 +353,10 @@ impl Propagation {
 pub struct DropOwners {
     /// The dependent.
     pub dependent: Target,
-    /// References to drop, exactly as they were read. For orphaning the whole uid goes.
+    /// References to drop, exactly as they were read. When an owner orphans, all references with its uid
+    /// are dropped.
     pub owners: Vec<OwnerReference>,
-    /// The owner's orphaning, or the collector's pruning of absent and waiting owners.
+    /// Whether the owner orphans its dependents, or the collector prunes absent and waiting owners.
     pub reason: DropReason,
 }
 
@@ -355,36 +365,36 @@ pub struct DropOwners {
 pub enum DropReason {
     /// The owner is deleted with the orphan policy.
     Orphaning,
-    /// Another owner is solid; these are absent or waiting.
+    /// Another owner is solid; the dropped ones are absent or waiting.
     SolidOwnerRemains,
 }
 
-/// Lets an owner go on.
+/// Removes a finalizer that held an owner until its dependents were dealt with.
 #[derive(Debug, Clone)]
 pub struct Release {
     /// The owner.
     pub owner: Target,
     /// `foregroundDeletion`, `orphan`, or the definition's cleanup finalizer.
     pub finalizer: Name,
-    /// The revision at which no dependent stood in the way. Refused as stale if one was added
-    /// since.
+    /// The revision at which no dependent stood in the way. If one was added since, the command is refused
+    /// as stale.
     pub decided_at: Revision,
 }
 
-/// Owners in foreground deletion that only wait for each other.
+/// A cycle of owners in foreground deletion that only wait for each other.
 #[derive(Debug, Clone)]
 pub struct Knot {
-    /// Each in the version that it was seen in; any other makes the command stale.
+    /// Each owner in the version in which it was seen; any other version makes the command stale.
     pub members: Vec<Target>,
-    /// The revision at which nobody else stood in the way.
+    /// The revision at which no other dependent stood in the way.
     pub decided_at: Revision,
 }
 
-/// Lets a namespace go once it is empty.
+/// Removes a token from the `spec.finalizers` of a namespace that is empty, so that it can be removed.
 #[derive(Debug, Clone)]
 pub struct FinalizeNamespace {
     /// The namespace.
     pub target: Target,
-    /// `kubernetes`.
+    /// The token, `kubernetes`.
     pub token: Name,
 }

@@ -1,13 +1,13 @@
-//! Documents, member by member.
+//! Helpers that walk JSON documents.
 
 use crate::patch::whole;
 use serde_json::Value;
 
-/// Lists and objects that may lie in each other: what lies deeper no decoder reads back, and whoever walks
-/// over it needs a stack without end. As many as `serde_json` reads.
+/// How deeply lists and objects may be nested: no decoder reads a deeper document back, and walking over
+/// one would need an unbounded stack. The same limit as in `serde_json`.
 pub(crate) const LEVELS_MAX: usize = 127;
 
-/// Whether no more than so many lists and objects lie in each other.
+/// Whether lists and objects are nested no deeper than this.
 pub(crate) fn fits(value: &Value, levels: usize) -> bool {
     let below = levels.checked_sub(1);
     match value {
@@ -21,7 +21,7 @@ pub(crate) fn fits(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Whether both are objects that agree in every member but these.
+/// Whether both values are objects that agree in every member except these.
 pub(crate) fn agree_but_in(apart: &[&str], one: &Value, other: &Value) -> bool {
     let (Some(one), Some(other)) = (one.as_object(), other.as_object()) else {
         return false;
@@ -31,8 +31,8 @@ pub(crate) fn agree_but_in(apart: &[&str], one: &Value, other: &Value) -> bool {
     names.all(|name| one.get(name) == other.get(name))
 }
 
-/// Writes numbers that are whole without their point: Go decodes what has no type of its own to a floating-point
-/// number, and writes 1.0 as 1.
+/// Writes whole numbers without a decimal point: Go decodes untyped numbers as floating-point numbers, and
+/// writes 1.0 as 1.
 pub(crate) fn write_whole_numbers(value: &mut Value) {
     match value {
         Value::Number(number) if number.is_f64() => {

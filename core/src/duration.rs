@@ -1,4 +1,4 @@
-//! Spans of time as Go's `time.ParseDuration` reads them: `300ms`, `-1.5h`, `2h45m`, or just `0`.
+//! Durations as Go's `time.ParseDuration` reads them: `300ms`, `-1.5h`, `2h45m`, or just `0`.
 
 const SECOND: i64 = 1_000_000_000;
 const UNITS: [(&str, i64); 8] = [
@@ -12,7 +12,7 @@ const UNITS: [(&str, i64); 8] = [
     ("h", 3600 * SECOND),
 ];
 
-/// Nanoseconds of `1h30m`; nothing where the text is no span, or one that does not fit.
+/// Reads a duration as nanoseconds; `None` if the text is not a duration, or one that does not fit.
 pub fn parse(text: &str) -> Option<i64> {
     let (negative, mut rest) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

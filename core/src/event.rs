@@ -1,4 +1,5 @@
-//! Events: what happened. Stored for ever, so variants are added and never changed.
+//! Events: the facts that the log stores. They are stored for ever, so variants are added and never
+//! changed.
 
 use crate::command::{Actor, Propagation, Request};
 use crate::object::{BESIDE_BODY_BYTES, Name, Object, ObjectKey, OwnerReference, Uid};
@@ -6,7 +7,7 @@ use crate::{Revision, Time};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// Everything that happened to one object at one revision, all or nothing.
+/// All that happened to one object at one revision. A commit is applied as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     /// Position in the log.
@@ -17,11 +18,11 @@ pub struct Commit {
     pub actor: Arc<Actor>,
     /// How they asked.
     pub request: Arc<Request>,
-    /// What made it necessary.
+    /// What made the command necessary.
     pub cause: Cause,
-    /// The object.
+    /// The key of the object.
     pub key: ObjectKey,
-    /// Its identity.
+    /// The uid of the object.
     pub uid: Uid,
     /// The facts, in order. The last one is `ObjectCreated`, `ObjectUpdated` or `ObjectDeleted`.
     pub events: Vec<Event>,
@@ -40,7 +41,7 @@ pub enum Event {
         /// The version.
         object: Arc<Object>,
     },
-    /// A finalizer was set.
+    /// A finalizer was added.
     FinalizerAdded {
         /// Its name.
         finalizer: Name,
@@ -50,7 +51,7 @@ pub enum Event {
         /// Its name.
         finalizer: Name,
     },
-    /// An owner reference was set.
+    /// An owner reference was added.
     OwnerAdded {
         /// The reference.
         owner: OwnerReference,
@@ -60,58 +61,59 @@ pub enum Event {
         /// The reference.
         owner: OwnerReference,
     },
-    /// An owner reference of the same uid now reads differently.
+    /// An owner reference has changed but kept its uid.
     OwnerChanged {
-        /// As it was.
+        /// The reference before.
         from: OwnerReference,
-        /// As it is.
+        /// The reference after.
         to: OwnerReference,
     },
-    /// Somebody asked for the deletion; the object stays until its finalizers are gone.
+    /// The deletion was requested; the object stays until its finalizers are gone.
     DeletionRequested {
-        /// Why.
+        /// The rule that the deletion follows.
         rule: Rule,
-        /// What becomes of dependents.
+        /// What happens to dependents.
         propagation: Propagation,
-        /// Seconds to stop.
+        /// Seconds that the object is given to stop.
         grace_period_seconds: Option<i64>,
-        /// The owners that the collector decided on, as each was found.
+        /// What the collector found each owner to be, if the deletion was decided on owners.
         owners: Vec<OwnerFinding>,
-        /// The revision that it was decided on, for whoever reads the log.
+        /// The revision that the decision was based on, for readers of the log.
         decided_at: Revision,
     },
-    /// The object is gone.
+    /// The object was removed.
     ObjectDeleted {
-        /// Why.
+        /// The rule that the removal follows.
         rule: Rule,
-        /// The owners that the collector decided on, as each was found.
+        /// What the collector found each owner to be, if the removal was decided on owners.
         owners: Vec<OwnerFinding>,
-        /// The revision that it was decided on, for whoever reads the log.
+        /// The revision that the decision was based on, for readers of the log.
         decided_at: Revision,
     },
 }
 
-/// How the collector found one owner.
+/// What the collector found one owner to be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerFinding {
     /// The reference.
     pub owner: OwnerReference,
-    /// What it pointed at.
+    /// What the reference pointed at.
     pub class: OwnerClass,
-    /// Nothing: it has a place in what is stored, and nobody says it. The log tells when the owner went.
+    /// Not used: the stored format has a place for it, but nothing fills it. When the owner was removed can
+    /// be read from the log.
     pub since: Option<Revision>,
 }
 
-/// What a reference points at.
+/// What an owner reference points at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum OwnerClass {
-    /// It exists and is not waiting for dependents.
+    /// The owner exists and is not waiting for dependents.
     Solid,
-    /// It does not exist at these coordinates with this uid.
+    /// No object with this uid exists at these coordinates.
     Dangling,
-    /// It exists, in foreground deletion.
+    /// The owner exists and is in foreground deletion.
     Waiting,
-    /// Its kind cannot be resolved, so nothing is known.
+    /// The kind of the owner cannot be resolved, so nothing is known about it.
     Unresolvable,
 }
 
@@ -122,38 +124,38 @@ pub enum Cause {
     Request,
     /// An earlier commit.
     Commit(Revision),
-    /// A policy that somebody wrote, by name.
+    /// A policy that somebody set, by its name.
     Policy(Name),
 }
 
-/// Why an object is deleted. What no request asked for, by its [`Cause`], must have the ground that its rule
-/// names in the state that it was decided on: see [`crate::invariants`].
+/// Why an object is deleted. A deletion that no request asked for (see [`Cause`]) needs grounds in the
+/// state that it was decided on: those that its rule names. See [`crate::invariants`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Rule {
-    /// A request, in the background.
+    /// A request, with background propagation.
     Requested,
-    /// A request, in the foreground.
+    /// A request, with foreground propagation.
     RequestedForeground,
-    /// A request that orphans.
+    /// A request that orphans dependents.
     RequestedOrphan,
-    /// One of a deleted collection.
+    /// A request that deletes a whole collection; the object was one of it.
     RequestedCollection,
     /// Every owner is gone.
     OwnersAbsent,
     /// An owner in foreground deletion waits for it.
     OwnerForeground,
-    /// Nobody had the uid when the reference was made, and nobody got it since.
+    /// No object had this uid when the reference was made, and none has had it since.
     NoSuchOwner,
-    /// The owner lives in another namespace, which is the same as nowhere.
+    /// The owner lives in another namespace, where a reference cannot reach it: the same as no owner.
     OwnerInOtherNamespace,
     /// Its namespace is being deleted.
     NamespaceDeleted,
-    /// The definition of its kind is being deleted.
+    /// The definition (CRD) of its kind is being deleted.
     CrdDeleted,
-    /// It finished longer ago than its time to live.
+    /// The job finished longer ago than its time to live.
     TtlAfterFinished,
-    /// A policy asked for it, which is its cause.
+    /// A policy asked for the deletion; the cause names it.
     Policy,
 }
 
@@ -176,7 +178,7 @@ impl Rule {
         }
     }
 
-    /// Whether it was decided by looking at owners.
+    /// Whether deletions by this rule are decided by looking at owners.
     pub const fn is_about_owners(self) -> bool {
         matches!(
             self,
@@ -188,32 +190,32 @@ impl Rule {
     }
 }
 
-/// What a command comes to.
+/// The result of deciding a command.
 #[derive(Debug, Clone)]
 pub struct Decision {
-    /// What happens; empty for a write that changes nothing. Revisions follow the state's.
+    /// The commits to write; none for a write that changes nothing. Their revisions continue the state's.
     pub commits: Vec<Arc<Commit>>,
-    /// What the asker is told.
+    /// The answer to the client.
     pub outcome: Outcome,
-    /// Said beside the answer (`Warning` headers).
+    /// Sent with the answer, in `Warning` headers.
     pub warnings: Vec<String>,
 }
 
-/// What the asker is told.
+/// The answer to the client.
 #[derive(Debug, Clone)]
 pub enum Outcome {
-    /// The object is new.
+    /// The object was created.
     Created(Arc<Object>),
-    /// The object as it is now, which may be as it was.
+    /// The object as it is now; it may be unchanged.
     Updated(Arc<Object>),
-    /// Deletion has begun, or goes on; the object is still there.
+    /// Deletion has begun or continues; the object still exists.
     Deleting(Arc<Object>),
-    /// The object is gone; this was its last version.
+    /// The object was removed; this was its last version.
     Deleted(Arc<Object>),
 }
 
 impl Outcome {
-    /// The object that the answer speaks of.
+    /// The object that the answer carries.
     pub const fn object(&self) -> &Arc<Object> {
         match self {
             Self::Created(object)
@@ -225,7 +227,7 @@ impl Outcome {
 }
 
 impl Event {
-    /// The rule of a deletion, and the owners that it was decided on.
+    /// The rule of a deletion, and what was found about the owners that it was decided on.
     pub fn verdict(&self) -> Option<(Rule, &[OwnerFinding])> {
         match self {
             Self::DeletionRequested { rule, owners, .. }
@@ -240,7 +242,7 @@ impl Event {
         }
     }
 
-    /// The rule by which an object was marked, and how it is to go.
+    /// The rule and the propagation policy of a deletion request; `None` for any other event.
     pub const fn mark(&self) -> Option<(Rule, Propagation)> {
         match self {
             Self::DeletionRequested {
@@ -257,7 +259,7 @@ impl Event {
         }
     }
 
-    /// The variant's name.
+    /// The name of the variant.
     pub const fn name(&self) -> &'static str {
         match self {
             Self::ObjectCreated { .. } => "ObjectCreated",
@@ -274,7 +276,7 @@ impl Event {
 }
 
 impl Commit {
-    /// The version that this commit leaves; `None` once the object is gone.
+    /// The version that this commit writes; `None` if it removes the object.
     pub fn object(&self) -> Option<&Arc<Object>> {
         self.events.iter().rev().find_map(|event| match event {
             Event::ObjectCreated { object } | Event::ObjectUpdated { object } => Some(object),
@@ -288,30 +290,30 @@ impl Commit {
         })
     }
 
-    /// How its object is to go, if it marks it.
+    /// The propagation policy, if this commit marks its object for deletion.
     pub fn propagation(&self) -> Option<Propagation> {
         let mark = self.events.iter().find_map(Event::mark);
         mark.map(|(_, propagation)| propagation)
     }
 
-    /// Whether it takes this finalizer off.
+    /// Whether the commit removes this finalizer.
     pub fn lets_go(&self, held: &str) -> bool {
         let is_it = |event: &Event| matches!(event, Event::FinalizerRemoved { finalizer } if &**finalizer == held);
         self.events.iter().any(is_it)
     }
 
-    /// What it takes, about, in memory and in a file that is not compressed.
+    /// Approximate size in bytes, in memory and in an uncompressed file.
     pub fn weight(&self) -> usize {
         let version = self.object();
         version.map_or(BESIDE_BODY_BYTES, |object| object.weight())
     }
 }
 
-/// A commit with the version that it replaced: what watches and projections are told.
+/// A commit with the version that it replaced: the input of watches and projections.
 #[derive(Debug, Clone)]
 pub struct Change {
-    /// What happened.
+    /// The commit.
     pub commit: Arc<Commit>,
-    /// The object as it was; `None` for a creation.
+    /// The previous version of the object; `None` for a creation.
     pub previous: Option<Arc<Object>>,
 }

@@ -1,7 +1,7 @@
-//! What no commit may break. The decisions keep these rules by themselves; this module asks the
-//! question a second time, of every commit, before it becomes part of the state or of the log. It
-//! shares no code with the decisions and reads owners and finalizers itself: who keeps a dependent, and what
-//! waits, is written here again, on purpose. Who orphans is asked of the same index; an audit asks the graph.
+//! What no commit may break. The decisions keep these rules by themselves; this module checks every commit
+//! a second time, before it becomes part of the state or the log. On purpose it shares no code with the
+//! decisions: it works out again which owners keep a dependent and which owners wait. It does use the same
+//! index to see who orphans; audits check that against the ownership graph.
 
 mod grounds;
 mod marks;
@@ -15,13 +15,13 @@ use crate::state::{is_definition, is_namespace};
 use crate::{Revision, State};
 use owners::{Hold, hold};
 
-/// A commit that may not be.
+/// A commit that breaks an invariant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("revision {revision} breaks the invariant \"{rule}\": {what}")]
 pub struct Violation {
-    /// The commit.
+    /// The revision of the commit.
     pub revision: Revision,
-    /// What must hold.
+    /// The invariant.
     pub rule: &'static str,
     /// What was found instead.
     pub what: String,
@@ -37,9 +37,9 @@ const ORPHANS: &str =
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 const NAMESPACES: &str = "nothing is made in a namespace that goes, and nothing outlives it";
 
-/// Asks whether a commit may follow this state. Costs a few lookups, one for each owner that the
-/// object has, and of an owner that is let go before those that block it, one for each of them; a job
-/// whose time is over is read.
+/// Checks that a commit may follow this state. The cost is a few lookups and one for each owner of the
+/// object; if an owner is released, also one for each object that still blocks it and is being deleted; for
+/// an expired job, its body is read.
 pub fn check(state: &State, commit: &Commit) -> Result<(), Violation> {
     let asked = Asked { state, commit };
     asked.numbers()?;
@@ -87,7 +87,7 @@ const fn is_outcome(event: &Event) -> bool {
     )
 }
 
-/// The owners that a deletion was decided on; nothing where it was not about owners.
+/// The owners that a deletion was decided on; `None` if it was not about owners.
 fn decided_on(event: &Event) -> Option<&[OwnerFinding]> {
     let (rule, owners) = event.verdict()?;
     rule.is_about_owners().then_some(owners)
@@ -121,7 +121,7 @@ impl Asked<'_> {
         }
     }
 
-    /// The version says of itself what the commit says.
+    /// Checks that the version states the key, uid and revision of its commit.
     fn written(&self, object: &Object) -> Result<(), Violation> {
         let commit = self.commit;
         let same = object.key == commit.key
@@ -140,7 +140,8 @@ impl Asked<'_> {
         Err(self.violation(ONE_OBJECT, "another uid"))
     }
 
-    /// What held the object was let go by this very commit, and it says so.
+    /// Checks that every finalizer the object still had is removed by this very commit, with an event for
+    /// each.
     fn no_finalizer_is_left(&self, previous: &Object) -> Result<(), Violation> {
         let mut finalizers = previous.meta.finalizers.iter();
         match finalizers.find(|held| !self.commit.lets_go(held)) {
@@ -149,7 +150,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Of each mark, and of the removal.
+    /// Checks each deletion request in the commit, and the removal.
     fn may_go(&self, previous: &Object) -> Result<(), Violation> {
         self.commit.events.iter().try_for_each(|event| {
             let decided = decided_on(event).filter(|_| previous.mark.is_none());
@@ -161,14 +162,14 @@ impl Asked<'_> {
         })
     }
 
-    /// What each owner is to the object.
+    /// How each owner relates to the object.
     fn holds(&self, object: &Object) -> Vec<Hold> {
         let owners = object.meta.owner_references.iter();
         owners.map(|one| hold(self.state, object, one)).collect()
     }
 
-    /// No owner is alive, unknown or about to let it go, and each was looked at. Where the deletion was
-    /// decided before, with the mark, its owners were asked then.
+    /// Checks that no owner is alive, unknown or about to orphan the object, and that each was looked at.
+    /// If the object was already marked, its owners were checked with the mark.
     fn owners_allow(
         &self,
         previous: &Object,
@@ -194,7 +195,7 @@ impl Asked<'_> {
         }
     }
 
-    /// Who orphans does so by uid, however a reference misspells it.
+    /// Checks that no owner is orphaning. Owners orphan by uid, even if the reference misspells the rest.
     fn nobody_lets_it_go(&self, references: &[OwnerReference]) -> Result<(), Violation> {
         let orphans = |owner: &&OwnerReference| {
             let held = self.state.waiting.get(&owner.uid);
@@ -212,8 +213,9 @@ impl Asked<'_> {
         }
     }
 
-    /// The collector takes its finalizers off an owner when that is due. A client may at any time,
-    /// and nobody waits for dependents in a namespace that goes, or in a kind that does.
+    /// Checks that the collector removes its finalizers from an owner only when that is due. Clients may
+    /// remove them at any time, and nothing waits for dependents in a namespace or a kind that is being
+    /// deleted.
     fn is_let_go_in_time(&self, previous: &Object) -> Result<(), Violation> {
         if !previous.is_deleting() || self.home_is_going() {
             return Ok(());
@@ -243,8 +245,9 @@ impl Asked<'_> {
         previous.meta.has_finalizer(finalizer) && self.commit.lets_go(finalizer)
     }
 
-    /// How many of those that block it wait themselves, or were let go just before it, which is then
-    /// named as the cause: users made a circle of owners that wait, and it goes as a whole.
+    /// How many of the objects that block this owner wait themselves, or were released just before it, from
+    /// the commit on that it names as its cause: users can build a cycle of owners that wait for each other,
+    /// and it is released as a whole.
     fn let_go_with(&self, owner: &Object) -> u64 {
         let first = match (&self.commit.cause, owner.mark) {
             (Cause::Commit(cause), Some(mark)) if *cause > mark.revision => Some(*cause),

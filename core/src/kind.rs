@@ -1,4 +1,4 @@
-//! What kinds of objects exist, and how each behaves: the built-in table and the custom ones.
+//! The kinds of objects, built-in and custom, and how each behaves.
 
 mod names;
 mod preference;
@@ -15,30 +15,30 @@ use crate::convert;
 use crate::object::{Name, Uid};
 use std::sync::Arc;
 
-/// One kind, in all the versions that are served. Objects of all versions share one storage.
+/// One kind in all its versions. Objects of all versions share one storage.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kind {
-    /// Group and plural: the storage identity.
+    /// Group and plural: what storage is split by.
     pub resource: GroupResource,
-    /// The kind's name, `ConfigMap`.
+    /// Name of the kind, as `ConfigMap`.
     pub kind: Name,
-    /// `ConfigMapList`.
+    /// Name of its lists, as `ConfigMapList`.
     pub list_kind: Name,
-    /// Singular, `configmap`.
+    /// Singular name, as `configmap`.
     pub singular: Name,
-    /// `cm`.
+    /// Short names, as `cm`.
     pub short_names: Vec<Name>,
-    /// `all`.
+    /// Categories that clients may list by, as `all`.
     pub categories: Vec<Name>,
-    /// Namespaced or not.
+    /// Namespaced or cluster-scoped.
     pub scope: Scope,
-    /// Served and stored versions; of a custom kind in the order of its definition. Never empty.
+    /// Served and stored versions; those of a custom kind in the order of its definition. Never empty.
     pub versions: Vec<Version>,
-    /// What the type does differently.
+    /// How the type differs from others.
     pub strategy: Strategy,
-    /// Where its objects keep a pod, as `spec.template.spec`, if they keep one.
+    /// Path of the pod specification in its objects, as `spec.template.spec`, if they have one.
     pub pod: Option<Name>,
-    /// Built in, or defined by an object.
+    /// Whether the kind is built in, or defined by an object.
     pub origin: Origin,
 }
 
@@ -54,45 +54,45 @@ pub enum Scope {
 /// One version of a kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Version {
-    /// `v1`.
+    /// Name of the version, as `v1`.
     pub name: Name,
     /// Whether requests may use it.
     pub served: bool,
-    /// Whether objects are stored in it; true for exactly one.
+    /// Whether objects are stored in it; true for exactly one version.
     pub storage: bool,
-    /// Its subresources beside the object itself.
+    /// The subresources that it serves.
     pub subresources: Vec<Subresource>,
-    /// What its `Scale` maps to, where it has one.
+    /// What its `Scale` subresource maps to, if it has one.
     pub scale: Option<ScalePaths>,
-    /// Printer columns of a custom kind; built-in kinds have theirs in the API surface.
+    /// Printer columns of a custom kind; those of built-in kinds are in the `api` crate.
     pub columns: Vec<PrinterColumn>,
     /// JSON paths that field selectors may use, besides name and namespace.
     pub selectable_fields: Vec<Name>,
-    /// Said in a `Warning` header with every request to it.
+    /// Text of the `Warning` header that every request to this version gets.
     pub deprecation_warning: Option<Name>,
 }
 
 impl Version {
-    /// Whether its status is written through an endpoint of its own, which the main one then ignores.
+    /// Whether status is written through a subresource of its own; the main endpoint then ignores it.
     pub(crate) fn has_status(&self) -> bool {
         self.serves(Some(Subresource::Status))
     }
 
-    /// Whether this can be asked for; the object itself always can.
+    /// Whether this subresource is served; the object itself (`None`) always is.
     pub fn serves(&self, subresource: Option<Subresource>) -> bool {
         subresource.is_none_or(|one| self.subresources.contains(&one))
     }
 
-    /// Where its objects have the count that their `Scale` shows, where they have one.
+    /// Path of the count that the `Scale` of an object shows, if it has a `Scale`.
     pub(crate) fn count_path(&self) -> Option<&str> {
         self.scale.as_ref().map(|paths| &*paths.wanted)
     }
 }
 
-/// A column that a custom kind asks for.
+/// A printer column that the definition of a custom kind asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrinterColumn {
-    /// Heading.
+    /// Column heading.
     pub name: Name,
     /// `string`, `integer`, `number`, `boolean` or `date`.
     pub type_name: Name,
@@ -100,7 +100,7 @@ pub struct PrinterColumn {
     pub format: Name,
     /// Help text.
     pub description: Name,
-    /// 0 is always shown; above 0 only when wide.
+    /// 0 is always shown; anything above 0 only in wide output.
     pub priority: i64,
     /// Simple JSON path into the object.
     pub json_path: Name,
@@ -109,65 +109,66 @@ pub struct PrinterColumn {
 /// Type-specific behaviour. Source: the strategies of upstream's `pkg/registry`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strategy {
-    /// Whether it has rules that no other kind has.
+    /// Which rules of its own the kind has, if any.
     pub shape: Shape,
-    /// Takes part in garbage collection; what does not (events) is deleted without a policy, and loses
-    /// the finalizers of one.
+    /// Takes part in garbage collection. Kinds that do not (events) are deleted without a propagation
+    /// policy, and lose the finalizers that a policy sets.
     pub collected: bool,
-    /// What a delete without a policy does to dependents.
+    /// The propagation policy of a delete that names none.
     pub default_propagation: Propagation,
-    /// Deletion waits for a grace period (Pod alone).
+    /// Deletion observes a grace period (Pod alone).
     pub graceful: bool,
-    /// A finished deletion answers with the object rather than a `Status`.
+    /// The answer to a completed deletion is the object rather than a `Status`.
     pub returns_object: bool,
-    /// `PUT` without `resourceVersion` overwrites.
+    /// A `PUT` without `resourceVersion` overwrites.
     pub unconditional_update: bool,
-    /// `PUT` of a missing object creates it.
+    /// A `PUT` of a missing object creates it.
     pub create_on_update: bool,
     /// Which names are legal.
     pub names: NameRule,
     /// What moves `metadata.generation`.
     pub generation: Generation,
-    /// Finalizers without a `/` must be standard ones.
+    /// Finalizers without a `/` must be the standard ones.
     pub strict_finalizers: bool,
-    /// All of them may be deleted with one request.
+    /// A whole collection can be deleted with one request.
     pub collection_deletes: bool,
-    /// Never stored: a review that is answered at once (`SubjectAccessReview`).
+    /// Never stored: a review that is answered at once (as `SubjectAccessReview`).
     pub review: bool,
-    /// Its pods also mount what is claimed for each of them, which no template names (`StatefulSet`
-    /// alone): whether a mounted volume is there is not asked.
+    /// Its pods also mount volumes that are claimed for each pod and named in no template (`StatefulSet`
+    /// alone), so a mount is not checked against the volumes of the template.
     pub claims_volumes: bool,
 }
 
-/// What objects are beside documents: each shape but the plain one is a kind with rules of its own.
+/// Kinds with rules that the other fields of a strategy cannot express. Each shape but the plain one stands
+/// for one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
-    /// Nothing: the other columns say all of it.
+    /// No rules of its own: the other fields say everything.
     Plain,
-    /// Holds other objects; goes when it is empty, and its list of finalizers is.
+    /// Contains other objects; is removed once it is empty and `spec.finalizers` is too.
     Namespace,
-    /// Makes a kind, which goes with its objects.
+    /// Defines a kind, which is removed with its instances.
     Definition,
-    /// Runs: new ones are pending.
+    /// Runs containers: a new one is pending.
     Pod,
-    /// Runs pods to their end, and selects them by what it labels them with.
+    /// Runs pods to completion, and selects them by labels that it gives them itself.
     Job,
-    /// Loses what its new type has no use for.
+    /// Loses the fields that its new type has no use for.
     Service,
-    /// Names who asks, and is judged through `/approval`.
+    /// Records who made the request, and is approved or denied through `/approval`.
     CertificateRequest,
 }
 
-/// What moves `metadata.generation`. A deletion moves it too, wherever there is one.
+/// What increments `metadata.generation`. A deletion does too, for objects that have a generation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Generation {
-    /// Nothing: a new object keeps what it is sent with.
+    /// Nothing: a new object keeps the generation that it was sent with.
     Uncounted,
-    /// From 1 on, whatever changes but metadata and status.
+    /// Any change outside of metadata and status; starts at 1.
     Spec,
-    /// The same, and the labels.
+    /// The same, and changes of labels; starts at 1.
     SpecAndLabels,
-    /// It is 1, and no update moves it.
+    /// Nothing: it is 1 for good.
     Still,
 }
 
@@ -180,7 +181,7 @@ pub enum NameRule {
     Label,
     /// DNS-1035 label (Service).
     Label1035,
-    /// Anything that is one path segment (RBAC).
+    /// Anything that is a single path segment (RBAC).
     PathSegment,
     /// An IP address in its canonical form (`IPAddress`).
     Address,
@@ -189,13 +190,13 @@ pub enum NameRule {
 /// Where a kind comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// Part of the binary.
+    /// Compiled into the binary.
     Builtin,
     /// Defined by a `CustomResourceDefinition`.
     Custom {
-        /// Identity of the definition.
+        /// Uid of the definition.
         definition: Uid,
-        /// Being removed: instances may not be created.
+        /// Whether the definition is being deleted; no instances may be created then.
         terminating: bool,
     },
 }
@@ -206,14 +207,14 @@ impl Kind {
         self.versions.iter().find(|version| version.storage)
     }
 
-    /// A version that requests may use.
+    /// A served version, by name.
     pub fn served(&self, version: &str) -> Option<&Version> {
         self.versions
             .iter()
             .find(|candidate| candidate.served && &*candidate.name == version)
     }
 
-    /// The resource that objects are stored under; for events of either group the core one.
+    /// The resource that objects are stored under; events of both groups are stored under the core one.
     pub fn stored_under(&self) -> GroupResource {
         convert::storage_of(&self.resource)
     }
@@ -232,7 +233,7 @@ impl Kind {
         self.scope == Scope::Namespaced
     }
 
-    /// Whether this is one of its names, in whatever case: plural, singular, kind or a short one.
+    /// Whether this is one of its names, ignoring case: plural, singular, kind or a short name.
     pub fn is_called(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         *self.resource.resource == *name
@@ -246,7 +247,7 @@ impl Kind {
         matches!(self.origin, Origin::Custom { .. })
     }
 
-    /// Whether its definition is going.
+    /// Whether its definition is being deleted.
     pub fn is_going(&self) -> bool {
         matches!(
             self.origin,

@@ -1,5 +1,6 @@
-//! The deterministic state machine of Hindsight: what an object is, what a command may ask, and
-//! which facts follow. No clock, no randomness, no IO: everything arrives inside the [`Command`].
+//! The deterministic state machine of Hindsight: what an object is, what a command may ask for, and which
+//! events follow from it. The crate has no clock, no randomness and no IO: every input arrives inside the
+//! [`Command`].
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod builtin;

@@ -1,23 +1,24 @@
-//! The machine: `decide` may refuse, `apply` may not.
+//! The two functions that everything else serves: `decide`, which may refuse a command, and `apply`, which
+//! may not refuse a commit.
 
 use crate::command::Intent;
 use crate::decide::{self, Asked, Bound, Context, Strictness};
 use crate::{Command, Commit, Decision, Object, Rejection, State};
 use std::sync::Arc;
 
-/// What a command comes to in this state. Pure: the same arguments give the same answer.
+/// Decides a command against this state. Pure: the same arguments give the same answer.
 pub fn decide(state: &State, command: Command) -> Result<Decision, Rejection> {
     carry_out(state, command, Strictness::Storage)
 }
 
-/// As [`decide`], but what is invalid is let through: what mutating admission is shown, because it
-/// may mend it. Nothing of it may be written.
+/// Like [`decide`], but lets an invalid object through: this is what mutating admission is shown, because
+/// it may still correct it. The result must not be written.
 pub fn draft(state: &State, command: Command) -> Result<Decision, Rejection> {
     carry_out(state, command, Strictness::Draft)
 }
 
-/// As [`decide`], but a name that is taken is let through: what validating admission is shown,
-/// which upstream asks before its storage looks. Nothing of it may be written.
+/// Like [`decide`], but lets a name through that is already taken: this is what validating admission is
+/// shown, which upstream asks before its storage looks the name up. The result must not be written.
 pub fn decide_before_storage(state: &State, command: Command) -> Result<Decision, Rejection> {
     carry_out(state, command, Strictness::Valid)
 }
@@ -51,8 +52,8 @@ fn carry_out(
     decide::reconsider(context, decision?)
 }
 
-/// Makes what happened part of the state, and gives back the version that it replaced. Total: every
-/// commit that was ever stored applies.
+/// Applies a commit to the state and returns the version that it replaced. Total: every commit that was
+/// ever stored applies.
 pub fn apply(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
     let previous = match commit.object() {
         Some(object) => state.put(object),

@@ -1,5 +1,5 @@
-//! A stored object: its identity, the part of its metadata that rules look at, and its body as
-//! the JSON bytes that clients receive.
+//! A stored object: its identity, the metadata that rules look at, and its body as the JSON bytes that
+//! clients receive.
 
 mod key;
 mod meta;
@@ -20,15 +20,15 @@ use crate::{GroupResource, Revision, Rule};
 use bytes::Bytes;
 use serde_json::Value;
 
-/// What there is of an object or of a commit beside the body, about: keys, names and causes, of which
-/// few are longer. Where memory or a file is shared out, a little too much is meant.
+/// Approximate size of the rest of an object or a commit, beside the body: keys, names and causes, which
+/// are rarely longer. Limits on memory and file size rather count a little too much.
 pub(crate) const BESIDE_BODY_BYTES: usize = 256;
 
-/// The longest document that a client may make. A request's body may be as long; upstream's storage
-/// takes half of that, of a shorter form.
+/// The size in bytes of the largest document that a client may make. The body of a request may be as large;
+/// upstream's storage accepts half of that, in a more compact form.
 pub(crate) const OBJECT_BYTES_MAX: usize = 3 << 20;
 
-/// Most bodies are smaller.
+/// Initial capacity of a body; most are smaller.
 const BODY_BYTES: usize = 1024;
 
 /// One version of one object. Immutable; a new version is a new value.
@@ -38,11 +38,11 @@ pub struct Object {
     pub key: ObjectKey,
     /// `apiVersion` and `kind` as stored in the body.
     pub type_meta: TypeMeta,
-    /// What the rules look at.
+    /// The part of the metadata that rules look at.
     pub meta: Meta,
     /// The commit that wrote this version; also `metadata.resourceVersion` in the body.
     pub revision: Revision,
-    /// The commit that first asked for its deletion, and why.
+    /// The commit that first requested its deletion, and the rule.
     pub mark: Option<Mark>,
     /// The whole object as JSON, `metadata.resourceVersion` included.
     pub body: Bytes,
@@ -51,18 +51,18 @@ pub struct Object {
 /// The first deletion request of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mark {
-    /// The commit.
+    /// Revision of the commit.
     pub revision: Revision,
-    /// Its reason.
+    /// The rule of the deletion.
     pub rule: Rule,
 }
 
 /// `apiVersion` and `kind` of a stored body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeMeta {
-    /// Group and version, `v1` or `apps/v1`.
+    /// Group and version, as `v1` or `apps/v1`.
     pub api_version: Name,
-    /// The kind, `ConfigMap`.
+    /// The kind, as `ConfigMap`.
     pub kind: Name,
 }
 
@@ -70,14 +70,14 @@ pub struct TypeMeta {
 #[derive(Debug, thiserror::Error)]
 #[error("the body of {key} is not an object: {reason}")]
 pub struct UnreadableObject {
-    /// The object that the bytes were stored for.
+    /// The key that the bytes were stored under.
     pub key: ObjectKey,
     /// What was wrong.
     pub reason: String,
 }
 
 impl Object {
-    /// Builds a version from its document; writes `metadata.resourceVersion` into the body.
+    /// Builds a version from its document, and writes `metadata.resourceVersion` into the body.
     pub fn from_value(
         key: ObjectKey,
         mut document: Value,
@@ -100,7 +100,7 @@ impl Object {
                 "its lists and objects lie too deep in each other",
             ));
         }
-        // Written with room, then cut to size: versions are kept, and most are small.
+        // Serialized into a larger buffer, then copied to size: versions are kept, and most are small.
         let mut body = Vec::with_capacity(BODY_BYTES);
         serde_json::to_writer(&mut body, &document)
             .map_err(|error| unreadable(&error.to_string()))?;
@@ -141,17 +141,18 @@ impl Object {
 
     /// The body as a document.
     ///
-    /// A body was checked when the object was made, so `Null` cannot be seen by a caller.
+    /// The body was checked when the object was made, so callers never see `Null`.
     pub fn document(&self) -> Value {
         read(&self.body).unwrap_or_default()
     }
 
-    /// What it takes, about, in memory and in a file that is not compressed.
+    /// Approximate size in bytes, in memory and in an uncompressed file.
     pub fn weight(&self) -> usize {
         self.body.len() + BESIDE_BODY_BYTES
     }
 
-    /// Its references, as far as collection goes: events take no part in it, as upstream.
+    /// The owner references that count for garbage collection: none for events, which take no part in it,
+    /// as upstream.
     pub fn owners(&self) -> &[OwnerReference] {
         let GroupResource { group, resource } = &self.key.resource;
         match (&**group, &**resource) {
@@ -160,22 +161,22 @@ impl Object {
         }
     }
 
-    /// Whether its deletion has been asked for.
+    /// Whether its deletion has been requested.
     pub fn is_deleting(&self) -> bool {
         self.meta.deletion_timestamp.is_some()
     }
 
-    /// Whether it goes in the foreground: it waits for those that block it.
+    /// Whether it is in foreground deletion, waiting for the dependents that block it.
     pub fn is_waiting(&self) -> bool {
         self.is_deleting() && self.meta.has_finalizer(FOREGROUND_FINALIZER)
     }
 
-    /// Whether it goes and leaves its dependents, which still refer to it.
+    /// Whether it is being deleted with the orphan policy, and dependents may still refer to it.
     pub fn is_orphaning(&self) -> bool {
         self.is_deleting() && self.meta.has_finalizer(ORPHAN_FINALIZER)
     }
 
-    /// What the first collector's finalizer on it asks for.
+    /// The propagation policy that the first finalizer of the collector on it asks for.
     pub fn own_policy(&self) -> Option<Propagation> {
         let policy = |finalizer: &Name| match &**finalizer {
             ORPHAN_FINALIZER => Some(Propagation::Orphan),
@@ -186,7 +187,7 @@ impl Object {
     }
 }
 
-/// A namespace's own list, which its contents hold.
+/// The `spec.finalizers` of a namespace, which hold it while it has contents.
 pub fn spec_finalizers(namespace: &Value) -> &[Value] {
     let list = namespace
         .pointer("/spec/finalizers")
@@ -194,7 +195,7 @@ pub fn spec_finalizers(namespace: &Value) -> &[Value] {
     list.map_or(&[], Vec::as_slice)
 }
 
-/// All of it is looked at to be text at once, rather than each of its texts by itself.
+/// Deserializes a body. UTF-8 is validated once for the whole body rather than for each string.
 fn read<'a, T: serde::Deserialize<'a>>(body: &'a [u8]) -> Result<T, String> {
     let text = str::from_utf8(body).map_err(|error| error.to_string())?;
     serde_json::from_str(text).map_err(|error| error.to_string())

@@ -1,13 +1,13 @@
-//! Why a command or a position could not be looked at at all, by whichever side says so. What was decided
-//! against is a [`Rejection`](crate::Rejection).
+//! Why a command or a position could not be looked at at all, be it the log or a projection that says so.
+//! An answer to a command that was decided is a [`Rejection`](crate::Rejection).
 
 use crate::Revision;
 
-/// The newest changes no longer reach so far back.
+/// The change window no longer reaches back that far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too old resource version: {asked} ({oldest})")]
 pub struct Expired {
-    /// What was asked for.
+    /// The revision that was asked for.
     pub asked: Revision,
     /// The oldest revision that can be resumed from.
     pub oldest: Revision,
@@ -19,10 +19,11 @@ pub enum Unavailable {
     /// Too many submissions wait, or too large ones.
     #[error("too many writes are waiting; try again in a second")]
     Overloaded,
-    /// The log failed. What was under way has an unknown outcome; opening the log again decides.
+    /// The log failed. Writes that were under way have an unknown outcome, which is settled when the log is
+    /// opened again.
     #[error("the event log failed and takes no more writes: {0}")]
     Poisoned(String),
-    /// There is no room for it on the disk.
+    /// The disk has no room for the write.
     #[error(
         "the disk is full: nothing was written; reads, watches and deletions go on, and writes do as \
          soon as there is room"

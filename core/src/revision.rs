@@ -1,4 +1,4 @@
-//! The one number: a position in the log, which is also every `resourceVersion`.
+//! The one number: the position of a commit in the log, which is also every `resourceVersion`.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -11,10 +11,10 @@ use std::fmt;
 pub struct Revision(pub u64);
 
 impl Revision {
-    /// Before the first commit: an empty world.
+    /// Before the first commit, when there are no objects.
     pub const ZERO: Self = Self(0);
 
-    /// Reads digits, and nothing else.
+    /// Reads a decimal number; anything but digits is refused.
     pub fn parse(text: &str) -> Option<Self> {
         let digits = text.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.then(|| text.parse().ok()).flatten();

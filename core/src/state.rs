@@ -1,4 +1,4 @@
-//! The world at one revision: what `decide` reads and `apply` changes. Cloning is cheap.
+//! The state at one revision: what `decide` reads and `apply` changes. Cloning is cheap.
 
 mod edges;
 mod image;
@@ -17,32 +17,32 @@ use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// Orders after every name that a namespace may have.
+/// Orders after every possible name of a namespace.
 const BEHIND_EVERY_NAMESPACE: &str = "\u{10ffff}";
 
-/// The world at one revision. Persistent maps: a clone shares everything with its origin.
+/// The state at one revision. Its maps are persistent: a clone shares everything with the original.
 #[derive(Debug, Clone)]
 pub struct State {
-    /// The last commit that was applied.
+    /// Revision of the last commit that was applied.
     pub revision: Revision,
     stored: OrdSet<Stored>,
-    /// Every kind.
+    /// Every kind, built-in and custom.
     pub kinds: Kinds,
-    /// Definitions as they were when they last said what a kind is.
+    /// Each definition in the last version that defined a served kind.
     accepted: OrdMap<GroupResource, Arc<Object>>,
-    /// Who wants to be asked before writes.
+    /// Webhook configurations: who has to be asked before writes.
     pub webhooks: Webhooks,
-    /// Owners that a collector's finalizer holds.
+    /// Owners that a finalizer of the collector holds.
     pub(crate) waiting: OrdMap<Uid, Held>,
-    /// How many objects refer to each owner, and who goes and blocks one.
+    /// Counts of dependents by owner, and which of the blocking ones are being deleted.
     edges: Edges,
-    /// How many objects each namespace holds.
+    /// Number of objects in each namespace.
     pub(crate) populations: OrdMap<Name, u64>,
-    /// The objects that stand for namespaces, which every creation asks for.
+    /// The `Namespace` objects by name; every creation looks one up.
     namespaces: OrdMap<Name, Arc<Object>>,
 }
 
-/// An object, found by its key: a node of the set is copied with one pointer an object.
+/// An object, ordered by its key. Copying a node of the set copies one pointer for each object.
 #[derive(Debug, Clone)]
 struct Stored(Arc<Object>);
 
@@ -81,15 +81,15 @@ impl Eq for Stored {}
 /// An owner in foreground or orphaning deletion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Held {
-    /// The last commit that gave it a dependent or made one block. A release that was decided
-    /// before is stale.
+    /// The last commit that gave it a dependent, or made one of them block it. A release that was decided
+    /// before that is stale.
     pub(crate) since: Revision,
-    /// Its dependents will be orphaned, so none of them may be collected.
+    /// Whether its dependents are to be orphaned; none of them may be collected then.
     pub(crate) orphaning: bool,
 }
 
 impl State {
-    /// Before the first commit.
+    /// The state before the first commit.
     pub fn new(builtin: Arc<BuiltinKinds>) -> Self {
         Self {
             revision: Revision::ZERO,
@@ -104,22 +104,22 @@ impl State {
         }
     }
 
-    /// The object at these coordinates.
+    /// The object with this key.
     pub fn get(&self, key: &ObjectKey) -> Option<&Arc<Object>> {
         self.stored.get(key).map(|stored| &stored.0)
     }
 
-    /// The object that stands for a namespace.
+    /// The `Namespace` object with this name.
     pub fn namespace(&self, name: &str) -> Option<&Arc<Object>> {
         self.namespaces.get(name)
     }
 
-    /// Every object, in list order.
+    /// All objects, in list order.
     pub fn objects(&self) -> impl Iterator<Item = &Arc<Object>> {
         self.stored.iter().map(|stored| &stored.0)
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.stored.len()
     }
@@ -129,7 +129,7 @@ impl State {
         self.stored.is_empty()
     }
 
-    /// Objects of one resource in list order; of one namespace, or of all.
+    /// Objects of one resource in list order, in one namespace or in all.
     pub fn list<'a>(
         &'a self,
         resource: &'a GroupResource,
@@ -145,8 +145,8 @@ impl State {
             })
     }
 
-    /// The instances of a definition. Of a built-in resource there are none: what somebody defines over it is never
-    /// served, and its objects are not that definition's to take along.
+    /// The instances of a definition. A definition over a built-in resource has none: it is never served,
+    /// and the objects of the resource are not removed with it.
     ///
     /// Source: `OverlappingBuiltInResources` and `NeverEstablished` of upstream's `crd_finalizer.go`.
     pub fn instances(&self, definition: &ObjectKey) -> impl Iterator<Item = &Arc<Object>> {
@@ -157,19 +157,19 @@ impl State {
         kept.into_iter().flat_map(|kept| self.list(kept, None))
     }
 
-    /// The definition of a resource, which a built-in one does not have.
+    /// The definition of a resource; `None` for a built-in one.
     pub fn definition_of(&self, resource: &GroupResource) -> Option<&Arc<Object>> {
         let definition = self.get(&definition_named(&resource.to_string()));
         definition.filter(|_| !self.kinds.is_builtin(resource))
     }
 
-    /// Every object in a namespace, also of kinds that nobody serves any more.
+    /// Every object in a namespace, including those of kinds that are no longer served.
     pub fn contents<'a>(&'a self, namespace: &'a str) -> impl Iterator<Item = &'a Arc<Object>> {
         self.resources()
             .flat_map(move |resource| self.list(resource, Some(namespace)))
     }
 
-    /// Of which resources a namespace holds objects.
+    /// The resources that a namespace holds objects of.
     pub(crate) fn resources_in<'a>(
         &'a self,
         namespace: &'a str,
@@ -178,7 +178,7 @@ impl State {
             .filter(move |resource| self.list(resource, Some(namespace)).next().is_some())
     }
 
-    /// Every resource of which there is an object.
+    /// Every resource that has objects.
     fn resources(&self) -> impl Iterator<Item = &GroupResource> {
         let first = self.stored.get_min().map(Stored::resource);
         std::iter::successors(first, |last| {
@@ -187,23 +187,23 @@ impl State {
         })
     }
 
-    /// How many objects live in this namespace.
+    /// The number of objects in this namespace.
     pub fn population(&self, namespace: &str) -> u64 {
         self.populations.get(namespace).copied().unwrap_or(0)
     }
 
-    /// How many objects refer to this owner.
+    /// Counts of the objects that refer to this owner.
     pub(crate) fn dependents(&self, owner: &Uid) -> Dependents {
         self.edges.of(owner)
     }
 
-    /// Of those that block this owner, the ones that are being deleted.
+    /// The objects that block this owner and are being deleted.
     pub(crate) fn leaving(&self, owner: &Uid) -> impl Iterator<Item = &Arc<Object>> {
         self.edges.leaving(owner).filter_map(|key| self.get(key))
     }
 
-    /// A hash over what is there, since when it goes, and what is waited for: equal logs give equal hashes. Why
-    /// something goes is not part of it.
+    /// A hash over the objects, when their deletion was first requested, and the owners that are held:
+    /// equal logs give equal hashes. The reason of a deletion is not part of it.
     pub fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&self.revision.0.to_le_bytes());
@@ -233,8 +233,8 @@ impl State {
         hasher.finalize().to_hex().to_string()
     }
 
-    /// Whether both are the same, in everything that follows from the log; what was read back from it
-    /// may stand beside what was never away.
+    /// Whether both states are equal in everything that follows from the log, so that a state that was read
+    /// back can be compared with one that never left memory: only since when a schema is unchanged may differ.
     pub fn is_same(&self, other: &Self) -> bool {
         let mut objects = self.objects().zip(other.objects());
         self.revision == other.revision
@@ -293,7 +293,7 @@ impl State {
         Some(object)
     }
 
-    /// A new edge to an owner that waits makes earlier plans to release it stale.
+    /// Marks plans to release an owner as stale, if this commit gave the owner a new edge.
     pub(crate) fn note_waiting(&mut self, commit: &Commit) {
         if self.waiting.is_empty() {
             return;
@@ -305,7 +305,8 @@ impl State {
         }
     }
 
-    /// A definition that cannot be read, or that was never established, keeps the kind as it was.
+    /// Updates the kind of a definition. A definition that cannot be read, or was never established, leaves
+    /// its kind as it was.
     pub(crate) fn note_definition(&mut self, commit: &Commit, previous: Option<&Object>) {
         if !is_definition(&commit.key) {
             return;
@@ -321,7 +322,8 @@ impl State {
         }
     }
 
-    /// A kind goes while what is stored as its definition does, whatever that says by then.
+    /// Defines the kind, or marks it as terminating: it does so while the object stored as its definition
+    /// is being deleted, whatever that object says by then.
     fn define(&mut self, definition: &Arc<Object>) {
         let document = definition.document();
         let resource = defined_by(&definition.key);
@@ -337,8 +339,8 @@ impl State {
         }
     }
 
-    /// A commit after which the schemas of a kind that is defined so have not changed: the generation of
-    /// a definition moves with all that it wants.
+    /// A revision since which the schemas of this kind have not changed. They change only with the
+    /// definition's generation.
     fn unchanged_since(&self, resource: &GroupResource, definition: &Object) -> Revision {
         let wants = |object: &Object| (object.meta.uid.clone(), object.meta.generation);
         let known = self.accepted.get(resource);
@@ -349,29 +351,29 @@ impl State {
     }
 }
 
-/// Whether an object there stands for a namespace.
+/// Whether this is the key of a `Namespace`.
 pub fn is_namespace(key: &ObjectKey) -> bool {
     (&*key.resource.resource, &*key.resource.group) == ("namespaces", "")
 }
 
-/// The namespace with this name.
+/// The key of the namespace with this name.
 pub fn namespace_named(name: &str) -> ObjectKey {
     ObjectKey::new(GroupResource::new("", "namespaces"), "", name)
 }
 
-/// Whether an object there defines a kind.
+/// Whether this is the key of a definition (CRD).
 pub fn is_definition(key: &ObjectKey) -> bool {
     let resource = (&*key.resource.resource, &*key.resource.group);
     resource == ("customresourcedefinitions", "apiextensions.k8s.io")
 }
 
-/// The definition with this name; that of a kind has the name of its resource.
+/// The key of the definition with this name; a definition is named after the resource it defines.
 pub fn definition_named(name: &str) -> ObjectKey {
     let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
     ObjectKey::new(definitions, "", name)
 }
 
-/// A definition is named `<plural>.<group>`.
+/// The resource that a definition defines, from its name: `<plural>.<group>`.
 pub fn defined_by(definition: &ObjectKey) -> GroupResource {
     let (resource, group) = definition
         .name
@@ -380,7 +382,7 @@ pub fn defined_by(definition: &ObjectKey) -> GroupResource {
     GroupResource::new(group, resource)
 }
 
-/// To whom this adds an edge, or of whose edge it says something new.
+/// The owner to which this event adds an edge, or whose edge it changes.
 fn owner_of_edge(event: &Event) -> Option<&OwnerReference> {
     match event {
         Event::OwnerAdded { owner } | Event::OwnerChanged { to: owner, .. } => Some(owner),

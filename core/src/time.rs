@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 pub struct Time(pub i64);
 
 impl Time {
-    /// The end of the year 9999, behind which RFC 3339 has no time: what lies later reads as this.
+    /// The last second of the year 9999, the latest that RFC 3339 can express; later times are written as
+    /// this one.
     pub const MAX: Self = Self(253_402_300_799_000_000);
-    /// The beginning of the year 1, before which Kubernetes has none.
+    /// The beginning of the year 1, the earliest time in Kubernetes.
     pub const MIN: Self = Self(-62_135_596_800_000_000);
 
     /// The form that Kubernetes writes in `metav1.Time`: RFC 3339, UTC, whole seconds.
@@ -26,19 +27,19 @@ impl Time {
         self.format(SecondsFormat::Micros)
     }
 
-    /// Reads any RFC 3339 time; `None` where the text is not one.
+    /// Reads any RFC 3339 time; `None` if the text is not one.
     pub fn parse(text: &str) -> Option<Self> {
         let parsed = DateTime::parse_from_rfc3339(text).ok()?;
         Some(Self(parsed.timestamp_micros()))
     }
 
-    /// This time moved by whole seconds, and no further than to [`Self::MIN`] or [`Self::MAX`].
+    /// This time moved by whole seconds, clamped to [`Self::MIN`] and [`Self::MAX`].
     #[must_use]
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self(self.0.saturating_add(seconds.saturating_mul(1_000_000))).clamp(Self::MIN, Self::MAX)
     }
 
-    /// This time cut to whole seconds, as it reads once it has been through an object.
+    /// This time truncated to whole seconds, which is the precision that objects record.
     #[must_use]
     pub(crate) const fn whole_seconds(self) -> Self {
         Self(self.0 - self.0.rem_euclid(1_000_000))

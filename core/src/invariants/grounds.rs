@@ -1,5 +1,5 @@
-//! Whether what no request asked for may go. A rule is what a decision says of itself; its ground is
-//! in the state.
+//! Checks that a deletion which no request asked for has grounds. The rule is what a decision claims; its
+//! ground must be found in the state.
 
 use super::owners::Hold;
 use super::{Asked, Violation};
@@ -11,8 +11,10 @@ use serde_json::Value;
 const GROUNDS: &str = "what no request asked for goes by a rule whose ground is there";
 
 impl Asked<'_> {
-    /// What was marked goes for what it was marked for. A second mark changes how it goes, and has a ground
-    /// of its own; `owners` is what each is, where the deletion was decided on them.
+    /// Checks the ground of a deletion event. A marked object is removed for the reason that it was marked
+    /// for, so the removal is not checked again. A second mark changes how the object is deleted and needs
+    /// a ground of its own. `owners` says how each owner relates to the object, if the deletion was decided
+    /// on owners.
     pub(super) fn has_ground(
         &self,
         previous: &Object,
@@ -80,7 +82,7 @@ impl Asked<'_> {
     }
 }
 
-/// Whether a job has ended, and its time to live after that too.
+/// Whether a job has finished, and its time to live has passed since.
 fn is_over(object: &Object, now: Time) -> bool {
     let resource = &object.key.resource;
     if (&*resource.group, &*resource.resource) != ("batch", "jobs") {
@@ -92,7 +94,7 @@ fn is_over(object: &Object, now: Time) -> bool {
     ended.is_some_and(|(ended, seconds)| ended.plus_seconds(seconds) <= now)
 }
 
-/// The first condition that says so counts, as upstream.
+/// When the job finished; the first condition that says so counts, as upstream.
 fn ended(job: &Value) -> Option<Time> {
     let conditions = job.pointer("/status/conditions")?.as_array()?;
     let says_so = |condition: &&Value| {

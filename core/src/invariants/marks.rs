@@ -1,5 +1,5 @@
-//! What a deletion writes into an object: its mark, when it ends, and what holds it. Nothing but a
-//! deletion moves these, and only so that the object goes sooner.
+//! Checks what a deletion writes into an object: its mark, when it ends, and the finalizers that hold it.
+//! Only another deletion may change these, and only so that the object is removed sooner.
 
 use super::{Asked, Violation};
 use crate::Time;
@@ -17,7 +17,7 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// Nothing is marked by the way. Once marked an object stays so.
+    /// Checks that an object is marked only by a deletion request, and stays marked.
     pub(super) fn mark_stays(&self, previous: &Object, object: &Object) -> Result<(), Violation> {
         let is_asked_for = self
             .commit
@@ -34,7 +34,7 @@ impl Asked<'_> {
         self.end_stays(previous, object, is_asked_for)
     }
 
-    /// The first request says when it ends: now, and the grace of kinds that have any.
+    /// Checks the first mark: the deletion ends now, plus the grace period if the kind has one.
     fn is_marked(&self, object: &Object, is_asked_for: bool) -> Result<(), Violation> {
         let Some(end) = object.meta.deletion_timestamp else {
             return Ok(());
@@ -52,7 +52,8 @@ impl Asked<'_> {
         Ok(())
     }
 
-    /// Clients may add none but the collectors' finalizers, and collectors only with a deletion.
+    /// Checks that no finalizer is added. Clients may add the collectors' own ones; collectors only with a
+    /// deletion.
     fn gains_nothing(
         &self,
         previous: &Object,
@@ -70,7 +71,8 @@ impl Asked<'_> {
         }
     }
 
-    /// A later request ends it sooner, or now: also where the shorter grace was over before now.
+    /// Checks that a later request ends the deletion sooner. If the shorter grace is already over, it ends
+    /// now, even where that is later than before.
     fn end_stays(
         &self,
         previous: &Object,
@@ -98,7 +100,7 @@ impl Asked<'_> {
         Err(self.violation(ENDS, what))
     }
 
-    /// As an object says it.
+    /// The time so many seconds after the commit, with the precision that an object records.
     fn seconds_on(&self, seconds: i64) -> Time {
         self.commit.time.plus_seconds(seconds).whole_seconds()
     }
@@ -109,7 +111,7 @@ impl Asked<'_> {
     }
 }
 
-/// A negative one reads as one second.
+/// The grace period in seconds; a negative one is read as one second.
 fn grace_of(object: &Object) -> i64 {
     let grace = object.meta.deletion_grace_period_seconds.unwrap_or(0);
     if grace < 0 { 1 } else { grace }

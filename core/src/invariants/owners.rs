@@ -1,18 +1,19 @@
-//! What an owner is to its dependent, asked a second time. Nothing of `classify` is used: a mistake there makes a
-//! commit that this refuses.
+//! What an owner is to its dependent, worked out a second time. Nothing of `classify` is used, so that a
+//! mistake there leads to a commit that is refused here.
 
 use crate::State;
 use crate::kind::GroupVersionKind;
 use crate::object::{FOREGROUND_FINALIZER, Object, ObjectKey, OwnerReference};
 
-/// Whether it keeps the dependent.
+/// Whether an owner keeps its dependent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hold {
-    /// It is there, by its name and its identity, and does not wait for the dependent to go; or nobody can know.
+    /// The owner exists under this name and uid and does not wait for the dependent to go; or nothing can
+    /// be known about it.
     Keeps,
-    /// It goes, and waits for the dependent to go first.
+    /// The owner is in foreground deletion, and waits for the dependent to go first.
     Waits,
-    /// It is not there.
+    /// The owner does not exist.
     Left,
 }
 

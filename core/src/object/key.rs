@@ -11,7 +11,7 @@ pub type Name = Arc<str>;
 
 const IMMORTAL: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-/// Coordinates of an object. Orders as lists do: by resource, then namespace, then name, bytewise.
+/// The key of an object. Orders as lists do: by resource, then namespace, then name, bytewise.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ObjectKey {
     /// Group and plural resource.
@@ -23,7 +23,7 @@ pub struct ObjectKey {
 }
 
 impl ObjectKey {
-    /// The key of a namespaced object, or with an empty namespace of a cluster-scoped one.
+    /// Makes a key; the namespace of a cluster-scoped object is empty.
     pub fn new(resource: GroupResource, namespace: &str, name: &str) -> Self {
         Self {
             resource,
@@ -32,7 +32,7 @@ impl ObjectKey {
         }
     }
 
-    /// A namespace that nobody can delete.
+    /// Whether this is a namespace that cannot be deleted.
     pub fn is_immortal(&self) -> bool {
         crate::state::is_namespace(self) && IMMORTAL.contains(&&*self.name)
     }
@@ -53,7 +53,8 @@ impl PartialOrd for ObjectKey {
     }
 }
 
-/// Keys of one collection share their parts, so most comparisons need not look at the text.
+/// Compares pointers first: the keys of one collection share their parts, so most comparisons need not look
+/// at the text.
 fn compare(one: &Name, other: &Name) -> Ordering {
     if Arc::ptr_eq(one, other) {
         Ordering::Equal

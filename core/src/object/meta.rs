@@ -17,7 +17,7 @@ pub const ORPHAN_FINALIZER: &str = "orphan";
 pub const DEFINITION_FINALIZER: &str = "customresourcecleanup.apiextensions.k8s.io";
 /// Holds a namespace, in its `spec`, until it is empty.
 pub const NAMESPACE_TOKEN: &str = "kubernetes";
-/// Says the name of a namespace, for selectors.
+/// Label that holds the name of a namespace, for selectors.
 pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// Parsed metadata. Fields that no rule reads stay in the body only.

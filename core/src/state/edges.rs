@@ -1,25 +1,26 @@
-//! How many objects refer to each owner, and which of them go and hold it: what a release is asked
-//! against before it is written.
+//! Index of owner references: how many objects refer to each owner, and which of those that block it are
+//! being deleted. A release is checked against it before it is written.
 
 use crate::GroupResource;
 use crate::object::{Object, ObjectKey, Uid};
 use imbl::{OrdMap, OrdSet};
 use std::collections::BTreeMap;
 
-/// Objects that refer to one owner, whether it is there or not.
+/// Counts of the objects that refer to one owner, whether the owner exists or not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Dependents {
-    /// All of them.
+    /// All objects that refer to it.
     pub(crate) all: u64,
-    /// Those that hold its foreground deletion.
+    /// Those that block its foreground deletion.
     pub(crate) blocking: u64,
 }
 
-/// By the owner's uid. An object does not count as its own dependent.
+/// Counts by the owner's uid. An object does not count as its own dependent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Edges {
     counts: OrdMap<Uid, Dependents>,
-    /// Owners, and who blocks them and is being deleted: few do both for long.
+    /// Pairs of an owner and an object that blocks it while being deleted itself; such objects are few at
+    /// any time.
     leaving: OrdSet<(Uid, ObjectKey)>,
 }
 
@@ -28,7 +29,7 @@ impl Edges {
         self.counts.get(owner).copied().unwrap_or_default()
     }
 
-    /// Of those who block an owner, the ones that are being deleted.
+    /// The objects that block an owner and are being deleted.
     pub(super) fn leaving(&self, owner: &Uid) -> impl Iterator<Item = &ObjectKey> {
         let first = ObjectKey::new(GroupResource::new("", ""), "", "");
         let from = self.leaving.range((owner.clone(), first)..);
@@ -36,7 +37,7 @@ impl Edges {
             .map(|one| &one.1)
     }
 
-    /// An object came, changed or went.
+    /// Records that an object was created, changed or removed.
     pub(super) fn replace(&mut self, old: Option<&Object>, new: Option<&Object>) {
         self.count(old, new);
         let leaves = |object: &&Object| object.is_deleting();
@@ -80,7 +81,7 @@ impl Edges {
     }
 }
 
-/// Each owner once, and whether any of the references to it blocks.
+/// Each owner once, and whether any reference to it blocks.
 fn owners(object: &Object) -> BTreeMap<Uid, bool> {
     let mut found = BTreeMap::new();
     let references = object.owners().iter();
@@ -151,7 +152,7 @@ mod tests {
             ((0, 0), (0, 0))
         );
     }
-    /// How many are looked at does not depend on how many others there are.
+    /// The lookup visits only the owner's own entries, however many others there are.
     #[test]
     fn who_goes_and_blocks_is_known_by_the_owner() {
         let mut world = World::new();

@@ -1,5 +1,4 @@
-//! A state taken apart and put together again: what must be written down beside its objects so that
-//! nothing of it is lost.
+//! Taking a state apart and assembling it again: what a snapshot must hold besides the objects.
 
 use super::{State, is_definition, is_held, owner_of_edge};
 use crate::event::{Commit, Event};
@@ -7,19 +6,19 @@ use crate::object::{Object, Uid};
 use crate::{Revision, apply, webhook};
 use std::sync::Arc;
 
-/// What a state holds beside its objects. Everything else of it follows from the objects.
+/// What a state holds besides its objects. Everything else in it is derived from the objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Image {
-    /// The last commit that was applied.
+    /// Revision of the last commit that was applied.
     pub revision: Revision,
-    /// Definitions as they were when they last said what a kind is, where they have changed since.
+    /// Definitions in the last version that defined a served kind, if they have changed since.
     pub accepted: Vec<Arc<Object>>,
-    /// Owners that wait, and the last commit that gave each a dependent.
+    /// Owners that a finalizer of the collector holds, each with the last commit that gave it a dependent.
     pub waiting: Vec<(Uid, Revision)>,
 }
 
 impl State {
-    /// What must be known beside the objects.
+    /// What must be stored besides the objects.
     pub fn image(&self) -> Image {
         let as_stored = |one: &&Arc<Object>| {
             let stored = self.get(&one.key);
@@ -36,8 +35,8 @@ impl State {
         }
     }
 
-    /// Takes in what [`Self::image`] tells of: a state that is given every commit in this way comes to the
-    /// same image, and holds few objects. False for a commit that says nothing of it.
+    /// Applies only what [`Self::image`] depends on. A state that receives every commit in this way arrives
+    /// at the same image, but holds few objects. Returns false if the commit does not matter for the image.
     pub fn apply_beside(&mut self, commit: &Commit) -> bool {
         let is_told = |object: &Arc<Object>| is_definition(&object.key) || is_held(object);
         let object = commit.object();
@@ -57,7 +56,7 @@ impl State {
         owner_of_edge(event).is_some_and(|owner| self.waiting.contains_key(&owner.uid))
     }
 
-    /// Puts a state together. `self` must be empty; the kinds that it knows are kept.
+    /// Assembles a state from objects and image. `self` must be empty; its built-in kinds are kept.
     #[must_use]
     pub fn assembled(
         mut self,
@@ -98,7 +97,8 @@ mod tests {
         empty.assembled(state.objects().cloned(), &state.image())
     }
 
-    /// What is told of it, also by a state that was given every commit and keeps only that.
+    /// Compares the image with that of a state that kept only what the image needs, and reassembles the
+    /// state from it.
     fn assert_same(world: &World) {
         let state = &world.state;
         let mut beside = World::empty();
@@ -159,7 +159,7 @@ mod tests {
             .unwrap();
         assert_same(&world);
         assert_eq!(world.state.image().accepted, []);
-        // No request makes it say so any more; logs may.
+        // No request can write this any more, but existing logs may contain it.
         write(&mut world, |document| {
             document["status"]["conditions"] = json!([{"type": "Established", "status": "False"}]);
         });
@@ -185,7 +185,7 @@ mod tests {
         assert_same(&world);
     }
 
-    /// A next version of the definition, as it may stand in a log.
+    /// Writes a next version of the definition, as a log may contain it.
     fn write(world: &mut World, change: impl FnOnce(&mut Value)) {
         let old = world.get("customresourcedefinitions", "widgets.example.com");
         let old = old.unwrap();
