@@ -1,4 +1,4 @@
-//! The decisions: one intent, one file. Each is a pure function of the state and the command.
+//! The decisions, one file for each intent. Each is a pure function of the state and the command.
 
 mod account;
 mod admitted;
@@ -35,37 +35,38 @@ use crate::rejection::{self, FieldCause};
 use crate::{Actor, Cause, Command, Decision, Intent, Rejection, Request, State, Time};
 use std::sync::Arc;
 
-/// What every decision reads.
+/// The inputs of a decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) state: &'a State,
     pub(crate) command: &'a Asked,
     pub(crate) strictness: Strictness,
-    /// The object is as admission left it, and says itself who holds what.
+    /// The object is as admission left it, and its `managedFields` are to be taken as they are.
     pub(crate) is_settled: bool,
     pub(crate) bound: Bound,
 }
 
-/// How far a decision goes.
+/// How far a decision is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Strictness {
-    /// What is invalid is not refused: admission may still mend it.
+    /// Invalid objects are let through: mutating admission may still correct them.
     Draft,
-    /// It must be valid, and need not be what storage takes: others are asked first.
+    /// The object must be valid, but the checks of storage are left out: validating admission is asked
+    /// first.
     Valid,
-    /// It is to be stored.
+    /// The object is to be stored: every check applies.
     Storage,
 }
 
 impl Context<'_> {
-    /// Warnings of the body, once it is read: what was noted before and what was found since.
+    /// The warnings of a body: those of the request, then those found since.
     fn warnings(&self, found: Vec<String>) -> Vec<String> {
         let mut warnings = self.command.noted.clone();
         warnings.extend(found);
         warnings
     }
 
-    /// A refusal with every cause, or nothing. Of a draft admission may still mend what is wrong.
+    /// Refuses with every cause, if there is any. In a draft, admission may still correct what is wrong.
     fn refuse(&self, kind: &Kind, name: &str, causes: Causes) -> Result<(), Rejection> {
         let Causes {
             mut put_right,
@@ -78,7 +79,7 @@ impl Context<'_> {
     }
 }
 
-/// What was decided, with what was to be said before that, whatever it is.
+/// Adds warnings to a decision or a refusal, in front of its own.
 fn warned(
     decided: Result<Decision, Rejection>,
     warnings: Vec<String>,
@@ -92,12 +93,13 @@ fn warned(
     }
 }
 
-/// What is wrong with what was sent.
+/// What is wrong with the document that was sent.
 #[derive(Debug, Default)]
 struct Causes {
-    /// And is put right in the document, where nobody finds it again: a draft is refused for it too.
+    /// Faults that are corrected in the document and could not be found again: a draft is refused for them,
+    /// too.
     put_right: Vec<FieldCause>,
-    /// And stays so.
+    /// Faults that remain in the document.
     wrong: Vec<FieldCause>,
 }
 

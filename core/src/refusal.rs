@@ -1,5 +1,5 @@
-//! Why a command or a position could not be looked at at all, be it the log or a projection that says so.
-//! An answer to a command that was decided is a [`Rejection`](crate::Rejection).
+//! Why a command or a log position could not be processed at all. Refusals of a command that was decided
+//! are [`Rejection`](crate::Rejection)s.
 
 use crate::Revision;
 

@@ -1,4 +1,4 @@
-//! Who holds which field once a decision is made.
+//! Field ownership: what a write makes of an object's `managedFields`, here called its account.
 
 use super::Context;
 use crate::fields::{self, Versions};
@@ -7,16 +7,16 @@ use crate::managed::{self, Managed, Scaled, Writer};
 use crate::{Form, GroupResource, Object, convert};
 use serde_json::Value;
 
-/// Where the account of an object that is written comes from.
+/// Where the new account of a written object comes from.
 #[derive(Debug)]
 pub(super) enum Account {
-    /// What changes is its manager's.
+    /// Kept up from the old one: fields that change become the manager's.
     Kept,
-    /// A configuration was applied, and this is what it came to.
+    /// From an apply: the outcome of the merge.
     Applied(Managed),
 }
 
-/// What a write speaks of.
+/// The object that a write is about, in the version that the command uses.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Target<'a> {
     pub(super) context: Context<'a>,
@@ -26,7 +26,7 @@ pub(super) struct Target<'a> {
 }
 
 impl Target<'_> {
-    /// What a new object is stored with; `sent` is what it came with from those who know.
+    /// Puts the account of a new object into its document; `sent` is the account that admission left.
     pub(super) fn note_created(&self, document: &mut Value, sent: Option<Value>, account: Account) {
         let list = match account {
             Account::Applied(managed) => managed.list(),
@@ -46,15 +46,15 @@ impl Target<'_> {
         managed?.list()
     }
 
-    /// What the server itself says of a new namespace is nobody's.
+    /// Takes the `spec` out of a new namespace: what the server itself fills in there is owned by nobody.
     fn take_own(&self, document: &mut Value) -> Option<(String, Value)> {
         let root = document.as_object_mut()?;
         let is_namespace = self.kind.strategy.shape == Shape::Namespace;
         is_namespace.then(|| root.remove_entry("spec")).flatten()
     }
 
-    /// What a changed object is stored with: `live` is the list that it had, `sent` the one that came
-    /// with the change. Both documents are without.
+    /// The account of a changed object: `live` is the one that it had, `sent` the one that came with the
+    /// change. Neither document contains an account.
     pub(super) fn list_of_changed(
         &self,
         (old, next): (&Value, &Value),
@@ -88,7 +88,8 @@ impl Target<'_> {
         managed.list()
     }
 
-    /// What admission left; of a `Scale` it is told of those who hold the count.
+    /// The account that admission left. Admission is shown a `Scale` with the owners of the count only, so
+    /// these are put back into the whole account.
     fn settled(&self, live: Option<&Value>, sent: Option<Value>) -> Option<Value> {
         if self.subresource != Some(Subresource::Scale) {
             return sent;
@@ -98,7 +99,7 @@ impl Target<'_> {
         scaled.back(Managed::read(sent.as_ref())?).list()
     }
 
-    /// None where the command has no manager.
+    /// The account after an update; `None` if the command has no manager.
     fn updated(&self, old: &Value, next: &Value, managed: Managed) -> Option<Managed> {
         self.write(|writer| {
             self.spoken(old, |old| {
@@ -107,12 +108,12 @@ impl Target<'_> {
         })
     }
 
-    /// Carries this out as the command's manager.
+    /// Runs `then` as a write of the command's manager; `None` if there is no manager.
     pub(super) fn write<T>(&self, then: impl FnOnce(&Writer<'_>) -> T) -> Option<T> {
         self.write_in(&self.api_version(), self, then)
     }
 
-    /// The same, of documents that have versions of their own.
+    /// The same, for documents that have versions of their own.
     pub(super) fn write_in<T>(
         &self,
         api_version: &str,
@@ -131,7 +132,7 @@ impl Target<'_> {
         }))
     }
 
-    /// How stored objects are read in the version that it speaks.
+    /// How stored objects are read in the version that the command uses.
     pub(super) fn form(&self) -> Form {
         Form::of(&self.context.state.kinds, self.kind, &self.version.name)
     }
@@ -140,7 +141,7 @@ impl Target<'_> {
         self.kind.api_version(&self.version.name)
     }
 
-    /// A document in the version that the command speaks.
+    /// Calls `then` with the document in the version that the command uses.
     fn spoken<T>(&self, document: &Value, then: impl FnOnce(&Value) -> T) -> T {
         if document.get("apiVersion").and_then(Value::as_str) == Some(&self.api_version()) {
             return then(document);
@@ -150,7 +151,7 @@ impl Target<'_> {
         then(&converted)
     }
 
-    /// A version of the kind by its name, which another group may serve.
+    /// The kind and version with this `apiVersion`, which may be served by another group.
     fn named<'k>(&'k self, api_version: &'k str) -> Option<(&'k Kind, &'k str)> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         let kind = if group == &*self.kind.resource.group {
@@ -184,8 +185,9 @@ impl Versions for Target<'_> {
     }
 }
 
-/// What the server itself makes of an object, which it writes like anybody: what it takes away is nobody's
-/// any more, and what it changes is the command's manager's.
+/// The document of a write that the server makes on its own, with the account brought up to date: fields
+/// that it removes are owned by nobody any more, and fields that it changes become those of the command's
+/// manager.
 pub(super) fn accounted(
     context: Context<'_>,
     object: &Object,
@@ -211,15 +213,15 @@ pub(super) fn accounted(
     next
 }
 
-/// Whether two lists differ in nothing but times.
+/// Whether two accounts differ in nothing but times.
 fn same_fields(one: Option<&Value>, other: Option<&Value>) -> bool {
     let (one, other) = (Managed::read(one), Managed::read(other));
     one.zip(other)
         .is_some_and(|(one, other)| one.same_fields(&other))
 }
 
-/// What is known of who holds what before a write. A client may correct it, and drop it altogether;
-/// what cannot be read, or says nothing, is not heard.
+/// The account before a write. A client may correct it, or drop it altogether; one that cannot be read, or
+/// is empty, is ignored.
 fn before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
     if sent.is_some_and(managed::is_reset) {
         return Managed::default();
@@ -230,7 +232,7 @@ fn before(live: Option<&Value>, sent: Option<&Value>) -> Managed {
         .unwrap_or_default()
 }
 
-/// Writes a list down; an empty one is none.
+/// Writes an account into the document; an empty one is left out.
 pub(super) fn put(document: &mut Value, list: Option<Value>) {
     let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
     let list = list.filter(|list| list.as_array().is_none_or(|entries| !entries.is_empty()));

@@ -1,5 +1,6 @@
-//! What admission let through: only on the version that it saw, and with the object as it left it.
-//! The network was waited for elsewhere; here its answer is checked against the newest state.
+//! Intents that passed admission: they are carried out only on the version that admission saw, with the
+//! object that it left. Waiting for the network happened elsewhere; here the answer is checked against the
+//! newest state.
 
 use super::Context;
 use crate::Rejection;
@@ -7,12 +8,12 @@ use crate::command::{Create, FieldValidation, Ground, Intent, Update};
 use crate::object::ObjectKey;
 use serde_json::Value;
 
-/// Whether admission put an object of its own in the place of what was asked for.
+/// Whether admission replaced the object that was sent.
 pub(crate) fn is_settled(intent: &Intent) -> bool {
     matches!(intent, Intent::Admitted(admitted) if admitted.object.is_some())
 }
 
-/// The intent to carry out, once the ground is the one that admission saw.
+/// Unwraps an admitted intent, once the object is still the one that admission saw.
 pub(crate) fn admitted(context: Context<'_>, intent: Intent) -> Result<Intent, Rejection> {
     let Intent::Admitted(admitted) = intent else {
         return Ok(intent);
@@ -26,7 +27,7 @@ pub(crate) fn admitted(context: Context<'_>, intent: Intent) -> Result<Intent, R
     })
 }
 
-/// What is created has no earlier version; whether its name is free is looked at anyway.
+/// The key to compare. A created object has no earlier version; whether its name is free is checked anyway.
 fn key(intent: &Intent) -> Option<&ObjectKey> {
     match intent {
         Intent::Update(update) => Some(&update.key),
@@ -58,7 +59,8 @@ fn same_ground(context: Context<'_>, key: &ObjectKey, seen: Ground) -> Result<()
     })
 }
 
-/// Admission sees no version of what is not there yet, and storage refuses one that was sent.
+/// Puts the version that the client sent back in: admission is shown none for a new object, and storage
+/// refuses one that was sent.
 fn with_revision_of(sent: &Value, mut object: Value) -> Value {
     let revision = sent.pointer("/metadata/resourceVersion").cloned();
     let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
@@ -68,7 +70,8 @@ fn with_revision_of(sent: &Value, mut object: Value) -> Value {
     object
 }
 
-/// The version that a replacement names, or does not, is compared after admission, which may be shown the stored one.
+/// Puts the version that the client sent, or its absence, back in: it is compared after admission, which
+/// may be shown the stored one.
 fn numbered_as(sent: &Value, mut object: Value) -> Value {
     let metadata = object.get_mut("metadata").and_then(Value::as_object_mut);
     if let Some(metadata) = metadata {
@@ -77,7 +80,8 @@ fn numbered_as(sent: &Value, mut object: Value) -> Value {
     with_revision_of(sent, object)
 }
 
-/// The client's own findings were made on what it sent; what admission added is only pruned.
+/// Replaces the document of an intent. Field validation was applied to what the client sent; what admission
+/// added is only pruned.
 fn with(intent: Intent, object: Value, seen: Ground) -> Intent {
     let validation = FieldValidation::Ignore;
     match intent {
@@ -91,7 +95,7 @@ fn with(intent: Intent, object: Value, seen: Ground) -> Intent {
             validation,
             ..update
         }),
-        // A configuration of what was not there.
+        // Server-side apply to an object that did not exist.
         Intent::Patch(patch) if seen == Ground::Absent => Intent::Create(Create {
             key: patch.key,
             version: patch.version,

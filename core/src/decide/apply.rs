@@ -1,4 +1,4 @@
-//! A configuration that is applied: what its manager says, and nothing that it does not.
+//! Server-side apply: a manager's configuration is merged into the live object.
 
 use super::account::{Account, Target};
 use super::create::create_with;
@@ -14,12 +14,12 @@ use crate::{Decision, Rejection, scale};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// What is applied, and how.
+/// The configuration to apply, and how.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
     pub(super) config: &'a Value,
     pub(super) force: bool,
-    /// What a strict client must hear of its text.
+    /// What strict validation found wrong in the text.
     pub(super) complaint: Option<&'a str>,
 }
 
@@ -66,7 +66,7 @@ impl Apply<'_> {
         }
     }
 
-    /// What is not there is made.
+    /// Creates the object, since it does not exist.
     fn create(&self) -> Result<Decision, Rejection> {
         let nothing = Value::Object(Map::new());
         let (object, managed) = self.merge(&nothing, Managed::default())?;
@@ -99,7 +99,7 @@ impl Apply<'_> {
         warned(self.write(stored, next, managed), self.noted())
     }
 
-    /// The count alone, which others may hold through the object itself.
+    /// Applies to the count only; others may own it through the object itself.
     fn scale(&self, stored: &Arc<Object>) -> Result<Decision, Rejection> {
         let Target { kind, version, .. } = self.target;
         let live = scale::scale_as_held(version, &self.target.form().object(stored));
@@ -141,7 +141,7 @@ impl Apply<'_> {
         change.write(next, Sent::Patch, account)
     }
 
-    /// What was found in the text is said once it is merged.
+    /// Warnings about the text; they are returned once the merge has succeeded.
     fn noted(&self) -> Vec<String> {
         self.target.context.warnings(Vec::new())
     }
@@ -157,13 +157,15 @@ impl Apply<'_> {
         Ok(merged)
     }
 
-    /// Conflicts come first: upstream reads a text strictly once it is merged.
+    /// Reports what strict validation found. Conflicts come first: upstream decodes strictly after the
+    /// merge.
     fn hear(&self) -> Result<(), Rejection> {
         let complaint = self.wanted.complaint.map(str::to_owned);
         complaint.map_or(Ok(()), |why| Err(Rejection::BadRequest(why)))
     }
 
-    /// Upstream answers with 500 here; it is the client's fault.
+    /// Refuses a configuration that does not fit its schema. Upstream answers 500 here, but it is the
+    /// client's fault.
     fn untyped(&self, config: &Value, why: &str) -> Rejection {
         let text = |pointer: &str| config.pointer(pointer).and_then(Value::as_str);
         let (name, namespace) = (text("/metadata/name"), text("/metadata/namespace"));
@@ -182,7 +184,7 @@ impl Apply<'_> {
     }
 }
 
-/// A `Scale` has one form.
+/// A `Scale` has one version only.
 #[derive(Debug)]
 struct ScaleForm;
 
@@ -204,7 +206,7 @@ fn unreadable(stored: &Object) -> Rejection {
     ))
 }
 
-/// Whoever applies has a name.
+/// An apply needs a field manager.
 fn nobody() -> Rejection {
     let why = "is required for apply patch";
     Rejection::Invalid {

@@ -1,4 +1,4 @@
-//! How long an object may be stored: what has no end makes every frame, backup and answer endless.
+//! The size limit of stored objects: without one, frames, backups and answers would be unbounded, too.
 
 #[cfg(test)]
 mod tests;
@@ -9,18 +9,19 @@ use crate::command::{Intent, Patch};
 use crate::object::{OBJECT_BYTES_MAX, Object};
 use serde_json::Value;
 
-/// What a write that takes a finalizer off an object which is too long already may add to it, for
-/// what the server itself says of the write.
+/// An object that is already too large may grow by this much in a write that removes a finalizer, to leave
+/// room for what the server itself records about the write.
 const ROOM_BYTES: usize = 16 << 10;
 
-/// What becomes of an object that would be too long.
+/// What to do with an object that would be too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bound {
-    /// A deletion, or a step of the collector, adds next to nothing, and is how such objects go.
+    /// Accept it: deletions and steps of the collector add next to nothing, and are how such objects are
+    /// removed.
     Open,
-    /// It is tried again without its account. Source: `isTooLargeError` in upstream's handlers.
+    /// Try again without its `managedFields`. Source: `isTooLargeError` in upstream's handlers.
     WithoutAccount,
-    /// A configuration is nothing without its account.
+    /// Refuse it: an apply makes no sense without `managedFields`.
     Refused,
 }
 
@@ -42,7 +43,7 @@ impl Bound {
 }
 
 impl Context<'_> {
-    /// The object as it may be stored. One that is too long already may not get longer.
+    /// Checks the size of an object to be stored. One that is already too large may not grow.
     pub(super) fn bounded(
         &self,
         previous: Option<&Object>,

@@ -1,5 +1,5 @@
-//! The collector's own intents: each checks the plan again before it is carried out, so a plan
-//! that is stale, or made twice, does no harm.
+//! The collector's own intents. Each checks its plan again before it is carried out, so a stale or repeated
+//! plan does no harm.
 
 mod knot;
 #[cfg(test)]
@@ -49,7 +49,7 @@ pub(crate) fn drop_owners(
     write(context, object, document)
 }
 
-/// Every reference with the uid of an owner that is still orphaning.
+/// Every reference with the uid of a named owner that is still orphaning.
 fn orphaned<'a>(
     context: Context<'_>,
     object: &'a Object,
@@ -67,8 +67,8 @@ fn orphaned<'a>(
     object.meta.owner_references.iter().filter(waits).collect()
 }
 
-/// Exactly the named references that are absent or waiting, while another owner is solid. Where
-/// two references share a uid only the wrong one goes: upstream drops both and leaks the object.
+/// Exactly the named references that are absent or waiting, while another owner is solid. If two references
+/// share a uid, only the wrong one is dropped: upstream drops both and leaks the object.
 fn spurious<'a>(
     context: Context<'_>,
     object: &'a Object,
@@ -103,7 +103,7 @@ pub(crate) fn unblock(context: Context<'_>, target: &Target) -> Result<Decision,
         if owner.blocks() {
             owner.block_owner_deletion = Some(false);
         }
-        // What differed in blocking alone is a repetition now, which no write leaves.
+        // References that differed in blocking alone are now duplicates, which no write leaves behind.
         if seen.insert(owner.clone()) {
             owners.push(owner);
         }
@@ -162,7 +162,7 @@ pub(crate) fn finalize_namespace(
     write(context, object, document)
 }
 
-/// An empty list is an absent field.
+/// Removes a token; an empty list is stored as an absent field.
 fn drop_token(namespace: &mut Value, token: &str) {
     let spec = namespace.get_mut("spec").and_then(Value::as_object_mut);
     let Some(spec) = spec else { return };

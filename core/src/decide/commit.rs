@@ -1,4 +1,4 @@
-//! Turns "the object was this and becomes that" into the facts of one commit.
+//! Turns the difference between two versions of an object into the events of one commit.
 
 use super::{Context, Strictness};
 use crate::event::{Commit, Event, Rule};
@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 impl Context<'_> {
-    /// The next version of an object (or its first), and the commit that writes it. `extra` holds
-    /// facts that a comparison cannot see, such as a deletion request.
+    /// The next version of an object (or its first), and the commit that writes it. `extra` holds events
+    /// that a comparison cannot find, such as a deletion request.
     pub(crate) fn write(
         &self,
         previous: Option<&Arc<Object>>,
@@ -41,13 +41,13 @@ impl Context<'_> {
         Ok((object, commit))
     }
 
-    /// What is stored, for a write of the server's own.
+    /// The stored document, as a write of the server's own starts from it.
     pub(crate) fn document(&self, object: &Object) -> Value {
         form::stored(&self.state.kinds, object)
     }
 
-    /// Whoever writes leaves an instance of a custom kind as its stored version wants it. What admission
-    /// is shown is not yet that.
+    /// Brings an instance of a custom kind into the form of its stored version, whoever writes it.
+    /// Documents that admission is shown are left alone.
     fn as_stored(&self, key: &ObjectKey, mut document: Value) -> Value {
         if self.strictness == Strictness::Storage {
             form::to_stored(&self.state.kinds, &key.resource, &mut document);
@@ -55,7 +55,7 @@ impl Context<'_> {
         document
     }
 
-    /// The commit that removes an object, and first takes these finalizers off it.
+    /// The commit that removes an object, after removing these finalizers from it.
     pub(crate) fn remove<'a>(
         &self,
         object: &Object,
@@ -83,7 +83,7 @@ impl Context<'_> {
     }
 }
 
-/// An object about to be written.
+/// An object that is about to be written.
 pub(crate) struct Written {
     pub(crate) key: ObjectKey,
     pub(crate) document: Value,
@@ -95,7 +95,7 @@ fn mark_of(events: &[Event]) -> Option<Rule> {
     mark.map(|(rule, _)| rule)
 }
 
-/// Adds the facts about finalizers and owners.
+/// Adds the events about finalizers and owners.
 fn compare(before: Option<&Object>, after: &Object, events: &mut Vec<Event>) {
     let (old_finalizers, old_owners): (&[_], &[_]) = before.map_or((&[], &[]), |before| {
         (&*before.meta.finalizers, &*before.meta.owner_references)
@@ -120,7 +120,7 @@ fn set<T: Ord>(list: &[T]) -> BTreeSet<&T> {
     list.iter().collect()
 }
 
-/// Every reference that came or went is in one fact, also where several share a uid.
+/// Reports every added or removed reference in one event, even if several share a uid.
 fn compare_owners(before: &[OwnerReference], after: &[OwnerReference], events: &mut Vec<Event>) {
     let (old, new) = (set(before), set(after));
     let gone = before.iter().filter(|one| !new.contains(one));

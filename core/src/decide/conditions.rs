@@ -1,14 +1,15 @@
-//! What an object says of itself. Source: upstream's `SetCRDCondition`.
+//! Conditions in `status.conditions`: setting, restoring and reading them. Source: upstream's
+//! `SetCRDCondition`.
 
 use serde_json::{Map, Value, json};
 
-/// One thing that is so, or is not.
+/// A condition to write.
 pub(crate) struct Condition<'a> {
     kind: &'a str,
     status: &'a str,
     reason: &'a str,
     message: &'a str,
-    /// The generation that it speaks of, where it says so.
+    /// The `observedGeneration`, if the condition has one.
     observed: Option<i64>,
 }
 
@@ -54,7 +55,8 @@ impl<'a> Condition<'a> {
     }
 }
 
-/// One condition of a type, whatever was said under it before; its time moves with its status.
+/// Sets the condition of this type, replacing any old one; its transition time changes with its status
+/// only.
 pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) {
     let Some(conditions) = list(definition) else {
         return;
@@ -69,7 +71,7 @@ pub(crate) fn set(definition: &mut Value, condition: &Condition<'_>, now: &str) 
     }
 }
 
-/// Says of this what was said before, and where, whatever is said now.
+/// Restores the condition of this type, and its place, from the document before the write.
 pub(crate) fn restore(definition: &mut Value, kind: &str, before: &Value) {
     let Some(conditions) = list(definition) else {
         return;
@@ -83,7 +85,7 @@ pub(crate) fn restore(definition: &mut Value, kind: &str, before: &Value) {
     }
 }
 
-/// What it says of itself, which is made where there is nothing. Null is nothing.
+/// The `status` of a document, created if absent or null.
 pub(crate) fn status(definition: &mut Value) -> Option<&mut Map<String, Value>> {
     said_or(definition.as_object_mut()?, "status", json!({})).as_object_mut()
 }
@@ -100,8 +102,8 @@ fn said_or<'a>(members: &'a mut Map<String, Value>, name: &str, nothing: Value) 
     said
 }
 
-/// As [`set`], in the form of a pod, whose conditions have a time of the last look, and the generation
-/// that they speak of where the pod has one.
+/// Like [`set`], in the form of pods, whose conditions have a `lastProbeTime`, and the pod's generation if
+/// it has one.
 pub(crate) fn set_of_pod(pod: &mut Value, condition: Condition<'_>, generation: i64, now: &str) {
     let condition = Condition {
         observed: (generation > 0).then_some(generation),
@@ -119,13 +121,13 @@ pub(crate) fn set_of_pod(pod: &mut Value, condition: Condition<'_>, generation: 
     }
 }
 
-/// Whether it says that this is so.
+/// Whether the condition of this type is true.
 pub(crate) fn is_true(definition: &Value, kind: &str) -> bool {
     let said = said(definition, kind);
     said.is_some_and(|one| one.get("status").is_some_and(|status| status == "True"))
 }
 
-/// What it says of this, where it says anything.
+/// The condition of this type, if there is one.
 pub(crate) fn said<'a>(definition: &'a Value, kind: &str) -> Option<&'a Value> {
     let conditions = definition.pointer("/status/conditions")?.as_array()?;
     conditions.iter().find(|one| is_of(one, kind))

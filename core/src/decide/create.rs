@@ -1,4 +1,4 @@
-//! `create`: server-owned fields, a name, the namespace's consent, the type's rules.
+//! The `create` intent: server-owned fields, the name, the namespace check and the type's rules.
 
 mod definition;
 mod draft;
@@ -30,8 +30,8 @@ pub(crate) fn create(context: Context<'_>, intent: Create) -> Result<Decision, R
     create_with(context, intent, Account::Kept)
 }
 
-/// The collection to create in, its parts shared with the objects that are there already.
-/// Source of the first refusal: the finalizer of definitions.
+/// Checks that objects may be created here, and returns the key to create under; it shares its parts with
+/// existing keys. Source of the first refusal: the finalizer of definitions.
 fn admit(
     context: &Context<'_>,
     kind: &Kind,
@@ -65,7 +65,7 @@ fn admit(
     Ok(collection(&namespace.key.name))
 }
 
-/// Fields that only the server writes.
+/// Writes the metadata that only the server sets.
 fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<String, Value>) {
     for field in SERVER_OWNED {
         metadata.remove(field);
@@ -86,7 +86,7 @@ fn own(context: &Context<'_>, kind: &Kind, key: &ObjectKey, metadata: &mut Map<S
     }
 }
 
-/// What the type's strategy does to a new object.
+/// Applies the type's strategy to a new object.
 fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut Value) {
     let Some(root) = document.as_object_mut() else {
         return;
@@ -109,7 +109,8 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     }
 }
 
-/// Mutating admission comes before the type's strategy, and after what is a default.
+/// The part of the strategy that mutating admission already sees: it runs after defaulting, but before the
+/// type's strategy.
 pub(super) fn shape_draft(kind: &Kind, document: &mut Value) {
     match (kind.strategy.shape, document.as_object_mut()) {
         (Shape::Namespace, Some(root)) => label_namespace(root),
@@ -118,7 +119,7 @@ pub(super) fn shape_draft(kind: &Kind, document: &mut Value) {
     }
 }
 
-/// Who asks for a certificate is what the server knows, not what they say.
+/// Records who requests a certificate: what the server knows, whatever the document says.
 fn name_requester(context: &Context<'_>, root: &mut Map<String, Value>) {
     let Some(spec) = root.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
@@ -147,7 +148,7 @@ pub(super) fn shape_namespace(root: &mut Map<String, Value>) {
     label_namespace(root);
 }
 
-/// Selectors may rely on a namespace's name being one of its labels.
+/// Labels a namespace with its name; selectors rely on that.
 pub(super) fn label_namespace(root: &mut Map<String, Value>) {
     let Some(metadata) = root.get_mut("metadata").and_then(Value::as_object_mut) else {
         return;

@@ -1,5 +1,6 @@
-//! A deletion request: options to policy, policy to finalizers, finalizers to "marked" or "gone".
-//! Source: semantics of upstream's `registry/generic/registry/store.go` and `rest/delete.go`.
+//! Deletion requests: options give a policy, the policy gives finalizers, and the finalizers decide between
+//! marking and removal. Source: semantics of upstream's `registry/generic/registry/store.go` and
+//! `rest/delete.go`.
 
 mod grace;
 mod namespace;
@@ -24,8 +25,8 @@ pub use grace::grace_told;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What the scheduler cannot do without: nobody asks for the deletion of one by its name. Source: the
-/// `SystemPriorityClasses` that upstream's storage of priority classes looks at before anything else.
+/// Priority classes that the scheduler depends on; no request may delete one by name. Source: the
+/// `SystemPriorityClasses` that upstream's storage of priority classes checks first.
 const SYSTEM_CLASSES: [&str; 2] = ["system-node-critical", "system-cluster-critical"];
 
 pub(crate) fn delete(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
@@ -73,7 +74,7 @@ fn refuse_system_class(intent: &Delete) -> Result<(), Rejection> {
     })
 }
 
-/// One deletion request with everything that its decision reads.
+/// A deletion request with everything that its decision reads.
 struct Request<'a> {
     context: Context<'a>,
     intent: &'a Delete,
@@ -97,7 +98,7 @@ impl Request<'_> {
         self.marked(policy, finalizers, grace, owners)
     }
 
-    /// Nothing holds it: gone in one step.
+    /// Removes the object in one step: nothing holds it.
     fn removed(&self, policy: Propagation, owners: Vec<OwnerFinding>) -> Decision {
         let revision = self.context.state.revision.next();
         let event = Event::ObjectDeleted {
@@ -111,7 +112,7 @@ impl Request<'_> {
         decision(vec![commit], Outcome::Deleted(Arc::clone(self.object)))
     }
 
-    /// A finalizer holds it, or it has time left to stop.
+    /// Marks the object: a finalizer holds it, or it has time left to stop.
     fn marked(
         &self,
         policy: Propagation,
@@ -169,7 +170,7 @@ impl Request<'_> {
         self.context.write(Some(self.object), written, extra)
     }
 
-    /// Writes what a deletion leaves in the metadata; false where all of it was there already.
+    /// Writes the metadata of a deletion; false if all of it was there already.
     fn stamp(&self, document: &mut Value, finalizers: &[Name], grace: Grace) -> bool {
         let Some(metadata) = document.get_mut("metadata").and_then(Value::as_object_mut) else {
             return false;
@@ -214,14 +215,14 @@ impl Request<'_> {
         decision(Vec::new(), Outcome::Deleting(Arc::clone(self.object)))
     }
 
-    /// By which it was marked, or is removed without a mark.
+    /// The rule of the mark, or of the request if there is no mark.
     fn rule_of(&self, object: &Object, policy: Propagation) -> Rule {
         object
             .mark
             .map_or_else(|| self.rule(policy), |mark| mark.rule)
     }
 
-    /// The rule of a request follows its policy; the collector's rules stand.
+    /// The rule of this request: a client's depends on the policy, the collector's are kept.
     fn rule(&self, policy: Propagation) -> Rule {
         match (self.intent.rule, policy) {
             (Rule::Requested, Propagation::Foreground) => Rule::RequestedForeground,
@@ -230,7 +231,7 @@ impl Request<'_> {
         }
     }
 
-    /// What the collector decided on must still be so, reference by reference.
+    /// Checks, for a rule about owners, that what the collector decided on still holds for every reference.
     fn verified_owners(&self) -> Result<Vec<OwnerFinding>, Rejection> {
         if !self.intent.rule.is_about_owners() {
             return Ok(Vec::new());
@@ -260,7 +261,7 @@ impl Request<'_> {
         })
     }
 
-    /// A namespace whose contents are gone is deleted like anything else.
+    /// Whether a namespace has no contents left, so that it is deleted like any other object.
     fn is_past_namespace_content(&self) -> bool {
         self.object.is_deleting()
             && spec_finalizers(&self.object.document()).is_empty()

@@ -1,5 +1,5 @@
-//! `pods/eviction`: a deletion that a disruption budget may refuse.
-//! Source: upstream's `pkg/registry/core/pod/storage/eviction.go`.
+//! The `pods/eviction` subresource: a deletion that a disruption budget may refuse. Source: upstream's
+//! `pkg/registry/core/pod/storage/eviction.go`.
 
 #[cfg(test)]
 mod tests;
@@ -16,21 +16,21 @@ use crate::{Commit, Decision, GroupResource, Rejection, State, apply};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Who writes the budget down, as upstream's server asks itself to.
+/// Field manager of the write to the budget, as in upstream.
 const MANAGER: &str = "kube-apiserver";
-/// Evictions that whoever keeps a budget has not seen yet.
+/// Maximum number of evictions that the controller of a budget may not have observed yet.
 const DISRUPTED_PODS_MAX: usize = 2000;
-/// The condition that says whether there is anything to spend.
+/// The condition of a budget that says whether a disruption is allowed.
 const ALLOWED: &str = "DisruptionAllowed";
 
-/// What a pod says of itself that goes because somebody wants it elsewhere.
+/// The condition of a pod that is being evicted.
 const TARGET: Condition<'_> = Condition::good(
     "DisruptionTarget",
     "EvictionByEvictionAPI",
     "Eviction API: evicting",
 );
 
-/// The budget is spent, and the pod told why it goes and deleted; or none of it.
+/// Spends the budget, sets the pod's condition and deletes it; all of it or nothing.
 pub(crate) fn evict(context: Context<'_>, intent: &Delete) -> Result<Decision, Rejection> {
     let key = &intent.target.key;
     namespace_of_new(context.state, key, &key.name)?;
@@ -59,7 +59,8 @@ const fn after<'a>(context: Context<'a>, state: &'a State) -> Context<'a> {
     Context { state, ..context }
 }
 
-/// The version that was meant is not the one that the condition left.
+/// Drops the preconditions on the version: they were compared already, and setting the condition has
+/// changed it.
 fn compared_already(intent: &Delete) -> Delete {
     let mut intent = intent.clone();
     intent.preconditions.resource_version = None;
@@ -67,8 +68,8 @@ fn compared_already(intent: &Delete) -> Delete {
     intent
 }
 
-/// The pod with the condition, where it has not got it yet. Nobody answers for it in `managedFields`,
-/// as upstream, which writes it past all that accounts for fields.
+/// Sets the condition on the pod, if it does not have it yet. It has no owner in `managedFields`, as
+/// upstream, whose write bypasses field management.
 fn tell(context: Context<'_>, pod: &Arc<Object>) -> Result<Option<Arc<Commit>>, Rejection> {
     let before = pod.document();
     let mut document = before.clone();
@@ -86,7 +87,7 @@ fn tell(context: Context<'_>, pod: &Arc<Object>) -> Result<Option<Arc<Commit>>, 
     Ok(Some(commit))
 }
 
-/// What the eviction costs its budget; nothing where none counts the pod.
+/// The commit that spends the budget; `None` if no budget covers the pod.
 fn spend(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Rejection> {
     let document = pod.document();
     let is_unstarted_or_over = matches!(
@@ -106,7 +107,7 @@ fn spend(context: Context<'_>, pod: &Object) -> Result<Option<Arc<Commit>>, Reje
         }
     };
     let mut next = budget.document();
-    // Nobody keeps this budget: it would refuse for ever.
+    // No controller maintains this budget, so it would refuse for ever.
     let Some(observed) = next.pointer("/status/observedGeneration") else {
         return Ok(None);
     };
@@ -144,7 +145,7 @@ fn budgets(context: Context<'_>, pod: &Object) -> Vec<Arc<Object>> {
     all.filter(counts).cloned().collect()
 }
 
-/// Whether a pod that is not ready goes without a disruption.
+/// Whether a pod that is not ready may be evicted without spending the budget.
 fn spares_unhealthy(budget: &Value) -> bool {
     let (healthy, desired) = (
         number(budget, "/status/currentHealthy"),
@@ -194,7 +195,8 @@ fn allow(key: &ObjectKey, budget: &Value, is_current: bool) -> Result<(), Reject
     Ok(())
 }
 
-/// Numbers are not to be trusted where whoever keeps the budget says that it failed.
+/// Why no disruption is allowed. If the controller reports a failed sync, the numbers are not to be
+/// trusted.
 fn why_none(budget: &Value) -> String {
     let (desired, healthy) = (
         number(budget, "/status/desiredHealthy"),
@@ -216,7 +218,7 @@ fn why_none(budget: &Value) -> String {
     }
 }
 
-/// One disruption less, and a word for whoever keeps the budget: the pod does not count any more.
+/// Subtracts one disruption, and records the pod so that the controller does not count it any more.
 fn disrupt(budget: &mut Value, pod: &Object, now: &str) {
     let left = number(budget, "/status/disruptionsAllowed") - 1;
     let observed = number(budget, "/status/observedGeneration");

@@ -1,5 +1,5 @@
-//! Whether anything may be made in a namespace. Source: the `NamespaceLifecycle` admission plugin, which
-//! looks at whatever is posted, to a collection or to an object.
+//! Whether objects may be created in a namespace. Source: the `NamespaceLifecycle` admission plugin, which
+//! checks everything that is posted, to a collection or to an object.
 
 use crate::kind::GroupResource;
 use crate::object::{Object, ObjectKey};
@@ -7,15 +7,15 @@ use crate::rejection::FieldCause;
 use crate::{Rejection, State};
 use std::sync::Arc;
 
-/// What a refusal calls what has no name yet, and nothing that one could be made of. Source: `extractResourceName` of
+/// How a refusal names an object that has no name and no `generateName`. Source: `extractResourceName` of
 /// upstream's admission.
 const NAMELESS: &str = "Unknown";
 
-/// The namespace of `key`, if it takes what is new; `name` is what a refusal calls that.
+/// The namespace of `key`, if new objects may be created in it; `name` is what a refusal calls the object.
 ///
 /// # Errors
 ///
-/// Not found where there is no such namespace, forbidden where it is going.
+/// Not found if the namespace does not exist, forbidden if it is being deleted.
 pub fn namespace_of_new<'a>(
     state: &'a State,
     key: &ObjectKey,

@@ -1,4 +1,4 @@
-//! What a mutating webhook made of what it was shown, as those who are asked after it see it. Source: the end of
+//! Completes an object that a mutating webhook has changed, for those who see it next. Source: the end of
 //! upstream's `callAttrMutatingHook`.
 
 use super::create::shape_draft;
@@ -8,27 +8,28 @@ use crate::kind::{KindRef, Kinds, Shape, Subresource, Version};
 use crate::{Object, convert, defaults};
 use serde_json::Value;
 
-/// How webhooks are shown an object.
+/// How an object is shown to webhooks.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'a> {
-    /// What is known of kinds.
+    /// All kinds.
     pub kinds: &'a Kinds,
     /// The kind of the object.
     pub kind: &'a KindRef,
     /// The version in which it is shown.
     pub version: &'a Version,
-    /// What of it is shown, or posted to it.
+    /// The subresource that is shown or posted to, if any.
     pub subresource: Option<Subresource>,
-    /// The object as it is.
+    /// The stored object, if there is one.
     pub stored: Option<&'a Object>,
 }
 
 impl Shown<'_> {
-    /// Reads it as its kind's decoder does: what that does not know is dropped. A custom kind knows everything here.
+    /// Decodes the document as its kind's decoder does, dropping unknown fields. Custom kinds keep
+    /// everything here.
     ///
     /// # Errors
     ///
-    /// Why it cannot be read.
+    /// Why the document cannot be read.
     pub fn decode(&self, document: &mut Value) -> Result<(), String> {
         let validation = FieldValidation::Ignore;
         let read = match self.subresource {
@@ -43,7 +44,7 @@ impl Shown<'_> {
         read.map(drop)
     }
 
-    /// Adds what its kind has where nothing is said.
+    /// Fills in the defaults of the kind.
     pub fn complete(&self, document: &mut Value) {
         let part = self.subresource;
         if part == Some(Subresource::Scale) || part.and_then(Subresource::posted).is_some() {
@@ -63,7 +64,7 @@ impl Shown<'_> {
         prepare::drop_empty(document);
     }
 
-    /// A namespace is labelled with its name once it has one.
+    /// Labels a namespace with its name, once it has one.
     fn name(&self, document: &mut Value) {
         let named = document.pointer("/metadata/name").is_some();
         if named || self.kind.strategy.shape != Shape::Namespace {

@@ -1,4 +1,4 @@
-//! `patch`: the live object is patched here, by the one writer, so patches never conflict.
+//! The `patch` intent: the live object is patched here, by the single writer, so patches never conflict.
 
 use super::account::Account;
 use super::apply::{Wanted, apply};
@@ -64,7 +64,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
         subresource: intent.subresource,
     };
     let pruned = change.prune(&mut next, intent.validation);
-    // Who is refused is shown what was there before anything was dropped; it is made again for that.
+    // The refusal shows the outcome of the patch before anything was dropped, so it is made again.
     let unknown = pruned.map_err(|why| {
         let outcome = patched().unwrap_or_default();
         Rejection::invalid_patch(&outcome.to_string().into(), &why)
@@ -74,7 +74,7 @@ pub(crate) fn patch(context: Context<'_>, intent: &PatchObject) -> Result<Decisi
     warned(decided, context.warnings(unknown))
 }
 
-/// A patch may not name another object, nor another version than the one that it is applied to.
+/// Checks that the outcome of a patch keeps the object's name, and the version if it names one.
 pub(super) fn same_object(
     stored: &Object,
     next: &mut Value,
@@ -89,8 +89,8 @@ pub(super) fn same_object(
     Ok(())
 }
 
-/// What a patch may say of the kind and the version. A strategic one may say anything, and is not
-/// heard; of a built-in kind the kind may be left out; of a custom one both must be right.
+/// Checks kind and version in the outcome of a patch. A strategic patch cannot change them, whatever it
+/// says; for a built-in kind the kind may be left out; for a custom one both must be right.
 fn same_type(
     kind: &Kind,
     is_scale: bool,

@@ -1,4 +1,4 @@
-//! What creates and updates share: defaults, pruning, validation, and the first warnings.
+//! The steps that creates and updates share: pruning, defaults, validation and their warnings.
 
 use super::{Context, Strictness};
 use crate::command::FieldValidation;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 const DUPLICATE_OWNERS: &str = "; API server dedups owner references in 1.20+, and may reject such \
      requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ";
 
-/// The kind of a command's target, in the version that it speaks.
+/// The kind of a command's target, and the version that the command uses.
 pub(super) fn kind<'a>(
     context: &Context<'a>,
     key: &crate::ObjectKey,
@@ -29,7 +29,8 @@ pub(super) fn kind<'a>(
     })
 }
 
-/// What is sent as an object of a kind may say so, and no other; of a subresource it is what that is posted as.
+/// Refuses a document that states another kind than the one it is sent as; for a subresource, that is the
+/// kind posted to it.
 pub(super) fn same_kind(
     context: &Context<'_>,
     (kind, version): (&Kind, &Version),
@@ -38,7 +39,7 @@ pub(super) fn same_kind(
 ) -> Result<(), Rejection> {
     let said = document.get("kind").and_then(Value::as_str);
     let said = said.filter(|said| !said.is_empty());
-    // What a webhook makes of it is not the asker's.
+    // A kind that a webhook set is not the client's fault.
     let (Some(said), Some(root), false) = (said, document.as_object(), context.is_settled) else {
         return Ok(());
     };
@@ -53,7 +54,7 @@ pub(super) fn same_kind(
     Err(Rejection::other_kind(root, &sent_as, is_custom))
 }
 
-/// The document's metadata, made if it is absent.
+/// The `metadata` of a document, created if absent.
 pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, Rejection> {
     let root = document
         .as_object_mut()
@@ -67,11 +68,11 @@ pub(super) fn metadata(document: &mut Value) -> Result<&mut Map<String, Value>, 
         .ok_or_else(|| Rejection::BadRequest("metadata is not a JSON object".into()))
 }
 
-/// Removes what the schema does not know, and refuses it or warns of it as the client asked.
+/// Removes unknown fields, then refuses or warns of them as the client asked.
 ///
 /// # Errors
 ///
-/// Why it cannot be read.
+/// Why the document cannot be read.
 pub(super) fn prune(
     context: &Context<'_>,
     spoken: (&KindRef, &Version),
@@ -83,12 +84,13 @@ pub(super) fn prune(
     judge(&unknown, validation)
 }
 
-/// Removes what the schema does not know, and says what that was; nulls, defaults and quantities are then what the
-/// kind's decoder makes of them. What earlier releases read, and stored, may stay as it is.
+/// Decodes a document as its kind's decoder does, with its nulls, defaults and quantities, and returns the
+/// paths of the unknown fields that it removed. Values that earlier releases accepted and stored may stay
+/// as they are.
 ///
 /// # Errors
 ///
-/// Why it cannot be read.
+/// Why the document cannot be read.
 pub(super) fn read(
     kinds: &Kinds,
     (kind, version): (&KindRef, &Version),
@@ -125,7 +127,7 @@ pub(super) fn read(
     Ok(unknown)
 }
 
-/// What the kind's strategy says of a document that is valid; mutating admission comes before that.
+/// Warnings of the kind's strategy about a valid document; none for mutating admission, which runs earlier.
 pub(super) fn strategy_warnings(
     context: &Context<'_>,
     kind: &Kind,
@@ -144,7 +146,7 @@ pub(super) fn strategy_warnings(
     })
 }
 
-/// The same of the count that a kind shows.
+/// Like [`prune`], for a `Scale`.
 pub(super) fn prune_scale(
     validation: FieldValidation,
     document: &mut Value,
@@ -156,11 +158,11 @@ pub(super) fn prune_scale(
     judge(&schema.prune(document), validation)
 }
 
-/// The same of what is posted to an object: an eviction, or a binding.
+/// Prunes a document that is posted to an object: an eviction or a binding.
 ///
 /// # Errors
 ///
-/// What cannot be read as its kind, and what a strict client wants refused.
+/// It cannot be read as its kind, or strict validation refuses it.
 pub fn prune_posted(
     kinds: &Kinds,
     to: Subresource,
@@ -178,11 +180,11 @@ pub fn prune_posted(
     )
 }
 
-/// The same of a review, which is answered and never stored.
+/// Prunes a review, which is answered and never stored.
 ///
 /// # Errors
 ///
-/// What cannot be read as its kind, and what a strict client wants refused.
+/// It cannot be read as its kind, or strict validation refuses it.
 pub fn prune_review(
     kinds: &Kinds,
     kind: &Kind,
@@ -210,8 +212,9 @@ fn prune_by(
     judge(&unknown, validation).map_err(|why| Rejection::unreadable(kind, version, &why))
 }
 
-/// What is stored, as writes of it are decided on. It is read and completed as what is sent is: or a null
-/// that earlier releases took, or a default that came later, would be a change.
+/// The stored document, as writes are compared with it. It is decoded and completed like one that was sent:
+/// otherwise a null that earlier releases accepted, or a default that was added later, would count as a
+/// change.
 pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &Object) -> Value {
     if kind.is_custom() {
         let mut document = Form::of(kinds, kind, &version.name).document(object);
@@ -228,7 +231,7 @@ pub(super) fn stored(kinds: &Kinds, kind: &KindRef, version: &Version, object: &
     document
 }
 
-/// What becomes of a document with such paths in it: refused, or these warnings.
+/// Turns unknown fields into a refusal or into warnings.
 fn judge(unknown: &[String], validation: FieldValidation) -> Result<Vec<String>, String> {
     let unknown = unknown
         .iter()
@@ -243,8 +246,8 @@ fn judge(unknown: &[String], validation: FieldValidation) -> Result<Vec<String>,
     }
 }
 
-/// Defaults of a built-in kind; then everything that is wrong with the document. What was wrong before and did not
-/// change is not held against an object of a custom kind.
+/// Fills in the defaults of a built-in kind, then returns everything that is wrong with the document. For a
+/// custom kind, faults that existed before and did not change are ignored.
 pub(super) fn complete(
     context: &Context<'_>,
     kind: &Kind,
@@ -277,8 +280,8 @@ pub(super) fn complete(
     causes
 }
 
-/// Empty lists and maps of metadata are absent ones, as in every answer of upstream's, and a label
-/// or an annotation that is null is an empty one.
+/// Drops empty lists and maps from the metadata, as in every answer of upstream's, and turns null labels
+/// and annotations into empty ones.
 pub(super) fn drop_empty(document: &mut Value) {
     let mut metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
     for texts in ["labels", "annotations"] {
@@ -301,8 +304,8 @@ pub(super) fn drop_empty(document: &mut Value) {
     }
 }
 
-/// A null is what upstream's decoder makes of it: in a reference an absent member, in the list of
-/// finalizers an empty name.
+/// Treats nulls as upstream's decoder does: in an owner reference as an absent member, in the list of
+/// finalizers as an empty name.
 pub(super) fn decode_nulls(metadata: &mut Map<String, Value>) {
     let owners = metadata.get_mut("ownerReferences");
     let owners = owners.and_then(Value::as_array_mut).into_iter().flatten();
@@ -317,8 +320,8 @@ pub(super) fn decode_nulls(metadata: &mut Map<String, Value>) {
     }
 }
 
-/// Drops exact repetitions of owner references; says so. What a client sends is looked at before and
-/// after admission, of a patch only the outcome.
+/// Drops exact duplicates of owner references, with a warning. A client's document is checked before and
+/// after admission, a patch only by its outcome.
 pub(super) fn dedup_owners(
     metadata: &mut Map<String, Value>,
     is_admitted: bool,
@@ -356,7 +359,7 @@ pub(super) fn dedup_owners(
     }
 }
 
-/// A refusal with every cause, or nothing.
+/// Refuses with every cause, if there is any.
 pub(super) fn refuse(kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result<(), Rejection> {
     if causes.is_empty() {
         return Ok(());
@@ -371,7 +374,7 @@ pub(super) fn refuse(kind: &Kind, name: &str, causes: Vec<FieldCause>) -> Result
     })
 }
 
-/// A member's text; empty where it is absent or something else.
+/// The text of a member; empty if it is absent or not a string.
 pub(super) fn text<'a>(members: &'a Map<String, Value>, member: &str) -> &'a str {
     members
         .get(member)

@@ -1,4 +1,4 @@
-//! `update`: who may overwrite what, and what a subresource shows.
+//! The `update` intent: who may overwrite what, and which part a subresource writes.
 
 mod approval;
 mod binding;
@@ -47,7 +47,7 @@ pub(crate) fn update(context: Context<'_>, intent: Update) -> Result<Decision, R
     warned(decided, warnings)
 }
 
-/// Puts what is sent, which can be read, in the place of what is stored.
+/// Replaces the stored object with a document that has been decoded.
 fn replace(
     context: Context<'_>,
     (kind, version): (&KindRef, &Version),
@@ -63,11 +63,11 @@ fn replace(
         let object = sent;
         return missing(context, kind, Update { object, ..intent });
     };
-    // Admission's object has no preconditions of its own: the client's were compared before it.
+    // The client's preconditions were compared before; admission's object has none of its own.
     if !context.is_settled {
         same_identity(stored, metadata)?;
     }
-    // Mutating admission comes before it.
+    // Mutating admission runs before this check.
     if context.strictness != Strictness::Draft {
         version_allows(kind, stored, metadata, intent.subresource)?;
     }
@@ -81,7 +81,7 @@ fn replace(
     change.write(sent, Sent::Whole, Account::Kept)
 }
 
-/// Removes what is not known, and says so, or refuses it.
+/// Removes unknown fields, and warns of them or refuses them.
 fn prune(
     context: &Context<'_>,
     kind: &KindRef,
@@ -96,16 +96,16 @@ fn prune(
     }
 }
 
-/// What a document was sent as.
+/// How the new document was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
-    /// Itself.
+    /// It was sent as a whole.
     Whole,
-    /// A patch of what is stored, or a configuration.
+    /// It is the outcome of a patch or an apply.
     Patch,
 }
 
-/// A stored object and what it is about to become.
+/// A stored object and how it is about to change.
 pub(super) struct Change<'a> {
     pub(super) context: Context<'a>,
     pub(super) kind: &'a KindRef,
@@ -124,7 +124,7 @@ impl Change<'_> {
         }
     }
 
-    /// What is stored, as a change of it is decided on.
+    /// The stored document, as a change of it is decided on.
     fn stored(&self) -> Value {
         prepare::stored(
             &self.context.state.kinds,
@@ -134,7 +134,7 @@ impl Change<'_> {
         )
     }
 
-    /// Removes what is not known, and says so, or refuses it.
+    /// Removes unknown fields, and warns of them or refuses them.
     pub(super) fn prune(
         &self,
         sent: &mut Value,
@@ -152,8 +152,8 @@ fn restore(root: &mut Map<String, Value>, old: &Value, member: &str) {
     };
 }
 
-/// Some types may be made by a `PUT`; the rest must exist. Whose identity is asked for is looked at before that:
-/// upstream's storage compares it with that of an empty object.
+/// Handles an update of an object that does not exist: some types are created by a `PUT`, the rest are
+/// refused. A uid is checked first: upstream's storage compares it with that of an empty object.
 fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision, Rejection> {
     let key = &intent.key;
     let mut object = intent.object;
@@ -174,7 +174,8 @@ fn missing(context: Context<'_>, kind: &Kind, intent: Update) -> Result<Decision
     create::create(context, create)
 }
 
-/// Who asks for an identity does not mean an object that is yet to be made; a version it has none.
+/// Prepares the metadata of an object to be created: a uid is refused, since no object can have it; a
+/// version is dropped.
 pub(super) fn made_anew(
     metadata: &mut Map<String, Value>,
     key: &ObjectKey,
@@ -192,8 +193,8 @@ pub(super) fn made_anew(
     Ok(())
 }
 
-/// Where an object is made or kept is what the path says; admission may not change it either.
-/// Source: `EnsureObjectNamespaceMatchesRequestNamespace`.
+/// Checks that a namespace in the document is that of the path; admission may not change it either. Source:
+/// `EnsureObjectNamespaceMatchesRequestNamespace`.
 pub(super) fn same_namespace(
     metadata: &Map<String, Value>,
     key: &ObjectKey,
@@ -208,7 +209,7 @@ pub(super) fn same_namespace(
     ))
 }
 
-/// The body must speak of the object that the path names. Source: `checkName`.
+/// Checks that the document has the name and namespace of the path. Source: `checkName`.
 pub(super) fn same_coordinates(
     metadata: &Map<String, Value>,
     key: &ObjectKey,
@@ -226,7 +227,7 @@ pub(super) fn same_coordinates(
     Ok(())
 }
 
-/// Identity comes before the version.
+/// Checks the uid; this comes before the version.
 fn same_identity(stored: &Object, metadata: &Map<String, Value>) -> Result<(), Rejection> {
     let uid = prepare::text(metadata, "uid");
     if uid.is_empty() || uid == stored.meta.uid.as_str() {
@@ -236,7 +237,7 @@ fn same_identity(stored: &Object, metadata: &Map<String, Value>) -> Result<(), R
     Err(conflict(stored, reason))
 }
 
-/// Without a version only some types are overwritten.
+/// Checks the version; without one, only some types may be overwritten.
 fn version_allows(
     kind: &Kind,
     stored: &Object,
@@ -252,7 +253,7 @@ fn version_allows(
         if free {
             return Ok(());
         }
-        // Upstream names the resource here, where the kind would stand.
+        // Upstream puts the resource here, in place of the kind.
         return Err(Rejection::Invalid {
             group: Arc::clone(&kind.resource.group),
             kind: Arc::clone(&kind.resource.resource),
@@ -277,7 +278,7 @@ pub(super) fn same_version(stored: &Object, version: &str) -> Result<(), Rejecti
     Err(conflict(stored, why.into()))
 }
 
-/// Of an object that is not there the identity is empty.
+/// Message of a uid conflict; `found` is empty if there is no object.
 fn other_identity(wanted: &str, found: &str) -> String {
     format!("Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}")
 }

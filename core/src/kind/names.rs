@@ -1,15 +1,15 @@
-//! Names of kinds on the wire and in storage.
+//! The names of kinds and resources, on the wire and in storage.
 
 use crate::object::Name;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Group and plural resource: what a path names and what storage is split by.
+/// Group and plural resource: what a URL path names, and what storage is split by.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GroupResource {
     /// Empty for the core group.
     pub group: Name,
-    /// Plural, `configmaps`.
+    /// Plural name, as `configmaps`.
     pub resource: Name,
 }
 
@@ -33,19 +33,19 @@ impl fmt::Display for GroupResource {
     }
 }
 
-/// Group, version and kind: what a body names.
+/// Group, version and kind: what a document names.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupVersionKind {
     /// Empty for the core group.
     pub group: Name,
-    /// `v1`.
+    /// Version, as `v1`.
     pub version: Name,
-    /// `ConfigMap`.
+    /// Kind, as `ConfigMap`.
     pub kind: Name,
 }
 
 impl GroupVersionKind {
-    /// Splits `apiVersion`; `None` where the version is empty or there are two slashes.
+    /// Parses an `apiVersion`; `None` if its version is empty or it has two slashes.
     pub fn parse(api_version: &str, kind: &str) -> Option<Self> {
         let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
         if version.is_empty() || version.contains('/') {
@@ -58,7 +58,7 @@ impl GroupVersionKind {
         })
     }
 
-    /// `v1` or `group/v1`.
+    /// The `apiVersion`: `v1` or `group/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() {
             self.version.to_string()

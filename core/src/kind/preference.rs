@@ -1,18 +1,18 @@
-//! Which of two versions of a group is preferred.
+//! The order in which the versions of a group are preferred.
 
 use std::cmp::Reverse;
 
-/// Orders versions, the preferred one first: `v2`, `v1`, `v2beta1`, `v1alpha1`, and then all that is called
-/// otherwise, by the alphabet. Source: upstream's `CompareKubeAwareVersionStrings`.
+/// Sort key of a version, the preferred one first: `v2`, `v1`, `v2beta1`, `v1alpha1`, then all other names
+/// in alphabetical order. Source: upstream's `CompareKubeAwareVersionStrings`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Preference<'a> {
-    /// How stable it says it is, and its numbers.
+    /// A name in the usual form: its stability and its numbers.
     Ranked(Reverse<(Stability, i64, i64)>),
-    /// Its name says nothing.
+    /// Any other name.
     Named(&'a str),
 }
 
-/// What the name of a version promises.
+/// The stability that a version's name promises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Stability {
     /// `v1alpha1`.
@@ -24,7 +24,7 @@ pub enum Stability {
 }
 
 impl<'a> Preference<'a> {
-    /// That of the version of this name.
+    /// The sort key of the version with this name.
     pub fn of(version: &'a str) -> Self {
         rank(version).map_or(Self::Named(version), |rank| Self::Ranked(Reverse(rank)))
     }
@@ -40,7 +40,7 @@ fn rank(version: &str) -> Option<(Stability, i64, i64)> {
     Some((Stability::General, number(rest)?, 0))
 }
 
-/// Digits alone, and no more than fit where upstream keeps them.
+/// Parses digits only, and only numbers that fit where upstream keeps them.
 fn number(text: &str) -> Option<i64> {
     let is_plain = text.bytes().all(|byte| byte.is_ascii_digit());
     is_plain.then(|| text.parse().ok()).flatten()

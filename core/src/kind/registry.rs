@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-/// The schemas of built-in kinds. Implemented where the schemas come from.
+/// Source of the schemas of built-in kinds; implemented by the crate that has them.
 pub trait BuiltinSchemas: fmt::Debug + Send + Sync {
     /// The schema of a built-in kind's version, if one is known.
     fn schema(&self, kind: &GroupVersionKind) -> Option<Arc<Schema>>;
@@ -23,14 +23,14 @@ pub struct BuiltinKinds {
     by_resource: BTreeMap<GroupResource, Builtin>,
     by_name: BTreeMap<KindName, GroupResource>,
     schemas: Option<Box<dyn BuiltinSchemas>>,
-    /// Of what is posted to a pod, made as those of kinds are.
+    /// Schemas of the documents that are posted to a pod's subresources, made when first needed.
     posted: [(Subresource, OnceLock<Option<Arc<Schema>>>); 2],
 }
 
 #[derive(Debug)]
 struct Builtin {
     kind: KindRef,
-    /// One for each version, made when it is first needed.
+    /// One for each version, made when first needed.
     schemas: Vec<OnceLock<Option<Arc<Schema>>>>,
 }
 
@@ -45,7 +45,7 @@ impl Builtin {
 }
 
 impl BuiltinKinds {
-    /// The table of kinds; without schemas every body of a built-in kind is taken as it is.
+    /// Makes the table of kinds. Without schemas, bodies of built-in kinds are accepted unchecked.
     pub fn new(kinds: Vec<Kind>, schemas: Option<Box<dyn BuiltinSchemas>>) -> Self {
         let by_name = kinds
             .iter()
@@ -97,24 +97,25 @@ struct Custom {
     schemas: Arc<Schemas>,
 }
 
-/// What a definition says of the instances of its kind.
+/// The schemas that a definition has for the instances of its kind.
 #[derive(Debug)]
 pub struct Schemas {
-    /// Of each version.
+    /// Schemas by version.
     by_version: BTreeMap<Arc<str>, Arc<Schema>>,
-    /// A commit after which they did not change. Two states that are the same may know different ones.
+    /// A revision since which they have not changed. It may differ between two states that are otherwise
+    /// equal.
     pub(crate) since: Revision,
 }
 
 impl Schemas {
-    /// The schema of a version, where the definition still has it.
+    /// The schema of a version, if the definition still has it.
     pub(crate) fn of(&self, version: &str) -> Option<&Arc<Schema>> {
         self.by_version.get(version)
     }
 }
 
 impl Kinds {
-    /// Whether both have the same kinds. Since when their schemas are what they are may differ.
+    /// Whether both have the same kinds. Since when their schemas are unchanged may differ.
     pub(crate) fn are_same(&self, other: &Self) -> bool {
         let kinds = |of: &Self| -> Vec<KindRef> {
             let custom = of.custom.values();
@@ -123,7 +124,7 @@ impl Kinds {
         kinds(self) == kinds(other) && self.custom_names == other.custom_names
     }
 
-    /// Only the built-in kinds.
+    /// Starts with the built-in kinds only.
     pub fn new(builtin: Arc<BuiltinKinds>) -> Self {
         Self {
             builtin,
@@ -132,7 +133,7 @@ impl Kinds {
         }
     }
 
-    /// By group and plural.
+    /// The kind with this group and plural.
     pub fn by_resource(&self, resource: &GroupResource) -> Option<&KindRef> {
         let builtin = self.builtin.by_resource.get(resource);
         builtin
@@ -140,18 +141,18 @@ impl Kinds {
             .or_else(|| self.custom(resource))
     }
 
-    /// The kind of another group that shows the same objects, if there is one.
+    /// The kind of another group that serves the same objects, if there is one.
     pub fn beside(&self, kind: &Kind) -> Option<&KindRef> {
         self.by_resource(&convert::beside(&kind.resource)?)
     }
 
-    /// Whether it needs no definition, and has none.
+    /// Whether the resource is built in, so that no definition is needed for it.
     pub fn is_builtin(&self, resource: &GroupResource) -> bool {
         self.builtin.by_resource.contains_key(resource)
     }
 
-    /// The kind and version that a command speaks of. Its version comes with a group where the
-    /// resource is stored by another one than the request named.
+    /// The kind and version that a command names. The version has a group in front if the request named
+    /// another group than the one the resource is stored under.
     pub fn spoken(&self, stored: &GroupResource, version: &str) -> Option<(&KindRef, &Version)> {
         let (kind, version) = match version.split_once('/') {
             Some((group, version)) => {
@@ -163,7 +164,7 @@ impl Kinds {
         Some((kind, kind.served(version)?))
     }
 
-    /// By group and kind, whatever the version.
+    /// The kind with this group and name, whatever the version.
     pub fn by_kind(&self, group: &str, kind: &str) -> Option<&KindRef> {
         let name: KindName = (group.into(), kind.into());
         let resource = self
@@ -174,7 +175,7 @@ impl Kinds {
         self.by_resource(resource?)
     }
 
-    /// By a body's `apiVersion` and `kind`; the version must be served.
+    /// The kind of a body's `apiVersion` and `kind`; the version must be served.
     pub fn by_gvk(&self, gvk: &GroupVersionKind) -> Option<&KindRef> {
         self.by_kind(&gvk.group, &gvk.kind)
             .filter(|kind| kind.served(&gvk.version).is_some())
@@ -197,12 +198,12 @@ impl Kinds {
         self.builtin.schema(kind, version)
     }
 
-    /// A kind that is defined by an object.
+    /// A custom kind.
     pub(crate) fn custom(&self, resource: &GroupResource) -> Option<&KindRef> {
         self.custom.get(resource).map(|custom| &custom.kind)
     }
 
-    /// All that the definition of a custom kind says of its instances.
+    /// All schemas that the definition of a custom kind has; `None` for a built-in kind.
     pub(crate) fn schemas(&self, kind: &Kind) -> Option<&Arc<Schemas>> {
         if !kind.is_custom() {
             return None;
@@ -212,12 +213,12 @@ impl Kinds {
             .map(|custom| &custom.schemas)
     }
 
-    /// The schema of what is posted to this subresource, where that is a document of its own.
+    /// The schema of what is posted to this subresource, if that is a document of its own kind.
     pub fn posted_schema(&self, to: Subresource) -> Option<&Arc<Schema>> {
         self.builtin.posted(to)
     }
 
-    /// Adds or replaces a custom kind, whose schemas did not change after that commit.
+    /// Adds or replaces a custom kind, whose schemas have not changed since the given revision.
     pub(crate) fn define(&mut self, (kind, by_version): Definition, since: Revision) {
         let resource = kind.resource.clone();
         self.remove(&resource);
@@ -231,7 +232,7 @@ impl Kinds {
         );
     }
 
-    /// The definition of a custom kind goes.
+    /// Marks a custom kind as terminating: its definition is being deleted.
     pub(crate) fn terminate(&mut self, resource: &GroupResource) {
         let custom = self.custom.get_mut(resource);
         let Some(kind) = custom.map(|custom| Arc::make_mut(&mut custom.kind)) else {
@@ -242,7 +243,7 @@ impl Kinds {
         }
     }
 
-    /// Forgets a custom kind.
+    /// Removes a custom kind.
     pub fn remove(&mut self, resource: &GroupResource) {
         if let Some(custom) = self.custom.remove(resource) {
             self.custom_names.remove(&name_of(&custom.kind));

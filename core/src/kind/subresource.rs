@@ -1,29 +1,29 @@
-//! Subresources: what of an object has a path of its own, which kind is spoken there, and how.
+//! Subresources: the parts of an object with a path of their own, and the kind of document that each takes.
 
 use super::{GroupVersionKind, Kind};
 use crate::object::Name;
 use crate::scale;
 use std::sync::Arc;
 
-/// A part of an object that is read or written by itself, or what is posted to one.
+/// A part of an object that is read or written by itself, or an action that is posted to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Subresource {
-    /// What is observed.
+    /// The observed state.
     Status,
-    /// How many there are to be.
+    /// The number of replicas.
     Scale,
-    /// What holds a namespace that is going.
+    /// The `spec.finalizers` of a namespace that is being deleted.
     Finalize,
-    /// The verdict on a certificate request.
+    /// The approval or denial of a certificate request.
     Approval,
-    /// The node that a pod is to run on.
+    /// The assignment of a pod to a node.
     Binding,
-    /// The end of a pod, if its disruption budget allows it.
+    /// The deletion of a pod, if its disruption budget allows it.
     Eviction,
 }
 
 impl Subresource {
-    /// All of them.
+    /// All subresources.
     pub const ALL: [Self; 6] = [
         Self::Status,
         Self::Scale,
@@ -33,7 +33,7 @@ impl Subresource {
         Self::Eviction,
     ];
 
-    /// Its path segment, which is also what `managedFields` calls it.
+    /// The path segment, which is also the name in `managedFields`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Status => "status",
@@ -45,12 +45,12 @@ impl Subresource {
         }
     }
 
-    /// The one with this path segment.
+    /// The variant with this path segment.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.name() == name)
     }
 
-    /// The kind of what is posted to it, where that is no version of the object.
+    /// The kind of the document that is posted to it, if that is not a version of the object.
     pub fn posted(self) -> Option<GroupVersionKind> {
         let (group, kind) = match self {
             Self::Binding => ("", "Binding"),
@@ -64,7 +64,7 @@ impl Subresource {
         })
     }
 
-    /// What can be done with it, as discovery says it.
+    /// The verbs that discovery lists for it.
     pub const fn verbs(self) -> &'static [&'static str] {
         match self {
             Self::Status | Self::Scale | Self::Approval => &["get", "patch", "update"],
@@ -75,7 +75,8 @@ impl Subresource {
 }
 
 impl Kind {
-    /// What is spoken of an object in this version: of some subresources a kind of their own.
+    /// The kind of document that requests for an object exchange in this version; some subresources have a
+    /// kind of their own.
     pub fn spoken_at(&self, version: &str, subresource: Option<Subresource>) -> GroupVersionKind {
         if let Some(posted) = subresource.and_then(Subresource::posted) {
             return posted;
@@ -99,21 +100,21 @@ impl Kind {
 /// JSON paths into an object (as `.spec.replicas`) that its `Scale` maps to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScalePaths {
-    /// Where the wanted count is.
+    /// Path of the desired count.
     pub wanted: Name,
-    /// Where the observed count is.
+    /// Path of the observed count.
     pub observed: Name,
-    /// Where the selector of the pods is.
+    /// Where the pod selector comes from.
     pub selector: ScaleSelector,
 }
 
-/// Where a `Scale` has its selector from.
+/// Where the selector of a `Scale` comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ScaleSelector {
-    /// Nowhere.
+    /// There is no selector.
     None,
-    /// A text at this path, or none.
+    /// A selector in text form at this path, if the object has one.
     Text(Name),
-    /// `spec.selector`, which is a structure.
+    /// `spec.selector`, which is a structured selector.
     Spec,
 }

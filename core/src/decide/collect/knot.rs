@@ -1,5 +1,5 @@
-//! Owners that only wait for each other are let go in one decision: one after the other would leave a
-//! rest that waits for somebody who no longer waits, and which of them that is would be chance.
+//! Owners that only wait for each other are released in one decision: released one by one, some would be
+//! left waiting for an owner that no longer waits itself, and which ones would be chance.
 
 use super::{find, release, stale};
 use crate::command::{Knot, Release, Target};
@@ -55,7 +55,7 @@ fn still_waits(context: Context<'_>, member: &Target) -> Result<(), Rejection> {
     Err(stale(object, "it no longer waits"))
 }
 
-/// The first goes for what closed the knot, and the others because it went.
+/// The first release keeps the cause that completed the cycle; the others name the first as their cause.
 fn because_of(command: &Asked, first: Option<Revision>) -> Asked {
     let mut command = command.clone();
     if let Some(revision) = first {

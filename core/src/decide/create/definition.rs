@@ -1,4 +1,4 @@
-//! What the server adds to a `CustomResourceDefinition`: it is established in the same commit.
+//! What the server adds to a `CustomResourceDefinition`. It is established in the commit that creates it.
 
 mod names;
 #[cfg(test)]
@@ -12,7 +12,7 @@ use crate::{Commit, Decision, Object, Rejection, State, apply};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Defaults of `spec.names`, and a status that says whether the kind is served.
+/// Fills in the defaults of `spec.names`, and a status that says whether the kind is served.
 pub(super) fn complete(context: &Context<'_>, document: &mut Value) {
     let stored = storage_versions(document);
     if let Some(root) = document.as_object_mut() {
@@ -21,7 +21,7 @@ pub(super) fn complete(context: &Context<'_>, document: &mut Value) {
     refresh(context, document);
 }
 
-/// After an update: the names that are free are accepted, stored versions only grow.
+/// Brings the status up to date after a write: free names are accepted, and stored versions only grow.
 pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
     default_names(document);
     settle_names(context, document);
@@ -39,8 +39,8 @@ pub(crate) fn refresh(context: &Context<'_>, document: &mut Value) {
     }
 }
 
-/// What the status says of the names, whoever writes it. Source: upstream's naming controller, which
-/// says it again after every change.
+/// Recomputes what the status says about the names, whoever writes it. Source: upstream's naming
+/// controller, which does so after every change.
 pub(crate) fn settle_names(context: &Context<'_>, document: &mut Value) {
     let now = context.command.time.to_rfc3339();
     if let Some(key) = key_of(document) {
@@ -53,8 +53,8 @@ fn key_of(document: &Value) -> Option<ObjectKey> {
     Some(definition_named(name))
 }
 
-/// Whoever waits for a name of a definition that goes, or that has others now, is looked at again.
-/// That is the server's own step, whoever set it off: no bound of that request is a bound of it.
+/// After a definition gives up names, by deletion or change, reconsiders the definitions that wait for
+/// them. This is the server's own step, whoever set it off, so limits of the request do not apply.
 pub(crate) fn reconsider(
     context: Context<'_>,
     mut decision: Decision,
@@ -71,7 +71,7 @@ pub(crate) fn reconsider(
     for commit in &decision.commits {
         drop(apply(&mut state, commit));
     }
-    // Each round accepts what was not accepted before, and takes nothing back.
+    // Terminates: each round accepts something that was not accepted before, and takes nothing back.
     while let Some(commit) = next_accepted(context, &state, &freed.key)? {
         drop(apply(&mut state, &commit));
         decision.commits.push(commit);
@@ -91,7 +91,7 @@ fn frees_names(state: &State, commit: &Commit) -> bool {
     })
 }
 
-/// The first definition of the group, but this one, whose names are other than they were.
+/// A commit for the first other definition of the group whose accepted names change.
 fn next_accepted(
     context: Context<'_>,
     state: &State,

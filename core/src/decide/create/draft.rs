@@ -1,4 +1,4 @@
-//! An object on its way into storage, step by step: every creation, however it was asked for.
+//! Every creation, step by step: from the document that was sent to the commit.
 
 use super::{admit, name, own, shape, workload};
 use crate::command::{Create, FieldValidation};
@@ -13,7 +13,7 @@ use crate::rejection::FieldCause;
 use crate::{Decision, Outcome, Rejection, Revision, convert};
 use serde_json::{Map, Value};
 
-/// From the document that is sent to the commit that makes it an object.
+/// Creates an object from the document that was sent.
 pub(in crate::decide) fn create_with(
     context: Context<'_>,
     intent: Create,
@@ -27,31 +27,31 @@ pub(in crate::decide) fn create_with(
         version,
         subresource: None,
     };
-    // What does not decode is refused before anything is looked up.
+    // A document that does not decode is refused before anything is looked up.
     let mut draft = Draft::new(target, intent.object, intent.validation)?;
     let decided = draft.decide(&intent.key, account);
     warned(decided, draft.warnings)
 }
 
-/// An object that is about to be, the account that it came with apart.
+/// An object that is about to be created, with the `managedFields` that it came with kept apart.
 struct Draft<'a> {
     target: Target<'a>,
     document: Value,
     sent_account: Option<Value>,
     warnings: Vec<String>,
     causes: Causes,
-    /// Its labels are those of its template.
+    /// Whether the object takes its labels from its pod template.
     shares_labels: bool,
 }
 
-/// Where it will be, and what its metadata said before that was known.
+/// The key of the new object, and what its metadata held before the server changed it.
 struct Named {
     key: ObjectKey,
-    /// Why nothing can be stored there.
+    /// Why nothing can be stored under the key.
     taken: Option<Rejection>,
-    /// Whether it came with a revision.
+    /// Whether the object came with a `resourceVersion`.
     is_numbered: bool,
-    /// The labels of a namespace that had no name yet.
+    /// The labels of a namespace before its name was generated and added to them.
     labels: Option<Value>,
 }
 
@@ -96,7 +96,7 @@ impl<'a> Draft<'a> {
         self.write(named.key)
     }
 
-    /// Reads its metadata, adds what the server owns of that, and finds it a name.
+    /// Reads the metadata, adds what the server owns, and chooses a name.
     fn name(&mut self, key: &ObjectKey) -> Result<Named, Rejection> {
         let Target { context, kind, .. } = self.target;
         let metadata = prepare::metadata(&mut self.document)?;
@@ -122,7 +122,7 @@ impl<'a> Draft<'a> {
         })
     }
 
-    /// What the kind adds, in the form that is decided on; and everything that is wrong.
+    /// Applies strategy, conversion and defaults, and collects everything that is wrong.
     fn complete(&mut self) {
         let Target {
             context,
@@ -146,7 +146,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether it is a job, of which nobody is asked first.
+    /// Whether its pods are to be labelled and selected: for a job, but not before mutating admission.
     fn selects_pods(&self) -> bool {
         let Target { context, kind, .. } = self.target;
         kind.strategy.shape == Shape::Job && context.strictness != Strictness::Draft
@@ -178,7 +178,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// A namespace whose name is yet to be made has none to be labelled with when its account is taken.
+/// The labels of a namespace whose name is still to be generated: `managedFields` must not contain the name
+/// label then.
 fn labels_of_nameless(kind: &Kind, metadata: &Map<String, Value>) -> Option<Value> {
     let is_namespace = kind.strategy.shape == Shape::Namespace;
     let is_nameless = is_namespace && prepare::text(metadata, "name").is_empty();
@@ -200,13 +201,14 @@ fn note_unlabelled(target: &Target<'_>, document: &mut Value, sent: Option<Value
     }
 }
 
-/// Upstream's storage refuses a number here, and takes any other text for nothing.
+/// Whether a `resourceVersion` was sent. Upstream's storage refuses a number here, and treats any other
+/// text as none.
 fn has_revision(metadata: &Map<String, Value>) -> bool {
     let revision = Revision::parse(prepare::text(metadata, "resourceVersion"));
     revision.is_some_and(|revision| revision != Revision::ZERO)
 }
 
-/// What only storage finds out: after everybody else has said what they have to say.
+/// The refusals that come from storage; they come after all others.
 fn refuse_storage(numbered: bool, taken: Option<Rejection>) -> Result<(), Rejection> {
     if numbered {
         let why = "resourceVersion should not be set on objects to be created";
@@ -215,7 +217,7 @@ fn refuse_storage(numbered: bool, taken: Option<Rejection>) -> Result<(), Reject
     taken.map_or(Ok(()), Err)
 }
 
-/// Kinds that count no generations of their own keep what they are sent.
+/// Refuses a negative generation for kinds that keep the generation they were sent with.
 fn negative_generation(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldCause> {
     let sent = metadata.get("generation").filter(|sent| {
         kind.strategy.generation == Generation::Uncounted
@@ -226,7 +228,7 @@ fn negative_generation(kind: &Kind, metadata: &Map<String, Value>) -> Vec<FieldC
     sent.map(cause).into_iter().collect()
 }
 
-/// The name as a refusal tells it: of a name to be made, what it begins with.
+/// The name as a refusal shows it; for a generated name, its prefix.
 fn wanted_name(metadata: &Map<String, Value>) -> &str {
     match prepare::text(metadata, "name") {
         "" => prepare::text(metadata, "generateName"),

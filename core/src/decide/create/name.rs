@@ -1,4 +1,4 @@
-//! The new object's name: the client's, or one made from `generateName`.
+//! The name of a new object: the client's, or one made from `generateName`.
 
 use crate::Rejection;
 use crate::decide::{Context, prepare};
@@ -11,14 +11,14 @@ const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const PREFIX_MAX: usize = 58;
 const ATTEMPTS_MAX: u32 = 8;
 
-/// Where to store a new object.
+/// The key of a new object.
 pub(super) struct Chosen {
     pub(super) key: ObjectKey,
-    /// Somebody has that name.
+    /// The refusal, if the name is already taken.
     pub(super) taken: Option<Rejection>,
 }
 
-/// The key under which to store it; the name is written to the metadata.
+/// Chooses the key to store the object under, and writes the name to the metadata.
 pub(super) fn choose(
     context: &Context<'_>,
     wanted: &ObjectKey,
@@ -35,7 +35,7 @@ pub(super) fn choose(
         let mut keys =
             (1..=ATTEMPTS_MAX).map(|attempt| at(&generate(&prefix, context.command.seed, attempt)));
         let is_free = |key: &ObjectKey| context.state.get(key).is_none();
-        // Where all are taken, the last one is told.
+        // If all are taken, the refusal names the last one.
         let key = keys.clone().find(is_free).or_else(|| keys.next_back());
         let key = key.unwrap_or_else(|| at(&prefix));
         metadata.insert("name".into(), Value::from(&*key.name));
@@ -85,7 +85,7 @@ mod tests {
     fn eight_names_are_tried() {
         for (taken, made) in [(7, true), (8, false)] {
             let mut world = World::new();
-            // The world's next commands have these seeds.
+            // These are the seeds of the world's next commands.
             let wanted = [world.next_seed(taken); 16];
             for attempt in 1..=u32::from(taken) {
                 let name = generate("gen-", wanted, attempt);

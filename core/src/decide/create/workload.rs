@@ -1,4 +1,4 @@
-//! What the strategies of pods and jobs make of new ones.
+//! What the strategies of pods and jobs do to new objects.
 
 use crate::quantity::Quantity;
 use crate::rejection::FieldCause;
@@ -9,7 +9,7 @@ const JOB_NAMES: [&str; 2] = ["job-name", "batch.kubernetes.io/job-name"];
 const JOB_UIDS: [&str; 2] = ["controller-uid", JOB_UID];
 const JOB_UID: &str = "batch.kubernetes.io/controller-uid";
 const POD_LABELS: &str = "/spec/template/metadata/labels";
-/// Resources that decide on the quality of service.
+/// Resources that decide the quality of service.
 const COMPUTED: [&str; 2] = ["cpu", "memory"];
 
 /// The status of a new pod.
@@ -27,15 +27,16 @@ pub(super) fn pending(pod: &Map<String, Value>, now: &str) -> Value {
     status.into()
 }
 
-/// Source: upstream's `applySchedulingGatedCondition`.
+/// The condition of a pod that waits at scheduling gates. Source: upstream's
+/// `applySchedulingGatedCondition`.
 fn waits_at_gates(now: &str) -> Value {
     json!({"type": "PodScheduled", "status": "False", "reason": "SchedulingGated",
         "lastProbeTime": null, "lastTransitionTime": now,
         "message": "Scheduling is blocked due to non-empty scheduling gates"})
 }
 
-/// The quality of service: whether every container is given all that it asks for, or nothing at all.
-/// What a pod says of itself as a whole stands for its containers.
+/// The QoS class: guaranteed if every container has limits equal to its requests, best effort if none has
+/// any, burstable otherwise. Resources of the pod as a whole stand for those of its containers.
 ///
 /// Source: upstream's `qos.ComputePodQOS`.
 fn quality(pod: &Map<String, Value>) -> &'static str {
@@ -60,7 +61,7 @@ fn quality(pod: &Map<String, Value>) -> &'static str {
     }
 }
 
-/// The resources of each container that every pod has.
+/// The resources of each regular and init container.
 fn containers(spec: Option<&Value>) -> impl Iterator<Item = &Value> {
     let lists = ["initContainers", "containers"].into_iter();
     let lists = lists.filter_map(move |list| spec?.get(list)?.as_array());
@@ -78,15 +79,15 @@ fn limits_or_asks(resources: &Value, name: &str) -> bool {
     amounts.into_iter().flatten().any(|one| one.sign() > 0)
 }
 
-/// Who does not say how much it asks for gets as much as the limit.
+/// Whether the request equals the limit; a missing request equals the limit.
 fn is_guaranteed(resources: &Value, name: &str) -> bool {
     let limit = amount(resources, "limits", name).filter(|limit| limit.sign() > 0);
     let request = amount(resources, "requests", name).or(limit);
     limit.is_some() && request == limit
 }
 
-/// Labels the pods of a job so that no other job takes them for its own, and selects them by that; unless
-/// it says that it does so itself. Where the template's labels are the job's too, these are.
+/// Labels the pods of a job so that no other job selects them, and sets its selector accordingly, unless
+/// the job has a manual selector. If `shares_labels`, the job itself gets the labels of its template, too.
 ///
 /// Source: upstream's `generateSelector` of the job strategy.
 pub(super) fn select_own_pods(job: &mut Value, shares_labels: bool) {
@@ -144,7 +145,7 @@ pub(super) fn wrong_selection(job: &Value, shares_labels: bool) -> Vec<FieldCaus
     causes
 }
 
-/// Where a job selects its own pods and would select those of another: what it says of itself that is not so.
+/// For a generated selector, reports labels and selectors that would select the pods of another job.
 ///
 /// Source: upstream's `ValidateGeneratedSelector`.
 fn selects_others(job: &Value, causes: &mut Vec<FieldCause>) {
@@ -173,7 +174,7 @@ fn at<'a>(job: &'a Value, place: &str) -> &'a Value {
     job.pointer(place).unwrap_or(&Value::Null)
 }
 
-/// The object on a path, whose missing parts are made.
+/// The object at a path; missing parts are created.
 fn made<'a>(
     mut members: &'a mut Map<String, Value>,
     path: &[&str],
@@ -355,7 +356,7 @@ mod tests {
         }
     }
 
-    /// They are labelled with it: a label that may not be stored would refuse whatever is written later.
+    /// The pods are labelled with it: a label that is not valid would refuse every later write.
     #[test]
     fn the_name_of_a_job_is_no_longer_than_a_label() {
         for (length, shares_labels, wrong) in [(63, true, 0), (64, true, 4), (64, false, 2)] {

@@ -5,21 +5,21 @@ use crate::kind::Kind;
 use crate::object::Object;
 use serde_json::Value;
 
-/// How a deletion treats the object's time to stop.
+/// How a deletion handles the grace period of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Grace {
-    /// The type has no grace, or its grace is over.
+    /// The type has no grace period, or it is over.
     None,
-    /// The first request: so many seconds from now.
+    /// The first request: a period of so many seconds from now.
     First(i64),
-    /// A later request shortens the period, which now ends then.
+    /// A later request shortens the period.
     Shorter {
         /// The new period.
         seconds: i64,
         /// Its end.
         end: Time,
     },
-    /// A deletion is under way and this request does not shorten it.
+    /// A deletion is under way and this request does not shorten its period.
     Pending,
 }
 
@@ -39,13 +39,14 @@ impl Grace {
         match asked {
             _ if old == 0 => Self::None,
             Some(seconds) if seconds < old => {
-                // An end behind all times does not tell when it was asked for.
+                // From an end at the latest possible time one cannot compute when the deletion was
+                // requested.
                 let end = if end == Time::MAX {
                     now.plus_seconds(seconds)
                 } else {
                     end.plus_seconds(seconds - old)
                 };
-                // What is over already ends now, as if a second had been asked for.
+                // A period that is already over ends now, as if one second had been asked for.
                 let seconds = if end < now { seconds.min(1) } else { seconds };
                 Self::Shorter { seconds, end }
             }
@@ -53,7 +54,7 @@ impl Grace {
         }
     }
 
-    /// What is written to `deletionGracePeriodSeconds`.
+    /// The value of `deletionGracePeriodSeconds`.
     pub(super) const fn seconds(self) -> i64 {
         match self {
             Self::None | Self::Pending => 0,
@@ -61,7 +62,7 @@ impl Grace {
         }
     }
 
-    /// What is written to `deletionTimestamp`.
+    /// The value of `deletionTimestamp`.
     pub(super) fn deletion_time(self, now: Time) -> Time {
         match self {
             Self::None | Self::Pending => now,
@@ -75,8 +76,8 @@ impl Grace {
     }
 }
 
-/// The seconds to stop as they stand in the options of a deletion once the object has been looked at,
-/// which is how whoever admits it sees them. Source: upstream's `BeforeDelete`, which writes them there.
+/// The grace period that admission sees in the options of a deletion, once the object has been looked at.
+/// Source: upstream's `BeforeDelete`, which writes it there.
 pub fn grace_told(kind: &Kind, object: &Object, asked: Option<i64>) -> Option<i64> {
     let asked = asked.map(at_least_one);
     if !kind.strategy.graceful || object.is_deleting() {
@@ -85,12 +86,12 @@ pub fn grace_told(kind: &Kind, object: &Object, asked: Option<i64>) -> Option<i6
     Some(first(object, asked))
 }
 
-/// Upstream reads a negative period as one second.
+/// A negative period counts as one second, as upstream.
 const fn at_least_one(seconds: i64) -> i64 {
     if seconds < 0 { 1 } else { seconds }
 }
 
-/// A pod that no node runs, or that has finished, gets no time.
+/// The period of a first request: none for a pod that is on no node or has finished.
 fn first(object: &Object, asked: Option<i64>) -> i64 {
     let document = object.document();
     let text = |pointer: &str| {

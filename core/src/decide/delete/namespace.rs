@@ -1,4 +1,5 @@
-//! Namespaces have a first step of their own: they turn `Terminating` and wait for their contents.
+//! Deleting a namespace takes a first step of its own: it becomes `Terminating` and waits until it is
+//! empty.
 
 use super::{Request, decision, policy};
 use crate::command::Propagation;
@@ -46,7 +47,8 @@ pub(super) fn mark(request: &Request<'_>) -> Result<Decision, Rejection> {
     Ok(decision(vec![commit], Outcome::Deleting(object)))
 }
 
-/// `orphanDependents: false` means foreground here, and without options nothing changes.
+/// The finalizers of the marked namespace. `orphanDependents: false` means foreground here, and without
+/// options they stay as they are.
 fn finalizers(request: &Request<'_>) -> Vec<Name> {
     let intent = request.intent;
     let policy = match intent.orphan_dependents {

@@ -6,7 +6,8 @@ use crate::object::{FOREGROUND_FINALIZER, Name, ORPHAN_FINALIZER, Object};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// The first row that matches: options, then what the object already holds, then the type.
+/// The policy of a deletion: from its options, else from the finalizers that the object has, else from its
+/// type.
 pub(super) fn effective(intent: &Delete, kind: &Kind, object: &Object) -> Propagation {
     if !kind.strategy.collected {
         return Propagation::Background;
@@ -20,12 +21,12 @@ pub(super) fn effective(intent: &Delete, kind: &Kind, object: &Object) -> Propag
     asked.or_else(|| object.own_policy()).unwrap_or(default)
 }
 
-/// Finalizers that the policy of a deletion sets and takes away.
+/// Whether this is one of the finalizers that a policy sets and removes.
 pub(super) fn is_collectors(finalizer: &str) -> bool {
     matches!(finalizer, ORPHAN_FINALIZER | FOREGROUND_FINALIZER)
 }
 
-/// The finalizers that the policy leaves; the old list, in its order, where the set is the same.
+/// The finalizers that the policy leaves. If the set is the same, so is the order.
 pub(super) fn finalizers(object: &Object, policy: Propagation) -> Vec<Name> {
     let old = &object.meta.finalizers;
     let mut new: Vec<Name> = old
@@ -42,7 +43,7 @@ pub(super) fn finalizers(object: &Object, policy: Propagation) -> Vec<Name> {
     if same { old.to_vec() } else { new }
 }
 
-/// An empty list is an absent field.
+/// Writes the finalizers; an empty list is stored as an absent field.
 pub(crate) fn write_finalizers(metadata: &mut Map<String, Value>, finalizers: &[Name]) {
     if finalizers.is_empty() {
         metadata.remove("finalizers");

@@ -1,4 +1,5 @@
-//! Preconditions: identity first, then version; the client's before what the server itself has seen.
+//! Preconditions of a deletion: the uid before the version, and the client's before those of the server
+//! itself.
 
 use crate::command::{Delete, Preconditions};
 use crate::kind::{GroupResource, Kind, Shape};
@@ -6,8 +7,9 @@ use crate::object::{Object, Uid};
 use crate::{Rejection, Rule};
 use std::sync::Arc;
 
-/// Namespaces and definitions are looked at before the generic storage is asked, in its words.
-/// Source: `pkg/registry/core/namespace/storage`, and the same of `customresourcedefinition`.
+/// Whether upstream checks the preconditions of this kind before its generic storage does, with other
+/// messages: it does so for namespaces and definitions. Source: `pkg/registry/core/namespace/storage`, and
+/// the same of `customresourcedefinition`.
 fn has_storage_of_its_own(kind: &Kind) -> bool {
     matches!(kind.strategy.shape, Shape::Namespace | Shape::Definition)
 }
@@ -31,7 +33,8 @@ fn of_its_own_storage(asked: &Preconditions, object: &Object) -> Result<(), Reje
     }
 }
 
-/// Refuses an object that is not the one meant. Upstream's early check names the kind.
+/// Refuses if the object is not the one that is meant. The message names the kind, as upstream's early
+/// check does.
 pub(in crate::decide) fn check(
     intent: &Delete,
     object: &Object,
@@ -68,7 +71,7 @@ pub(in crate::decide) fn check(
         if intent.rule != Rule::RequestedCollection {
             return Err(other_uid(seen.as_str()));
         }
-        // Nobody named it: what was listed is gone, whoever has its name now.
+        // Nobody asked for it by name: the object that was listed is gone, whatever has its name now.
         return Err(Rejection::NotFound {
             resource: object.key.resource.clone(),
             name: Arc::clone(&object.key.name),

@@ -1,5 +1,5 @@
-//! The write that empties the finalizers of a deleting object removes it instead, unless it still
-//! holds others: a namespace its contents, a definition its instances.
+//! A write that removes the last finalizer of an object in deletion removes the object, unless it still
+//! contains others: a namespace its contents, a definition its instances.
 
 use super::decision;
 use crate::decide::Context;
@@ -12,12 +12,12 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Whether this next version of a stored object means its removal.
+/// Whether writing this next version means removing the object.
 pub(crate) fn follows(state: &State, stored: &Object, next: &Value) -> bool {
     is_let_go(stored, next) && content(state, stored).is_none()
 }
 
-/// Whether nothing that is written in the object holds it any more.
+/// Whether nothing in the object itself holds it any more.
 fn is_let_go(stored: &Object, next: &Value) -> bool {
     let graceful = stored.meta.deletion_grace_period_seconds.unwrap_or(0) != 0;
     let held = next
@@ -28,7 +28,7 @@ fn is_let_go(stored: &Object, next: &Value) -> bool {
     stored.is_deleting() && !graceful && !held && !has_token
 }
 
-/// What is left of the contents of a namespace, or of the instances of a definition.
+/// Describes what is left in a namespace, or of the instances of a definition; `None` if it is empty.
 pub(crate) fn content(state: &State, container: &Object) -> Option<String> {
     let key = &container.key;
     if is_namespace(key) {
@@ -42,9 +42,9 @@ pub(crate) fn content(state: &State, container: &Object) -> Option<String> {
     Some(format!("instances, {} among them", first.key))
 }
 
-/// A write whose only meaning is to let a container go is refused while something is left in it.
-/// Upstream lets a namespace go without its contents, and a definition without its instances; nobody
-/// could reach them then.
+/// Refuses a write that only lets go of a container while something is left in it. Upstream lets a
+/// namespace go without its contents, and a definition without its instances; they would be unreachable
+/// then.
 pub(crate) fn refuse_to_abandon(
     state: &State,
     stored: &Object,
@@ -70,7 +70,7 @@ pub(crate) fn refuse_to_abandon(
     }
 }
 
-/// Whether a definition loses the finalizer that its instances hold it with.
+/// Whether a definition loses the finalizer that holds it until its instances are gone.
 fn drops_cleanup(stored: &Object, next: &Value) -> bool {
     let list = next
         .pointer("/metadata/finalizers")

@@ -1,19 +1,19 @@
-//! The verdict on a `CertificateSigningRequest`: given through `/approval`, which writes nothing
-//! else, never through `/status`, and never taken back. Source: the strategies and the validation
-//! of upstream's `certificates`.
+//! Approval or denial of a `CertificateSigningRequest`: it is given through `/approval`, which writes
+//! nothing else, never through `/status`, and is never taken back. Source: the strategies and the
+//! validation of upstream's `certificates`.
 
 use crate::Time;
 use crate::kind::Subresource;
 use crate::rejection::FieldCause;
 use serde_json::{Value, json};
 
-/// Conditions that only `/approval` adds.
+/// Condition types that only `/approval` may add.
 const VERDICTS: [&str; 2] = ["Approved", "Denied"];
-/// Conditions that nobody removes.
+/// Condition types that nobody may remove.
 const FINAL: [&str; 3] = ["Approved", "Denied", "Failed"];
 const CONDITIONS: &str = "/status/conditions";
 
-/// What `/approval` makes of a request: the conditions as sent, with their times.
+/// The document that `/approval` writes: the conditions as sent, with their times filled in.
 pub(super) fn approved(old: &Value, mut sent: Value, now: Time) -> Value {
     let now = now.to_rfc3339();
     let mut conditions = sent.pointer_mut(CONDITIONS).map(Value::take);
@@ -40,7 +40,7 @@ pub(super) fn approved(old: &Value, mut sent: Value, now: Time) -> Value {
     sent
 }
 
-/// What an update may not do to the conditions.
+/// Reports changes of the conditions that are not allowed.
 pub(super) fn causes(
     subresource: Option<Subresource>,
     old: &Value,

@@ -1,4 +1,5 @@
-//! `pods/binding`: the one way to give a pod its node. Source: `pkg/registry/core/pod/storage`.
+//! The `pods/binding` subresource: the only way to assign a pod to a node. Source:
+//! `pkg/registry/core/pod/storage`.
 
 use super::{same_coordinates, same_identity, version_allows};
 use crate::command::Update;
@@ -12,7 +13,7 @@ use crate::{Decision, GroupResource, Outcome, Rejection};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// Reads what is posted as a `Binding`, and binds the pod that it is meant for.
+/// Reads the posted `Binding`, and binds the pod that it is posted to.
 pub(super) fn bind(
     context: Context<'_>,
     kind: &Kind,
@@ -51,7 +52,7 @@ struct Pod<'a> {
 }
 
 impl Pod<'_> {
-    /// Writes the node of a `Binding` into the pod, once, and adds its annotations and labels.
+    /// Writes the node of the `Binding` into the pod, and adds the annotations and labels of the `Binding`.
     fn bind(&self, binding: &Value) -> Result<Decision, Rejection> {
         let node = self.node(binding)?;
         let mut pod = self.stored.document();
@@ -103,7 +104,7 @@ impl Pod<'_> {
         })
     }
 
-    /// A pod that goes, that has a node, or that waits at a gate is not bound.
+    /// Refuses to bind a pod that is being deleted, has a node, or waits at a scheduling gate.
     fn is_free(&self, pod: &Value) -> Result<(), Rejection> {
         let name = &self.stored.key.name;
         let node = pod.pointer("/spec/nodeName").and_then(Value::as_str);
@@ -128,7 +129,7 @@ impl Pod<'_> {
     }
 }
 
-/// The condition `PodScheduled` becomes true, and no node is proposed any more.
+/// Sets the condition `PodScheduled` to true, and removes the nominated node.
 fn scheduled(status: &mut Map<String, Value>, now: &str) {
     status.remove("nominatedNodeName");
     let conditions = status.entry("conditions").or_insert_with(|| json!([]));
@@ -144,7 +145,7 @@ fn scheduled(status: &mut Map<String, Value>, now: &str) {
     }
 }
 
-/// Changes a member that is an object, made where it is absent.
+/// Changes an object member, created if absent.
 fn members(
     parent: &mut Map<String, Value>,
     name: &str,

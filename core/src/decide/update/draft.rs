@@ -1,4 +1,4 @@
-//! A change on its way into storage, step by step: every update, patch and applied configuration.
+//! Every update, patch and apply, step by step: from the new document to the commit.
 
 use super::{Change, Sent, approval, merge, namespace, restore, service};
 use crate::decide::account::{Account, put};
@@ -13,7 +13,7 @@ use crate::{Decision, Outcome, Rejection, convert, form, managed, validate};
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What of the metadata stays as it is, whatever is sent.
+/// Metadata that stays as it is, whatever is sent.
 const KEPT: [&str; 9] = [
     "uid",
     "name",
@@ -27,7 +27,7 @@ const KEPT: [&str; 9] = [
 ];
 
 impl Change<'_> {
-    /// From the document that the client wants, pruned, to the commit that makes it so.
+    /// Writes the document that the client wants, which has been pruned.
     pub(in crate::decide) fn write(
         &self,
         document: Value,
@@ -40,7 +40,7 @@ impl Change<'_> {
     }
 }
 
-/// What is stored and what is to take its place, their accounts apart.
+/// The stored and the new document, with their `managedFields` kept apart.
 struct Draft<'a> {
     change: &'a Change<'a>,
     old: Value,
@@ -52,7 +52,7 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
-    /// The stored document with what is sent in the parts that this request may write.
+    /// Puts what was sent into the parts of the stored document that this request may write.
     fn new(change: &'a Change<'a>, mut sent: Value) -> Result<Self, Rejection> {
         let mut old = change.stored();
         let old_account = managed::take(&mut old);
@@ -103,7 +103,7 @@ impl<'a> Draft<'a> {
         Ok(())
     }
 
-    /// What the kind's strategy does to an object that changes.
+    /// Applies the type's strategy to an object that changes.
     fn shape(&mut self) {
         let Some(root) = self.next.as_object_mut() else {
             return;
@@ -130,7 +130,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Defaults, and everything that is wrong.
+    /// Fills in defaults, and collects everything that is wrong.
     fn complete(&mut self) {
         let Change {
             context,
@@ -176,7 +176,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Mutating admission comes before it.
+    /// Increments the generation if the change calls for it. Mutating admission runs before this.
     fn count_generation(&mut self) {
         if self.change.context.strictness == Strictness::Draft {
             return;
@@ -193,7 +193,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Whether anything but the metadata changes, and but the status where that is written apart.
+    /// Whether anything changes outside of the metadata, and of a status that has a subresource of its own.
     fn is_respecified(&self) -> bool {
         let apart: &[&str] = if self.change.version.has_status() {
             &["metadata", "status"]
@@ -208,7 +208,7 @@ impl<'a> Draft<'a> {
         self.old.pointer(labels) != self.next.pointer(labels)
     }
 
-    /// Says in both documents again who holds what.
+    /// Puts `managedFields` back into both documents.
     fn account(&mut self, account: Account) {
         let target = self.change.target();
         let (documents, live) = ((&self.old, &self.next), self.old_account.as_ref());
@@ -217,7 +217,7 @@ impl<'a> Draft<'a> {
         put(&mut self.next, list);
     }
 
-    /// What nothing holds any longer goes; what did not change is not written.
+    /// Removes the object if nothing holds it any longer; writes nothing if nothing changed.
     fn settle(&mut self) -> Result<Decision, Rejection> {
         let next = std::mem::take(&mut self.next);
         let Change {
@@ -233,7 +233,7 @@ impl<'a> Draft<'a> {
         } else if is_unchanged && !form::is_outdated(&context.state.kinds, stored) {
             decision(Vec::new(), Outcome::Updated(Arc::clone(stored)))
         } else {
-            // What the version that is spoken does not know of stays.
+            // Keep what the version that the command uses does not know of.
             let document = if is_unchanged {
                 form::stored(&context.state.kinds, stored)
             } else {
@@ -250,7 +250,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// Puts back what a client cannot change, and names what it may not try to.
+/// Restores metadata that a client cannot change, and reports attempts that are refused.
 fn repair(change: &Change<'_>, old: &Value, metadata: &mut Map<String, Value>) -> Vec<FieldCause> {
     let none = Map::new();
     let old = old.get("metadata").and_then(Value::as_object);
@@ -266,7 +266,7 @@ fn repair(change: &Change<'_>, old: &Value, metadata: &mut Map<String, Value>) -
     causes
 }
 
-/// What the sent metadata tries to change, and nobody can.
+/// What the sent metadata tries to change although it is immutable.
 fn immutable(
     old: &Map<String, Value>,
     sent: &Map<String, Value>,

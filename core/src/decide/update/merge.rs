@@ -1,5 +1,5 @@
-//! Which parts of the sent document a request may write: all but the status, only the status,
-//! only the scale.
+//! Which parts of the sent document a request may write: all but the status, only the status, or only the
+//! scale.
 
 use super::{Change, approval, put};
 use crate::kind::{Kind, Subresource};
@@ -8,7 +8,7 @@ use crate::scale::UNSET;
 use crate::{GroupResource, Rejection};
 use serde_json::{Map, Value, json};
 
-/// The stored document with the client's wishes in the parts that this request may write.
+/// The stored document with the sent values in the parts that this request may write.
 pub(super) fn into_stored(
     change: &Change<'_>,
     old: &Value,
@@ -30,7 +30,7 @@ pub(super) fn into_stored(
     }
 }
 
-/// The main endpoint keeps a status that has an endpoint of its own.
+/// The main endpoint keeps the stored status, if the status has a subresource of its own.
 fn whole(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     let has_status = change.version.has_status();
     if let Some(root) = sent.as_object_mut().filter(|_| has_status) {
@@ -39,7 +39,7 @@ fn whole(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     sent
 }
 
-/// The status endpoint keeps everything else; most built-in kinds let its metadata through.
+/// The status endpoint keeps everything else; most built-in kinds let the sent metadata through.
 fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     let mut next = old.clone();
     let Some(root) = next.as_object_mut() else {
@@ -58,8 +58,8 @@ fn status(change: &Change<'_>, old: &Value, mut sent: Value) -> Value {
     next
 }
 
-/// What the kind's status endpoint does not write stays as it is; of a custom kind, all but the
-/// account of its fields. Source: the status strategies, often `ResetObjectMetaForStatus`.
+/// Restores the metadata that the kind's status endpoint does not write; for a custom kind, all but
+/// `managedFields`. Source: the status strategies, often `ResetObjectMetaForStatus`.
 fn keep_metadata(kind: &Kind, old: &Value, sent: &mut Value) {
     let Some(sent) = sent.as_object_mut() else {
         return;
@@ -76,7 +76,7 @@ fn keep_metadata(kind: &Kind, old: &Value, sent: &mut Value) {
     sent.extend(account.map(|account| ("managedFields".to_owned(), account)));
 }
 
-/// `spec.replicas` of the Scale goes where the kind keeps its count; who holds it comes along.
+/// Writes `spec.replicas` of the `Scale` where the kind keeps its count, together with its `managedFields`.
 fn scale(change: &Change<'_>, old: &Value, sent: &Value) -> Result<Value, Rejection> {
     let path = change.version.count_path();
     let path = path.ok_or_else(|| Rejection::BadRequest("this kind has no scale".into()))?;
@@ -120,7 +120,7 @@ fn scale(change: &Change<'_>, old: &Value, sent: &Value) -> Result<Value, Reject
     Ok(next)
 }
 
-/// The member of an object, made where it is absent.
+/// The member of an object, created if absent.
 fn member<'a>(value: &'a mut Value, name: &str) -> Option<&'a mut Value> {
     if value.is_null() {
         *value = Value::Object(Map::new());

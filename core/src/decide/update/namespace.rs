@@ -1,12 +1,12 @@
-//! A namespace's phase follows its deletion mark, whoever writes its status; its list of finalizers
-//! is written by `/finalize` alone.
+//! The phase of a namespace must follow its deletion mark, whoever writes its status; its `spec.finalizers`
+//! are written by `/finalize` alone.
 
 use crate::kind::Subresource;
 use crate::rejection::FieldCause;
 use crate::validate;
 use serde_json::{Value, json};
 
-/// What is wrong with what is about to be written through a subresource.
+/// What is wrong with a document that is written through a subresource.
 pub(super) fn causes(subresource: Option<Subresource>, next: &Value) -> Vec<FieldCause> {
     match subresource {
         Some(Subresource::Status) => phase(next).into_iter().collect(),
@@ -15,7 +15,7 @@ pub(super) fn causes(subresource: Option<Subresource>, next: &Value) -> Vec<Fiel
     }
 }
 
-/// What is wrong with the list of a new namespace.
+/// What is wrong with the finalizers of a new namespace.
 pub(in crate::decide) fn new_causes(namespace: &Value) -> Vec<FieldCause> {
     tokens(namespace, |_| "spec.finalizers".into())
 }
@@ -30,7 +30,7 @@ fn tokens(namespace: &Value, field: impl Fn(usize) -> String) -> Vec<FieldCause>
         .collect()
 }
 
-/// An empty list is an absent field.
+/// Drops an empty list, which is stored as an absent field.
 pub(super) fn drop_empty(next: &mut Value) {
     let spec = next.get_mut("spec").and_then(Value::as_object_mut);
     let is_empty = |list: &Value| list.as_array().is_some_and(Vec::is_empty);

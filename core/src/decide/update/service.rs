@@ -1,13 +1,13 @@
-//! Fields of a service that were assigned and are not said again, and those that its new type has no use for.
-//! Source: `patchAllocatedValues` and `dropTypeDependentFields` of upstream's `pkg/registry/core/service`.
+//! Updates of a `Service` keep assigned values that are left out, and drop those that the new type has no
+//! use for. Source: `patchAllocatedValues` and `dropTypeDependentFields` of upstream's
+//! `pkg/registry/core/service`.
 
 use crate::decide::prepare;
 use crate::defaults::insert_empty;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Members of the specification that go with a type, each with those that it goes with, and the types that
-/// they are for.
+/// Groups of `spec` members that are dropped together, and the types that they belong to.
 const DEPENDENT: [(&[&str], &[&str]); 5] = [
     (&["clusterIP", "clusterIPs"], ADDRESSED),
     (&["ipFamilies"], ADDRESSED),
@@ -19,7 +19,7 @@ const ADDRESSED: &[&str] = &["ClusterIP", "NodePort", "LoadBalancer"];
 const ON_NODES: &[&str] = &["NodePort", "LoadBalancer"];
 const BALANCED: &[&str] = &["LoadBalancer"];
 
-/// What the type's strategy does to a service that is replaced.
+/// Applies the type's strategy to a service that is replaced.
 pub(super) fn settle(old: &Value, next: &mut Value) {
     let before = old.get("spec").and_then(Value::as_object);
     let after = next.get_mut("spec").and_then(Value::as_object_mut);
@@ -35,7 +35,7 @@ pub(super) fn settle(old: &Value, next: &mut Value) {
     }
 }
 
-/// Who leaves out what was assigned did not mean to lose it.
+/// Keeps assigned values that the new document leaves out: they are not meant to be lost.
 fn keep_assigned(old: &Spec, next: &mut Spec) {
     let both = |old: &Spec, next: &Spec, is: fn(&Spec) -> bool| is(old) && is(next);
     if both(old, next, is_addressed) {
@@ -58,7 +58,7 @@ fn keep(member: &str, old: &Spec, next: &mut Spec) {
     }
 }
 
-/// By the names of the ports, where no other has the number by now.
+/// Keeps node ports by the names of their ports, unless another port has the number by now.
 fn keep_node_ports(old: &Spec, next: &mut Spec) {
     let name = |port: &Spec| prepare::text(port, "name").to_owned();
     let known = ports(old).filter_map(|port| Some((name(port), node_port(port)?)));
@@ -71,7 +71,7 @@ fn keep_node_ports(old: &Spec, next: &mut Spec) {
     }
 }
 
-/// Who changes the type and leaves such a field as it was did not mean to keep it.
+/// Drops values that only the old type had a use for, if they were left unchanged.
 fn drop_dependent(old: &Spec, next: &mut Spec) {
     for (members, types) in DEPENDENT {
         if left(old, next, |spec| has_type(spec, types)) {
@@ -110,20 +110,20 @@ fn is_on_nodes(spec: &Spec) -> bool {
     has_type(spec, ON_NODES)
 }
 
-/// Whether a balancer asks each node if a pod of it is there.
+/// Whether a load balancer checks each node for pods of the service.
 fn is_checked(spec: &Spec) -> bool {
     let policy = spec.get("externalTrafficPolicy").and_then(Value::as_str);
     has_type(spec, BALANCED) && policy == Some("Local")
 }
 
-/// Whether somebody outside of the cluster may reach it.
+/// Whether the service can be reached from outside of the cluster.
 fn is_outside(spec: &Spec) -> bool {
     let addresses = spec.get("externalIPs").and_then(Value::as_array);
     let has_addresses = addresses.is_some_and(|addresses| !addresses.is_empty());
     has_type(spec, ON_NODES) || has_type(spec, &["ClusterIP"]) && has_addresses
 }
 
-/// All of them or none.
+/// Drops all of these members, or none if any was changed.
 fn drop_same(members: &[&str], old: &Spec, next: &mut Spec) {
     if members.iter().all(|one| next.get(*one) == old.get(*one)) {
         next.retain(|name, _| !members.contains(&name.as_str()));

@@ -1,5 +1,6 @@
-//! Names that a definition wants, and which of them it gets: what another kind of the group has is
-//! taken, and what was accepted once stays.
+//! Which of the names that a definition wants it gets: names of another kind in the group are taken, and a
+//! name that was accepted once stays accepted.
+//!
 //! Source: `apiextensions-apiserver/pkg/controller/status/naming_controller.go`.
 
 use crate::decide::conditions::{self, Condition};
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Each name, and what is said where it is taken.
+/// Each name, and the reason that is reported when it is taken.
 const ROWS: [(&str, &str); 5] = [
     ("plural", "PluralConflict"),
     ("singular", "SingularConflict"),
@@ -19,7 +20,7 @@ const ROWS: [(&str, &str); 5] = [
     ("listKind", "ListKindConflict"),
 ];
 
-/// Names that others of the group have.
+/// Names that other definitions and kinds of the group have.
 #[derive(Default)]
 struct Taken {
     resources: BTreeSet<String>,
@@ -68,8 +69,8 @@ impl Taken {
     }
 }
 
-/// Says in the status of a definition which names it has, and whether it is served. What it has is
-/// what it had, and not what a client says.
+/// Writes into the status of a definition which names it has, and whether it is served. It starts from the
+/// stored status, not from what a client sent.
 pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now: &str) {
     restore(definition, state.get(key));
     let nothing = json!({});
@@ -85,7 +86,7 @@ pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now
         status.insert("acceptedNames".into(), accepted);
     }
     conditions::set(definition, &named, now);
-    // Once it is served it stays so, by the names that it has.
+    // Once it is established it stays so, under the names that it has.
     if !conditions::is_true(definition, "Established") {
         let why = "the initial names have been accepted";
         let served = match conflict {
@@ -96,7 +97,7 @@ pub(super) fn settle(state: &State, key: &ObjectKey, definition: &mut Value, now
     }
 }
 
-/// What the server said of the names.
+/// Restores what the stored status says about the names.
 fn restore(definition: &mut Value, stored: Option<&Arc<Object>>) {
     let before = stored.map_or(Value::Null, |stored| stored.document());
     for kind in ["NamesAccepted", "Established"] {
@@ -109,7 +110,7 @@ fn restore(definition: &mut Value, stored: Option<&Arc<Object>>) {
     }
 }
 
-/// The names that are free or held already, and the last reason why one is not.
+/// The names that are free or already held, and the last reason why one is not.
 fn accept(
     wanted: &Value,
     held: &Value,
@@ -152,7 +153,7 @@ pub(super) fn waiting<'a>(
     state: &'a State,
     definition: &'a ObjectKey,
 ) -> impl Iterator<Item = &'a Arc<Object>> {
-    // What says why ends so; whoever does not is not read for it.
+    // The reasons of conflicts end like this; other definitions need not be parsed.
     let may_wait = |other: &&Arc<Object>| other.body.windows(9).any(|part| part == b"Conflict\"");
     let others = of_group(state, definition).filter(may_wait);
     others.filter(|other| !conditions::is_true(&other.document(), "NamesAccepted"))
