@@ -1,5 +1,5 @@
-//! The built-in kinds as one declarative table: what Kubernetes 1.36 serves in general
-//! availability. Flags follow the strategies of upstream's `pkg/registry`.
+//! The built-in kinds as one declarative table: what Kubernetes 1.36 serves as generally available. The
+//! flags follow the strategies of upstream's `pkg/registry`.
 
 mod table;
 #[cfg(test)]
@@ -13,17 +13,17 @@ use crate::kind::{
 use crate::object::Name;
 use table::GROUPS;
 
-/// One group and version with its kinds, a line each:
-/// `plural Kind short,names categories subresources flags`, `-` for none; then, of kinds that keep a
-/// pod, where they keep it.
+/// One group and version with its kinds, one per line:
+/// `plural Kind short,names categories subresources flags`, with `-` for none; then, for kinds with a pod
+/// specification, its path.
 ///
-/// Flags: `c` cluster-scoped, `g` a generation that the spec moves, `e` one that labels move too, `1`
-/// one that stays, `o` a finished deletion answers with the object, `p` PUT creates, `r` needs a
-/// revision to update, `l` label names, `5` DNS-1035 names, `s` any path segment as name, `i`
-/// addresses as names, `f` any finalizer, `O` orphans by default, `G` graceful, `U` takes no part in
-/// collection, `R` a review that is never stored, `n` not deleted by the collection, `v` its pods
-/// also mount volumes that are claimed for them. Shapes: `N` a namespace, `D` a definition, `P` a
-/// pod, `J` a job, `S` a service, `C` a request for a certificate.
+/// Flags: `c` cluster-scoped; `g` generation counts changes of the spec; `e` changes of the spec and of
+/// labels; `1` generation stays 1; `o` a completed deletion answers with the object; `p` PUT creates; `r`
+/// updates need a `resourceVersion`; `l` names are labels; `5` names are DNS-1035 labels; `s` names are any path
+/// segment; `i` names are IP addresses; `f` any finalizer; `O` orphans by default; `G` graceful deletion;
+/// `U` takes no part in garbage collection; `R` a review that is never stored; `n` no deletion of
+/// collections; `v` its pods also mount volumes that are claimed for them. Shapes: `N` namespace, `D`
+/// definition, `P` pod, `J` job, `S` service, `C` certificate signing request.
 struct Group {
     group: &'static str,
     version: &'static str,
@@ -70,11 +70,11 @@ fn kind(group: &Group, line: &str) -> Option<Kind> {
     })
 }
 
-/// Group, resource and version of what is served in another form beside the stored one.
+/// Group, resource and version of kinds that are served in another version than the stored one.
 const ALSO_SERVED: &[(&str, &str, &str)] = &[("autoscaling", "horizontalpodautoscalers", "v1")];
 
-/// Group, resource and version of what is deprecated, and what requests of it are told. Source: upstream's
-/// `APILifecycleDeprecated` of the kinds that are served here, and `deprecation.WarningMessage`.
+/// Group, resource and version of deprecated kinds, with the warning that their requests get. Source:
+/// upstream's `APILifecycleDeprecated` of the kinds that are served here, and `deprecation.WarningMessage`.
 const DEPRECATED: &[(&str, &str, &str, &str)] = &[(
     "",
     "endpoints",

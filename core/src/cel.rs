@@ -1,7 +1,7 @@
-//! The Common Expression Language, as Kubernetes has it: conditions of webhooks, rules of schemas.
-//! Expressions come from users, so everything about them is bounded: how long one is, how deep it
-//! nests, and how many steps it takes. What is not known here is refused when an expression is
-//! compiled. Source: the CEL specification, and `k8s.io/apiserver/pkg/cel`.
+//! The Common Expression Language, as used in Kubernetes for conditions of webhooks and rules of schemas.
+//! Expressions come from users, so their length, nesting depth and number of evaluation steps are bounded.
+//! Functions and types that are not implemented are refused when an expression is compiled. Source: the CEL
+//! specification, and `k8s.io/apiserver/pkg/cel`.
 
 #![expect(
     clippy::wildcard_enum_match_arm,
@@ -38,34 +38,34 @@ use std::cell::Cell;
 use std::fmt;
 use std::rc::Rc;
 
-/// An expression may not be longer than this.
+/// Maximum length of an expression in bytes.
 pub const LENGTH_MAX: usize = 32 * 1024;
-/// An expression may not nest deeper than this: it is walked recursively.
+/// Maximum nesting depth of an expression, which is walked recursively.
 pub const DEPTH_MAX: usize = 64;
 
-/// An expression may not write out more regular expressions than this: each may take a megabyte.
+/// Maximum number of literal regular expressions in an expression: each may take a megabyte.
 pub const PATTERNS_MAX: usize = 16;
 
-/// Why nothing is evaluated any more, behind what it was for.
+/// The end of the message when the cost budget is used up.
 pub(crate) const SPENT: &str =
     "running out of cost budget, no further validation rules will be run";
 
-/// What is said where all that may be spent was.
+/// The message when the cost budget is used up.
 pub(crate) fn spent() -> String {
     format!("validation failed due to {SPENT}")
 }
 
-/// Names that an expression may use, with their types.
+/// The variables that an expression may use, with their types.
 #[derive(Debug, Clone, Default)]
 pub struct Env<'s> {
-    /// Each with its type.
+    /// The variables, each with its type.
     pub variables: Vec<(&'static str, Type<'s>)>,
-    /// For all expressions that are compiled with it.
+    /// Allowance of regular expressions, shared by all expressions that are compiled with this environment.
     pub patterns: Allowance,
 }
 
-/// How many regular expressions may still be written out. What was compiled counts even where its
-/// expression is refused in the end. A clone takes from the same.
+/// How many literal regular expressions may still be compiled. Those of an expression that is refused in
+/// the end count as well. Clones share the same allowance.
 #[derive(Debug, Clone, Default)]
 pub struct Allowance {
     most: usize,
@@ -73,7 +73,7 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// So many.
+    /// Allows this many.
     pub fn new(most: usize) -> Self {
         let taken = Rc::default();
         Self { most, taken }
@@ -90,19 +90,19 @@ impl Allowance {
         Ok(())
     }
 
-    /// Whether there were more.
+    /// Whether there were more than allowed.
     pub fn is_over(&self) -> bool {
         self.taken.get() > self.most
     }
 }
 
-/// An expression that can be evaluated.
+/// A compiled expression.
 #[derive(Debug)]
 pub struct Program {
     root: ast::Node,
 }
 
-/// Why a text is no expression of this environment, as `cel-go` shows it.
+/// Why a text is not an expression of this environment, in the form of `cel-go`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text}")]
 pub struct CompileError {
@@ -127,7 +127,7 @@ impl CompileError {
 }
 
 impl Program {
-    /// Reads an expression, and finds out what it comes to.
+    /// Compiles an expression, and returns the type of its value.
     pub fn compile<'s>(source: &str, env: &Env<'s>) -> Result<(Self, Type<'s>), CompileError> {
         let mut root = parse::parse(source)?;
         let mut checker = Checker {
@@ -140,8 +140,7 @@ impl Program {
         Ok((Self { root }, found))
     }
 
-    /// The same, of an expression that says yes or no; the text is what upstream answers where it
-    /// does not.
+    /// The same, for an expression that must be boolean; `otherwise` is what upstream answers if it is not.
     pub fn condition(source: &str, env: &Env<'_>, otherwise: &str) -> Result<Self, String> {
         let compiled = Self::compile(source, env);
         let (program, found) = compiled.map_err(|error| format!("compilation failed: {error}"))?;
@@ -151,12 +150,12 @@ impl Program {
         Err(otherwise.to_owned())
     }
 
-    /// Whether the expression speaks of this variable.
+    /// Whether the expression uses this variable.
     pub fn names(&self, variable: &str) -> bool {
         self.root.names(variable)
     }
 
-    /// The value of the expression, where there is one.
+    /// The value of the expression, or why it has none.
     pub fn evaluate<'a>(
         &'a self,
         variables: &[(&'static str, Value<'a>)],

@@ -1,5 +1,5 @@
-//! Kinds that are served in several forms: objects are stored in one, and converted on their way
-//! in and out. Pure, and without loss: there and back is the same object.
+//! Kinds that are served in several versions: objects are stored in one of them, and converted on their way
+//! in and out. The conversion is pure and lossless: there and back gives the same object.
 
 mod autoscaler;
 mod event;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const EVENTS: &str = "events.k8s.io";
 
-/// The resource whose storage a resource uses; its own, but for events, which two groups serve.
+/// The resource that a resource is stored under: itself, except for events, which two groups serve.
 pub(crate) fn storage_of(resource: &GroupResource) -> GroupResource {
     if &*resource.group == EVENTS {
         GroupResource::new("", &resource.resource)
@@ -18,7 +18,8 @@ pub(crate) fn storage_of(resource: &GroupResource) -> GroupResource {
     }
 }
 
-/// The resource of another group that shows the same objects. Source: upstream's `AddCohabitatingResources`.
+/// The resource of another group that serves the same objects. Source: upstream's
+/// `AddCohabitatingResources`.
 pub(crate) fn beside(resource: &GroupResource) -> Option<GroupResource> {
     let group = match (&*resource.group, &*resource.resource) {
         ("", "events") => EVENTS,
@@ -28,15 +29,15 @@ pub(crate) fn beside(resource: &GroupResource) -> Option<GroupResource> {
     Some(GroupResource::new(group, &resource.resource))
 }
 
-/// A document, stored or sent, in the form of a version.
+/// Converts a document, stored or sent, into a version.
 pub fn to_version(kind: &Kind, version: &str, document: &mut Value) {
     let from = document.get("apiVersion").and_then(Value::as_str);
     let from = from.unwrap_or_default().to_owned();
     convert(kind, document, &from, &kind.api_version(version));
 }
 
-/// A document in the form of a version, as writes of it are decided on: of a built-in kind in the form
-/// that is stored, of a custom one in the version that is spoken, whose schema it is held against.
+/// Converts a document into the version that writes are decided in: for a built-in kind the stored version,
+/// for a custom one the version of the request, whose schema it is validated against.
 pub(crate) fn to_decide(kind: &Kind, version: &Version, document: &mut Value) {
     let spoken = kind.api_version(&version.name);
     let decided = if kind.is_custom() {

@@ -1,4 +1,4 @@
-//! `CustomResourceDefinition`s: the kind and the schemas that a definition document asks for.
+//! Custom kinds: the kind and the schemas that a `CustomResourceDefinition` defines.
 
 mod check;
 mod decode;
@@ -20,12 +20,12 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A kind, and the schema of each of its versions.
+/// A kind with the schema of each of its versions.
 pub type Definition = (Kind, BTreeMap<Arc<str>, Arc<Schema>>);
 
-/// The kind that a definition defines, with the schema of each version; nothing where the
-/// document does not name one. What a definition may say is decided before it is written, not here:
-/// one that was written once stays readable.
+/// The kind that a definition defines, with the schema of each version; `None` if the document does not
+/// name one. Whether a definition is valid is decided before it is written, not here: one that was written
+/// once stays readable.
 pub(crate) fn kind_of_definition(
     document: &Value,
     definition: &Uid,
@@ -53,7 +53,7 @@ pub(crate) fn kind_of_definition(
     Some((reader.kind(versions, origin), schemas))
 }
 
-/// Whether a definition serves its kind: nothing says that it does not.
+/// Whether a definition serves its kind: it does unless its `Established` condition is false.
 pub(crate) fn is_served(document: &Value) -> bool {
     let conditions = document.pointer("/status/conditions");
     let conditions = conditions.and_then(Value::as_array).into_iter().flatten();
@@ -62,7 +62,8 @@ pub(crate) fn is_served(document: &Value) -> bool {
 }
 
 impl Change {
-    /// Whether it makes this custom kind another, or ends it. Source: upstream's `updateCustomResourceDefinition`.
+    /// Whether the change redefines or removes this custom kind. Source: upstream's
+    /// `updateCustomResourceDefinition`.
     pub fn redefines(&self, kind: &GroupResource) -> bool {
         let key = &self.commit.key;
         if !is_definition(key) || defined_by(key) != *kind {
@@ -107,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The names that it is served by: those that were accepted, and not all that it wants.
+    /// Path of the names that the kind is served under: the accepted ones rather than all that it wants.
     fn names_of_kind(&self) -> &'static str {
         let is_accepted = |member: &str| {
             let accepted = self.text(&format!("/status/acceptedNames/{member}"));
@@ -223,7 +224,7 @@ fn column(column: &Value) -> PrinterColumn {
     }
 }
 
-/// As [`Value::pointer`], of members whose names need no escape.
+/// Like [`Value::pointer`], for member names that need no escaping.
 fn at<'a>(document: &'a Value, pointer: &str) -> Option<&'a Value> {
     let mut names = pointer.split('/').skip(1);
     names.try_fold(document, |value, name| value.get(name))

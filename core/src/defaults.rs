@@ -1,5 +1,5 @@
-//! Defaults of built-in kinds: a table of paths and values, and what follows from other fields. A
-//! segment `*` stands for every item of a list.
+//! Defaults of built-in kinds: a table of paths and values, and values that are derived from other fields.
+//! A path segment `*` stands for every item of a list.
 
 mod derived;
 mod pod;
@@ -16,11 +16,11 @@ use table::{CONTAINER, POD_SPEC, PROBE, ROWS};
 const CONTAINERS: [&str; 3] = ["containers", "initContainers", "ephemeralContainers"];
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 
-/// A default: where it goes, and what it is.
+/// A default: its path and its value.
 struct Default {
     path: Vec<&'static str>,
     member: &'static str,
-    /// What is empty, or nought, is taken for missing.
+    /// Whether an empty value or zero counts as missing.
     fills_empty: bool,
     value: Value,
 }
@@ -54,7 +54,7 @@ fn read(row: &'static str) -> Option<Default> {
     })
 }
 
-/// Fills in what the client left out of an object of a built-in kind.
+/// Fills in the defaults that a document of a built-in kind leaves out.
 pub(crate) fn apply(kind: &Kind, document: &mut Value) {
     let resource = &*kind.resource.resource;
     if resource == "secrets" {
@@ -68,7 +68,7 @@ pub(crate) fn apply(kind: &Kind, document: &mut Value) {
         return;
     };
     let path: Vec<&str> = pod.split('.').collect();
-    // A job must say what becomes of its pods; there is no default.
+    // A job must state its restart policy; there is no default.
     let is_job = matches!(resource, "jobs" | "cronjobs");
     let own = |default: &&Default| !(is_job && default.member == "restartPolicy");
     for spec in objects_at(document, &path) {
@@ -98,7 +98,7 @@ fn complete_container(container: &mut Value) {
     }
 }
 
-/// Only in objects that are there: a default never makes up its parent.
+/// Fills in defaults where the parent object exists; a default never creates its parent.
 fn fill<'a>(document: &mut Value, defaults: impl IntoIterator<Item = &'a Default>) {
     for default in defaults {
         for members in objects(document, &default.path) {
@@ -123,7 +123,7 @@ fn is_missing(members: &Map<String, Value>, member: &str) -> bool {
     members.get(member).is_none_or(Value::is_null)
 }
 
-/// Missing, empty, or nought: where upstream's type has one value for all of them.
+/// Whether a member is missing, empty or zero: where upstream's type cannot tell these apart.
 fn is_empty(members: &Map<String, Value>, member: &str) -> bool {
     match members.get(member) {
         None | Some(Value::Null) => true,
@@ -135,7 +135,7 @@ fn is_empty(members: &Map<String, Value>, member: &str) -> bool {
     }
 }
 
-/// The objects on a path in which `*` is every item.
+/// The objects at a path in which `*` stands for every item.
 fn objects<'a>(document: &'a mut Value, path: &[&str]) -> Vec<&'a mut Map<String, Value>> {
     let found = objects_at(document, path).into_iter();
     found.filter_map(Value::as_object_mut).collect()
@@ -172,7 +172,7 @@ pub(crate) fn insert_empty(members: &mut Map<String, Value>, member: &str, value
     }
 }
 
-/// What a map of amounts does not say and another one does.
+/// Adds the amounts that another map has and this one lacks.
 fn insert_absent(amounts: &mut Map<String, Value>, other: Option<&Value>) {
     for (name, amount) in other.and_then(Value::as_object).into_iter().flatten() {
         if !amounts.contains_key(name) {
@@ -181,7 +181,7 @@ fn insert_absent(amounts: &mut Map<String, Value>, other: Option<&Value>) {
     }
 }
 
-/// `stringData` is write-only: it ends up in `data`.
+/// Moves `stringData`, which is write-only, into `data`.
 fn fold_string_data(document: &mut Value) {
     let Some(root) = document.as_object_mut() else {
         return;

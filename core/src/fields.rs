@@ -1,6 +1,6 @@
-//! Who holds which field: sets of fields, and what writes make of them. Pure functions over values
-//! and schemas; of commands and of `metadata.managedFields` they know nothing.
-//! Source: `sigs.k8s.io/structured-merge-diff`, whose answers these are.
+//! Field ownership: sets of fields, and how writes change who owns them. Pure functions over values and
+//! schemas, which know nothing of commands or `metadata.managedFields`. Source:
+//! `sigs.k8s.io/structured-merge-diff`, whose results these reproduce.
 
 mod check;
 mod collect;
@@ -25,6 +25,7 @@ pub(crate) use element::Element;
 pub(crate) use set::FieldSet;
 pub(crate) use updater::{Contested, ManagerId, Managers, Owned, Updater, Version, Versions};
 
-/// How many elements a path has at most: what is below has the owners of what is above. A set is
-/// nested as deeply as its object, and further down, so it must end before the decoder does.
+/// Maximum number of elements in a path: deeper fields have the owners of the field above them. A set
+/// is nested as deeply as its object and is stored further down in it, so the limit must be below the
+/// decoder's.
 pub(crate) const DEPTH_MAX: u8 = 100;

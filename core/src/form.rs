@@ -1,5 +1,5 @@
-//! How stored objects are read: in a version of their kind and, of a custom kind, as its definition
-//! says today (decision 21).
+//! How stored objects are read: in a version of their kind and, for a custom kind, through the schema that
+//! its definition has today (decision 21).
 
 use crate::convert;
 use crate::kind::{GroupResource, KindRef, Kinds, Schemas};
@@ -10,18 +10,18 @@ use serde_json::Value;
 use std::borrow::Cow;
 use std::sync::Arc;
 
-/// What objects of a kind are shown, patched and compared in. Cheap to clone.
+/// The form in which objects of a kind are shown, patched and compared. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Form {
     kind: KindRef,
     version: Name,
     api_version: Name,
-    /// Of a custom kind.
+    /// For a custom kind only.
     schemas: Option<Arc<Schemas>>,
 }
 
 impl Form {
-    /// The form of a version, as the kinds are now.
+    /// The form of a version, by the current definitions of the kinds.
     pub fn of(kinds: &Kinds, kind: &KindRef, version: &Name) -> Self {
         Self {
             kind: Arc::clone(kind),
@@ -31,7 +31,7 @@ impl Form {
         }
     }
 
-    /// The object as JSON: the stored bytes, where it is stored as it is to be read.
+    /// The object as JSON: the stored bytes, if they already have this form.
     pub fn body(&self, object: &Object) -> Bytes {
         if self.is_as_stored(object) {
             return object.body.clone();
@@ -49,7 +49,7 @@ impl Form {
         document
     }
 
-    /// The object with a body that is as it is to be read.
+    /// The object with its body in this form.
     pub fn object<'a>(&self, object: &'a Object) -> Cow<'a, Object> {
         if self.is_as_stored(object) {
             return Cow::Borrowed(object);
@@ -61,7 +61,7 @@ impl Form {
         Cow::Owned(shown)
     }
 
-    /// What selectors and columns look at: of a built-in kind what is stored, whatever the version.
+    /// The document for selectors and columns: for a built-in kind the stored one, whatever the version.
     pub fn looked_at(&self, object: &Object) -> Value {
         if self.schemas.is_some() {
             self.document(object)
@@ -70,8 +70,8 @@ impl Form {
         }
     }
 
-    /// Whether the stored bytes are what is to be read: written in this version, and after its schemas
-    /// were the last to change.
+    /// Whether the stored bytes already have this form: written in this version, and since the last change
+    /// of its schemas.
     pub(crate) fn is_as_stored(&self, object: &Object) -> bool {
         let stored = &object.type_meta;
         let newest = |schemas: &Arc<Schemas>| {
@@ -80,7 +80,8 @@ impl Form {
         stored.api_version == self.api_version && self.schemas.as_ref().is_none_or(newest)
     }
 
-    /// Source: what decodes and converts in `crdConversionRESTOptionsGetter`.
+    /// Reads a document through the schema of its stored version. Source: what decodes and converts in
+    /// `crdConversionRESTOptionsGetter`.
     fn read(&self, document: &mut Value) {
         let stored = document.get("apiVersion").and_then(Value::as_str);
         let stored = stored.and_then(|stored| stored.rsplit('/').next());
@@ -91,7 +92,7 @@ impl Form {
         self.convert(document);
     }
 
-    /// Into this version, of which no default is taken.
+    /// Converts into this version, without applying its defaults.
     fn convert(&self, document: &mut Value) {
         convert::to_version(&self.kind, &self.version, document);
         if let Some(schema) = self.schema(&self.version) {
@@ -105,7 +106,7 @@ impl Form {
     }
 }
 
-/// What is stored, for a write of the server's own.
+/// The stored document, as a write of the server's own starts from it.
 pub(crate) fn stored(kinds: &Kinds, object: &Object) -> Value {
     match of_storage(kinds, &object.key.resource) {
         Some(form) => form.document(object),
@@ -113,8 +114,8 @@ pub(crate) fn stored(kinds: &Kinds, object: &Object) -> Value {
     }
 }
 
-/// What is written of an instance of a custom kind, in whatever version, as it is stored from today on;
-/// any other document stays as it is.
+/// Brings an instance of a custom kind, in whatever version it is, into the form that is stored today; any
+/// other document stays as it is.
 pub(crate) fn to_stored(kinds: &Kinds, resource: &GroupResource, document: &mut Value) {
     if let Some(form) = of_storage(kinds, resource) {
         form.convert(document);
@@ -124,8 +125,8 @@ pub(crate) fn to_stored(kinds: &Kinds, resource: &GroupResource, document: &mut 
     }
 }
 
-/// Whether a write that changes nothing is one all the same: an instance of a custom kind is not stored
-/// as it would be today.
+/// Whether a write without changes must be stored all the same: the stored instance of a custom kind does
+/// not have the form that is stored today.
 pub(crate) fn is_outdated(kinds: &Kinds, object: &Object) -> bool {
     let form = of_storage(kinds, &object.key.resource);
     if form.is_none_or(|form| form.is_as_stored(object)) {
@@ -136,9 +137,9 @@ pub(crate) fn is_outdated(kinds: &Kinds, object: &Object) -> bool {
     today != object.document()
 }
 
-/// The form that instances of a custom kind are stored in.
+/// The form in which instances of a custom kind are stored.
 fn of_storage(kinds: &Kinds, resource: &GroupResource) -> Option<Form> {
-    // A definition of what is built in defines nothing.
+    // A definition over a built-in resource defines nothing.
     let kind = kinds
         .by_resource(resource)
         .filter(|kind| kind.is_custom())?;

@@ -1,6 +1,6 @@
-//! `metadata.managedFields`: who wrote which field, and when. Everybody who creates, changes or
-//! applies an object is in it with the fields that they hold.
-//! Source: apimachinery's `util/managedfields`.
+//! `metadata.managedFields`: who wrote which field, and when. Every field manager that creates, updates or
+//! applies an object has an entry with the fields that it owns. Source: apimachinery's
+//! `util/managedfields`.
 
 mod blank;
 mod conflict;
@@ -25,42 +25,42 @@ use crate::{Rejection, Time};
 use serde_json::Value;
 use std::borrow::Cow;
 
-/// Who is said to hold what an object had before anybody kept account of it.
+/// Manager of the fields that an object had before its ownership was tracked.
 const BEFORE_FIRST_APPLY: &str = "before-first-apply";
 
-/// The list of an object that is about to be rewritten.
+/// Takes the list out of a document.
 pub(crate) fn take(document: &mut Value) -> Option<Value> {
     let metadata = document.get_mut("metadata")?.as_object_mut()?;
     metadata.remove("managedFields")
 }
 
-/// Why a list cannot be understood, where it cannot: admission may leave such a one behind.
+/// Why a list cannot be decoded, if it cannot: admission may leave such a list behind.
 pub fn unreadable(list: Option<&Value>) -> Option<String> {
     Managed::decode(list).err()
 }
 
-/// A write, and who makes it.
+/// A write and its field manager.
 pub(crate) struct Writer<'a> {
     pub(crate) manager: &'a Name,
-    /// What it goes through, where that is not the object itself.
+    /// The subresource that is written, if it is not the object itself.
     pub(crate) subresource: Option<Subresource>,
     pub(crate) time: Time,
-    /// The form of the documents.
+    /// The `apiVersion` of the documents.
     pub(crate) api_version: &'a str,
     pub(crate) versions: &'a dyn Versions,
-    /// Paths that nobody comes to hold by it.
+    /// Paths that nobody owns after this write.
     pub(crate) unowned: &'a [&'a str],
-    /// Nothing is known of the kind but what its schema says.
+    /// Whether the kind is a custom one, of which only the schema is known.
     pub(crate) is_custom: bool,
 }
 
 impl Writer<'_> {
-    /// Who holds what once the new object reads as this.
+    /// The owners of a new object's fields.
     pub(crate) fn create(&self, new: &Value) -> Managed {
         let version = self.versions.version(self.api_version);
         let schema = version.and_then(|version| version.schema);
         let change = compare(&self.nothing(new), new, schema);
-        // A structure that is owned as a whole was there, and not like this.
+        // A structure that is owned as a whole existed in the blank object, with another value.
         let mut set = change.added.union(&change.modified);
         set.forget(self.unowned);
         let mut managed = Managed::default();
@@ -73,7 +73,7 @@ impl Writer<'_> {
         managed
     }
 
-    /// What comes before an object, of which nothing is anybody's.
+    /// The document before an object is created, in which nothing is owned.
     fn nothing(&self, object: &Value) -> Value {
         if self.is_custom {
             Value::Null
@@ -82,7 +82,7 @@ impl Writer<'_> {
         }
     }
 
-    /// Who holds what once the object reads as this.
+    /// The owners after an update.
     pub(crate) fn update(&self, live: &Value, new: &Value, managed: Managed) -> Managed {
         if managed.is_empty() {
             return managed;
@@ -90,8 +90,8 @@ impl Writer<'_> {
         self.update_as(self.manager, live, new, managed)
     }
 
-    /// The fields of this write are told apart from what the manager holds already: only they make
-    /// its entry newer.
+    /// Keeps the fields of this write apart from those that the manager already owns: only they make its
+    /// entry newer.
     fn update_as(
         &self,
         manager: &Name,
@@ -120,8 +120,8 @@ impl Writer<'_> {
         managed
     }
 
-    /// The live object with the configuration applied, and who holds what then. Of a new object
-    /// `live` is an empty one.
+    /// The live object with the configuration applied, and the owners after that. For a new object, `live`
+    /// is an empty one.
     pub(crate) fn apply(
         &self,
         live: &Value,
@@ -144,7 +144,8 @@ impl Writer<'_> {
         Ok((next, managed))
     }
 
-    /// Conflicts over what kubectl itself wrote before it applied on the server are none.
+    /// Merges the configuration. Conflicts over fields that kubectl wrote before it used server-side apply
+    /// do not count.
     fn merge(
         &self,
         live: &Value,

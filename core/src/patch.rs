@@ -1,4 +1,4 @@
-//! Patches: pure functions from document and patch to document.
+//! Patches: pure functions from a document and a patch to a document.
 
 mod json;
 mod merge;
@@ -13,12 +13,12 @@ use serde_json::Value;
 
 pub(crate) use strategic::{go, type_of, unreadable};
 
-/// The live document with the patch applied, where only metadata is known to have lists that merge.
+/// Applies a patch without a schema: a strategic merge knows the lists of metadata only.
 pub fn apply(live: &Value, patch: &Patch) -> Result<Value, Rejection> {
     apply_to(live, patch, None)
 }
 
-/// The live document with the patch applied; its schema says which lists merge.
+/// Applies a patch; the schema says how a strategic merge treats lists.
 pub(crate) fn apply_to(
     live: &Value,
     patch: &Patch,
@@ -36,7 +36,7 @@ pub(crate) fn apply_to(
     }
 }
 
-/// The integer of 64 bits that a floating-point number is.
+/// The 64-bit integer that a floating-point number is equal to, if there is one.
 pub fn whole(number: f64) -> Option<i64> {
     let is_whole = number.fract() == 0.0;
     is_whole.then(|| format!("{number:.0}").parse().ok())?

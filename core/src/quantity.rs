@@ -1,34 +1,34 @@
-//! Quantities of Kubernetes: `1500m`, `2Gi`. Source: `apimachinery/pkg/api/resource`.
+//! Kubernetes quantities, as `1500m` or `2Gi`. Source: `apimachinery/pkg/api/resource`.
 
 use serde_json::{Number, Value};
 
 const SCALE: i128 = 1_000_000_000;
 const MILLI: i128 = SCALE / 1_000;
-/// More of a binary quantity is taken for this much, as upstream does.
+/// The limit that binary quantities are clamped to, as upstream does.
 const MAX: i128 = i64::MAX as i128 * SCALE;
 
 const NO_QUANTITY: &str = "quantities must match the regular expression \
      '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const NO_SUFFIX: &str = "unable to parse quantity's suffix";
 
-/// Suffixes of thousands from billionths on, and of 1,024s from ones on.
+/// Suffixes for powers of 1000, from billionths, and of 1024, from ones.
 const DECIMAL: [&str; 10] = ["n", "u", "m", "", "k", "M", "G", "T", "P", "E"];
 const BINARY: [&str; 7] = ["", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"];
-/// The place of ones among them.
+/// The index of ones in `DECIMAL`.
 const ONES: i32 = 3;
 
-/// A quantity, in billionths; upstream rounds what is smaller up, too.
+/// A quantity in billionths; smaller fractions are rounded up, as upstream does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Quantity(i128);
 
-/// The letters of all suffixes.
+/// The letters that occur in suffixes.
 const LETTERS: &str = "eEinumkKMGTP";
 
-/// A value of a document as a quantity, with its text.
+/// Reads a value as a quantity, with its text; `None` for null.
 ///
 /// # Errors
 ///
-/// Why it is none, as Kubernetes says it.
+/// Why it is not a quantity, in the words of Kubernetes.
 pub(crate) fn read(value: &Value) -> Result<Option<(Quantity, String)>, &'static str> {
     let text = match value {
         Value::Null => return Ok(None),
@@ -40,7 +40,7 @@ pub(crate) fn read(value: &Value) -> Result<Option<(Quantity, String)>, &'static
     Ok(Some((found, text)))
 }
 
-/// A number as it may be sent, without an exponent: that would be a form of its own.
+/// The text of a number, without an exponent, since an exponent is a suffix form of its own.
 fn plain(number: &Number) -> String {
     let fraction = number.as_f64().filter(|_| number.is_f64());
     fraction.map_or_else(|| number.to_string(), |fraction| fraction.to_string())
@@ -58,14 +58,14 @@ fn why_not(text: &str) -> &'static str {
     }
 }
 
-/// Gives a quantity the form that every answer has; anything else stays.
+/// Writes a quantity in its canonical form; any other value stays as it is.
 pub(crate) fn canonicalize(value: &mut Value) {
     if let Ok(Some((found, text))) = read(value) {
         *value = canonical(found.0, &text).into();
     }
 }
 
-/// The same of an amount of a resource, which is rounded to thousandths, away from nothing.
+/// The same for an amount of a resource, which is rounded to thousandths, away from zero.
 ///
 /// Source: `SetDefaults_ResourceList`.
 pub(crate) fn round_up(value: &mut Value) {
@@ -77,8 +77,8 @@ pub(crate) fn round_up(value: &mut Value) {
     }
 }
 
-/// A value with the suffix that fits it, of the family that the text has. Upstream keeps some texts that are not of
-/// this form (`+3`, `12E6`); here there is one for each amount and family.
+/// A value with the suffix that fits it, of the family that the text uses. Upstream keeps some texts that
+/// are not canonical (`+3`, `12E6`); here there is one form for each amount and family.
 ///
 /// Source: `Quantity.CanonicalizeBytes`.
 fn canonical(value: i128, text: &str) -> String {
@@ -110,7 +110,7 @@ fn canonical(value: i128, text: &str) -> String {
     }
 }
 
-/// An amount without a factor, and how many times that was taken out.
+/// Divides an amount by a factor as often as it divides evenly, and returns how often that was.
 fn without(mut amount: i128, factor: i128, times_max: usize) -> (i128, usize) {
     let mut times = 0;
     while times < times_max && amount != 0 && amount % factor == 0 {
@@ -121,7 +121,7 @@ fn without(mut amount: i128, factor: i128, times_max: usize) -> (i128, usize) {
 }
 
 impl Quantity {
-    /// Reads a quantity; nothing where the text is none, or too large.
+    /// Reads a quantity; `None` if the text is not one, or too large.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let sign = usize::from(text.starts_with(['+', '-']));
         let is_number = |one: char| one.is_ascii_digit() || one == '.';
@@ -144,7 +144,7 @@ impl Quantity {
         }))
     }
 
-    /// A whole number.
+    /// The quantity of a whole number.
     pub(crate) const fn whole(number: i64) -> Self {
         Self(number as i128 * SCALE)
     }
@@ -153,7 +153,7 @@ impl Quantity {
         self.0.signum() as i64
     }
 
-    /// Its whole number, if it is one.
+    /// The whole number that it is equal to, if there is one.
     pub(crate) fn integer(self) -> Option<i64> {
         let whole = (self.0 % SCALE == 0).then_some(self.0 / SCALE)?;
         i64::try_from(whole).ok()
@@ -177,7 +177,7 @@ fn power(base: i128, exponent: usize) -> Option<i128> {
     base.checked_pow(u32::try_from(exponent).ok()?)
 }
 
-/// What a suffix multiplies with, and what it divides by.
+/// The factor and the divisor that a suffix stands for.
 fn scale(suffix: &str) -> Option<(i128, i128)> {
     let found = match suffix {
         "" => (1, 1),

@@ -1,4 +1,4 @@
-//! Why a command was refused, by what was wrong with it; `api` alone knows which answer that is.
+//! Why a command was refused, by what was wrong with it. Only `api` knows which HTTP answer that is.
 
 use crate::kind::{GroupResource, GroupVersionKind};
 use crate::object::{Name, ObjectKey};
@@ -6,114 +6,114 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// A refusal. Nothing was written.
+/// Why a command was refused. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejection {
-    /// What was sent cannot be read, or does not go together.
+    /// The request cannot be read, or its parts contradict each other.
     #[error("{0}")]
     BadRequest(String),
-    /// What was asked for is understood, and may not be.
+    /// The request is understood, but not allowed.
     #[error("{resource} \"{name}\" is forbidden: {reason}")]
     Forbidden {
-        /// What was asked for.
+        /// The resource that was asked for.
         resource: GroupResource,
-        /// Its name.
+        /// Name of the object.
         name: Name,
-        /// Why not.
+        /// Why it is not allowed.
         reason: String,
-        /// Machine-readable detail.
+        /// Machine-readable details.
         causes: Vec<FieldCause>,
     },
-    /// There is no such object, or nobody knows its kind.
+    /// There is no such object, or its kind is unknown.
     #[error("{resource} \"{name}\" not found")]
     NotFound {
-        /// What was asked for.
+        /// The resource that was asked for.
         resource: GroupResource,
-        /// Its name.
+        /// Name of the object.
         name: Name,
     },
-    /// The name is taken.
+    /// The name is already taken.
     #[error("{}{resource} \"{name}\" already exists{}",
         if *.terminating { "object is being deleted: " } else { "" },
         if *.generated { ", the server was not able to generate a unique name for the object" } else { "" })]
     AlreadyExists {
-        /// What was asked for.
+        /// The resource that was asked for.
         resource: GroupResource,
-        /// Its name.
+        /// Name of the object.
         name: Name,
-        /// The holder of the name is being deleted.
+        /// Whether the object with this name is being deleted.
         terminating: bool,
-        /// The name came from `generateName`.
+        /// Whether the name was made from `generateName`.
         generated: bool,
     },
-    /// The object, or what is known of it, is not as the client thinks.
+    /// The stored object is not in the state that the client expected.
     #[error("Operation cannot be fulfilled on {resource} \"{name}\": {reason}")]
     Conflict {
-        /// What was asked for; upstream names the kind here in one case.
+        /// The resource that was asked for; upstream names the kind here in one case.
         resource: GroupResource,
-        /// Its name.
+        /// Name of the object.
         name: Name,
-        /// What did not agree.
+        /// What did not match.
         reason: String,
     },
-    /// Others own fields that a configuration wants to be different.
+    /// Other managers own fields that an apply would change.
     #[error("{message}")]
     Contested {
-        /// All of them, by who owns them.
+        /// All conflicts, by owner.
         message: String,
-        /// Each of them.
+        /// One cause for each conflict.
         causes: Vec<FieldCause>,
     },
-    /// What was sent, or what would be stored, is too long.
+    /// The request, or the object that would be stored, is too large.
     #[error("{0}")]
     TooLarge(String),
     /// A disruption budget does not allow an eviction now.
     #[error("Cannot evict pod as it would violate the pod's disruption budget.")]
     Disruption {
-        /// What the budget says.
+        /// The reason, from the status of the budget.
         message: String,
-        /// When it may be worth to ask again; zero where nobody knows.
+        /// Seconds after which a retry may succeed; zero if that is not known.
         retry_after_seconds: u32,
     },
-    /// The object can be read, and is not valid.
+    /// The object can be read, but is not valid.
     #[error("{}", invalid_message(.group, .kind, .name, .causes))]
     Invalid {
         /// Group of the kind.
         group: Name,
         /// The kind, not the resource.
         kind: Name,
-        /// The object's name.
+        /// Name of the object.
         name: Name,
         /// Every field that is wrong.
         causes: Vec<FieldCause>,
     },
-    /// A patch that could not be carried out; nobody is told where.
+    /// A patch could not be carried out; the answer does not say where.
     #[error("the server rejected our request due to an error in our request")]
     Unprocessable,
-    /// The server's own fault, and what upstream takes for its own.
+    /// An internal error, or what upstream answers as one.
     #[error("{0}")]
     Internal(String),
-    /// What the command was decided on is no longer so: the collector's plan, which is then made again,
-    /// or the version that admission saw.
+    /// The ground that a command was based on no longer holds: that of a plan of the collector, which is
+    /// then made again, or the version that admission saw.
     #[error("the plan for {key} is out of date: {reason}")]
     Stale {
-        /// The object.
+        /// The key of the object.
         key: ObjectKey,
         /// What changed.
         reason: String,
     },
-    /// Any of these but [`Self::Stale`], of a request that was warned of something before it was refused.
+    /// Any of the other refusals except [`Self::Stale`], with warnings that were given before it.
     #[error("{refusal}")]
     Warned {
-        /// Why it was refused.
+        /// Why the request was refused.
         refusal: Box<Self>,
-        /// Said beside the answer (`Warning` headers).
+        /// Sent with the answer, in `Warning` headers.
         warnings: Vec<String>,
     },
 }
 
 impl Rejection {
-    /// Without what is said beside it.
+    /// The refusal without its warnings.
     pub fn plain(&self) -> &Self {
         if let Self::Warned { refusal, .. } = self {
             refusal
@@ -122,7 +122,7 @@ impl Rejection {
         }
     }
 
-    /// With what was to be said before it was found.
+    /// The refusal with these warnings in front of its own; a stale command gets none.
     pub(crate) fn warned(self, warnings: Vec<String>) -> Self {
         if let Self::Warned {
             refusal,
@@ -141,21 +141,22 @@ impl Rejection {
         }
     }
 
-    /// Nothing is left in a body that says which object it is.
+    /// Refuses a body without a name.
     pub(crate) fn unnamed(wanted: &str) -> Self {
         Self::BadRequest(format!(
             "the name of the object ({wanted} based on URL) was undeterminable: name must be provided"
         ))
     }
 
-    /// A body that cannot be read as an object of its kind. Source: upstream's `transformDecodeError`.
+    /// Refuses a body that cannot be read as an object of its kind. Source: upstream's
+    /// `transformDecodeError`.
     pub fn unreadable(kind: &str, version: &str, why: &str) -> Self {
         Self::BadRequest(format!(
             "{kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
         ))
     }
 
-    /// What a patch makes of an object, or the patch itself, cannot be read.
+    /// Refuses a patch that cannot be read, or whose outcome cannot.
     pub fn invalid_patch(value: &Value, why: &str) -> Self {
         let cause = FieldCause::invalid("patch", value, why);
         Self::Invalid {
@@ -166,8 +167,8 @@ impl Rejection {
         }
     }
 
-    /// An object that says another kind than the one that it is sent as. Of a custom kind that is a fault of
-    /// the object, which is named by the kind that it says.
+    /// Refuses an object that states another kind than the one it is sent as. For a custom kind this is an
+    /// invalid object, under the kind that it states.
     pub fn other_kind(
         object: &Map<String, Value>,
         sent_as: &GroupVersionKind,
@@ -193,7 +194,7 @@ impl Rejection {
     }
 }
 
-/// Warnings and those that come after them, none twice.
+/// Joins two lists of warnings, in order and without duplicates.
 pub(crate) fn joined(mut first: Vec<String>, later: Vec<String>) -> Vec<String> {
     let mut known: BTreeSet<String> = first.iter().cloned().collect();
     let later = later.into_iter();
@@ -201,12 +202,12 @@ pub(crate) fn joined(mut first: Vec<String>, later: Vec<String>) -> Vec<String> 
     first
 }
 
-/// As many causes are told of one document, and as many bytes of them about: they may take a thousand times more than it
-/// does itself.
+/// Limits on the causes that are reported for one document, in number and in bytes (approximately): without
+/// them, the causes could be a thousand times as large as the document.
 pub(crate) const CAUSES_MAX: usize = 1_000;
 const CAUSES_BYTES_MAX: usize = 1 << 20;
 
-/// What is wrong with a document, as far as it is told.
+/// What is wrong with a document, as far as it is reported.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     causes: Vec<FieldCause>,
@@ -216,7 +217,7 @@ pub(crate) struct Findings {
 }
 
 impl Findings {
-    /// Only whether anything is wrong.
+    /// Records only whether anything is wrong.
     pub(crate) fn silent() -> Self {
         Self {
             is_silent: true,
@@ -232,12 +233,12 @@ impl Findings {
         !self.is_wrong
     }
 
-    /// Whether no more is told, and need not be looked for.
+    /// Whether no more causes are reported, so that none need be looked for.
     pub(crate) const fn is_full(&self) -> bool {
         self.causes.len() >= CAUSES_MAX || self.bytes >= CAUSES_BYTES_MAX
     }
 
-    /// As many more, and of so many bytes.
+    /// How many more causes are reported, and how many bytes of them.
     pub(crate) const fn room(&self) -> (usize, usize) {
         (
             CAUSES_MAX.saturating_sub(self.causes.len()),
@@ -245,7 +246,7 @@ impl Findings {
         )
     }
 
-    /// The cause is made only if it is told: it may be as long as the document.
+    /// Adds a cause. It is only made if it is reported: it may be as large as the document.
     pub(crate) fn find(&mut self, cause: impl FnOnce() -> FieldCause) {
         self.is_wrong = true;
         if !self.is_silent && !self.is_full() {
@@ -259,13 +260,13 @@ impl Findings {
         self.find(|| cause);
     }
 
-    /// In the order of what is told.
+    /// Sorts the causes by their reported text.
     pub(crate) fn sort(&mut self) {
         let told = |cause: &FieldCause| format!("{}: {}", cause.field, cause.message);
         self.causes.sort_by_cached_key(told);
     }
 
-    /// Leaves out what these are, too, unless it is not known what they all are.
+    /// Removes the causes that `known` has, too, unless `known` is incomplete.
     pub(crate) fn drop_known(&mut self, known: &Self) {
         if !known.is_full() {
             self.causes.retain(|one| !known.causes.contains(one));
@@ -284,14 +285,14 @@ impl Extend<FieldCause> for Findings {
     }
 }
 
-/// One entry of `details.causes`.
+/// One entry of `details.causes` in a `Status`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldCause {
-    /// `FieldValueInvalid`, ...
+    /// `FieldValueInvalid` and the like.
     pub reason: &'static str,
-    /// The message behind the field, `Invalid value: "x": ...`.
+    /// The message without the field, as `Invalid value: "x": ...`.
     pub message: String,
-    /// `metadata.name`.
+    /// Path of the field, as `metadata.name`.
     pub field: String,
 }
 
@@ -306,7 +307,7 @@ impl FieldCause {
         }
     }
 
-    /// `Invalid value`, of a list of texts.
+    /// `Invalid value`, for a list of strings.
     pub(crate) fn invalid_list(field: impl Into<String>, values: &[&str], why: &str) -> Self {
         Self {
             reason: "FieldValueInvalid",
@@ -315,7 +316,7 @@ impl FieldCause {
         }
     }
 
-    /// A value of the wrong type; reads like an invalid one.
+    /// A value of the wrong type; the message is that of an invalid value.
     pub(crate) fn type_invalid(field: impl Into<String>, value: &Value, why: &str) -> Self {
         Self {
             reason: "FieldValueTypeInvalid",
@@ -323,7 +324,7 @@ impl FieldCause {
         }
     }
 
-    /// A value that a decoder cannot read, as it says so.
+    /// A value that a decoder cannot read, with the decoder's message.
     pub(crate) fn unreadable(field: impl Into<String>, why: &str) -> Self {
         Self {
             reason: "FieldValueInvalid",
@@ -374,7 +375,7 @@ impl FieldCause {
         }
     }
 
-    /// `Unsupported value`, of a text.
+    /// `Unsupported value`, for a string.
     pub fn not_supported(field: impl Into<String>, value: &str, supported: &[&str]) -> Self {
         Self::unsupported(field, &Value::from(value), supported)
     }
@@ -394,7 +395,7 @@ impl FieldCause {
         }
     }
 
-    /// `Unsupported value`, of a list as Go prints one.
+    /// `Unsupported value`, for a list, as Go prints one.
     pub fn unsupported_list(field: impl Into<String>, values: &[&str], supported: &[&str]) -> Self {
         Self::unsupported_as(field, &go_strings(values), supported)
     }
@@ -419,14 +420,14 @@ impl FieldCause {
     }
 }
 
-/// A list of texts as Go's `%#v` prints it.
+/// A list of strings as Go's `%#v` prints it.
 pub(crate) fn go_strings(values: &[&str]) -> String {
     let quoted: Vec<String> = values.iter().map(|one| format!("{one:?}")).collect();
     format!("[]string{{{}}}", quoted.join(", "))
 }
 
-/// Upstream's aggregate text: one error plain, several in brackets, repeats said once.
-/// Source: `NewInvalid`, and `GroupKind.String`.
+/// Upstream's aggregate message: a single error as it is, several in brackets, without duplicates. Source:
+/// `NewInvalid`, and `GroupKind.String`.
 fn invalid_message(group: &str, kind: &str, name: &str, causes: &[FieldCause]) -> String {
     let lines = causes
         .iter()

@@ -1,4 +1,4 @@
-//! The `Scale` that a scalable object shows.
+//! The `Scale` subresource: what a scalable object shows of its replica count.
 
 use crate::Rejection;
 use crate::kind::{ScalePaths, ScaleSelector, Version};
@@ -9,14 +9,14 @@ use crate::selector::LabelSelector;
 use serde_json::{Value, json};
 use std::sync::{Arc, LazyLock};
 
-/// The version of every Scale.
+/// The `apiVersion` of every `Scale`.
 pub const API_VERSION: &str = "autoscaling/v1";
-/// Its kind.
+/// The kind of every `Scale`.
 pub const KIND: &str = "Scale";
 
 static SCHEMA: LazyLock<Schema> = LazyLock::new(make_schema);
 
-/// What a Scale holds, whatever kind shows it.
+/// The schema of a `Scale`, which is the same for every kind.
 pub fn schema() -> &'static Schema {
     &SCHEMA
 }
@@ -53,21 +53,21 @@ fn object(members: Vec<(&str, Schema)>) -> Schema {
     }
 }
 
-/// The count of an object that has none, while it is written: what a patch leaves so is not a count of 0.
-/// Source: `scaleUpdatedObjectInfo` of custom resources.
+/// Stands for the count of an object that has none while it is patched: if the patch leaves it, the outcome
+/// is not a count of 0. Source: `scaleUpdatedObjectInfo` of custom resources.
 pub(crate) const UNSET: i32 = i32::MIN;
 
-/// `autoscaling/v1` Scale of an object, as a patch finds it; `None` where its kind has none.
+/// The `autoscaling/v1` `Scale` of an object, as a patch sees it; `None` if its kind has none.
 pub fn scale_of(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, Some(UNSET))
 }
 
-/// The same as its count is held: where there is none nobody has it.
+/// The same for server-side apply: a count that the object does not have has no owner.
 pub(crate) fn scale_as_held(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, None)
 }
 
-/// What comes of an apply of a `Scale` without a count, where it has none.
+/// Keeps the count unset if neither the live object nor the applied `Scale` has one.
 pub(crate) fn leave_unset(live: &Value, next: &mut Value) {
     let is_left = !is_counted(live) && !is_counted(next);
     if let Some(root) = next.as_object_mut().filter(|_| is_left) {
@@ -75,7 +75,7 @@ pub(crate) fn leave_unset(live: &Value, next: &mut Value) {
     }
 }
 
-/// The same as webhooks are shown it: where there is no count it is 0.
+/// The same as admission webhooks see it: a missing count is 0.
 pub fn scale_as_admitted(version: &Version, object: &Object) -> Option<Value> {
     scale_with(version, object, Some(0))
 }
@@ -84,7 +84,7 @@ pub fn scale_as_admitted(version: &Version, object: &Object) -> Option<Value> {
 ///
 /// # Errors
 ///
-/// The object has no count: 0 would mean that it is switched off.
+/// The object has no count: showing 0 would mean that it is switched off.
 pub fn scale_as_read(version: &Version, object: &Object) -> Result<Option<Value>, Rejection> {
     let scale = scale_with(version, object, None);
     if scale.as_ref().is_none_or(is_counted) {
@@ -139,7 +139,7 @@ fn scale_with(version: &Version, object: &Object, uncounted: Option<i32>) -> Opt
     }))
 }
 
-/// The same, with those who hold its count: as it is admitted.
+/// The same as it is admitted, with the owners of its count in `managedFields`.
 pub fn scale_with_owners(version: &Version, object: &Object) -> Option<Value> {
     let mut scale = scale_as_admitted(version, object)?;
     let managed = Managed::read(object.document().pointer("/metadata/managedFields"))?;
@@ -151,7 +151,7 @@ pub fn scale_with_owners(version: &Version, object: &Object) -> Option<Value> {
     Some(scale)
 }
 
-/// A selector that an object holds, as a query has it; some kinds hold no more than labels.
+/// The text form of an object's selector. In some kinds the selector is just a map of labels.
 fn selector_text(selector: &Value) -> String {
     let is_structure = |member: &&str| selector.get(member).is_some_and(|one| !one.is_string());
     let members = ["matchLabels", "matchExpressions"];

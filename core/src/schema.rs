@@ -1,5 +1,5 @@
-//! Structural schemas: what a body of a custom kind may hold. Defaults, pruning, validation.
-//! Source: `apiextensions-apiserver/pkg/apiserver/schema` and `kube-openapi/pkg/validation`.
+//! Structural schemas: what a document of a kind may hold, with defaults, pruning and validation. Source:
+//! `apiextensions-apiserver/pkg/apiserver/schema` and `kube-openapi/pkg/validation`.
 
 mod check;
 mod choices;
@@ -34,8 +34,8 @@ pub(crate) use pattern::{
 const UNCHECKED: &str = "some validation rules were not checked because the object was invalid; \
                          correct the existing errors to complete validation";
 
-/// Rules are not held against what does not have the form that they speak of. Source: upstream's
-/// `hasBlockingErr`.
+/// Whether rules are skipped because of this cause: they are not evaluated on a value that does not have
+/// the form they expect. Source: upstream's `hasBlockingErr`.
 fn is_blocking(cause: &FieldCause) -> bool {
     const BLOCKING: [&str; 5] = [
         "FieldValueNotSupported",
@@ -50,45 +50,45 @@ fn is_blocking(cause: &FieldCause) -> bool {
 /// A structural schema.
 #[derive(Debug, Clone, Default)]
 pub struct Schema {
-    /// `object`, `array`, `string`, `integer`, `number`, `boolean`; empty where any will do.
+    /// `object`, `array`, `string`, `integer`, `number`, `boolean`; empty if any type will do.
     pub type_name: Arc<str>,
     /// Members of an object.
     pub properties: BTreeMap<Arc<str>, Arc<Self>>,
-    /// Schema of members that are not listed.
+    /// Schema of members that are not listed in `properties`.
     pub additional: Option<Arc<Self>>,
     /// `additionalProperties: false`.
     pub closed: bool,
     /// Schema of a list's items.
     pub items: Option<Arc<Self>>,
-    /// Members that must be there.
+    /// Members that must be present.
     pub required: Vec<Arc<str>>,
-    /// `null` is a value.
+    /// Whether `null` is a valid value.
     pub nullable: bool,
-    /// A number or a string.
+    /// Whether numbers and strings are both valid.
     pub int_or_string: bool,
-    /// An integer is what Go's decoder takes for one: 64 bits, and neither a point nor an exponent.
+    /// An integer as Go's decoder accepts it: 64 bits, with neither a decimal point nor an exponent.
     pub go_integer: bool,
-    /// An integer of 64 bits, which is written again before it is decoded: 1.0 is 1.
+    /// An integer of 64 bits that is serialized again before it is decoded, so that 1.0 is 1.
     pub rewritten: bool,
-    /// An amount, as a text or a number; every answer has its canonical form.
+    /// A quantity, as a string or a number; answers show it in its canonical form.
     pub quantity: bool,
-    /// Unknown members stay.
+    /// Whether unknown members are kept.
     pub preserve_unknown: bool,
     /// An object with `apiVersion`, `kind` and `metadata` of its own.
     pub embedded: bool,
-    /// What an absent member becomes.
+    /// The value of an absent member.
     pub default: Option<Value>,
-    /// Allowed values; empty allows all.
+    /// Allowed values; if empty, all are.
     pub enumeration: Choices,
-    /// What a text must look like.
+    /// The format of a string.
     pub format: Option<Format>,
-    /// Bounds on numbers, lengths, items, and the pattern.
+    /// Bounds on numbers, lengths and counts, and the pattern.
     pub bounds: Bounds,
     /// `allOf`, `anyOf`, `oneOf` and `not`.
     pub junctors: Option<Box<Junctors>>,
-    /// What makes two items of a list the same.
+    /// What makes two items of a list the same item.
     pub identity: Identity,
-    /// What a strategic merge does to a list.
+    /// What a strategic merge patch does to a list.
     pub patch: PatchStrategy,
     /// `x-kubernetes-map-type: atomic`.
     pub atomic: bool,
@@ -103,11 +103,11 @@ pub struct Bounds {
     pub minimum: Option<f64>,
     /// Largest number.
     pub maximum: Option<f64>,
-    /// The smallest number itself is out.
+    /// Whether the smallest number itself is excluded.
     pub exclusive_minimum: bool,
-    /// The largest number itself is out.
+    /// Whether the largest number itself is excluded.
     pub exclusive_maximum: bool,
-    /// What a number must be a multiple of.
+    /// A number must be a multiple of this.
     pub multiple_of: Option<f64>,
     /// Fewest characters.
     pub min_length: Option<usize>,
@@ -121,20 +121,20 @@ pub struct Bounds {
     pub min_properties: Option<usize>,
     /// Most members.
     pub max_properties: Option<usize>,
-    /// Regular expression that a text must match somewhere.
+    /// Regular expression that a string must match somewhere.
     pub pattern: Option<regex::Regex>,
 }
 
-/// Schemas that a value is checked against besides its own.
+/// Further schemas that a value must satisfy.
 #[derive(Debug, Clone, Default)]
 pub struct Junctors {
-    /// Every one must fit.
+    /// All of them must match.
     pub all_of: Vec<Schema>,
-    /// At least one must fit.
+    /// At least one must match.
     pub any_of: Vec<Schema>,
-    /// Exactly one must fit.
+    /// Exactly one must match.
     pub one_of: Vec<Schema>,
-    /// Must not fit.
+    /// This one must not match.
     pub not: Option<Schema>,
 }
 
@@ -144,21 +144,21 @@ pub enum Identity {
     /// Items may repeat.
     #[default]
     Atomic,
-    /// No item may be there twice.
+    /// No item may occur twice.
     Set,
-    /// No two items may agree in these members.
+    /// No two items may have the same values in these members.
     Map(Vec<Arc<str>>),
 }
 
 /// `x-kubernetes-patch-strategy`, with the merge key.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum PatchStrategy {
-    /// The new list takes the place of the old one.
+    /// The new list replaces the old one.
     #[default]
     Replace,
-    /// Plain values are added unless they are there.
+    /// Plain values are added unless they are present.
     Set,
-    /// Items that agree in this member are merged.
+    /// Items with the same value in this member are merged.
     Key(Arc<str>),
 }
 
@@ -190,56 +190,56 @@ impl PatchStrategy {
 }
 
 impl PartialEq for Schema {
-    /// Schemas are shared; two are the same only where they are one.
+    /// Schemas are shared: two are equal only if they are the same allocation.
     fn eq(&self, other: &Self) -> bool {
         std::ptr::eq(self, other)
     }
 }
 
 impl Schema {
-    /// Drops nulls that nothing allows, then fills in what is absent, from the outside in.
+    /// Drops nulls that are not allowed, then fills in defaults, from the outside in.
     pub fn apply_defaults(&self, value: &mut Value) {
         fill::drop_nulls(self, value);
         fill::defaults(self, value);
     }
 
-    /// Drops nulls that nothing allows and no default takes the place of.
+    /// Drops nulls that are not allowed and have no default.
     pub(crate) fn drop_nulls(&self, value: &mut Value) {
         fill::drop_nulls(self, value);
     }
 
-    /// Reads the nulls and the quantities of a document of a built-in kind as Go's decoder does.
+    /// Decodes the nulls and quantities in a document of a built-in kind as Go's decoder does.
     pub(crate) fn decode(&self, document: &mut Value) {
         fill::decode(self, document);
     }
 
-    /// Removes members that the schema does not know; their paths, in order.
+    /// Removes members that the schema does not know, and returns their paths in order.
     pub fn prune(&self, document: &mut Value) -> Vec<String> {
         prune::root(self, document)
     }
 
-    /// Removes members that the schema of a value inside of an object does not know.
+    /// The same, for a value inside of an object.
     pub(crate) fn prune_value(&self, value: &mut Value) {
         prune::inside(self, value);
     }
 
-    /// Every value that does not fit.
+    /// Every value that does not satisfy the schema.
     pub fn validate(&self, document: &Value) -> Vec<FieldCause> {
         check::causes(self, document, None)
     }
 
-    /// The same, but what was so before and did not change.
+    /// The same, without faults that existed before and did not change.
     pub(crate) fn validate_change(&self, document: &Value, old: &Value) -> Vec<FieldCause> {
         check::causes(self, document, Some(old))
     }
 
-    /// Everything that is wrong with an object of a custom kind. What an earlier version of it
-    /// already held, and what did not change since, is not held against it.
+    /// Everything that is wrong with an object of a custom kind. Faults that an earlier version already had
+    /// are ignored where nothing changed.
     pub fn validate_object(&self, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
         self.hold(document, old, true)
     }
 
-    /// The same, of a value inside of an object.
+    /// The same, for a value inside of an object.
     pub(crate) fn validate_value(&self, value: &Value) -> Vec<FieldCause> {
         self.hold(value, None, false)
     }
@@ -263,7 +263,7 @@ impl Schema {
         causes
     }
 
-    /// The type, in the place of a value that would be too long to show.
+    /// The type, in place of a value that would be too long to show.
     fn shown_type(&self) -> Value {
         Value::from(&*self.type_name)
     }

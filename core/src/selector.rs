@@ -1,4 +1,4 @@
-//! Label and field selectors: parsing and matching; and what a change is to whoever selects.
+//! Label and field selectors: parsing, matching, and what a change means to a watcher that selects.
 
 mod field;
 mod label;
@@ -8,7 +8,8 @@ pub use field::FieldSelector;
 pub use label::LabelSelector;
 pub use seen::Seen;
 
-/// Requirements of a selector in a query: each is asked of every object that a list or a watch meets.
+/// Maximum number of requirements of a selector in a query: each is evaluated for every object that a list
+/// or watch visits.
 const REQUIREMENTS_MAX: usize = 1_000;
 
 fn check_length(requirements: usize) -> Result<(), String> {

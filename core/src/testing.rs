@@ -1,4 +1,4 @@
-//! A world for tests: a state with the built-in kinds, driven by short commands.
+//! A world for unit tests: a state with the built-in kinds, driven by short commands.
 
 use crate::command::{
     Create, Delete, FieldValidation, Patch, PatchObject, Propagation, Target, Update,
@@ -42,27 +42,27 @@ impl World {
         world
     }
 
-    /// Before the first commit.
+    /// The state before the first commit.
     pub(crate) fn empty() -> State {
         State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
     }
 
-    /// The commands from now on are those of a program of this name.
+    /// Sets the field manager of the following commands; empty for none.
     pub(crate) fn manager(&mut self, name: &str) {
         self.manager = Some(name.into()).filter(|_| !name.is_empty());
     }
 
-    /// The commands from now on come so much later.
+    /// Makes the following commands this many seconds later.
     pub(crate) const fn advance(&mut self, seconds: i64) {
         self.late += seconds;
     }
 
-    /// Each byte of the seed of a command that comes after so many others.
+    /// The byte that the seed of an upcoming command consists of, after so many other commands.
     pub(crate) const fn next_seed(&self, others: u8) -> u8 {
         self.commands.wrapping_add(others).wrapping_add(1)
     }
 
-    /// When the newest command was made; the clock ticks once a command.
+    /// The time of the newest command; the clock ticks once per command.
     pub(crate) fn now(&self) -> Time {
         Time((i64::from(self.commands) + self.late) * 1_000_000)
     }
@@ -94,7 +94,7 @@ impl World {
         ObjectKey::new(kind.resource.clone(), namespace, name)
     }
 
-    /// Puts an object there as an older release could have stored it.
+    /// Stores an object directly, as an older release might have stored it.
     pub(crate) fn find(&mut self, resource: &str, document: Value) {
         let name = document["metadata"]["name"].as_str().expect("a name");
         let (key, revision) = (self.key(resource, name), self.state.revision.next());
@@ -205,7 +205,7 @@ impl World {
     }
 }
 
-/// The object over what its kind cannot be without.
+/// The object, with the fields added that its kind requires.
 fn filled(resource: &str, object: Value) -> Value {
     let pod = json!({"containers": [{"name": "c", "image": "i"}]});
     let needed = match resource {
@@ -233,7 +233,7 @@ fn over(base: Value, object: Value) -> Value {
     }
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers that are the same in every run.
 pub(crate) struct Dice(pub(crate) u64);
 
 impl Dice {

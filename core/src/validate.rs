@@ -1,5 +1,5 @@
-//! Rules for names, labels, annotations, finalizers, owner references and the rest of metadata.
-//! Source: apimachinery's `api/validation/objectmeta.go` and `util/validation`.
+//! Validation of metadata: names, labels, annotations, finalizers, owner references and the rest. Source:
+//! apimachinery's `api/validation/objectmeta.go` and `util/validation`.
 
 mod builtin;
 mod field;
@@ -25,7 +25,7 @@ const STANDARD_FINALIZERS: [&str; 3] = [NAMESPACE_TOKEN, ORPHAN_FINALIZER, FOREG
 
 /// Everything that is wrong with an object's metadata.
 ///
-/// The name of an object that is there already was accepted once, maybe by an older rule.
+/// The name of an existing object is not checked again: it was accepted once, perhaps by an older rule.
 pub fn metadata(kind: &Kind, metadata: &Map<String, Value>, is_new: bool) -> Vec<FieldCause> {
     let mut causes = Vec::new();
     name(kind, metadata, is_new, &mut causes);
@@ -36,7 +36,7 @@ pub fn metadata(kind: &Kind, metadata: &Map<String, Value>, is_new: bool) -> Vec
     causes
 }
 
-/// Everything that is wrong with the metadata of an object inside of another one. It needs no
+/// Everything that is wrong with the metadata of an object that is embedded in another one. It needs no
 /// name.
 pub(crate) fn embedded_metadata(metadata: &Map<String, Value>) -> Vec<FieldCause> {
     let mut causes = Vec::new();
@@ -53,13 +53,13 @@ pub(crate) fn embedded_metadata(metadata: &Map<String, Value>) -> Vec<FieldCause
     causes
 }
 
-/// A kind's name: a DNS-1035 label that may have upper-case letters.
+/// Checks the name of a kind: a DNS-1035 label that may have upper-case letters.
 pub(crate) fn mixed_case_name(name: &str) -> Result<(), String> {
     label_1035(&name.to_lowercase())
         .map_err(|why| format!("may have mixed case, but should otherwise match: {why}"))
 }
 
-/// Finalizers that a deleting object may not gain.
+/// Reports finalizers that an object gains while it is being deleted.
 pub(crate) fn no_new_finalizers(
     old: &[crate::object::Name],
     new: &Map<String, Value>,
@@ -75,7 +75,7 @@ pub(crate) fn no_new_finalizers(
     (!added.is_empty()).then(|| FieldCause::forbidden("metadata.finalizers", &why))
 }
 
-/// Finalizers of a custom kind that somebody else may choose, too. Only new ones are told.
+/// Warnings about new finalizers of a custom kind whose names others might choose, too.
 pub(crate) fn finalizer_warnings(
     kind: &Kind,
     old: &[crate::object::Name],
@@ -118,12 +118,12 @@ fn name(kind: &Kind, metadata: &Map<String, Value>, is_new: bool, causes: &mut V
     }
 }
 
-/// A prefix as it is checked: something follows its trailing dash, which goes with the letter
-/// before it. Source: `maskTrailingDash`.
+/// A prefix in the form that is checked: a trailing dash is cut off with the letter before it, and a letter
+/// is put in their place. Source: `maskTrailingDash`.
 fn masked(prefix: &str) -> Cow<'_, str> {
     let head = prefix.strip_suffix('-').map(str::chars);
     match head.map(|mut head| (head.next_back(), head)) {
-        // Two bytes are taken: of a letter that has more a part is left, which is none.
+        // Upstream cuts off two bytes: what is left of a multi-byte letter is not a letter.
         Some((Some(letter), head)) => {
             let part = if letter.is_ascii() { "" } else { "\u{fffd}" };
             Cow::Owned(format!("{}{part}a", head.as_str()))
@@ -132,7 +132,7 @@ fn masked(prefix: &str) -> Cow<'_, str> {
     }
 }
 
-/// Whether a type with this rule accepts the name; the message says what it must look like.
+/// Whether a type with this rule accepts the name; the error says what a name must look like.
 pub(crate) fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
     match rule {
         NameRule::PathSegment => names::path_segment(name),
@@ -143,7 +143,7 @@ pub(crate) fn legal_name(rule: NameRule, name: &str) -> Result<(), String> {
     }
 }
 
-/// What is wrong with labels, of a field with this name.
+/// Reports what is wrong with the labels in this field.
 pub(crate) fn labels(labels: &Value, field: &str, causes: &mut Vec<FieldCause>) {
     for (key, value) in labels.as_object().into_iter().flatten() {
         for why in qualified_name(key) {
@@ -178,7 +178,7 @@ fn annotations(metadata: &Map<String, Value>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-/// Whether annotations are not too long, all of them together.
+/// Whether all annotations together are within the size limit.
 pub(crate) fn annotations_fit(annotations: &Map<String, Value>) -> bool {
     let one = |(key, value): (&String, &Value)| key.len() + value.as_str().map_or(0, str::len);
     annotations.iter().map(one).sum::<usize>() <= ANNOTATION_BYTES_MAX
@@ -200,8 +200,8 @@ fn finalizers(strict: bool, metadata: &Map<String, Value>, causes: &mut Vec<Fiel
     }
 }
 
-/// What is wrong with a name in the list that a namespace's contents hold it with. Source:
-/// upstream's `validateFinalizerName`.
+/// What is wrong with an entry in the `spec.finalizers` of a namespace. Source: upstream's
+/// `validateFinalizerName`.
 pub(crate) fn namespace_finalizer(field: &str, finalizer: &str) -> Vec<FieldCause> {
     let causes = unqualified(field, finalizer);
     causes.chain(nonstandard(field, finalizer)).collect()

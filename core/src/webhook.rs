@@ -1,5 +1,5 @@
-//! Webhook configurations: who wants to be asked before which write. They are read when they are
-//! stored, so that a write without any is not slower for the possibility.
+//! Webhook configurations: which webhooks must be asked before which writes. They are parsed when they are
+//! stored, so that writes cost nothing extra while there are none.
 
 pub(crate) mod condition;
 mod matching;
@@ -17,8 +17,8 @@ use crate::{Object, ObjectKey};
 use imbl::OrdMap;
 use std::sync::Arc;
 
-/// The group of the configurations, which no webhook is asked about: a broken one must not stand in
-/// the way of its own repair.
+/// The group of the configurations. No webhook is asked about them: a broken one must not prevent its own
+/// repair.
 pub const GROUP: &str = "admissionregistration.k8s.io";
 const MUTATING: &str = "mutatingwebhookconfigurations";
 const VALIDATING: &str = "validatingwebhookconfigurations";
@@ -30,60 +30,60 @@ pub struct Webhooks {
     validating: OrdMap<Name, Arc<[Webhook]>>,
 }
 
-/// Somebody to ask, and about what.
+/// A webhook, and the writes that it is asked about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Webhook {
-    /// Its full name, `policy.example.com`.
+    /// Its full name, as `policy.example.com`.
     pub name: Name,
-    /// Where it is called.
+    /// How it is called.
     pub client: Client,
-    /// Which writes it wants to see; any of them will do.
+    /// Which writes it is asked about; one matching rule is enough.
     pub rules: Vec<Rule>,
-    /// Whether a write goes on when it cannot be asked (`failurePolicy: Ignore`).
+    /// Whether a write goes on if the webhook cannot be asked (`failurePolicy: Ignore`).
     pub ignores_failure: bool,
-    /// Whether a rule for one version also holds for the others (`matchPolicy: Equivalent`).
+    /// Whether a rule for one version also matches the others (`matchPolicy: Equivalent`).
     pub equivalent: bool,
-    /// Of the namespaces that it wants to see; the text says why it cannot be read.
+    /// Selects the namespaces that it is asked about; the error says why the selector cannot be read.
     pub namespace_selector: Result<LabelSelector, String>,
-    /// Of the objects that it wants to see; the text says why it cannot be read.
+    /// Selects the objects that it is asked about; the error says why the selector cannot be read.
     pub object_selector: Result<LabelSelector, String>,
     /// Whether it may be asked about a dry run (`sideEffects: None` or `NoneOnDryRun`).
     pub dry_runs: bool,
-    /// How long it may take.
+    /// Timeout of a call, in seconds.
     pub timeout_seconds: u64,
     /// Versions of `AdmissionReview` that it speaks, preferred first.
     pub review_versions: Vec<Name>,
-    /// Whether it is asked again when others changed the object after it (`IfNeeded`).
+    /// Whether it is asked again if later webhooks changed the object (`IfNeeded`).
     pub reinvoked: bool,
-    /// `matchConditions`: it is asked where all of them hold.
+    /// `matchConditions`: it is only asked if all of them hold.
     pub conditions: Vec<Condition>,
 }
 
-/// `clientConfig`.
+/// The `clientConfig` of a webhook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Client {
     /// A whole URL.
     pub url: Option<String>,
-    /// A service instead.
+    /// The service to call, instead of a URL.
     pub service: Option<Service>,
-    /// Certificates to trust, PEM; empty where the system's are.
+    /// CA certificates to trust, in PEM; if empty, those of the system.
     pub ca_bundle: Vec<u8>,
 }
 
-/// A service that answers.
+/// A service that is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
-    /// Its namespace.
+    /// Namespace of the service.
     pub namespace: Name,
-    /// Its name.
+    /// Name of the service.
     pub name: Name,
-    /// Path of the URL, with its slash.
+    /// Path of the URL, with the leading slash.
     pub path: String,
     /// Port of the service.
     pub port: u64,
 }
 
-/// Which writes.
+/// A rule that selects writes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rule {
     /// `CREATE`, `UPDATE`, `DELETE`, `*`.
@@ -99,24 +99,24 @@ pub struct Rule {
 }
 
 impl Webhooks {
-    /// Whether nobody has to be asked about anything.
+    /// Whether there are no webhooks at all.
     pub fn is_empty(&self) -> bool {
         self.mutating.is_empty() && self.validating.is_empty()
     }
 
-    /// Those that may change an object, in the order in which they are asked.
+    /// The webhooks that may change an object, in the order in which they are asked.
     pub fn mutating(&self) -> impl Iterator<Item = &Webhook> {
         self.mutating.values().flat_map(|webhooks| webhooks.iter())
     }
 
-    /// Those that may only refuse.
+    /// The webhooks that may only refuse.
     pub fn validating(&self) -> impl Iterator<Item = &Webhook> {
         self.validating
             .values()
             .flat_map(|webhooks| webhooks.iter())
     }
 
-    /// Takes a commit in.
+    /// Applies a commit.
     pub(crate) fn note(&mut self, commit: &Commit) {
         if &*commit.key.resource.group == GROUP {
             let webhooks = commit.object().map(|object| webhooks(object));
@@ -124,7 +124,7 @@ impl Webhooks {
         }
     }
 
-    /// Takes a configuration in.
+    /// Adds a configuration.
     pub(crate) fn put(&mut self, configuration: &Object) {
         self.configure(&configuration.key, Some(webhooks(configuration)));
     }

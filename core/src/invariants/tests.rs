@@ -13,7 +13,8 @@ use crate::{Revision, Rule, State};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// Two namespaces, one of them going; an owner, its dependent, and one that a finalizer holds.
+/// Two namespaces, one of them being deleted; an owner, its dependent, and an object that a finalizer
+/// holds.
 fn world() -> World {
     let mut world = World::new();
     let owner = create(&mut world, json!({"name": "owner"}));
@@ -37,7 +38,7 @@ fn create(world: &mut World, metadata: Value) -> Arc<Object> {
     Arc::clone(created.expect("created").outcome.object())
 }
 
-/// The commit that the last one of the world would have to be followed by, made by hand.
+/// A commit made by hand that follows the last one of the world.
 fn commit(world: &World, key: ObjectKey, uid: &str, events: Vec<Event>) -> Commit {
     let like = world.commits.last().expect("there are commits");
     Commit {
@@ -208,7 +209,7 @@ fn a_dependent_of_an_unknown_owner_is_not_collected() {
     refused(&world, &removal, "Unknown u still holds on");
 }
 
-/// The step by which the collector lets the owner of the world go.
+/// The commit by which the collector releases the owner of the world.
 fn release(world: &World, finalizer: &str) -> Commit {
     let owner = world.get("configmaps", "owner").expect("it is there");
     let events = vec![
@@ -284,7 +285,7 @@ fn a_circle_of_owners_that_wait_is_let_go_as_a_whole() {
         check(&world.state, &release(&world, "foregroundDeletion")),
         Ok(())
     );
-    // What stays of it when the other was let go, and what it may go for.
+    // The dependent as its own release leaves it, and then the causes that the owner may be released for.
     let let_go = version(&world.state, &dependent.key, |metadata| {
         metadata["finalizers"] = json!(["x/y"]);
     });

@@ -1,4 +1,4 @@
-//! What may be stored, by every verb, and how what is too long goes.
+//! The size limit for every verb, and how an object that is too large can be removed.
 
 use crate::command::Patch;
 use crate::object::OBJECT_BYTES_MAX;
@@ -6,7 +6,7 @@ use crate::testing::World;
 use crate::{Decision, Rejection};
 use serde_json::{Value, json};
 
-/// Bytes around the value of a sheet, at most.
+/// Upper bound of the bytes around the value in a sheet.
 const AROUND: usize = 2000;
 
 /// A deployment with one long value.
@@ -17,7 +17,7 @@ fn sheet(value: usize) -> Value {
             "template": {"metadata": {"labels": {"a": "b"}}, "spec": pod}}})
 }
 
-/// Many keys: the account of them is longer than they are.
+/// Many keys: their entries in `managedFields` take more bytes than the keys themselves.
 fn keys(count: usize) -> Value {
     let data: Value = (0..count)
         .map(|at| (format!("k{at:06}"), Value::from("")))
@@ -50,7 +50,7 @@ fn length(world: &World, resource: &str) -> usize {
         .map_or(0, |object| object.body.len())
 }
 
-/// Too large, or nothing at all; of a long object nothing is shown.
+/// Whether the outcome is a refusal as too large; any other refusal panics, with a shortened message.
 fn is_too_large(outcome: Result<Decision, Rejection>) -> bool {
     match outcome {
         Ok(_) => false,

@@ -1,4 +1,4 @@
-//! What the collector planned is carried out only where its ground still holds.
+//! A plan of the collector is carried out only if its ground still holds.
 
 use crate::command::{
     DropOwners, DropReason, FinalizeNamespace, Knot, Propagation, Release, Target,
@@ -35,7 +35,7 @@ fn target(object: &Object) -> Target {
     }
 }
 
-/// The uids that the dependent still refers to once a drop of these references is carried out.
+/// The uids that the dependent still refers to after dropping these references.
 fn left(
     world: &mut World,
     dependent: &Object,
@@ -243,7 +243,7 @@ fn a_namespace_loses_its_token_alone_and_only_when_it_goes_and_is_empty() {
     assert_eq!(after, json!(["example.com/t"]));
 }
 
-/// Two that own and block each other, are held by somebody else, and wait.
+/// Two objects that own and block each other, are held by another finalizer, and wait.
 fn ring(world: &mut World) -> Vec<Target> {
     for name in ["a", "b"] {
         make(world, json!({"name": name, "finalizers": ["x/y"]}));

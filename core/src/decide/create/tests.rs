@@ -187,7 +187,7 @@ fn exact_repetitions_of_an_owner_are_dropped_with_a_warning() {
     );
 }
 
-/// What it is refused with, in a word.
+/// The refusal of a creation, as one word.
 fn refusal(world: &mut World, namespace: &str, metadata: &Value) -> &'static str {
     let created = world.create_in(namespace, "configmaps", json!({"metadata": metadata}));
     match created.err() {

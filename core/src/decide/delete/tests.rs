@@ -9,7 +9,7 @@ use crate::testing::World;
 use crate::{Decision, Event, Outcome, Rejection, Revision, Rule};
 use serde_json::{Value, json};
 
-/// What is left of an object, in short: `gone`, or its finalizers and whether it is deleting.
+/// What is left of an object, in short: `gone`, or its finalizers and whether it is being deleted.
 fn left(world: &World, resource: &str, name: &str) -> String {
     let Some(object) = world.get(resource, name) else {
         return "gone".into();

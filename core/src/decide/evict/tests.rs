@@ -1,4 +1,4 @@
-//! What an eviction asks of a budget.
+//! What an eviction asks of a disruption budget.
 
 use crate::command::{Delete, Target};
 use crate::testing::World;
@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 const BUDGETS: &str = "poddisruptionbudgets";
 
-/// A pod that runs, ready or not, and budgets with these specifications and statuses.
+/// A world with a running pod, ready or not, and budgets with these specifications and statuses.
 fn world(phase: &str, ready: &str, budgets: &[(Value, Value)]) -> World {
     let mut world = World::new();
     world.manager("tester");
@@ -40,7 +40,7 @@ fn deletion(world: &World) -> Delete {
     Delete::new(target, "v1".into(), Rule::Requested)
 }
 
-/// The verb is what the log is told.
+/// Carries out an intent; the verb only goes to the log.
 fn carry_out(world: &mut World, verb: &str, intent: Intent) -> Result<Decision, Rejection> {
     let request = Request {
         verb: verb.into(),
@@ -68,7 +68,7 @@ fn keeps(observed: i64, allowed: i64, healthy: i64, desired: i64) -> Value {
         "currentHealthy": healthy, "desiredHealthy": desired, "expectedPods": 2})
 }
 
-/// A budget that has nothing to spend, and says this of it.
+/// A budget that allows no disruption, with this reason and message.
 fn says(healthy: i64, desired: i64, reason: &str, message: &str) -> Value {
     let mut status = keeps(1, 0, healthy, desired);
     status["conditions"] = json!([{"type": "DisruptionAllowed", "status": "False",
@@ -169,7 +169,7 @@ fn a_pod_that_is_evicted_says_so_before_it_goes() {
         versions[0].document()["metadata"]["managedFields"],
         before.document()["metadata"]["managedFields"]
     );
-    // What it says is of its newest generation, and since when stands.
+    // The condition has the newest generation, and keeps its transition time.
     let again = evict(&mut world).expect("it stops already");
     let [retold] = &*again.commits else {
         panic!("{again:?}")

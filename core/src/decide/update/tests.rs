@@ -296,7 +296,7 @@ fn a_patch_in_another_form_changes_the_stored_one() {
     );
 }
 
-/// What is put right in a draft is shown to webhooks so: nobody would find it again.
+/// Webhooks are shown the corrected draft, so a fault that is corrected could not be found again.
 #[test]
 fn a_draft_is_refused_for_what_it_puts_right_and_for_nothing_else() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! What no request asked for has the ground that its rule names.
+//! A deletion that no request asked for needs the ground that its rule names.
 
 use super::{check, commit, create, deleted, refused, release, version, world};
 use crate::command::Propagation;
@@ -14,7 +14,7 @@ fn policy() -> Cause {
     Cause::Policy("keep-ten".into())
 }
 
-/// The removal of an object by this rule, and its mark.
+/// Two commits for an object and a rule: one removes it, one marks it.
 fn removal_and_mark(world: &World, of: (&str, &str), rule: Rule, cause: Cause) -> [Commit; 2] {
     let object = world.get(of.0, of.1).expect("it is there");
     removal_and_mark_of(world, &object, rule, cause)
@@ -169,7 +169,7 @@ fn what_is_built_in_has_no_definition_that_could_take_it_along() {
     all_refused(&world, &steps, "the definition of its kind is not going");
 }
 
-/// Something with this condition and this time to live.
+/// A world with an object that has this condition and this time to live.
 fn world_with_ended(resource: &str, condition: Value, seconds: Value) -> World {
     let mut world = world();
     let created = world.create(resource, json!({"metadata": {"name": "j"}}));

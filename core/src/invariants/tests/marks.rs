@@ -1,4 +1,4 @@
-//! A mark, its end and its grace move as a later deletion moves them, and no other way.
+//! Only a later deletion may change a mark, its end and its grace period, and only in allowed ways.
 
 use super::{check, commit, refused, version};
 use crate::command::Propagation;
@@ -9,8 +9,8 @@ use crate::{Revision, Rule, Time};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A running pod that was given 30 seconds a quarter of a minute ago, a map that a finalizer holds, and
-/// one of each that nobody deleted.
+/// A running pod that was given 30 seconds a quarter of a minute ago, a config map that a finalizer holds,
+/// and one of each that is not being deleted.
 fn world() -> World {
     let mut world = World::new();
     for name in ["going", "live"] {
@@ -27,7 +27,8 @@ fn world() -> World {
     world
 }
 
-/// A version with this end, so many seconds from now, and this grace; told by a deletion or not.
+/// A version whose deletion ends so many seconds from now, with this grace period; `is_told` says whether a
+/// deletion request comes with it.
 fn moved(world: &World, of: (&str, &str), end: i64, grace: Option<i64>, is_told: bool) -> Commit {
     let now = world.now();
     let object = world.get(of.0, of.1).expect("it is there");
@@ -56,13 +57,13 @@ fn moved(world: &World, of: (&str, &str), end: i64, grace: Option<i64>, is_told:
     };
     let events = is_told.then_some(told).into_iter().chain([updated]);
     Commit {
-        // Half a second later it reads the same.
+        // Half a second later, since objects record whole seconds.
         time: Time(now.0 + 500_000),
         ..commit(world, key, uid.as_str(), events.collect())
     }
 }
 
-/// When the deletion of the pod ends, seconds from now.
+/// When the deletion of the object ends, in seconds from now.
 fn end_of(world: &World, of: (&str, &str)) -> i64 {
     let object = world.get(of.0, of.1).expect("it is there");
     let end = object.meta.deletion_timestamp.expect("it is going");

@@ -1,4 +1,4 @@
-//! Who keeps a dependent, without the decisions.
+//! Whether an owner keeps its dependent, without the code of the decisions.
 
 use super::{create, world};
 use crate::command::Propagation;
@@ -13,7 +13,7 @@ fn uid(world: &World, name: &str) -> String {
     object.meta.uid.as_str().into()
 }
 
-/// What the owner of this reference is to a config map that has it.
+/// Checks what the owner of a reference is to a config map with that reference.
 #[track_caller]
 fn holds(world: &mut World, wanted: Hold, change: &Value) {
     let mut reference = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": OWNER,
@@ -43,12 +43,12 @@ fn who_is_there_by_name_and_identity_keeps_and_so_does_who_cannot_be_known() {
         (Hold::Keeps, json!({"kind": "Nothing"})),
         (Hold::Keeps, json!({"apiVersion": "v2"})),
         (Hold::Keeps, json!({"apiVersion": "example.com/v1"})),
-        // It is never stored, so nobody knows of one.
+        // A kind that is never stored, so nothing can be known of an owner.
         (
             Hold::Keeps,
             json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview"}),
         ),
-        // It goes, and waits for nobody.
+        // It is being deleted, but does not wait for dependents.
         (Hold::Keeps, json!({"name": "held", "uid": held})),
         (Hold::Left, json!({"kind": "Namespace", "name": "going"})),
     ] {

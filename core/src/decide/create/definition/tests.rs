@@ -1,4 +1,4 @@
-//! Definitions and their objects, from the command to the state.
+//! Definitions and their instances, from the command to the state.
 
 use crate::command::{Create, FieldValidation, Patch};
 use crate::kind::Origin;
@@ -130,7 +130,7 @@ fn a_name_that_is_taken_is_not_accepted_and_its_kind_not_served() {
 
 const DEFINITIONS: &str = "customresourcedefinitions";
 
-/// `NamesAccepted/Established`, by their reasons, and the kind that is served.
+/// The reasons of `NamesAccepted` and `Established`, and the kind that is served.
 fn said(world: &World, plural: &str) -> (String, Option<String>) {
     let stored = world.get(DEFINITIONS, &format!("{plural}.example.com"));
     let document = stored.expect("a definition").document();
@@ -186,17 +186,17 @@ fn whoever_waits_for_a_name_gets_it_when_it_is_free() {
     }
     assert_eq!(said(&world, "bs"), refused("ListKindConflict"));
     assert_eq!(said(&world, "cs"), refused("ShortNamesConflict"));
-    // It has others now, so one who waited gets one of its own.
+    // A definition gives up a short name, so the one that waited for it gets it.
     assert_eq!(rename(&mut world, "as", json!({"shortNames": ["z"]})), 2);
     assert_eq!(
         (said(&world, "as"), said(&world, "cs")),
         (served("A"), served("C"))
     );
     assert_eq!(said(&world, "bs"), refused("ListKindConflict"));
-    // It goes.
+    // A definition is removed.
     assert_eq!(remove(&mut world, "as"), 2);
     assert_eq!(said(&world, "bs"), served("A"));
-    // It wants others.
+    // A definition changes the names that it wants.
     world
         .create(DEFINITIONS, named("ds", "C", &[]))
         .expect("a definition");
@@ -209,7 +209,7 @@ fn whoever_waits_for_a_name_gets_it_when_it_is_free() {
     assert_eq!(said(&world, "ds"), served("D"));
 }
 
-/// `as` has the name that `bs` wants, which is as long as a client may make it.
+/// `as` has the name that `bs` wants, which is as large as a client may make it.
 fn longest() -> World {
     let mut world = World::new();
     world.manager("their maker");
@@ -238,7 +238,7 @@ fn longest() -> World {
     world
 }
 
-/// Its names come with somebody else's write, of which nothing is a reason to refuse it.
+/// Its names are accepted with another object's write, which must not be refused because of it.
 #[test]
 fn a_definition_that_may_not_get_longer_gets_its_names_and_keeps_its_account() {
     let mut config = named("as", "A", &["z"]);
@@ -287,7 +287,7 @@ fn what_was_accepted_stays_while_more_is_wanted_and_taken() {
     let expected = "ShortNamesConflict/InitialNamesAccepted".to_owned();
     assert_eq!(said(&world, "as"), (expected, Some("A".to_owned())));
     assert_eq!(short(&world), ["x"]);
-    // Everything else goes on.
+    // Everything else still works.
     let label = Patch::Merge(json!({"metadata": {"labels": {"l": "v"}}}));
     world
         .patch(DEFINITIONS, "as.example.com", label)
@@ -386,7 +386,7 @@ fn a_custom_kind_that_is_named_like_a_built_in_one_has_none_of_its_defaults() {
     assert_eq!(stored["spec"], json!({"ports": [{"port": 80}]}));
 }
 
-/// Anybody may define kinds in the group of definitions, once they confess that nobody approved.
+/// Anybody may define kinds in the group of definitions, with the annotation that says it is not approved.
 #[test]
 fn only_definitions_define_whatever_else_is_in_their_group() {
     let mut world = widgets(json!({}));

@@ -1,11 +1,11 @@
-//! The collector's deletions: each rule holds for the owners that it is about, and for no others.
+//! Deletions by the collector: each rule holds for the owners that it is about, and for no others.
 
 use crate::command::Propagation;
 use crate::testing::World;
 use crate::{Outcome, Rejection, Rule};
 use serde_json::{Value, json};
 
-/// An owner in foreground deletion, one that orphans, and one that is well.
+/// An owner in foreground deletion, one that orphans, and one that is not being deleted.
 fn world() -> World {
     let mut world = World::new();
     for name in ["waiting", "orphaning", "solid"] {
@@ -22,7 +22,7 @@ fn world() -> World {
     world
 }
 
-/// A reference to one of them, or to nobody.
+/// A reference to one of them, or to an owner that does not exist.
 fn owner(world: &World, name: &str) -> Value {
     let (api_version, at, named) = match name {
         "unknown" => ("nobody.example.com/v1", "", "unknown"),

@@ -1,4 +1,4 @@
-//! A namespace does not go before its contents, nor a definition before its instances, whatever is
+//! A namespace is not removed before its contents, nor a definition before its instances, whatever is
 //! written to them.
 
 use crate::command::{
@@ -10,7 +10,7 @@ use crate::testing::World;
 use crate::{GroupResource, Intent, ObjectKey, Rejection};
 use serde_json::{Value, json};
 
-/// A namespace with one object in it, that goes and whose own list is empty.
+/// A namespace in deletion that has one object left, but whose own list of finalizers is empty.
 fn let_go_before() -> World {
     let mut world = World::new();
     let team = json!({"metadata": {"name": "team"}});
