@@ -12,9 +12,9 @@ use std::sync::Arc;
 /// One wish, with everything that is needed to decide it.
 #[derive(Debug, Clone)]
 pub struct Command {
-    /// Who asks.
+    /// Who issued the command.
     pub actor: Arc<Actor>,
-    /// How they asked.
+    /// The request that the command came with.
     pub request: Arc<Request>,
     /// When the command was made.
     pub time: Time,
@@ -235,7 +235,7 @@ pub enum Patch {
     /// Server-side apply: all that the manager wants to have in the object. Fields that others own are only
     /// taken by force.
     Apply {
-        /// The fields that the manager wants, with their values.
+        /// The fields that the manager wants to have, with their values.
         config: Value,
         /// Take over fields that other managers own.
         force: bool,

@@ -14,9 +14,9 @@ pub struct Commit {
     pub revision: Revision,
     /// When the command was made.
     pub time: Time,
-    /// Who asked.
+    /// Who issued the command.
     pub actor: Arc<Actor>,
-    /// How they asked.
+    /// The request that the command came with.
     pub request: Arc<Request>,
     /// What made the command necessary.
     pub cause: Cause,

@@ -98,7 +98,7 @@ pub struct PrinterColumn {
     pub type_name: Name,
     /// OpenAPI format, often empty.
     pub format: Name,
-    /// Help text.
+    /// Help text of the column.
     pub description: Name,
     /// 0 is always shown; anything above 0 only in wide output.
     pub priority: i64,
@@ -124,9 +124,9 @@ pub struct Strategy {
     pub unconditional_update: bool,
     /// A `PUT` of a missing object creates it.
     pub create_on_update: bool,
-    /// Which names are legal.
+    /// Which names are valid.
     pub names: NameRule,
-    /// What moves `metadata.generation`.
+    /// What increments `metadata.generation`.
     pub generation: Generation,
     /// Finalizers without a `/` must be the standard ones.
     pub strict_finalizers: bool,

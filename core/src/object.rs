@@ -34,7 +34,7 @@ const BODY_BYTES: usize = 1024;
 /// One version of one object. Immutable; a new version is a new value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Object {
-    /// Where it lives.
+    /// Where the object is stored.
     pub key: ObjectKey,
     /// `apiVersion` and `kind` as stored in the body.
     pub type_meta: TypeMeta,
@@ -72,7 +72,7 @@ pub struct TypeMeta {
 pub struct UnreadableObject {
     /// The key that the bytes were stored under.
     pub key: ObjectKey,
-    /// What was wrong.
+    /// What is wrong with them.
     pub reason: String,
 }
 
@@ -114,7 +114,7 @@ impl Object {
         })
     }
 
-    /// Reads a stored body back.
+    /// Makes a version from a stored body.
     pub fn from_body(
         key: ObjectKey,
         body: Bytes,

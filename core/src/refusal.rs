@@ -13,7 +13,7 @@ pub struct Expired {
     pub oldest: Revision,
 }
 
-/// Why nothing was written.
+/// Why a write was not made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unavailable {
     /// Too many submissions wait, or too large ones.

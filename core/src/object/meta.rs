@@ -20,11 +20,11 @@ pub const NAMESPACE_TOKEN: &str = "kubernetes";
 /// Label that holds the name of a namespace, for selectors.
 pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
-/// Parsed metadata. Fields that no rule reads stay in the body only.
+/// The parsed part of `metadata`. Fields that no rule reads stay in the body only.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Meta {
-    /// Identity.
+    /// The object's identity.
     pub uid: Uid,
     /// Zero where the kind keeps no generation.
     #[serde(default, deserialize_with = "nullable")]
@@ -32,16 +32,16 @@ pub struct Meta {
     /// When it was created.
     #[serde(default, deserialize_with = "time")]
     pub creation_timestamp: Option<Time>,
-    /// Set once its deletion was asked for; never cleared.
+    /// Set once its deletion has been requested; never cleared.
     #[serde(default, deserialize_with = "mark")]
     pub deletion_timestamp: Option<Time>,
-    /// Seconds that it was given to stop.
+    /// Seconds that the object was given to stop.
     #[serde(default)]
     pub deletion_grace_period_seconds: Option<i64>,
-    /// What must happen before it may be removed, in the client's order.
+    /// The finalizers, in the client's order.
     #[serde(default, deserialize_with = "names")]
     pub finalizers: Arc<[Name]>,
-    /// Its owners, in the client's order.
+    /// The owner references, in the client's order.
     #[serde(default, deserialize_with = "nullable")]
     pub owner_references: Arc<[OwnerReference]>,
     /// Labels.
@@ -73,7 +73,7 @@ pub struct OwnerReference {
 }
 
 impl OwnerReference {
-    /// Whether it holds the owner's foreground deletion.
+    /// Whether the reference blocks the owner's foreground deletion.
     pub fn blocks(&self) -> bool {
         self.block_owner_deletion == Some(true)
     }
@@ -90,7 +90,7 @@ pub(super) struct Head<'a> {
 }
 
 impl Meta {
-    /// Reads metadata that has been validated; the message says what is not of its type.
+    /// Reads metadata that has been validated; the error says which field has the wrong type.
     pub fn read(metadata: &Map<String, Value>) -> Result<Self, String> {
         Self::deserialize(metadata).map_err(|error| error.to_string())
     }
@@ -106,13 +106,14 @@ fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::E
     Ok(read.and_then(|read| read.0))
 }
 
-/// An end that cannot be read is none that can be waited for, but somebody did ask for the deletion.
+/// Reads a deletion timestamp. One that cannot be read counts as [`Time::MAX`]: its end is unknown, but the
+/// deletion was requested.
 fn mark<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Time>, D::Error> {
     let read: Option<Stamp> = Option::deserialize(deserializer)?;
     Ok(read.map(|read| read.0.unwrap_or(Time::MAX)))
 }
 
-/// A time, where the text is one.
+/// A time; `None` if the text is not one.
 struct Stamp(Option<Time>);
 
 impl<'de> Deserialize<'de> for Stamp {
@@ -133,7 +134,7 @@ fn labels<'de, D: Deserializer<'de>>(
     Ok(Arc::new(read.0))
 }
 
-/// Kubernetes reads `null` as the zero value.
+/// Reads `null` as the zero value, as Kubernetes does.
 fn nullable<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,4 +1,4 @@
-//! An object under another revision than the one that it is stored with.
+//! Showing an object under another revision than the stored one.
 
 use super::Object;
 use crate::Revision;
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 impl Object {
-    /// The same object as if this had been its revision; without one where it has none yet.
+    /// The same object as if it had this revision; `None` for an object that has none yet.
     #[must_use]
     pub fn shown_at(&self, revision: Option<Revision>) -> Self {
         let body = self.spliced(revision);
@@ -17,8 +17,8 @@ impl Object {
         }
     }
 
-    /// The stored bytes with another member. Where a client stored the same one too, only a parser
-    /// knows which is meant.
+    /// The stored bytes with the revision replaced; `None` if the same member occurs twice, since only a
+    /// parser can tell which one is meant.
     fn spliced(&self, revision: Option<Revision>) -> Option<Bytes> {
         let body = str::from_utf8(&self.body).ok()?;
         let member = format!("\"resourceVersion\":\"{}\"", self.revision);
@@ -80,7 +80,7 @@ mod tests {
             json!("\"resourceVersion\":\"7\""),
             json!({"resourceVersion": "77"}),
         ];
-        // The member stands first, or behind another.
+        // The member comes first, or after another one.
         let places = [json!({"uid": uid}), json!({"name": "a", "uid": uid})];
         for (metadata, copy) in places
             .iter()

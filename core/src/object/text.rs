@@ -1,11 +1,11 @@
-//! Texts of a body, read where they stand: no copy is made but the one that is kept.
+//! Deserializing the strings of a body in place: the only copy made is the one that is kept.
 
 use super::Name;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What `keep` makes of a text.
+/// Reads a string, and returns what `keep` makes of it.
 pub(super) fn read<'de, D, T>(deserializer: D, keep: impl FnOnce(&str) -> T) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,
@@ -27,7 +27,7 @@ impl<T, F: FnOnce(&str) -> T> Visitor<'_> for Reader<F> {
     }
 }
 
-/// A shared text.
+/// A shared string.
 pub(super) struct Text(pub(super) Name);
 
 impl<'de> Deserialize<'de> for Text {
@@ -36,12 +36,12 @@ impl<'de> Deserialize<'de> for Text {
     }
 }
 
-/// For `deserialize_with`.
+/// Reads a shared string; for `deserialize_with`.
 pub(super) fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Name, D::Error> {
     read(deserializer, |text| text.into())
 }
 
-/// Shared texts by name, as labels are.
+/// A map of shared strings, such as labels.
 #[derive(Default)]
 pub(super) struct Texts(pub(super) BTreeMap<Name, Name>);
 

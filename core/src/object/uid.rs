@@ -1,4 +1,4 @@
-//! Object identity that is never used twice.
+//! Uids: object identities, never used twice.
 
 use super::text;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,15 +7,15 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// Bytes of a UUID's text.
+/// Length of a UUID in text form.
 const UUID_BYTES: usize = 36;
 
-/// `metadata.uid`. A reference may carry any text, so it is not checked to be a UUID. Orders as its
+/// A `metadata.uid`. A reference may carry any string, so it is not checked to be a UUID. Orders as its
 /// text.
 #[derive(Clone)]
 pub struct Uid(Text);
 
-/// What is as long as a UUID is kept in place: indexes by uid compare without following a pointer.
+/// A text as long as a UUID is stored inline, so that indexes by uid compare without following a pointer.
 #[derive(Clone)]
 enum Text {
     Short([u8; UUID_BYTES]),
@@ -23,7 +23,7 @@ enum Text {
 }
 
 impl Uid {
-    /// The `n`th identity that follows from a command's seed: a version 4 UUID.
+    /// The `n`th uid that follows from a command's seed: a version 4 UUID.
     pub fn from_seed(seed: [u8; 16], n: u32) -> Self {
         let mut hasher = blake3::Hasher::new();
         hasher.update(&seed);
@@ -38,10 +38,10 @@ impl Uid {
         Self(Text::Short(text))
     }
 
-    /// The text.
+    /// The uid as text.
     pub fn as_str(&self) -> &str {
         match &self.0 {
-            // Only text gets in, so this is all of it.
+            // Only whole strings are stored here, so the bytes are valid UTF-8.
             Text::Short(bytes) => str::from_utf8(bytes).unwrap_or_default(),
             Text::Shared(text) => text,
         }

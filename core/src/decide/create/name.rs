@@ -6,7 +6,7 @@ use crate::object::{Object, ObjectKey};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Source: `storage/names/generate.go`.
+/// Alphabet of generated names. Source: `storage/names/generate.go`.
 const ALPHABET: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const PREFIX_MAX: usize = 58;
 const ATTEMPTS_MAX: u32 = 8;

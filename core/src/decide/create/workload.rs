@@ -35,8 +35,8 @@ fn waits_at_gates(now: &str) -> Value {
         "message": "Scheduling is blocked due to non-empty scheduling gates"})
 }
 
-/// The QoS class: guaranteed if every container has limits equal to its requests, best effort if none has
-/// any, burstable otherwise. Resources of the pod as a whole stand for those of its containers.
+/// The quality of service: guaranteed if every container has limits equal to its requests, best effort if
+/// none has any, burstable otherwise. Resources of the pod as a whole stand for those of its containers.
 ///
 /// Source: upstream's `qos.ComputePodQOS`.
 fn quality(pod: &Map<String, Value>) -> &'static str {
