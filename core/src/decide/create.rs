@@ -109,8 +109,8 @@ fn shape(context: &Context<'_>, kind: &Kind, version: &Version, document: &mut V
     }
 }
 
-/// The part of the strategy that mutating admission already sees: it runs after defaulting, but before the
-/// type's strategy.
+/// Applies only what upstream treats as defaulting: mutating admission runs after that, but before the type's
+/// strategy.
 pub(super) fn shape_draft(kind: &Kind, document: &mut Value) {
     match (kind.strategy.shape, document.as_object_mut()) {
         (Shape::Namespace, Some(root)) => label_namespace(root),

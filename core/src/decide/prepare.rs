@@ -162,7 +162,7 @@ pub(super) fn prune_scale(
 ///
 /// # Errors
 ///
-/// It cannot be read as its kind, or strict validation refuses it.
+/// The document cannot be read as its kind, or strict validation refuses it.
 pub fn prune_posted(
     kinds: &Kinds,
     to: Subresource,
@@ -184,7 +184,7 @@ pub fn prune_posted(
 ///
 /// # Errors
 ///
-/// It cannot be read as its kind, or strict validation refuses it.
+/// The document cannot be read as its kind, or strict validation refuses it.
 pub fn prune_review(
     kinds: &Kinds,
     kind: &Kind,
