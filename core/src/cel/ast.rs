@@ -1,10 +1,10 @@
-//! Expressions as trees. The parser bounds their depth.
+//! The syntax tree of an expression. The parser bounds its depth, so it may be walked recursively.
 
 use super::library::Native;
 use super::value::Value;
 use std::sync::Arc;
 
-/// An expression, and the byte at which an error in it is shown.
+/// A node of the tree, with the byte offset at which an error in it is reported.
 #[derive(Debug)]
 pub(super) struct Node {
     pub(super) at: usize,
@@ -28,7 +28,7 @@ pub(super) enum Expr {
     Optional(Box<Optional>),
 }
 
-/// A value of a list or a map; an optional one is there only where it has a value.
+/// A value in a list or map literal. An optional one (`?value`) is left out if it has no value.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) optional: bool,
@@ -43,11 +43,11 @@ pub(super) struct Select {
     pub(super) test: bool,
     /// `a.?b`.
     pub(super) optional: bool,
-    /// Written in backquotes.
+    /// The field name is written in backquotes.
     pub(super) quoted: bool,
 }
 
-/// A call; the target of a member comes first.
+/// A call. The target of a member call is the first argument.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) name: Arc<str>,
@@ -70,7 +70,7 @@ pub(super) struct Loop {
     pub(super) kind: Loops,
     pub(super) variable: Arc<str>,
     pub(super) range: Node,
-    /// Of a `map` with three arguments.
+    /// The filter of a `map` with three arguments.
     pub(super) condition: Option<Node>,
     pub(super) body: Node,
 }
@@ -84,7 +84,7 @@ pub(super) struct Optional {
 }
 
 impl Expr {
-    /// The expressions directly inside.
+    /// Returns the direct subexpressions.
     pub(super) fn children(&self) -> Vec<&Node> {
         match self {
             Self::Literal(_) | Self::Variable(_) => Vec::new(),
@@ -108,7 +108,7 @@ impl Expr {
 }
 
 impl Node {
-    /// Whether a variable of this name is spoken of anywhere.
+    /// Whether the subtree mentions a variable of this name.
     pub(super) fn names(&self, variable: &str) -> bool {
         if let Expr::Variable(name) = &self.expr {
             return &**name == variable;

@@ -1,5 +1,6 @@
-//! `authorizer`: what an expression may ask about permissions. Paths of requests that name no
-//! resource, and selectors, are not known here. Source: upstream's `library/authz.go`.
+//! The `authorizer` variable, through which an expression asks whether a request is permitted.
+//! Checks of non-resource paths and checks with selectors are not supported. Source: upstream's
+//! `library/authz.go`.
 
 use super::library::Native;
 use super::meter::Fault;
@@ -9,10 +10,10 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// What an expression asks about.
+/// The request whose permission an expression asks for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Namespace and name of a service account; nothing where the one who writes is meant.
+    /// Namespace and name of a service account; `None` means the user who makes the request.
     pub service_account: Option<(String, String)>,
     /// Group of the resource.
     pub group: String,
@@ -28,13 +29,13 @@ pub struct Access {
     pub verb: String,
 }
 
-/// Answers what expressions ask about permissions.
+/// Answers the permission checks of expressions.
 pub trait Authority: fmt::Debug + Sync {
-    /// Nothing where it is allowed; else why not.
+    /// Returns `None` if the access is allowed, else the reason for the refusal.
     fn refusal(&self, access: &Access) -> Option<String>;
 }
 
-/// A question on its way; the answer, once there is a verb.
+/// A permission check that is being built; it has a decision once the verb is given.
 #[derive(Debug, Clone)]
 pub struct Check<'a> {
     authority: &'a dyn Authority,
@@ -42,16 +43,16 @@ pub struct Check<'a> {
     decision: Option<std::result::Result<(), String>>,
 }
 
-/// What one asks costs. Source: upstream's `library/cost.go`.
+/// The cost of one check. Source: upstream's `library/cost.go`.
 const ASKING: u64 = 350_000;
 
 impl<'a> Value<'a> {
-    /// The variable `authorizer`.
+    /// The value of the variable `authorizer`.
     pub fn authorizer(authority: &'a dyn Authority) -> Self {
         Self::resource_check(authority, Access::default())
     }
 
-    /// A question about a resource that lacks only its verb: `authorizer.requestResource`.
+    /// A check of a resource that lacks only its verb: `authorizer.requestResource`.
     pub fn resource_check(authority: &'a dyn Authority, access: Access) -> Self {
         Self::Check(Arc::new(Check {
             authority,

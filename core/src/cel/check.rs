@@ -1,5 +1,5 @@
-//! What an expression comes to, found out before there are values: every name is known, every call
-//! has a function that takes what it is given.
+//! The type checker: finds the type of an expression before there are values. It resolves every
+//! name, and picks for every call a function that accepts the types of its arguments.
 
 use super::ast::{Call, Entry, Expr, Loop, Loops, Node, Optional, Select};
 use super::signature::{self, Signature};
@@ -10,7 +10,7 @@ use crate::duration::parse as parse_go_duration;
 use crate::schema::compile_pattern;
 use std::sync::Arc;
 
-/// Names of types that are values. Source: `cel-go`'s standard library.
+/// Type names that are themselves values. Source: `cel-go`'s standard library.
 pub(super) const TYPES: [&str; 10] = [
     "bool",
     "bytes",
@@ -24,16 +24,16 @@ pub(super) const TYPES: [&str; 10] = [
     "uint",
 ];
 
-/// Types of keys. Source: the language definition. That none of them has parts also keeps types from
-/// growing faster than the expression.
+/// Types that may be keys of maps. Source: the language definition. None of them has type
+/// parameters, which also keeps types from growing faster than the expression.
 const KEYS: [&str; 4] = ["bool", "int", "string", "uint"];
 
 pub(super) struct Checker<'a, 's> {
     pub(super) source: &'a str,
     pub(super) env: &'a Env<'s>,
-    /// Variables of loops, innermost last.
+    /// Variables of the enclosing loops, innermost last.
     pub(super) scope: Vec<(Arc<str>, Type<'s>)>,
-    /// Regular expressions so far.
+    /// Number of literal regular expressions so far.
     pub(super) patterns: usize,
 }
 
@@ -44,7 +44,7 @@ impl<'s> Checker<'_, 's> {
         CompileError::new(self.source, at, why)
     }
 
-    /// The type of an expression. Names and functions in it are resolved on the way.
+    /// Returns the type of an expression, and resolves the names and functions in it.
     pub(super) fn check(&mut self, node: &mut Node) -> Checked<'s> {
         let at = node.at;
         if let Some(name) = qualified(&node.expr) {
@@ -95,7 +95,8 @@ impl<'s> Checker<'_, 's> {
         Err(self.error(at, why))
     }
 
-    /// `optional.of(...)` is a function of a namespace unless a variable has its name.
+    /// Treats `optional.of(...)` as a function of a namespace, unless a variable is called
+    /// `optional`.
     fn qualify(&self, node: &mut Node, (space, name): &(Arc<str>, Arc<str>)) {
         let full: Arc<str> = format!("{space}.{name}").into();
         if self.known(space).is_some() || signature::named(&full).is_empty() {
@@ -108,7 +109,7 @@ impl<'s> Checker<'_, 's> {
         }
     }
 
-    /// A variable that has a dot in its name.
+    /// Returns the variable that a selection names, where the variable's name contains a dot.
     fn dotted(&self, expr: &Expr) -> Option<Arc<str>> {
         let Expr::Select(select) = expr else {
             return None;
@@ -188,7 +189,7 @@ impl<'s> Checker<'_, 's> {
         }
     }
 
-    /// Moments and spans that are written out and are none are refused here.
+    /// Refuses a literal argument of `duration` or `timestamp` that cannot be parsed.
     fn literal_times(&self, call: &Call) -> Result<(), CompileError> {
         let [node] = call.arguments.as_slice() else {
             return Ok(());
@@ -205,7 +206,7 @@ impl<'s> Checker<'_, 's> {
         known.then_some(()).ok_or_else(wrong)
     }
 
-    /// Patterns that are written out are compiled once, and refused here where they cannot be.
+    /// Compiles a regular expression that is a literal once, here, and refuses it if that fails.
     fn compile_patterns(&mut self, call: &mut Call) -> Result<(), CompileError> {
         if !library::PATTERNS.contains(&&*call.name) {
             return Ok(());
@@ -284,7 +285,7 @@ impl<'s> Checker<'_, 's> {
         Ok(Type::List(Arc::new(items.unwrap_or(Type::Dyn))))
     }
 
-    /// What `format` takes need not be alike.
+    /// The type of a list literal passed to `format`, whose items may differ in type.
     fn mixed(&mut self, entries: &mut [Entry]) -> Checked<'s> {
         for entry in entries {
             self.entry(entry)?;
@@ -342,7 +343,8 @@ impl<'s> Checker<'_, 's> {
         })
     }
 
-    /// A variable may stand for a type that is deep already: types are walked recursively, too.
+    /// Brings a loop variable into scope. Its type may already be deep, and types are walked
+    /// recursively too, so the depth is checked.
     fn declare(
         &mut self,
         at: usize,
@@ -380,7 +382,7 @@ impl<'s> Checker<'_, 's> {
     }
 }
 
-/// The namespace and the function, where a call may be one of a namespace.
+/// The namespace and the function that a member call would name if its target is a namespace.
 fn qualified(expr: &Expr) -> Option<(Arc<str>, Arc<str>)> {
     let Expr::Call(call) = expr else { return None };
     match call.arguments.first().map(|node| &node.expr) {
@@ -399,7 +401,7 @@ fn applied<'s>(signature: &Signature, given: &[Type<'s>]) -> Option<Type<'s>> {
     fits.then(|| bindings.resolve(&signature.result))
 }
 
-/// The type of both, if they have one.
+/// The common type of two types, if they have one.
 fn join<'s>(one: &Type<'s>, other: &Type<'s>) -> Option<Type<'s>> {
     let variable = Type::Variable(b'A');
     let mut bindings = Bindings::default();

@@ -1,11 +1,11 @@
-//! What is the same, what is less, and what is in what.
+//! Equality, order and membership of values.
 
 use super::meter::{Fault, Meter};
 use super::value::{Text, Value};
 use crate::schema::Identity;
 use std::cmp::Ordering;
 
-/// Whether two values are equal. Values of types that have nothing in common are not.
+/// Whether two values are equal. Values of unrelated types are unequal, not an error.
 pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<bool, Fault> {
     meter.spend(1)?;
     if let (Some(length), Some(same)) = (one.length(), other.length()) {
@@ -22,7 +22,7 @@ pub(super) fn equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Re
     })
 }
 
-/// Item by item, up to the first that differs.
+/// Compares two collections of equal length item by item, up to the first difference.
 fn all_equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<bool, Fault> {
     match one {
         Value::Map(entries) => every(entries.iter(), |(key, value)| {
@@ -33,7 +33,7 @@ fn all_equal(meter: &mut Meter, one: &Value<'_>, other: &Value<'_>) -> Result<bo
             same_entry(meter, &Value::Text(Text::Borrowed(name)), &value, other)
         }),
         _ => {
-            // What stands on the left decides whether the order means something.
+            // The schema of the left operand decides whether the order of items matters.
             let schema = one.schema();
             let unordered = schema.is_some_and(|schema| schema.identity != Identity::Atomic);
             every(0..other.length().unwrap_or_default(), |index| {
@@ -72,7 +72,7 @@ fn same_entry(
     }
 }
 
-/// The value of a key.
+/// Returns the value of a key in a map.
 pub(super) fn find<'a>(
     meter: &mut Meter,
     map: &Value<'a>,
@@ -97,7 +97,7 @@ pub(super) fn find<'a>(
     }
 }
 
-/// Whether a list has such an item.
+/// Whether a list contains an item that is equal to `wanted`.
 pub(super) fn contains(
     meter: &mut Meter,
     list: &Value<'_>,
@@ -113,7 +113,8 @@ pub(super) fn contains(
     Ok(false)
 }
 
-/// The order of two values; nothing where they have none. Texts and bytes pay by what is looked at.
+/// Orders two values, or returns `None` if they have no order. Strings and bytes cost by the length
+/// that is compared.
 pub(super) fn order(
     meter: &mut Meter,
     one: &Value<'_>,

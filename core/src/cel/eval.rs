@@ -1,4 +1,4 @@
-//! Evaluation: one walk over the tree, each step paid for.
+//! Evaluation: one walk over the tree, in which each step is charged to the meter.
 
 use super::ast::{Call, Entry, Expr, Loop, Loops, Node, Optional, Select};
 use super::compare;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 pub(super) struct Evaluation<'a, 'b> {
     pub(super) variables: &'b [(&'static str, Value<'a>)],
-    /// Variables of loops, innermost last.
+    /// Variables of the enclosing loops, innermost last.
     pub(super) scope: Vec<(&'a str, Value<'a>)>,
     pub(super) meter: &'b mut Meter,
 }
@@ -50,7 +50,7 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    /// `a.orValue(b)` and `a.or(b)`: `b` is asked only where `a` has nothing.
+    /// `a.orValue(b)` and `a.or(b)`: `b` is evaluated only if `a` has no value.
     fn alternative(&mut self, call: &'a Call) -> Evaluated<'a> {
         let [target, otherwise] = call.arguments.as_slice() else {
             return Err(Fault::no_overload());
@@ -89,7 +89,8 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    /// What settles a junction settles it whatever goes wrong elsewhere.
+    /// `&&` and `||`: an operand with the value `settles` decides the result, even if other
+    /// operands fail.
     fn settled(&mut self, nodes: impl Iterator<Item = &'a Node>, settles: bool) -> Evaluated<'a> {
         let mut wrong = None;
         for node in nodes {
@@ -122,7 +123,7 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    /// What is there is not looked at.
+    /// Whether a field is present. The value of a document's field is not read for this.
     fn has(&mut self, of: &Value<'a>, name: &str) -> Result<bool, Fault> {
         match of {
             Value::Object(members, _) => Ok(members.contains_key(name)),
@@ -138,7 +139,7 @@ impl<'a> Evaluation<'a, '_> {
         }
     }
 
-    /// The value of an entry, unless it is an optional one that has none.
+    /// Returns the value of an entry, or `None` for an optional entry without a value.
     fn entry(&mut self, entry: &'a Entry) -> Result<Option<Value<'a>>, Fault> {
         let value = self.value(&entry.value)?;
         match (entry.optional, value) {

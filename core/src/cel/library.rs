@@ -1,5 +1,6 @@
-//! The functions that expressions may call: CEL's own, and those of Kubernetes. A table of signatures
-//! is all that the checker knows of them; each takes what it is given by what it is.
+//! The functions that expressions may call: those of CEL and those of Kubernetes. The checker knows
+//! only the table of their signatures; at run time a function dispatches on the values that it is
+//! given.
 
 pub(super) mod convert;
 pub(super) mod lists;
@@ -13,15 +14,15 @@ use super::meter::{Fault, Meter};
 use super::value::Value;
 use super::{authority, operators};
 
-/// A function.
+/// The implementation of a function.
 pub(super) type Native = for<'a> fn(&mut Meter, &[Value<'a>]) -> Result<Value<'a>, Fault>;
 
-/// What may stand in front of a function's name without being a value.
+/// Prefixes of function names that are namespaces, not values.
 pub(super) const NAMESPACES: [&str; 2] = ["optional", "sets"];
 /// Functions whose second argument is a regular expression.
 pub(super) const PATTERNS: [&str; 3] = ["matches", "find", "findAll"];
 
-/// Every function, by its signatures.
+/// Returns every function with its signatures.
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
     let libraries = [
         operators::functions(),
@@ -37,7 +38,7 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
     libraries.into_iter().flatten().collect()
 }
 
-/// Stands where the checker has not been.
+/// The placeholder in calls that the checker has not resolved yet.
 pub(super) fn undeclared<'a>(_: &mut Meter, _: &[Value<'a>]) -> Result<Value<'a>, Fault> {
     Err(Fault::no_overload())
 }

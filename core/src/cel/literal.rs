@@ -1,10 +1,10 @@
-//! Literals: numbers, texts, bytes.
+//! Literals: numbers, strings and bytes.
 
 use super::token::Kind;
 
 type Found = Result<Option<(Kind, usize)>, String>;
 
-/// A number, where the text starts with one; with its length.
+/// Reads the number at the start of the text, if there is one, and returns it with its length.
 pub(super) fn number(rest: &str) -> Found {
     let starts = |text: &str| text.starts_with(|one: char| one.is_ascii_digit());
     let fraction = rest.strip_prefix('.').is_some_and(starts);
@@ -62,7 +62,8 @@ fn hexadecimal(rest: &str) -> Result<(Kind, usize), String> {
     Ok((Kind::Int(value), length + 2))
 }
 
-/// A text or bytes, where the text starts with one; with its length.
+/// Reads the string or bytes literal at the start of the text, if there is one, and returns it with
+/// its length.
 pub(super) fn text(rest: &str) -> Found {
     let (mut raw, mut bytes) = (false, false);
     let mut prefix = 0;
@@ -99,7 +100,7 @@ pub(super) fn text(rest: &str) -> Found {
     Ok(Some((Kind::Text(text), length)))
 }
 
-/// Where the closing quote stands.
+/// The byte offset of the closing quote.
 fn end(inside: &str, quote: &str, raw: bool) -> Option<usize> {
     let mut at = 0;
     loop {

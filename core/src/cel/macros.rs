@@ -1,11 +1,11 @@
-//! What looks like a call and is none: `has`, the loops, and the two of optionals.
+//! The macros, which look like calls but are not: `has`, the loops, `optMap` and `optFlatMap`.
 
 use super::CompileError;
 use super::ast::{Expr, Loop, Loops, Node, Optional};
 use super::parse::Parser;
 use std::sync::Arc;
 
-/// `name(...)`.
+/// Expands a call of the form `name(...)`.
 pub(super) fn global(
     parser: &Parser<'_>,
     at: usize,
@@ -26,7 +26,7 @@ pub(super) fn global(
     }
 }
 
-/// `target.name(...)`.
+/// Expands a call of the form `target.name(...)`.
 pub(super) fn member(
     parser: &Parser<'_>,
     at: usize,

@@ -1,14 +1,14 @@
-//! How much an evaluation may cost. A step costs one; what is copied or compared costs by its size.
+//! Limits the cost of evaluations. A step costs one; copying and comparing cost by size.
 
-/// One evaluation may cost so much. Source: upstream's `PerCallLimit`.
+/// The most that one evaluation may cost. Source: upstream's `PerCallLimit`.
 const CALL_MAX: u64 = 1_000_000;
 
-/// Why there is no value.
+/// Why an evaluation has no value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fault {
-    /// It would have cost too much.
+    /// The cost limit was reached.
     Exhausted,
-    /// The text says what went wrong.
+    /// The evaluation failed; the text says why.
     Failed(String),
 }
 
@@ -17,7 +17,7 @@ impl Fault {
         Self::Failed(why.into())
     }
 
-    /// Arguments of types that a function does not take.
+    /// A function was called with arguments of types that it does not accept.
     pub(super) fn no_overload() -> Self {
         Self::failed("no such overload")
     }
@@ -34,7 +34,7 @@ impl std::fmt::Display for Fault {
     }
 }
 
-/// What may still be spent, by one evaluation and by all of them.
+/// What may still be spent: by the current evaluation, and by all evaluations together.
 #[derive(Debug, Clone)]
 pub struct Meter {
     budget: u64,
@@ -42,22 +42,22 @@ pub struct Meter {
 }
 
 impl Meter {
-    /// So much for all evaluations together.
+    /// Creates a meter with a budget for all evaluations together.
     pub const fn new(budget: u64) -> Self {
         Self { budget, call: 0 }
     }
 
-    /// Another evaluation begins.
+    /// Starts another evaluation.
     pub(crate) fn begin(&mut self) {
         self.call = CALL_MAX.min(self.budget);
     }
 
-    /// Whether nothing is left for any evaluation.
+    /// Whether the budget for all evaluations is used up.
     pub const fn is_empty(&self) -> bool {
         self.budget == 0
     }
 
-    /// What all evaluations have left.
+    /// What is left for all evaluations.
     #[cfg(test)]
     pub(super) const fn left(&self) -> u64 {
         self.budget
@@ -74,7 +74,7 @@ impl Meter {
         }
     }
 
-    /// Pays for looking at a text, a tenth of a step for each byte.
+    /// Charges for reading a text: a tenth of a step for each byte.
     pub(super) fn text(&mut self, length: usize) -> Result<(), Fault> {
         self.spend(1 + length as u64 / 10)
     }

@@ -1,4 +1,5 @@
-//! Names of properties that are no names of the language. What is read here, upstream's `Escape` writes.
+//! Escaped names of properties that are not valid CEL identifiers. Reads what upstream's `Escape`
+//! writes.
 
 use super::parse::RESERVED;
 
@@ -8,14 +9,14 @@ const PARTS: [(&str, &str); 4] = [
     ("__dash__", "-"),
     ("__slash__", "/"),
 ];
-/// Reserved words that name values and an operator.
+/// Reserved words that name values or an operator.
 const WORDS: [&str; 4] = ["true", "false", "null", "in"];
 
 fn is_reserved(word: &str) -> bool {
     WORDS.contains(&word) || RESERVED.contains(&word)
 }
 
-/// The property that an expression calls so; nothing where no property is called so.
+/// Returns the property that an escaped name stands for, or `None` if no property is escaped so.
 pub(super) fn unescape(name: &str) -> Option<String> {
     let word = name
         .strip_prefix("__")
@@ -48,7 +49,7 @@ pub(super) fn unescape(name: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// As an expression writes a property. Source: upstream's `Escape`.
+    /// The escaped name of a property. Source: upstream's `Escape`.
     fn escape(property: &str) -> String {
         if is_reserved(property) {
             return format!("__{property}__");

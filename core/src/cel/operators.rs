@@ -1,4 +1,4 @@
-//! Operators. Whatever would leave the range of a number is an error.
+//! The operators. A result out of the range of its type is an error.
 
 use super::compare;
 use super::library::{Native, convert, lists};
@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// What can be ordered; numbers of different kinds can.
+/// The signatures of a comparison; numbers of different types can be compared.
 macro_rules! ordered {
     ($($name:literal)*) => {
         concat!($(
@@ -24,7 +24,7 @@ macro_rules! ordered {
     };
 }
 
-/// Every operator with its signatures.
+/// Returns every operator with its signatures.
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
     let mut all: Vec<(&'static str, Native)> = vec![
         ("_==_(A, A) bool", |meter, given| {
@@ -241,7 +241,8 @@ fn is_in<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::Bool(found))
 }
 
-/// Numbers of all kinds are places, as long as they are whole; no list has a negative one.
+/// The list index that a number denotes. A whole number of any type will do; a negative one is
+/// outside of every list.
 fn place(index: &Value<'_>) -> Result<Option<usize>> {
     let number = match index {
         Value::Int(number) => *number,

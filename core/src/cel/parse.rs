@@ -1,4 +1,5 @@
-//! From tokens to a tree. Depth is counted as the tree grows, so that nobody who walks it has to.
+//! The parser: from tokens to a tree. It bounds the depth while the tree grows, so that the code
+//! that walks the tree does not have to.
 
 use super::ast::{Call, Entry, Expr, Node, Select};
 use super::token::{Kind, Token, tokens};
@@ -6,7 +7,7 @@ use super::value::Value;
 use super::{CompileError, DEPTH_MAX, LENGTH_MAX, library, macros};
 use std::sync::Arc;
 
-/// Words that are no names. Source: the CEL specification.
+/// Words that cannot be identifiers. Source: the CEL specification.
 pub(super) const RESERVED: [&str; 17] = [
     "as",
     "break",
@@ -75,7 +76,7 @@ impl Parser<'_> {
         CompileError::new(self.source, at, why)
     }
 
-    /// A tree one higher than the highest of its children.
+    /// Makes a node that is one level higher than its highest child.
     pub(super) fn node(&self, at: usize, expr: Expr) -> Parsed {
         let depths = expr.children().into_iter().map(|child| child.depth);
         let depth = 1 + depths.max().unwrap_or(0);
@@ -147,7 +148,7 @@ impl Parser<'_> {
         node
     }
 
-    /// Everything that binds at least so closely.
+    /// Parses operators that bind at least as tightly as `closeness`.
     fn binary(&mut self, closeness: u8) -> Parsed {
         let mut left = self.unary()?;
         loop {
@@ -181,7 +182,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Long chains of one of the two stay flat.
+    /// Joins two operands of `&&` or `||`. A chain of the same operator stays one flat node.
     fn joined(&self, at: usize, and: bool, left: Node, right: Node) -> Parsed {
         let expr = match (left.expr, and) {
             (Expr::And(mut nodes), true) => {

@@ -1,15 +1,15 @@
-//! Signatures of functions, read once from the table of the library.
+//! Signatures of functions, parsed once from the table of the library.
 
 use super::library::{self, Native};
 use super::types::Type;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-/// One way to call a function.
+/// One overload of a function.
 #[derive(Debug)]
 pub(super) struct Signature {
     pub(super) member: bool,
-    /// The target of a member first.
+    /// The target of a member function comes first.
     pub(super) parameters: Vec<Type<'static>>,
     pub(super) result: Type<'static>,
     pub(super) native: Native,
@@ -26,13 +26,13 @@ static SIGNATURES: LazyLock<BTreeMap<&'static str, Vec<Signature>>> = LazyLock::
     all
 });
 
-/// Every way to call a function of this name.
+/// Returns every overload of the functions with this name.
 pub(super) fn named(name: &str) -> &'static [Signature] {
     SIGNATURES.get(name).map_or(&[], Vec::as_slice)
 }
 
-/// `string.startsWith(string) bool`, `optional.of(A) optional(A)`: a target is a type, and a name
-/// in front of a dot is none.
+/// Parses a signature such as `string.startsWith(string) bool` or `optional.of(A) optional(A)`. A
+/// prefix is the type of the target, unless it is a namespace.
 fn read(line: &'static str, native: Native) -> (&'static str, Signature) {
     let (head, result) = line.rsplit_once(' ').unwrap_or((line, "dyn"));
     let (name, parameters) = callee(head);
@@ -57,7 +57,7 @@ fn read(line: &'static str, native: Native) -> (&'static str, Signature) {
     (plain, signature)
 }
 
-/// What stands in front of the last parentheses, and what stands inside of them.
+/// Splits off the last parenthesised list: returns what precedes it, and its content.
 fn callee(head: &str) -> (&str, &str) {
     let inside = head.strip_suffix(')').unwrap_or(head);
     let mut depth = 0;
@@ -81,7 +81,7 @@ fn target(name: &str) -> Option<&str> {
     (!is_namespace).then_some(target)
 }
 
-/// A type as a signature writes it.
+/// Parses a type in the notation of signatures.
 pub(super) fn written(text: &'static str) -> Type<'static> {
     first(text).0
 }

@@ -1,4 +1,4 @@
-//! What expressions come to, and what is refused.
+//! What expressions evaluate to, and which are refused.
 
 mod bounds;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::schema;
 use serde_json::json;
 
-/// Each of these is true.
+/// Every line is true.
 const TRUE: &str = r#"
 1 + 2 * 3 == 7 && (1 + 2) * 3 == 9 && 7 % 3 == 1 && -7 / 2 == -3 && 0x1F == 31
 1u + 2u == 3u && 1.5 + .5 == 2.0 && 1e3 == 1000.0 && -9223372036854775808 < 0
@@ -83,14 +83,14 @@ fn object() -> serde_json::Value {
     })
 }
 
-/// A document as its schema says.
+/// A document, read according to its schema.
 fn read<'a>(document: &'a serde_json::Value, schema: &'a schema::Schema) -> Value<'a> {
     let mut meter = Meter::new(1_000_000);
     meter.begin();
     Value::read(&mut meter, document, Some(schema)).expect("a value")
 }
 
-/// What an expression comes to, as a text.
+/// The value of an expression, or its error, as text.
 fn told(source: &str) -> String {
     let (program, _) = match Program::compile(source, &env()) {
         Ok(compiled) => compiled,
@@ -169,7 +169,7 @@ fn what_goes_wrong_is_said_as_upstream_says_it() {
     }
 }
 
-/// What is refused, and why.
+/// Expressions that are refused, and why.
 const REFUSED: &[(&str, &str)] = &[
     (
         "",

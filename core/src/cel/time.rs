@@ -1,15 +1,15 @@
-//! Moments and spans as texts, as Go writes them. Nothing here knows what time it is.
+//! Timestamps and durations as text, in Go's format. Nothing here reads a clock.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 
 const SECOND: i64 = 1_000_000_000;
-/// A moment, of RFC 3339.
+/// Parses a timestamp in the format of RFC 3339.
 pub(super) fn timestamp(text: &str) -> Option<DateTime<Utc>> {
     let moment = DateTime::parse_from_rfc3339(text).ok()?;
     Some(moment.with_timezone(&Utc))
 }
 
-/// A moment as CEL writes it.
+/// Formats a timestamp as CEL does.
 pub(super) fn moment(moment: &DateTime<Utc>) -> String {
     if moment.timestamp_subsec_nanos() == 0 {
         return moment.to_rfc3339_opts(SecondsFormat::Secs, true);
@@ -19,7 +19,7 @@ pub(super) fn moment(moment: &DateTime<Utc>) -> String {
     format!("{digits}Z")
 }
 
-/// A span as CEL writes it: seconds.
+/// Formats a duration as CEL does: in seconds.
 pub(super) fn seconds(span: i64) -> String {
     let (whole, part) = (span / SECOND, (span % SECOND).unsigned_abs());
     let sign = if span < 0 && whole == 0 { "-" } else { "" };

@@ -1,9 +1,9 @@
-//! From text to tokens.
+//! The lexer: from text to tokens.
 
 use super::CompileError;
 use super::literal;
 
-/// One token, and the byte at which it starts.
+/// One token, with the byte offset at which it starts.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Token {
     pub(super) at: usize,
@@ -12,26 +12,26 @@ pub(super) struct Token {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Kind {
-    /// Magnitude only: the sign is an operator.
+    /// The magnitude only: the sign is an operator.
     Int(u64),
     Uint(u64),
     Double(f64),
     Text(String),
     Bytes(Vec<u8>),
     Ident(String),
-    /// An identifier in backquotes, which may only select.
+    /// An identifier in backquotes, which is allowed only as the field of a selection.
     Quoted(String),
     Sign(&'static str),
     End,
 }
 
-/// Longer ones first.
+/// Longer operators come first, so that `<=` is not read as `<`.
 const SIGNS: [&str; 24] = [
     "==", "!=", "<=", ">=", "&&", "||", "<", ">", "(", ")", "[", "]", "{", "}", ".", ",", "-", "+",
     "*", "/", "%", "?", ":", "!",
 ];
 
-/// Every token of an expression, an end behind them.
+/// Returns all tokens of an expression, with an `End` behind them.
 pub(super) fn tokens(source: &str) -> Result<Vec<Token>, CompileError> {
     let mut tokens = Vec::new();
     let mut at = 0;

@@ -1,34 +1,34 @@
-//! Types of expressions: what is known of a value before there is one.
+//! Types of expressions: what the checker knows about a value before there is one.
 
 use super::names;
 use crate::schema::Schema;
 use std::fmt;
 use std::sync::Arc;
 
-/// A type. Schemas are types where they stand.
+/// A type. A schema serves as the type of the values that it describes.
 #[derive(Debug, Clone)]
 pub enum Type<'s> {
-    /// Anything: checked when it is evaluated.
+    /// Any type; checked at evaluation.
     Dyn,
-    /// A type that has no parts: `bool`, `string`, `timestamp`, ...
+    /// A type without parameters: `bool`, `string`, `timestamp`, ...
     Plain(&'static str),
     /// A list.
     List(Arc<Self>),
     /// A map.
     Map(Arc<Self>, Arc<Self>),
-    /// Something, or nothing.
+    /// An optional value.
     Optional(Arc<Self>),
-    /// An object of a schema.
+    /// An object that a schema describes.
     Object(&'s Schema),
-    /// The same, with a name and a kind of its own.
+    /// The same for an object with `apiVersion`, `kind` and `metadata` of its own.
     Resource(&'s Schema),
-    /// A type whose members are known.
+    /// A type with a fixed list of members.
     Record(&'static Record),
-    /// Stands for one type throughout a signature.
+    /// A type variable of a signature; it stands for the same type throughout.
     Variable(u8),
 }
 
-/// Members with their types, as signatures write them.
+/// A type with named members, whose types are in the notation of signatures.
 #[derive(Debug)]
 pub struct Record {
     /// The type's name.
@@ -40,13 +40,13 @@ pub struct Record {
 /// The type of a member of a record.
 #[derive(Debug)]
 pub enum Member {
-    /// As signatures write it.
+    /// A type in the notation of signatures.
     Written(&'static str),
     /// Another record.
     Record(&'static Record),
 }
 
-/// What every object may say about itself in a rule.
+/// The members of `metadata` that rules may use.
 static META: Record = Record {
     name: "ObjectMeta",
     members: &[
@@ -63,8 +63,8 @@ impl<'s> Type<'s> {
     pub(super) const INT: Type<'static> = Type::Plain("int");
     pub(super) const NULL: Type<'static> = Type::Plain("null");
 
-    /// The type of what fits a schema; nothing where the schema says too little. Source: upstream's
-    /// `SchemaDeclType`.
+    /// Returns the type of the values that a schema describes, or `None` if the schema says too
+    /// little. Source: upstream's `SchemaDeclType`.
     pub fn of(schema: &'s Schema, resource: bool) -> Option<Self> {
         if schema.int_or_string {
             return Some(Self::Dyn);
@@ -97,7 +97,7 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// The member that an expression calls so, with its own name; nothing where there is none.
+    /// Returns the member that an expression names, with its unescaped name.
     pub(super) fn member(&self, name: &str) -> Option<(Arc<str>, Self)> {
         match self {
             Self::Object(schema) => declared(schema, name),
@@ -118,7 +118,8 @@ impl<'s> Type<'s> {
         }
     }
 
-    /// Whether so many types stand one inside of the other. Keys of maps have no parts.
+    /// Whether types nest at least `levels` deep. Only values need a look: keys of maps have no
+    /// type parameters.
     pub(super) fn is_deeper_than(&self, levels: usize) -> bool {
         let mut inner = self;
         for _ in 0..levels {
@@ -135,7 +136,7 @@ impl<'s> Type<'s> {
         matches!(self, Self::Dyn)
     }
 
-    /// Whether it is the type of this name.
+    /// Whether this is the plain type of that name.
     pub(crate) fn is(&self, name: &str) -> bool {
         matches!(self, Self::Plain(plain) if *plain == name)
     }
@@ -165,7 +166,7 @@ fn of_format(schema: &Schema) -> &'static str {
     }
 }
 
-/// Types that stand for the variables of a signature.
+/// The types that the type variables of a signature are bound to.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Bindings<'s>(Vec<(u8, Type<'s>)>);
 
@@ -177,7 +178,7 @@ impl<'s> Bindings<'s> {
             .map(|(_, found)| found)
     }
 
-    /// Whether a value of the one type may stand where the other is wanted.
+    /// Whether a value of type `given` may be used where `wanted` is expected.
     pub(super) fn accept(&mut self, wanted: &Type<'s>, given: &Type<'s>) -> bool {
         if let Type::Variable(variable) = wanted {
             let Some(bound) = self.of(*variable).cloned() else {
@@ -190,7 +191,7 @@ impl<'s> Bindings<'s> {
             if self.accept(&bound, given) {
                 return true;
             }
-            // The other way round: a null bound first.
+            // The other way round, for example if the variable was bound to null first.
             let widened = self.accept(given, &bound);
             if widened {
                 self.0.retain(|(one, _)| one != variable);
@@ -216,7 +217,7 @@ impl<'s> Bindings<'s> {
         }
     }
 
-    /// The type with everything in it that is known.
+    /// Replaces the type variables in a type by what they are bound to.
     pub(super) fn resolve(&self, found: &Type<'s>) -> Type<'s> {
         let inside = |found: &Type<'s>| Arc::new(self.resolve(found));
         match found {

@@ -1,5 +1,5 @@
-//! Values of expressions. What comes out of a document stays there and is looked at in place, with
-//! the schema that says what its texts and numbers are.
+//! Values of expressions. Parts of a document are not copied: a value borrows them, together with
+//! the schema that says how its strings and numbers are to be read.
 
 use super::authority::Check;
 use super::meter::{Fault, Meter};
@@ -11,7 +11,7 @@ use regex::Regex;
 use serde_json::{Map, Value as Json};
 use std::sync::Arc;
 
-/// A value.
+/// A value of an expression.
 #[derive(Debug, Clone)]
 pub enum Value<'a> {
     /// `null`.
@@ -26,38 +26,39 @@ pub enum Value<'a> {
     Double(f64),
     /// `string`.
     Text(Text<'a>),
-    /// A text that is written out where a pattern is wanted.
+    /// A string literal that is used as a regular expression, compiled by the checker.
     Pattern(Arc<Regex>),
     /// `bytes`.
     Bytes(Arc<[u8]>),
-    /// Nanoseconds.
+    /// `duration`, in nanoseconds.
     Duration(i64),
-    /// A moment.
+    /// `timestamp`.
     Timestamp(DateTime<Utc>),
-    /// A list that an expression made; it stays the set or map that it was made of.
+    /// A list that an expression created. It keeps the schema of the list it was made from, and
+    /// with it whether that was a set or a map.
     List(Arc<Vec<Self>>, Option<&'a Schema>),
-    /// A map that an expression made.
+    /// A map that an expression created.
     Map(Arc<Vec<(Self, Self)>>),
-    /// A list of a document.
+    /// A list in a document.
     Array(&'a [Json], Option<&'a Schema>),
-    /// An object of a document.
+    /// An object in a document.
     Object(&'a Map<String, Json>, Option<&'a Schema>),
-    /// Something, or nothing.
+    /// An optional value.
     Optional(Option<Arc<Self>>),
-    /// The type of a value.
+    /// A type as a value.
     Type(&'static str),
     /// A Kubernetes quantity.
     Quantity(Arc<Quantity>),
-    /// A question to an authorizer, and its answer.
+    /// A permission check, with its decision once it was made.
     Check(Arc<Check<'a>>),
 }
 
-/// A text that is cheap to pass on.
+/// A string that is cheap to clone.
 #[derive(Debug, Clone)]
 pub enum Text<'a> {
-    /// Of a document or of the expression.
+    /// Borrowed from a document or from the expression.
     Borrowed(&'a str),
-    /// Made by the expression.
+    /// Created by the expression.
     Shared(Arc<str>),
 }
 
@@ -72,32 +73,33 @@ impl Text<'_> {
 }
 
 impl<'a> Value<'a> {
-    /// A text of one's own.
+    /// Creates a string that borrows nothing.
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self::Text(Text::Shared(text.into()))
     }
 
-    /// A list of one's own.
+    /// Creates a list that has no schema.
     pub(super) fn list(items: Vec<Self>) -> Self {
         Self::List(Arc::new(items), None)
     }
 
-    /// Something, where there is something.
+    /// Creates an optional value.
     pub fn optional(value: Option<Self>) -> Self {
         Self::Optional(value.map(Arc::new))
     }
 
-    /// Something that is there.
+    /// Creates an optional value that is present.
     pub(super) fn some(value: Self) -> Self {
         Self::Optional(Some(Arc::new(value)))
     }
 
-    /// A part of a document, as it is written.
+    /// A part of a document, read without a schema.
     pub fn of(json: &'a Json) -> Self {
         Self::plain(json, None)
     }
 
-    /// A part of a document, as its schema says. A text that stands for something else is paid for.
+    /// A part of a document, read according to its schema. Parsing a string of a known format is
+    /// charged for.
     pub(crate) fn read(
         meter: &mut Meter,
         json: &'a Json,
@@ -129,14 +131,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A moment, from the first year to the last that CEL knows.
+    /// A timestamp, if its year is within the range of CEL.
     pub(super) fn moment(moment: DateTime<Utc>) -> Option<Self> {
         (1..=9999)
             .contains(&moment.year())
             .then_some(Self::Timestamp(moment))
     }
 
-    /// What the program holds, as long as the program is there.
+    /// A cheap copy of a literal that borrows from the program.
     pub(super) fn borrowed(&'a self) -> Self {
         match self {
             Self::Text(text) => Self::Text(Text::Borrowed(text.as_str())),
@@ -144,7 +146,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The name of its type.
+    /// The name of the value's type.
     pub(super) const fn type_name(&self) -> &'static str {
         match self {
             Self::Null => "null_type",
@@ -165,7 +167,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// How many items it has, if it has items.
+    /// The number of items, if this is a list or a map.
     pub(super) fn length(&self) -> Option<usize> {
         match self {
             Self::List(items, _) => Some(items.len()),
@@ -176,7 +178,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Whether a map may have such a key.
+    /// Whether this may be the key of a map.
     pub(super) const fn is_key(&self) -> bool {
         matches!(
             self,
@@ -184,7 +186,7 @@ impl<'a> Value<'a> {
         )
     }
 
-    /// One item of a list.
+    /// Returns one item of a list.
     pub(super) fn item(&self, meter: &mut Meter, index: usize) -> Result<Option<Self>, Fault> {
         match self {
             Self::List(items, _) => Ok(items.get(index).cloned()),
@@ -197,7 +199,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// Every item of a list, or every key of a map.
+    /// Returns every item of a list, or every key of a map.
     pub(super) fn items(&self, meter: &mut Meter) -> Result<Vec<Self>, Fault> {
         match self {
             Self::Map(entries) => Ok(entries.iter().map(|(key, _)| key.clone()).collect()),
@@ -213,7 +215,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// A member of an object of a document.
+    /// Returns a member of an object in a document.
     pub(super) fn member(&self, meter: &mut Meter, name: &str) -> Result<Option<Self>, Fault> {
         let Self::Object(members, schema) = self else {
             return Ok(None);
@@ -225,7 +227,7 @@ impl<'a> Value<'a> {
             .transpose()
     }
 
-    /// The schema of a part of a document.
+    /// Returns the schema of a part of a document.
     pub(super) fn schema(&self) -> Option<&'a Schema> {
         match self {
             Self::List(_, schema) | Self::Array(_, schema) | Self::Object(_, schema) => *schema,
@@ -242,8 +244,8 @@ const fn whole(number: f64) -> i64 {
     number as i64
 }
 
-/// Some formats that texts fit stand for something else; a text that was stored before its schema may
-/// fit none.
+/// Parses a string whose format stands for another type. This can fail: the string may have been
+/// stored before its schema had the format.
 fn formatted<'a>(text: &'a str, format: &str) -> Result<Value<'a>, Fault> {
     let found = match format {
         "byte" => BASE64_STANDARD

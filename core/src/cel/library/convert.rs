@@ -1,4 +1,4 @@
-//! From one type to another, and what a value says about itself.
+//! Conversions between types, and `size`, `type` and `dyn`.
 
 use super::super::meter::{Fault, Meter};
 use super::super::time;
@@ -95,7 +95,7 @@ fn truncated(number: f64) -> Option<i64> {
     (number > -BOUND && number < BOUND).then_some(number as i64)
 }
 
-/// The number, if nothing is behind its point.
+/// Converts a number to an integer if it has no fractional part.
 pub(in crate::cel) fn whole(number: f64) -> Option<i64> {
     truncated(number).filter(|_| number.fract() == 0.0)
 }
@@ -155,7 +155,7 @@ fn double<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
             meter.text(text.as_str().len())?;
             let wrong = || Fault::failed("type conversion error from 'string' to 'double'");
             let number: Option<f64> = text.as_str().parse().ok();
-            // Infinity is a value only where it is written.
+            // A number with digits must be finite; infinity has to be spelled out.
             let written = |number: &f64| number.is_finite() || !text.as_str().contains(is_digit);
             number.filter(written).ok_or_else(wrong)?
         }
@@ -164,7 +164,7 @@ fn double<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::Double(number))
 }
 
-/// As Go's `%g` writes it: with an exponent below 1e-4 and from 1e6 on.
+/// Formats a number like Go's `%g`: with an exponent below 1e-4 and from 1e6 on.
 pub(super) fn double_text(number: f64) -> String {
     if number.is_nan() {
         return "NaN".to_owned();
@@ -183,7 +183,7 @@ pub(super) fn double_text(number: f64) -> String {
     format!("{digits}e{sign}{:02}", power.abs())
 }
 
-/// A value as a text.
+/// Converts a value to a string, as `string()` does.
 pub(super) fn written(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
     Ok(match value {
         Value::Text(text) => {

@@ -1,4 +1,5 @@
-//! Lists. Source: `k8s.io/apiserver/pkg/cel/library/lists.go`, and the sets of `cel-go`.
+//! Functions of lists. Source: `k8s.io/apiserver/pkg/cel/library/lists.go`, and the sets of
+//! `cel-go`.
 
 use super::super::compare;
 use super::super::meter::{Fault, Meter};
@@ -42,7 +43,8 @@ list(timestamp).max() timestamp";
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
     vec![
         (SORTED, is_sorted),
-        // Each with what nothing comes to; where the type is not known, the last counts.
+        // Each overload knows the sum of an empty list; if the item type is unknown, the last
+        // overload applies.
         ("list(uint).sum() uint", |meter, given| {
             sum(meter, given, Value::Uint(0))
         }),
@@ -95,14 +97,15 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
     ]
 }
 
-/// What a loop goes over.
+/// Returns what a loop iterates over: items of a list or keys of a map.
 pub(in crate::cel) fn items<'a>(meter: &mut Meter, value: &Value<'a>) -> Result<Vec<Value<'a>>> {
     let length = value.length().ok_or_else(Fault::no_overload)?;
     meter.spend(length as u64)?;
     value.items(meter)
 }
 
-/// One list behind the other; sets and maps of a schema take the items of the other in.
+/// Concatenates two lists. If the schema of the first makes it a set or a map, items of the second
+/// replace the items with the same identity, and the others are appended.
 pub(in crate::cel) fn joined<'a>(
     meter: &mut Meter,
     one: &Value<'a>,
@@ -128,7 +131,7 @@ pub(in crate::cel) fn joined<'a>(
     Ok(Value::List(Arc::new(made), schema))
 }
 
-/// Where the same item stands: one with the same keys, or an equal one.
+/// The index of the item that has the same identity: equal keys in a map, an equal value in a set.
 fn place(
     meter: &mut Meter,
     made: &[Value<'_>],
@@ -208,7 +211,7 @@ fn extreme<'a>(
     Ok(best)
 }
 
-/// Where an item stands: the first, or the last.
+/// The index of the first or the last item that is equal to `wanted`, or -1.
 pub(super) fn index_of<'a>(
     meter: &mut Meter,
     list: &Value<'a>,

@@ -1,4 +1,4 @@
-//! Values that may be absent.
+//! Functions of optional values.
 
 use super::super::meter::Fault;
 use super::super::value::Value;
@@ -30,13 +30,13 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
             [Value::Optional(None)] => Err(Fault::failed("optional.none() dereference")),
             _ => Err(Fault::no_overload()),
         }),
-        // The evaluator's own.
+        // These two are implemented by the evaluator.
         ("optional(A).orValue(A) A", super::undeclared),
         ("optional(A).or(optional(A)) optional(A)", super::undeclared),
     ]
 }
 
-/// Whether a call evaluates its argument only where its target has nothing.
+/// Whether a call evaluates its argument only if its target has no value.
 pub(in crate::cel) fn is_alternative(name: &str, member: bool) -> bool {
     member && matches!(name, "or" | "orValue")
 }

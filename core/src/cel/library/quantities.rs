@@ -1,4 +1,4 @@
-//! Quantities. Source: `k8s.io/apiserver/pkg/cel/library/quantity.go`.
+//! Functions of quantities. Source: `k8s.io/apiserver/pkg/cel/library/quantity.go`.
 
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;

@@ -1,4 +1,4 @@
-//! Regular expressions. Source: `k8s.io/apiserver/pkg/cel/library/regex.go`.
+//! Functions of regular expressions. Source: `k8s.io/apiserver/pkg/cel/library/regex.go`.
 
 use super::super::meter::{Fault, Meter};
 use super::super::value::Value;
@@ -7,9 +7,10 @@ use crate::schema::compile_pattern_within;
 use regex::Regex;
 use std::sync::Arc;
 
-/// What it costs to read a pattern that the expression made.
+/// The cost of compiling a pattern that the expression computed.
 const READING: u64 = 20_000;
-/// Such a pattern may not take more than this: it is compiled again each time.
+/// Size limit of a compiled pattern that the expression computed: it is compiled again at each
+/// call.
 const MADE_BYTES_MAX: usize = 128 << 10;
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -40,7 +41,8 @@ pub(super) fn functions() -> Vec<(&'static str, Native)> {
                 let mut found = Vec::new();
                 for one in pattern.find_iter(text).take(limit) {
                     found.push(Value::text(one.as_str()));
-                    // What follows may be looked at to its end, whatever is found in it.
+                    // The next search may scan the rest of the text, whether or not it finds
+                    // anything.
                     search(meter, text.len() - one.end(), &pattern)?;
                 }
                 Ok(Value::list(found))
@@ -68,7 +70,7 @@ fn both<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, Arc<R
     Ok((text, pattern))
 }
 
-/// Pays for a search in so many bytes.
+/// Charges for a search through `length` bytes.
 fn search(meter: &mut Meter, length: usize, pattern: &Regex) -> Result<()> {
     meter.text(length.saturating_mul(pattern.as_str().len().div_ceil(8)))
 }

@@ -1,4 +1,4 @@
-//! Texts. Positions count characters. Source: `cel-go`'s `ext/strings.go`.
+//! Functions of strings. Indexes count characters. Source: `cel-go`'s `ext/strings.go`.
 
 mod format;
 
@@ -8,7 +8,7 @@ use super::{Native, lists};
 
 type Result<T> = std::result::Result<T, Fault>;
 
-/// Texts that are made may not be longer than this.
+/// The longest string that an expression may create, in bytes.
 const TEXT_MAX: usize = 4 << 20;
 
 pub(super) fn functions() -> Vec<(&'static str, Native)> {
@@ -85,7 +85,7 @@ fn two<'b>(meter: &mut Meter, given: &'b [Value<'_>]) -> Result<(&'b str, &'b st
     Ok((one(meter, given)?, part))
 }
 
-/// The number at this place, if there is one.
+/// The integer argument at this index, if there is one.
 fn number(given: &[Value<'_>], place: usize) -> Result<Option<i64>> {
     match given.get(place) {
         None => Ok(None),
@@ -98,7 +98,7 @@ fn outside(index: i64) -> Fault {
     Fault::failed(format!("index out of range: {index}"))
 }
 
-/// The byte at which a character starts; the end of the text is a place too.
+/// The byte offset of the character at an index; the end of the text is a valid index too.
 fn byte(text: &str, index: i64) -> Result<usize> {
     let starts = text.char_indices().map(|(at, _)| at).chain([text.len()]);
     let wanted = usize::try_from(index).map_err(|_| outside(index))?;
@@ -148,7 +148,7 @@ fn index_of<'a>(meter: &mut Meter, given: &[Value<'a>], last: bool) -> Result<Va
     Ok(Value::Int(index))
 }
 
-/// Behind the end there is nothing.
+/// Searches from a character offset. An offset at or behind the end finds nothing.
 fn found_from(text: &str, part: &str, offset: i64, last: bool) -> Option<usize> {
     let start = byte(text, offset).ok().filter(|at| *at < text.len())?;
     if !last {
@@ -160,7 +160,7 @@ fn found_from(text: &str, part: &str, offset: i64, last: bool) -> Option<usize> 
     text.get(..end)?.rfind(part)
 }
 
-/// A limit of a negative number is none.
+/// The limit argument; a negative number means no limit.
 fn limit(given: &[Value<'_>], place: usize) -> Result<usize> {
     let limit = number(given, place)?;
     let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
@@ -214,7 +214,7 @@ fn join<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value<'a>> {
     Ok(Value::text(texts.join(separator)))
 }
 
-/// Pays for a text before it is made.
+/// Charges for a string before it is created.
 fn bounded(meter: &mut Meter, length: usize) -> Result<()> {
     meter.text(length)?;
     if length > TEXT_MAX {

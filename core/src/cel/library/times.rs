@@ -1,4 +1,4 @@
-//! Moments and spans. There is no `now`.
+//! Functions of timestamps and durations. There is no `now`: evaluation must be deterministic.
 
 use super::super::meter::{Fault, Meter};
 use super::super::time;

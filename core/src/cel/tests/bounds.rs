@@ -1,11 +1,11 @@
-//! Expressions that would take the server down, or keep it busy.
+//! Expressions that would crash the server, or keep it busy, if nothing bounded them.
 
 use super::super::*;
 use super::{env, read, told};
 use crate::schema;
 use serde_json::json;
 
-/// Less than any thread of the server has.
+/// Less than the stack of any thread of the server.
 const STACK: usize = 1 << 20;
 
 fn on_a_small_stack(call: impl FnOnce() + Send + 'static) {
@@ -17,7 +17,7 @@ fn nested(open: &str, inside: &str, close: &str, times: usize) -> String {
     format!("{}{inside}{}", open.repeat(times), close.repeat(times))
 }
 
-/// The shapes in which an expression grows, each at a size.
+/// Every way in which an expression can grow, each repeated `times` times.
 fn shapes(times: usize) -> Vec<String> {
     vec![
         nested("(", "1", ")", times),
@@ -156,7 +156,7 @@ fn patterns_are_counted_over_all_expressions_and_not_compiled_beyond_their_numbe
         compiled.map(|_| ()).map_err(|error| error.to_string())
     };
     assert!(compile("'a'.matches('a') && 'a'.matches('b')").is_ok());
-    // What is refused has cost as much.
+    // An expression that is refused has used up its patterns all the same.
     assert!(compile("'a'.matches('a') && nobody").is_err());
     assert!(!env.patterns.is_over());
     let error = compile("'a'.matches('(')").expect_err("too many");
@@ -165,7 +165,7 @@ fn patterns_are_counted_over_all_expressions_and_not_compiled_beyond_their_numbe
     assert!(compile("true").is_ok());
 }
 
-/// Expressions about `document`, and what they may cost: at least, and at most.
+/// Expressions about `document`, with the least and the most that they may cost.
 const COSTS: &[(&str, u64, u64)] = &[
     ("self.raws != self.others", 1, 100),
     ("self.map != self.odd", 1, 100),
@@ -296,7 +296,7 @@ fn what_is_spent_by_one_expression_is_missing_to_the_next() {
     assert!(meter.is_empty());
 }
 
-/// Texts made of pieces of expressions: whatever they are, there is an answer.
+/// Random sequences of fragments: whatever the text is, compiling it returns.
 #[test]
 fn no_text_stops_the_reader() {
     const PIECES: [&str; 36] = [

@@ -6,7 +6,7 @@ use super::super::{convert, lists};
 use super::{Result, bounded, one};
 use std::fmt::Write;
 
-/// Digits behind the point where none are asked for.
+/// Digits after the decimal point if the verb does not say how many.
 const PRECISION: usize = 6;
 const PRECISION_MAX: usize = 64;
 
@@ -34,7 +34,7 @@ pub(super) fn format<'a>(meter: &mut Meter, given: &[Value<'a>]) -> Result<Value
     Ok(Value::text(made))
 }
 
-/// `.2f`: the letter, the digits, and what is behind it.
+/// Parses `.2f`: returns the verb, the precision and the rest of the text.
 fn verb(text: &str) -> Result<(char, usize, &str)> {
     let wrong = || Fault::failed("unrecognized formatting clause");
     let (precision, text) = match text.strip_prefix('.') {
@@ -107,7 +107,7 @@ fn fixed(number: f64, precision: usize) -> String {
     }
 }
 
-/// As it stands alone; what is in a list or a map stands there as an expression would write it.
+/// Formats a value at the top level; items of a list or map are formatted as CEL literals.
 fn plain(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
     match value.type_name() {
         "list" => list(meter, value),
@@ -168,7 +168,7 @@ fn literal(meter: &mut Meter, value: &Value<'_>) -> Result<String> {
     })
 }
 
-/// As Go's `%q` writes a text.
+/// Quotes a string like Go's `%q`.
 fn quoted(text: &str) -> String {
     let mut made = String::from('"');
     for letter in text.chars() {
@@ -182,7 +182,7 @@ fn quoted(text: &str) -> String {
             '\n' => made.push_str("\\n"),
             '\r' => made.push_str("\\r"),
             '\t' => made.push_str("\\t"),
-            // Writing to a text cannot fail.
+            // Writing to a `String` cannot fail.
             '\0'..=' ' | '\u{7f}' if letter != ' ' => {
                 write!(made, "\\x{:02x}", u32::from(letter)).unwrap_or_default();
             }
