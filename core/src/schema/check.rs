@@ -1,4 +1,4 @@
-//! Validation with the messages of `kube-openapi/pkg/validation`.
+//! Validation of values against a schema, with the messages of `kube-openapi/pkg/validation`.
 
 mod junctors;
 mod scalar;
@@ -11,15 +11,15 @@ use crate::rejection::{FieldCause, Findings};
 use serde_json::{Map, Value};
 use std::fmt::Display;
 
-/// Everything that does not fit, but for what is as it was in `old`.
+/// Returns everything that does not fit the schema, except in parts that are unchanged since `old`.
 pub(super) fn causes(schema: &Schema, value: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     let mut report = Report::default();
     check(schema, value, old, &Path::Root, &mut report);
     report.causes.into_causes()
 }
 
-/// What was found, and how much of the value fitted: the best of several reports is the one that
-/// is told.
+/// The violations that were found, and how many parts of the value fit. Of several failing
+/// alternatives, the one that fits best is reported.
 #[derive(Debug, Default)]
 struct Report {
     causes: Findings,
@@ -201,7 +201,7 @@ fn is_whole(schema: &Schema, value: &Value) -> bool {
     value.is_i64() || value.is_u64() || value.as_f64().is_some_and(|one| one.fract() == 0.0)
 }
 
-/// The integer of 64 bits that a number is, however it is written.
+/// The 64-bit integer that a number denotes, however it is written: 1.0 is 1.
 pub(super) fn rewritten(value: &Value) -> Option<i64> {
     let float = || value.as_f64().filter(|_| value.is_f64());
     value.as_i64().or_else(|| whole(float()?))

@@ -1,9 +1,9 @@
-//! `enum`: the values that a schema allows, of which there may be many.
+//! `enum`: the values that a schema allows. There may be many, so they are indexed.
 
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Values, to be looked up.
+/// A list of allowed values with an index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Choices {
     values: Vec<Value>,
@@ -18,26 +18,26 @@ impl Choices {
         }
     }
 
-    /// Whether nothing is said of which values are allowed: all are.
+    /// Whether the schema has no `enum`, and so allows every value.
     pub const fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// In the order of the schema.
+    /// The allowed values, in the order of the schema.
     pub fn iter(&self) -> impl Iterator<Item = &Value> {
         self.values.iter()
     }
 
-    /// Whether this is one of them.
+    /// Whether this is one of the allowed values.
     pub(super) fn allow(&self, value: &Value) -> bool {
         self.known.contains(&key(value))
     }
 }
 
-/// Numbers are compared by what they are, not by how they are written.
+/// The index key of a value. Numbers are compared by value, not by notation.
 fn key(value: &Value) -> String {
     match value.as_f64() {
-        // Nought has two signs.
+        // Adding 0.0 turns -0 into 0.
         Some(number) => (number + 0.0).to_string(),
         None => value.to_string(),
     }

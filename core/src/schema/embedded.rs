@@ -1,4 +1,4 @@
-//! Objects inside of objects: `x-kubernetes-embedded-resource`.
+//! Objects embedded in other objects: `x-kubernetes-embedded-resource`.
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/objectmeta`.
 
 use super::{Path, Schema, object_meta};
@@ -6,8 +6,9 @@ use crate::rejection::{FieldCause, Findings};
 use crate::validate;
 use serde_json::{Map, Value};
 
-/// What is wrong with the identity of every embedded object. Metadata that is stored and does not
-/// decode is let through as it is: upstream drops it where it reads.
+/// Returns what is wrong with `apiVersion`, `kind` and `metadata` of every embedded object.
+/// Metadata that does not decode but was stored like that before is accepted: upstream drops it
+/// when it reads the object.
 pub(super) fn causes(schema: &Schema, document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     let mut found = Found::of(schema, document);
     if !found.undecoded.is_empty()

@@ -1,11 +1,12 @@
-//! Nulls and defaults. Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting`.
+//! Nulls, canonical forms and defaults. Source:
+//! `apiextensions-apiserver/pkg/apiserver/schema/defaulting`.
 
 use super::Schema;
 use crate::object::OBJECT_BYTES_MAX;
 use crate::quantity;
 use serde_json::Value;
 
-/// Removes members that are null, may not be, and have no default to take.
+/// Removes null members that are not nullable and have no default to replace the null.
 pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -27,10 +28,10 @@ pub(super) fn drop_nulls(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// An empty text for every null in a list or a map of texts, as Go's decoder reads it; of a time that is
-/// none, which is a null again. A quantity in its canonical form, which in a map is an amount of a resource. Times
-/// and bytes as they are written again. What Go does not write is not there: a null, an empty list, an empty
-/// map.
+/// Brings a value into the form that Go gives it by decoding and encoding it. In lists and maps of
+/// strings a null becomes an empty string, but a null time stays null. Quantities get their
+/// canonical form; those in a map are amounts of resources and are rounded up. Times and bytes are
+/// formatted anew. Members that Go omits are removed: nulls, empty lists and empty maps.
 pub(super) fn decode(schema: &Schema, value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -61,8 +62,9 @@ pub(super) fn decode(schema: &Schema, value: &mut Value) {
     }
 }
 
-/// Source: `omitempty`, and of the few lists that do not have it, no `null` is written for an empty one. The accounts of a write are cleared with an
-/// empty list, so that is still to be seen.
+/// Whether Go omits a member. Source: `omitempty`. The few lists without `omitempty` are omitted as
+/// well if they are empty, rather than written as `null`. `managedFields` stays, since a write
+/// clears it with an empty list, which must remain visible.
 fn is_left_out(schema: &Schema, name: &str, member: &Value) -> bool {
     let Some(known) = schema.properties.get(name) else {
         return false;
@@ -92,9 +94,10 @@ fn decode_one(each: &Schema, value: &mut Value) {
     }
 }
 
-/// A default for every member that is absent, or null where null is no value; none any more once the document is as
-/// long as may be stored. A write of it is refused for that. What was stored before a default came with much in it can
-/// still be read, with some of it.
+/// Fills in the default of every member that is absent, or null although it is not nullable. Stops
+/// once the document is as long as an object may be. A write of such a document is refused for its
+/// length; an object that was stored before a large default was added can still be read, with some
+/// of its defaults.
 pub(super) fn defaults(schema: &Schema, value: &mut Value) {
     let room = OBJECT_BYTES_MAX.saturating_sub(bytes(value));
     Filling { room }.fill(schema, value);
@@ -148,7 +151,7 @@ impl Filling {
         }
     }
 
-    /// The last one may take more than there is.
+    /// Takes room for a default, if any is left. The last default may take more than what is left.
     const fn take(&mut self, bytes: usize) -> bool {
         let has_room = self.room > 0;
         self.room = self.room.saturating_sub(bytes);
@@ -156,7 +159,8 @@ impl Filling {
     }
 }
 
-/// Bytes of a value in a document, at least: what fills all the room is too long.
+/// A lower bound on the encoded size of a value, in bytes: what exceeds the room by this is too
+/// long.
 fn bytes(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(true) => 4,
@@ -171,7 +175,7 @@ fn bytes(value: &Value) -> usize {
     }
 }
 
-/// Its quotes and its colon, too.
+/// The size of a member, with the quotes and the colon of its name.
 fn of_member(name: &str, value: &Value) -> usize {
     name.len() + 3 + bytes(value)
 }

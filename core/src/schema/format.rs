@@ -1,5 +1,5 @@
-//! Formats of texts. Source: `apiextensions-apiserver/pkg/apiserver/validation/formats.go` and
-//! `kube-openapi/pkg/validation/strfmt`; a format that is not known there checks nothing.
+//! Formats of strings. Source: `apiextensions-apiserver/pkg/apiserver/validation/formats.go` and
+//! `kube-openapi/pkg/validation/strfmt`. A format that is unknown there checks nothing.
 
 mod network;
 mod numeric;
@@ -13,7 +13,7 @@ use regex::Regex;
 use std::fmt;
 use std::sync::LazyLock;
 
-/// A format that is known.
+/// A known format.
 #[derive(Clone, Copy)]
 pub struct Format {
     name: &'static str,
@@ -22,7 +22,7 @@ pub struct Format {
 }
 
 type Check = fn(&str) -> bool;
-/// A text that fits, as it is written again; nothing where that is as it is.
+/// Returns the canonical form of a text, or `None` if the text already has it.
 type Written = fn(&str) -> Option<String>;
 
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ enum Rule {
     Function(Check),
 }
 
-/// Patterns, by the formats that they stand for.
+/// Formats that are defined by a regular expression.
 const PATTERNS: [(&str, &str); 9] = [
     ("bsonobjectid", "^[0-9a-fA-F]{24}$"),
     (
@@ -90,7 +90,7 @@ static COMPILED: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
 });
 
 impl Format {
-    /// The format of this name; dashes in it mean nothing.
+    /// Returns the format with this name; dashes are ignored.
     pub fn named(name: &str) -> Option<Self> {
         let same = |known: &str| known == name || known.replace('-', "") == name.replace('-', "");
         if name == "password" {
@@ -116,8 +116,8 @@ impl Format {
         })
     }
 
-    /// The format of a field of a built-in kind, as it is decoded: bytes may be none, and times are
-    /// spelled in capitals.
+    /// The format of a field of a built-in kind, as Go decodes it: bytes may be empty, and the
+    /// letters of a time must be capitals.
     pub fn of_field(name: &str) -> Option<Self> {
         let (name, rule, written): (_, Check, Written) = match name {
             "byte" => ("byte", is_base64, without_line_ends),
@@ -131,7 +131,7 @@ impl Format {
         })
     }
 
-    /// The format of a `metav1.MicroTime`, which has six digits behind the point and no other number of them.
+    /// The format of a `metav1.MicroTime`, which has exactly six digits after the decimal point.
     pub fn of_micro_time() -> Self {
         Self {
             name: "date-time",
@@ -140,13 +140,14 @@ impl Format {
         }
     }
 
-    /// A text that is decoded, as it is written again; nothing where that is as it is, or it is not of this format.
+    /// The canonical form of a text of this format; `None` if the text already has it or does not
+    /// fit.
     pub(super) fn rewritten(&self, text: &str) -> Option<String> {
         let written = self.written.filter(|_| self.fits(text))?;
         written(text)
     }
 
-    /// Its name.
+    /// The name of the format.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -164,7 +165,7 @@ impl Format {
     }
 }
 
-/// Line breaks in it mean nothing.
+/// Removes line breaks, which base64 ignores.
 fn without_line_ends(text: &str) -> Option<String> {
     let is_end = |one: char| matches!(one, '\r' | '\n');
     text.contains(is_end).then(|| text.replace(is_end, ""))
@@ -185,7 +186,7 @@ impl fmt::Debug for Format {
 mod tests {
     use super::*;
 
-    /// Format; what fits; what does not.
+    /// Format, texts that fit, texts that do not.
     const TABLE: &[(&str, &[&str], &[&str])] = &[
         (
             "uri",

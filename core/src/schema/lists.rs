@@ -1,4 +1,4 @@
-//! Lists that are sets or maps: nothing may be there twice.
+//! Lists that are sets or maps, in which no item may occur twice.
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/listtype`.
 
 use super::{Identity, Path, Schema};
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A cause for everything that is in a set or map twice.
+/// Returns a cause for every duplicate in a set or a map.
 pub(super) fn duplicates(schema: &Schema, document: &Value) -> Vec<FieldCause> {
     let mut causes = Findings::default();
     walk(schema, document, &Path::Root, &mut causes);
@@ -58,7 +58,7 @@ fn map(keys: &[Arc<str>], items: &[Value], at: &Path<'_>, causes: &mut Findings)
     repeated(&held, at, causes);
 }
 
-/// Only the first repetition of a value is told.
+/// Reports duplicates; only the first repetition of a value is reported.
 fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Findings) {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     for (index, value) in values.iter().enumerate() {
@@ -70,7 +70,8 @@ fn repeated(values: &[Value], at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-/// The items of an old list by their keys; only those of maps can be told apart.
+/// Finds the old version of an item in a list that is a map: the item with the same keys. Other
+/// lists have no counterparts.
 pub(super) struct Counterparts<'a> {
     keys: &'a [Arc<str>],
     old: BTreeMap<Vec<Option<String>>, &'a Value>,
@@ -84,13 +85,13 @@ impl<'a> Counterparts<'a> {
                 old: BTreeMap::new(),
             };
         };
-        // Of two that have the same keys, the first counts.
+        // If two old items have the same keys, the first one is used.
         let items = old.and_then(Value::as_array).into_iter().flatten().rev();
         let old = items.map(|item| (held(keys, item), item)).collect();
         Self { keys, old }
     }
 
-    /// The old item that has the keys of this one.
+    /// Returns the old item that has the same keys as this one.
     pub(super) fn of(&self, item: &Value) -> Option<&'a Value> {
         if self.old.is_empty() {
             return None;
@@ -99,7 +100,7 @@ impl<'a> Counterparts<'a> {
     }
 }
 
-/// What an item has for the keys of its list.
+/// The values that an item has for the keys of its list.
 fn held(keys: &[Arc<str>], item: &Value) -> Vec<Option<String>> {
     let written = |key: &Arc<str>| item.get(&**key).map(Value::to_string);
     keys.iter().map(written).collect()

@@ -1,4 +1,4 @@
-//! What `metadata` holds, for kinds whose schema does not say.
+//! The schema of `metadata`, for kinds whose own schema does not describe it.
 
 use super::{Format, Schema, parse};
 use crate::rejection::FieldCause;
@@ -14,7 +14,7 @@ pub(crate) fn object_meta() -> &'static Schema {
     &OBJECT_META
 }
 
-/// The schema of an object of which nothing but its metadata is known.
+/// The schema of an object of which only the metadata is described.
 pub(crate) fn any_object() -> &'static Schema {
     &ANY_OBJECT
 }
@@ -25,7 +25,7 @@ pub(crate) fn metadata_causes(document: &Value) -> Vec<FieldCause> {
     metadata.map_or_else(Vec::new, |metadata| object_meta().validate(metadata))
 }
 
-/// Times and counts as they are decoded.
+/// Adapts formats and integers to how Go decodes them in built-in types.
 fn decoded(schema: &Schema) -> Schema {
     let named = schema.properties.iter();
     Schema {

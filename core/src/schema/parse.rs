@@ -1,5 +1,5 @@
-//! From `openAPIV3Schema` to a [`Schema`]. What makes no sense is left out: the past is read with
-//! this, and what a definition may say is decided before it is written.
+//! Reads an `openAPIV3Schema` into a [`Schema`]. This never fails and ignores what makes no sense,
+//! since old definitions are read with it too; definitions are validated before they are written.
 
 use super::pattern::Patterns;
 use super::rules::Rules;
@@ -8,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Reads a schema. The document's depth is bounded by the decoder.
+/// Reads a schema. Recursion is safe: the decoder bounds the depth of the document.
 pub fn parse(document: &Value) -> Schema {
     schema(document, &mut Patterns::default())
 }

@@ -1,8 +1,8 @@
-//! Where in a document something is. Written out only when there is something to say about it.
+//! The path to a place in a document. It is formatted only if there is something to report.
 
 use std::fmt;
 
-/// A place in a document, linked to the place that holds it.
+/// A place in a document, linked to the place that contains it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Path<'a> {
     /// The document itself.

@@ -1,24 +1,24 @@
-//! Regular expressions as Go reads them, within bounds.
+//! Regular expressions in Go's syntax, with bounds on their size and number.
 
 use regex::{Regex, RegexBuilder};
 use std::collections::BTreeMap;
 
-/// A compiled pattern may not take more than this.
+/// Size limit of a compiled pattern, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
-/// A pattern may not be longer: before its size is known, each of its letters may have become a
-/// class of several kilobytes.
+/// Length limit of a pattern, in bytes. The size limit alone is not enough: each character may be
+/// expanded to a class of several kilobytes before the size is known.
 const PATTERN_LENGTH_MAX: usize = 16 << 10;
-/// One schema may not have more patterns that differ.
+/// How many different patterns one schema may have.
 pub(crate) const PATTERNS_MAX: usize = 256;
 
-/// The patterns of one schema; each is compiled once.
+/// The patterns of one schema; equal ones are compiled once.
 #[derive(Debug, Default)]
 pub(crate) struct Patterns {
     compiled: BTreeMap<String, Option<Regex>>,
 }
 
 impl Patterns {
-    /// The pattern, unless it cannot be compiled or there are too many.
+    /// Returns the compiled pattern, or `None` if it does not compile or there are too many.
     pub(crate) fn get(&mut self, text: &str) -> Option<Regex> {
         if let Some(known) = self.compiled.get(text) {
             return known.clone();
@@ -32,12 +32,12 @@ impl Patterns {
     }
 }
 
-/// Compiles a pattern; says what is wrong with it.
+/// Compiles a pattern; the error says what is wrong with it.
 pub(crate) fn compile(text: &str) -> Result<Regex, String> {
     compile_within(text, PATTERN_BYTES_MAX)
 }
 
-/// The same, into no more than so many bytes.
+/// The same with a size limit of `bytes`.
 pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> {
     if text.len() > PATTERN_LENGTH_MAX {
         return Err(format!(
@@ -56,8 +56,8 @@ pub(crate) fn compile_within(text: &str, bytes: usize) -> Result<Regex, String> 
     })
 }
 
-/// Classes that are ASCII in Go, characters that mean nothing inside of Go's brackets, literal text,
-/// and what Go does not know.
+/// Translates a pattern from Go's syntax to that of `regex`: classes that Go limits to ASCII,
+/// characters that are literal inside Go's brackets, and `\Q...\E`. Refuses what Go does not know.
 fn from_go(pattern: &str) -> Result<String, String> {
     let mut translated = String::with_capacity(pattern.len());
     let mut bracket = Bracket::Outside;
@@ -125,10 +125,10 @@ fn from_go(pattern: &str) -> Result<String, String> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bracket {
     Outside,
-    /// Behind `[` or `[^`, where `]` is a character.
+    /// Right after `[` or `[^`, where `]` is literal.
     Start,
     Inside,
-    /// In `[:alpha:]`.
+    /// Inside `[:alpha:]`.
     Class,
 }
 
@@ -156,7 +156,7 @@ fn escape(one: char, inside: bool) -> Result<String, String> {
         _ if one.is_ascii_alphanumeric() || !one.is_ascii() => {
             return Err(format!("invalid escape sequence: `\\{one}`"));
         }
-        // Some of them mean something here, where they are escaped.
+        // Some escaped punctuation has a meaning in `regex` but not in Go.
         _ => return Ok(regex::escape(one.encode_utf8(&mut [0; 4]))),
     };
     Ok(plain.to_owned())

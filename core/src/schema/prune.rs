@@ -1,4 +1,4 @@
-//! Removing what a schema does not know.
+//! Pruning: removes the members that a schema does not know.
 
 use super::{Path, Schema, check, object_meta};
 use serde_json::{Map, Value};
@@ -6,19 +6,20 @@ use std::sync::Arc;
 
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// How far what is known reaches.
+/// What may stay in a value besides the members that its schema lists.
 #[derive(Clone, Copy)]
 struct Reach {
-    /// The value is an object of its own, with metadata.
+    /// The value is an object with `apiVersion`, `kind` and `metadata` of its own.
     resource: bool,
-    /// What is unknown stays, because a list of it says so.
+    /// Unknown members stay, because an enclosing list preserves them.
     preserve: bool,
 }
 
-/// Bytes of paths that are told of; each may be much longer than what it leads to.
+/// Length limit of all reported paths together, in bytes; a path may be much longer than the value
+/// at its end.
 const PATHS_BYTES_MAX: usize = 4 << 20;
 
-/// Paths of what was removed.
+/// The paths of what was removed.
 #[derive(Debug, Default)]
 struct Removed {
     paths: Vec<String>,
@@ -43,7 +44,7 @@ pub(super) fn inside(schema: &Schema, value: &mut Value) {
     prune(schema, value, &Path::Root, reach, &mut Removed::default());
 }
 
-/// The paths of what it removed, in order, as far as they are told.
+/// Prunes an object. Returns the paths of what was removed, sorted, up to the limit.
 pub(super) fn root(schema: &Schema, document: &mut Value) -> Vec<String> {
     let reach = Reach {
         resource: true,
@@ -114,7 +115,7 @@ fn object(
     }
 }
 
-/// A built-in kind says itself what its metadata holds; a custom one cannot.
+/// The schema of `metadata`: built-in kinds have their own, custom kinds cannot describe it.
 fn metadata_of(schema: &Schema) -> &Schema {
     let own = schema.properties.get("metadata");
     own.filter(|own| own.properties.contains_key("ownerReferences"))

@@ -1,5 +1,5 @@
-//! `x-kubernetes-validations`: rules of a schema, each an expression about the value that stands
-//! there. Source: `apiextensions-apiserver/pkg/apiserver/schema/cel`.
+//! `x-kubernetes-validations`: rules in a schema, each an expression about the value at its place.
+//! Source: `apiextensions-apiserver/pkg/apiserver/schema/cel`.
 
 mod evaluate;
 mod field_path;
@@ -13,12 +13,12 @@ use crate::cel::{Allowance, Env, Program, Type};
 use serde_json::Value;
 use std::sync::{Arc, OnceLock};
 
-/// The rules of a schema, compiled when the first value is looked at.
+/// The rules of a schema, compiled when the first value is checked.
 #[derive(Debug, Clone, Default)]
 pub struct Rules {
-    /// Those that stand here.
+    /// The rules of this schema itself.
     own: Option<Arc<Own>>,
-    /// Whether there are any here or anywhere below.
+    /// Whether this schema or any schema below it has rules.
     pub(super) any: bool,
 }
 
@@ -28,7 +28,7 @@ struct Own {
     compiled: OnceLock<Vec<Result<Compiled, Wrong>>>,
 }
 
-/// One rule as it is written.
+/// A rule as it is written.
 #[derive(Debug, Clone, Default)]
 struct Rule {
     rule: String,
@@ -39,18 +39,18 @@ struct Rule {
     optional_old: bool,
 }
 
-/// A rule that can be evaluated.
+/// A compiled rule.
 #[derive(Debug)]
 struct Compiled {
     program: Program,
     message: Option<Program>,
-    /// Whether it looks at what was there before.
+    /// Whether the rule refers to the old value (`oldSelf`).
     transition: bool,
-    /// Where what is wrong is said to be, below the value.
+    /// The reported field (`fieldPath`), relative to the value.
     below: String,
 }
 
-/// Why a rule cannot be evaluated: the member that is wrong, and what is wrong with it.
+/// Why a rule cannot be compiled: the member that is wrong, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Wrong {
     /// `rule`, `messageExpression` or `fieldPath`.
@@ -75,8 +75,8 @@ impl Rules {
         Self { own, any }
     }
 
-    /// Each rule with what it came to. The place of a schema never changes, so the first to ask
-    /// decides for all.
+    /// Returns each rule with the outcome of compiling it. The first caller compiles for all: the
+    /// arguments depend only on the place of the schema, which never changes.
     fn compiled<'a>(
         &'a self,
         schema: &Schema,
@@ -97,7 +97,7 @@ impl Rules {
 }
 
 impl Schema {
-    /// What there is to say of the rules of this schema, those below aside, before they are evaluated.
+    /// Compiles the rules of this schema, not those of schemas below it, and returns the outcomes.
     pub(crate) fn rules_checked(
         &self,
         resource: bool,
@@ -114,10 +114,10 @@ impl Schema {
     }
 }
 
-/// What is known of a rule that can be evaluated.
+/// What is known about a rule that compiled.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checked {
-    /// Whether it looks at what was there before.
+    /// Whether the rule refers to the old value (`oldSelf`).
     pub(crate) transition: bool,
 }
 
@@ -184,7 +184,7 @@ impl Rule {
         Err("messageExpression must evaluate to a string".into())
     }
 
-    /// The rule, as errors about it name it.
+    /// The name of the rule in errors: its message, or else the expression.
     fn name(&self) -> &str {
         match self.message.trim() {
             "" => self.rule.trim(),

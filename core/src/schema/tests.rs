@@ -1,9 +1,9 @@
-//! Tables of schemas, documents and what is said about them.
+//! Tables of schemas, documents and what is reported about them.
 
 use super::*;
 use serde_json::json;
 
-/// The schema of `spec`, in an object that has one.
+/// The schema of an object whose `spec` has this schema.
 fn schema(spec: Value) -> Schema {
     parse(&json!({"type": "object", "properties": {"spec": spec}}))
 }
@@ -19,7 +19,7 @@ fn told(schema: &Schema, spec: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Rows of a schema of `spec`, a `spec`, and what is said of it.
+/// Checks rows of a schema of `spec`, a `spec`, and what is reported about it.
 fn check_table(table: &str) {
     for row in table.lines().filter(|row| !row.is_empty()) {
         let columns: Vec<&str> = row.split(" | ").collect();

@@ -57,11 +57,11 @@ fn all_of(schemas: &[Schema], value: &Value, at: &Path<'_>, report: &mut Report)
     }
 }
 
-/// Alternatives, held against one value.
+/// The outcome of checking one value against several alternatives.
 struct Weighed<'a> {
-    /// How many fit.
+    /// How many alternatives fit.
     fits: usize,
-    /// The one to tell of: the first that fits, else the one that fits most.
+    /// The alternative to report: the first that fits, else the one that fits best.
     best: (&'a Schema, Report),
 }
 
@@ -72,7 +72,7 @@ impl Weighed<'_> {
     }
 }
 
-/// Nothing where there are no alternatives.
+/// Checks a value against every alternative; returns `None` if there are no alternatives.
 fn weigh<'a>(schemas: &'a [Schema], value: &Value, at: &Path<'_>) -> Option<Weighed<'a>> {
     let mut fits = 0;
     let mut best: Option<(&Schema, Report)> = None;
@@ -88,7 +88,8 @@ fn weigh<'a>(schemas: &'a [Schema], value: &Value, at: &Path<'_>) -> Option<Weig
     best.map(|best| Weighed { fits, best })
 }
 
-/// Whether and how much a value fits, without a word: most of what there is to say of alternatives is not told.
+/// Checks a value without composing messages, since those about alternatives are mostly not
+/// reported.
 fn judge(schema: &Schema, value: &Value, at: &Path<'_>) -> Report {
     let mut report = Report {
         causes: Findings::silent(),
@@ -98,7 +99,7 @@ fn judge(schema: &Schema, value: &Value, at: &Path<'_>) -> Report {
     report
 }
 
-/// What was judged, in words where these are wanted.
+/// Adds the outcome of one alternative to a report, with messages if the report wants them.
 fn add((schema, judged): (&Schema, &Report), value: &Value, at: &Path<'_>, report: &mut Report) {
     if judged.causes.is_empty() || report.causes.is_silent() {
         report.fitting += judged.fitting;

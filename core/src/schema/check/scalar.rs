@@ -1,4 +1,4 @@
-//! Texts and numbers.
+//! Bounds of strings and numbers.
 
 use super::{Path, Report};
 use crate::rejection::FieldCause;
@@ -30,7 +30,7 @@ pub(super) fn number(bounds: &Bounds, number: &Number, at: &Path<'_>, report: &m
     let mut refuse = |why: String| {
         report.invalid(at, Value::Number(number.clone()), why);
     };
-    // A whole number is compared with the whole part of a bound, and the bound is written so.
+    // An integer is compared with the integral part of a bound, and that is what the message shows.
     let bound = |bound: f64| {
         if number.is_f64() {
             bound
@@ -61,7 +61,7 @@ pub(super) fn number(bounds: &Bounds, number: &Number, at: &Path<'_>, report: &m
     }
 }
 
-/// Go writes a floating-point number with an exponent where that is below -4 or above 5.
+/// Formats a number like Go: a float gets an exponent if that is below -4 or above 5.
 fn shown(number: f64, float: bool) -> String {
     let magnitude = number.abs();
     let wide = magnitude >= 1e6 || (magnitude != 0.0 && magnitude < 1e-4);

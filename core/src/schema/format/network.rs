@@ -1,4 +1,5 @@
-//! Addresses, names and locators, as Go's `net`, `net/url` and `net/mail` read them.
+//! Addresses, host names, URIs and mail addresses, as Go's `net`, `net/url` and `net/mail` parse
+//! them.
 
 use std::net::IpAddr;
 
@@ -23,7 +24,7 @@ pub(super) fn is_cidr(text: &str) -> bool {
     digits && length.parse::<u8>().is_ok_and(|length| length <= most)
 }
 
-/// Six, eight or twenty bytes, in pairs or in fours of digits.
+/// A MAC address: six, eight or twenty bytes, in groups of two or four hexadecimal digits.
 pub(super) fn is_mac(text: &str) -> bool {
     let groups = |separator: char, digits: usize| {
         let groups: Vec<&str> = text.split(separator).collect();
@@ -36,7 +37,7 @@ pub(super) fn is_mac(text: &str) -> bool {
     groups(':', 2) || groups('-', 2) || groups('.', 4)
 }
 
-/// One label, or labels whose last has at least two characters.
+/// A host name: one label, or several, the last of which has at least two characters.
 pub(super) fn is_hostname(text: &str) -> bool {
     let labels: Vec<&str> = text.split('.').collect();
     if text.len() > 255 || labels.iter().any(|label| label.len() > 63) {
@@ -130,7 +131,7 @@ fn escapes_are_whole(text: &str) -> bool {
     })
 }
 
-/// `local@domain`, or the same in angle brackets behind a name.
+/// `local@domain`, or the same in angle brackets after a display name.
 pub(super) fn is_email(text: &str) -> bool {
     let text = text.trim();
     match text.strip_suffix('>') {

@@ -1,6 +1,7 @@
 //! Numbers with check digits, and quantities.
 
-/// The digits of a text, with what may stand between them left out.
+/// The digits of a text without the separators that `skip` accepts; `None` if there is anything
+/// else.
 fn digits(text: &str, skip: impl Fn(char) -> bool) -> Option<Vec<u32>> {
     let kept = text.chars().filter(|one| !skip(*one));
     kept.map(|one| one.to_digit(10)).collect()
@@ -14,7 +15,7 @@ pub(super) fn is_isbn(text: &str) -> bool {
     is_isbn10(text) || is_isbn13(text)
 }
 
-/// The last of ten digits may be ten, written as X.
+/// The last of the ten digits may stand for ten; it is then written as X.
 pub(super) fn is_isbn10(text: &str) -> bool {
     let ten = text.ends_with('X');
     let Some(mut digits) = digits(text.trim_end_matches('X'), is_gap) else {
@@ -36,7 +37,7 @@ pub(super) fn is_isbn13(text: &str) -> bool {
     digits.len() == 13 && sum.is_multiple_of(10)
 }
 
-/// The issuers' ranges, then the checksum of Luhn.
+/// Checks the prefixes and lengths of the issuers, then the Luhn checksum.
 pub(super) fn is_credit_card(text: &str) -> bool {
     let Some(digits) = digits(text, |one| !one.is_ascii_digit()) else {
         return false;
@@ -66,7 +67,7 @@ const SUFFIXES: [&str; 16] = [
     "", "n", "u", "m", "k", "M", "G", "T", "P", "E", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei",
 ];
 
-/// A decimal number and a suffix of Kubernetes' quantities, or an exponent.
+/// A decimal number with a Kubernetes quantity suffix or an exponent.
 pub(super) fn is_quantity(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = unsigned.find(|one: char| !one.is_ascii_digit() && one != '.');

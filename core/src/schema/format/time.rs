@@ -7,7 +7,7 @@ pub(super) fn is_date(text: &str) -> bool {
     text.len() == 10 && NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok()
 }
 
-/// Seconds end at 59: leap seconds are refused upstream too.
+/// A date and a time of RFC 3339. Seconds end at 59: upstream refuses leap seconds too.
 pub(super) fn is_date_time(text: &str) -> bool {
     let Some((date, time)) = text.split_once(['T', 't']) else {
         return false;
@@ -19,25 +19,26 @@ pub(super) fn is_date_time(text: &str) -> bool {
     is_date(date) && is_clock(clock) && is_zone(after_fraction(rest))
 }
 
-/// As Go reads one, in capitals.
+/// The same, with capital letters only, as Go parses it.
 pub(super) fn is_rfc3339(text: &str) -> bool {
     is_date_time(text) && !text.contains(['t', 'z'])
 }
 
-/// As Go reads a time by a layout with six digits behind the point.
+/// The same, with exactly six digits after the decimal point, as the layout of `metav1.MicroTime`
+/// has.
 pub(super) fn is_micro_time(text: &str) -> bool {
     let fraction = text.split_once('.').map_or("", |(_, rest)| rest);
     let digits = fraction.bytes().take_while(u8::is_ascii_digit).count();
     digits == 6 && is_rfc3339(text) && Time::parse(text).is_some()
 }
 
-/// The form of `metav1.Time`, of a text that is a time.
+/// Rewrites a time in the form of `metav1.Time`.
 pub(super) fn in_seconds(text: &str) -> Option<String> {
     let is_so = text.len() == "2006-01-02T15:04:05Z".len();
     rewritten(text, is_so, Time::to_rfc3339)
 }
 
-/// That of `metav1.MicroTime`.
+/// Rewrites a time in the form of `metav1.MicroTime`.
 pub(super) fn in_micros(text: &str) -> Option<String> {
     let is_so = text.len() == "2006-01-02T15:04:05.000000Z".len();
     rewritten(text, is_so, Time::to_rfc3339_micros)
@@ -85,7 +86,8 @@ fn is_zone(text: &str) -> bool {
     }
 }
 
-/// Units with what they come to; a longer word that begins with the last of a row is one of it.
+/// Names of units, and nanoseconds per unit. A longer word that begins with the last name of a row
+/// counts as that name.
 const UNITS: [(&[&str], i64); 8] = [
     (&["ns", "nano"], 1),
     (&["us", "\u{b5}s", "micro"], 1_000),
@@ -102,8 +104,8 @@ pub(super) fn is_duration(text: &str) -> bool {
     duration(text).is_some()
 }
 
-/// Nanoseconds, as Go reads them, or else of all numbers with units that are anywhere in the text.
-/// Source: `kube-openapi/pkg/validation/strfmt`, `ParseDuration`.
+/// Parses a duration into nanoseconds: in Go's syntax, or else as the sum of all numbers with a
+/// unit anywhere in the text. Source: `kube-openapi/pkg/validation/strfmt`, `ParseDuration`.
 pub(crate) fn duration(text: &str) -> Option<i64> {
     if let Some(found) = crate::duration::parse(text) {
         return Some(found);

@@ -1,4 +1,4 @@
-//! Rules, held against an object and what it was before.
+//! Evaluates the rules of a schema on an object and its old version.
 
 use super::{Compiled, OLD_SELF, Rule, SELF, Wrong};
 use crate::cel::{self, Allowance, Fault, Meter};
@@ -7,12 +7,12 @@ use crate::schema::lists::Counterparts;
 use crate::schema::{PATTERNS_MAX, Path, Schema};
 use serde_json::Value;
 
-/// What all rules of one object may cost together. Source: upstream's `RuntimeCELCostBudget`.
+/// Cost limit of all rules of one object together. Source: upstream's `RuntimeCELCostBudget`.
 const OBJECT_MAX: u64 = 10_000_000;
 const MESSAGE_BYTES_MAX: usize = 5 * 1024;
 
-/// What the rules of an object say. `old` is the object as it was; `resource`, whether it has a name
-/// and a kind of its own.
+/// Returns the rules that an object violates. `old` is the previous version of the object;
+/// `resource` says whether the value has `apiVersion`, `kind` and `metadata`.
 pub(crate) fn causes(
     schema: &Schema,
     value: &Value,
@@ -38,25 +38,25 @@ pub(crate) fn causes(
 }
 
 struct Run {
-    /// For rules that nobody compiled yet.
+    /// For rules that are not compiled yet.
     patterns: Allowance,
     causes: Findings,
     meter: Meter,
     stopped: bool,
 }
 
-/// What there was where a value stands.
+/// What is known about the place of a value.
 #[derive(Clone, Copy)]
 struct Place<'a> {
-    /// The value before, where the two belong together.
+    /// The old value, if the two can be correlated.
     old: Option<&'a Value>,
-    /// Whether the nearest value around that can be compared is as it was.
+    /// Whether the nearest enclosing value that can be correlated is unchanged.
     unchanged: bool,
-    /// Whether it is an object with a name and a kind.
+    /// Whether the value has `apiVersion`, `kind` and `metadata`.
     resource: bool,
 }
 
-/// One rule at one value.
+/// One rule, to be evaluated at one value.
 struct Subject<'a> {
     schema: &'a Schema,
     rule: &'a Rule,
@@ -112,7 +112,7 @@ impl Run {
         }
     }
 
-    /// The rules of the schema itself.
+    /// Evaluates the rules of the schema itself.
     fn own(&mut self, schema: &Schema, value: &Value, place: Place<'_>, at: &Path<'_>) {
         for (rule, compiled) in schema
             .rules
@@ -206,7 +206,8 @@ impl Run {
         });
     }
 
-    /// Why nothing is said any more. Source: upstream's `evalMessageExpression`.
+    /// The error when the `messageExpression` exceeds a cost limit. Source: upstream's
+    /// `evalMessageExpression`.
     fn without_message(&self, rule: &Rule) -> String {
         if self.meter.is_empty() {
             return format!("messageExpression evaluation failed due to {}", cel::SPENT);
@@ -218,8 +219,8 @@ impl Run {
         )
     }
 
-    /// What the rule's own expression says; nothing where it cannot be said on one line, and an error
-    /// where it is too dear.
+    /// Evaluates the `messageExpression` of a rule. Returns `None` if the result is not one line of
+    /// text of acceptable length, and an error if it exceeds a cost limit.
     fn message<'a>(
         &mut self,
         message: &'a cel::Program,
@@ -264,7 +265,7 @@ fn failed(fault: &Fault, rule: &Rule) -> String {
     }
 }
 
-/// A place that is none is written as Go writes it.
+/// Formats the reported field. The root without a field path is `<nil>`, as Go prints it.
 fn written(at: &Path<'_>, below: &str) -> String {
     let at = at.to_string();
     match (at.as_str(), below) {

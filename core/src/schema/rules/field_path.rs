@@ -1,8 +1,8 @@
-//! `fieldPath` of a rule: `.spec.a`, `.spec['b-c']`, of members that the schema knows.
+//! The `fieldPath` of a rule: `.spec.a` or `.spec['b-c']`. Its members must be known to the schema.
 
 use super::Schema;
 
-/// The path as errors write it.
+/// Converts a field path to the notation of errors.
 pub(super) fn read(path: &str, schema: &Schema) -> Result<String, String> {
     let mut made = String::new();
     let (mut rest, mut schema) = (path, schema);
@@ -26,7 +26,7 @@ pub(super) fn read(path: &str, schema: &Schema) -> Result<String, String> {
     Ok(made)
 }
 
-/// The name that the path starts with, and what is behind it.
+/// Splits off the first name of the path.
 fn step(path: &str) -> Result<(String, &str), String> {
     if let Some(rest) = path.strip_prefix('.') {
         let end = rest.find(['.', '[', ']']).unwrap_or(rest.len());

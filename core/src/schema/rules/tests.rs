@@ -1,4 +1,4 @@
-//! What rules say of objects.
+//! Which causes rules produce.
 
 use super::super::parse;
 use crate::schema::Schema;
@@ -9,7 +9,7 @@ fn root(spec: Value) -> Schema {
     parse(&json!({"type": "object", "properties": {"spec": spec}}))
 }
 
-/// What is wrong with an object, a line for each.
+/// What is wrong with an object, one line per cause.
 fn told(schema: &Schema, new: &Value, old: Option<&Value>) -> String {
     let causes = schema.validate_object(new, old);
     causes.iter().fold(String::new(), |mut told, cause| {
@@ -19,7 +19,7 @@ fn told(schema: &Schema, new: &Value, old: Option<&Value>) -> String {
     })
 }
 
-/// A rule, and what is said of an object with it.
+/// A rule, and what is reported about an object that has it.
 const TOLD: &str = r#"
 {"rule": "self.a > self.b"} |
 {"rule": " self.a < self.b\n"} | Invalid spec: Invalid value: "object": failed rule: self.a < self.b
@@ -212,7 +212,7 @@ fn the_items_of_long_lists_are_told_apart_by_their_keys() {
     let old: Vec<Value> = (0..20_000).map(|one| item(one, one)).collect();
     let mut new: Vec<Value> = (0..20_000).rev().map(|one| item(one, one)).collect();
     new[3] = json!({"k": "k19996", "l": 19_996 % 7, "v": 0});
-    // Others keys: nothing to compare with.
+    // Other keys: there is no old item to compare with.
     new[4] = json!({"k": "k19995", "v": 0});
     new[5] = json!({"k": "k19994", "l": -1, "v": 0});
     let old = json!({"spec": {"items": old}});
