@@ -1,5 +1,6 @@
-//! What keeps a configuration from being applied: fields that its schema does not know, values of
-//! another type, items that are there twice. The texts are upstream's, as far as Go prints values.
+//! Checks whether a configuration can be applied. It cannot if it has fields that its schema does
+//! not know, values of the wrong type, or duplicate items. The messages are upstream's, with Go's
+//! notation of values.
 
 use super::types::{Collection, ListType, MapType, Member, Plain, Type};
 use crate::patch::{go, type_of};
@@ -8,7 +9,7 @@ use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The first fault of each map, or all of a list, as one text.
+/// Returns all faults of a configuration as one text.
 pub(crate) fn check(config: &Value, schema: Option<&Schema>) -> Result<(), String> {
     let faults = value(config, Type::of_object(schema));
     match &*faults {
@@ -17,7 +18,7 @@ pub(crate) fn check(config: &Value, schema: Option<&Schema>) -> Result<(), Strin
         all => {
             let mut text = String::from("errors:");
             for fault in all {
-                // Writing to a text cannot fail.
+                // Writing to a `String` cannot fail.
                 write!(text, "\n  {fault}").unwrap_or_default();
             }
             Err(text)
@@ -73,7 +74,8 @@ fn value(value: &Value, kind: Type<'_>) -> Vec<Fault> {
     }
 }
 
-/// Upstream stops at the first field that is not declared, in an order of its own.
+/// Stops at the first undeclared field, as upstream does, although upstream's order of fields
+/// differs.
 fn map(members: &Map<String, Value>, kind: MapType<'_>) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (name, member) in members {
@@ -135,7 +137,7 @@ fn misfit(plain: Plain, value: &Value) -> Option<String> {
     }
 }
 
-/// As Go's `%#v` prints it.
+/// Formats a value like Go's `%#v`.
 fn literal(value: &Value) -> String {
     match value {
         Value::Null => "interface {}(nil)".into(),

@@ -1,4 +1,4 @@
-//! The fields that a value holds.
+//! Collects the fields that a value contains.
 
 use super::types::{ListType, MapType, Shape, Type};
 use super::{Element, FieldSet};
@@ -6,12 +6,12 @@ use crate::schema::Schema;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// Every field of an object that can have an owner.
+/// Returns every field of an object that can have a manager.
 pub(crate) fn set_of(object: &Value, schema: Option<&Schema>) -> FieldSet {
     collect(object, Type::of_object(schema)).0
 }
 
-/// The fields below a value, and whether the value is one itself.
+/// Returns the fields below a value, and whether the value is a field itself.
 pub(super) fn collect(value: &Value, kind: Type<'_>) -> (FieldSet, bool) {
     match (kind.shape(value), value) {
         (Shape::Leaf, _) => (FieldSet::default(), true),
@@ -21,7 +21,8 @@ pub(super) fn collect(value: &Value, kind: Type<'_>) -> (FieldSet, bool) {
     }
 }
 
-/// A member that the schema names is a field for what is in it; others are fields themselves.
+/// A member that the schema names is a field only through what is in it; other members are fields
+/// themselves.
 fn map(members: &Map<String, Value>, kind: MapType<'_>) -> FieldSet {
     let mut set = FieldSet::default();
     for (name, value) in members.iter().filter(|(name, _)| kind.tracks(name)) {
@@ -34,7 +35,7 @@ fn map(members: &Map<String, Value>, kind: MapType<'_>) -> FieldSet {
     set
 }
 
-/// Items that are there twice are one field, without what is in them.
+/// Duplicate items are one field, without the fields below them.
 fn list(items: &[Value], kind: ListType<'_>) -> FieldSet {
     let mut seen: BTreeMap<Element, Option<&Value>> = BTreeMap::new();
     for item in items {

@@ -1,4 +1,4 @@
-//! What a write changes.
+//! Compares two versions of an object field by field.
 
 use super::order::same;
 use super::types::{ListType, MapType, Shape, Type};
@@ -8,19 +8,19 @@ use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::discriminant;
 
-/// The fields that differ between two values of one type. An item is both added and removed where it
-/// is there once in one value and several times in the other.
+/// The fields that differ between two values of one type. An item that occurs once in one value and
+/// several times in the other is both added and removed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Comparison {
-    /// Only the new one has them.
+    /// Fields that only the new value has.
     pub(crate) added: FieldSet,
-    /// Both have them, and not with the same value.
+    /// Fields that both values have, with different content.
     pub(crate) modified: FieldSet,
-    /// Only the old one has them.
+    /// Fields that only the old value has.
     pub(crate) removed: FieldSet,
 }
 
-/// What became of a field itself.
+/// What happened to a field itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fate {
     Same,
@@ -36,7 +36,7 @@ impl Fate {
     }
 }
 
-/// What a new version of an object changes, of the fields that can have owners.
+/// Compares two versions of an object. Only fields that can have managers are considered.
 pub(crate) fn compare(old: &Value, new: &Value, schema: Option<&Schema>) -> Comparison {
     value(Some(old), Some(new), Type::of_object(schema)).0
 }
@@ -64,10 +64,10 @@ impl Comparison {
     }
 }
 
-/// What differs below a field, and what became of the field itself. Where the value changes its
-/// shape, what was there in the old one goes and what is there in the new one comes.
+/// Returns what differs below a field, and what happened to the field itself. If the value changes
+/// its shape, all fields of the old shape are removed and all of the new shape are added.
 fn value(old: Option<&Value>, new: Option<&Value>, kind: Type<'_>) -> (Comparison, Fate) {
-    // Most of what differs is on one side alone, and needs no other side to be looked at.
+    // The usual difference: only one side has a value, so nothing needs to be compared.
     match (old, new) {
         (None, Some(new)) => {
             let added = whole(new, kind);
@@ -100,7 +100,7 @@ fn value(old: Option<&Value>, new: Option<&Value>, kind: Type<'_>) -> (Compariso
     }
 }
 
-/// Everything below a value that is on one side alone.
+/// Returns all fields below a value that only one side has.
 fn whole(value: &Value, kind: Type<'_>) -> FieldSet {
     match (kind.shape(value), value) {
         (Shape::Map(kind), Value::Object(found)) => members(found, kind),
@@ -203,7 +203,7 @@ fn maps(
 
 type Items<'a> = Vec<&'a Value>;
 
-/// Items that are there twice have nothing below them.
+/// Compares lists item by item. Duplicate items have no fields below them.
 fn lists(old: Option<&Vec<Value>>, new: Option<&Vec<Value>>, kind: ListType<'_>) -> Comparison {
     let mut items: BTreeMap<Element, (Items<'_>, Items<'_>)> = BTreeMap::new();
     for item in old.into_iter().flatten() {

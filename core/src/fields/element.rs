@@ -1,4 +1,4 @@
-//! One step of a path: what leads from a map or a list to one of its fields.
+//! One step of a field's path: it leads from a map or a list to one of its fields.
 
 use super::order;
 use serde_json::Value;
@@ -6,20 +6,21 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
 
-/// Elements are in upstream's order.
+/// An element of a path. The order is upstream's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Element {
     /// A member of a map.
     Field(Arc<str>),
-    /// The item of a list that has these values in its keys, in the order of their names.
+    /// The item of a list-map with these values of the keys, sorted by key.
     Key(Vec<(Arc<str>, Datum)>),
     /// The item of a set.
     Value(Datum),
-    /// The item at a place. Nothing makes it any more; sets that clients send may have it.
+    /// The item at an index. Nothing creates these any more, but sets that clients send may contain
+    /// them.
     Index(i64),
 }
 
-/// A value that is part of a path.
+/// A value in a path.
 #[derive(Debug, Clone)]
 pub(crate) struct Datum(pub(crate) Value);
 
@@ -48,14 +49,14 @@ impl Element {
         Self::Field(name.into())
     }
 
-    /// The item that has these values in its keys.
+    /// Returns the element for an item with these values of the keys.
     pub(super) fn key(mut values: Vec<(Arc<str>, Datum)>) -> Self {
         values.sort();
         Self::Key(values)
     }
 }
 
-/// As conflicts name fields: `.spec`, `[name="a"]`, `[="a"]`, `[0]`.
+/// The notation of conflicts: `.spec`, `[name="a"]`, `[="a"]`, `[0]`.
 impl fmt::Display for Element {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,4 +1,4 @@
-//! An applied configuration over a live object.
+//! Merges an applied configuration into a live object.
 
 use super::Element;
 use super::types::{ListType, MapType, Shape, Type};
@@ -6,12 +6,12 @@ use crate::schema::Schema;
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The live object with everything that the configuration says. Nothing goes.
+/// Returns the live object with everything that the configuration contains. Nothing is removed.
 pub(crate) fn merge(live: &Value, config: &Value, schema: Option<&Schema>) -> Value {
     value(live, config, Type::of_object(schema))
 }
 
-/// An empty or null map or list takes nothing away.
+/// A map or a list in the configuration that is empty or null removes nothing.
 fn value(live: &Value, config: &Value, kind: Type<'_>) -> Value {
     match (kind.shape(config), live, config) {
         (Shape::Map(kind), Value::Object(live), Value::Object(config)) if !live.is_empty() => {
@@ -38,8 +38,9 @@ fn maps(live: &Map<String, Value>, config: &Map<String, Value>, kind: MapType<'_
     Value::Object(merged)
 }
 
-/// Items in the order of the configuration; what only the live list has stays where it is between
-/// them. An item that is in the live list twice is replaced as a whole, and is there once.
+/// Merges lists item by item, in the order of the configuration; items that only the live list has
+/// keep their places in between. An item that the live list has twice is replaced as a whole, by
+/// one item.
 fn lists(live: &[Value], config: &[Value], kind: ListType<'_>) -> Value {
     let element = |item: &Value| kind.element(item).ok();
     let old: Vec<Option<Element>> = live.iter().map(element).collect();
@@ -68,14 +69,15 @@ fn lists(live: &[Value], config: &[Value], kind: ListType<'_>) -> Value {
     items.collect()
 }
 
-/// Where the next item of a merged list comes from.
+/// The source of the next item of a merged list.
 enum Step {
     Live(usize),
     Config(usize),
 }
 
-/// Goes through both lists at once. Before an item that both have comes what only the live list has
-/// before it; what the live list has in another order waits for its turn in the configuration.
+/// Walks through both lists together. Items that only the live list has stay in front of the common
+/// item that they preceded. A common item whose order differs in the live list waits for its turn
+/// in the configuration.
 fn arrange(
     old: &[Option<Element>],
     new: &[Option<Element>],

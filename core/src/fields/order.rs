@@ -1,14 +1,14 @@
-//! An order of values in which numbers are equal that say the same: `1` and `1.0`.
+//! A total order of JSON values that compares numbers by value: `1` equals `1.0`.
 
 use serde_json::{Number, Value};
 use std::cmp::Ordering;
 
-/// Whether two values say the same.
+/// Whether two values are equal in this order.
 pub(super) fn same(one: &Value, other: &Value) -> bool {
     compare(one, other).is_eq()
 }
 
-/// Numbers, texts, flags, lists, maps, null.
+/// Types are ordered: numbers, strings, booleans, lists, maps, null.
 pub(super) fn compare(one: &Value, other: &Value) -> Ordering {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => numbers(one, other),
@@ -57,12 +57,12 @@ fn float(number: &Number) -> f64 {
     number.as_f64().unwrap_or_default()
 }
 
-/// JSON has no number that is none.
+/// JSON cannot express NaN, so two numbers always have an order.
 fn order(one: f64, other: f64) -> Ordering {
     one.partial_cmp(&other).unwrap_or(Ordering::Equal)
 }
 
-/// Without rounding, or the order would have circles.
+/// Compares without rounding; otherwise the order would not be transitive.
 fn against_float(whole: i128, float: f64) -> Ordering {
     const BEYOND_EVERY_INTEGER: f64 = 1e30;
     if float.abs() > BEYOND_EVERY_INTEGER {

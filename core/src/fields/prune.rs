@@ -1,4 +1,4 @@
-//! What goes because a manager does not say it any more.
+//! Removes what a manager applied before but does not apply any more.
 
 use super::FieldSet;
 use super::collect::collect;
@@ -8,8 +8,10 @@ use super::updater::{Managers, Owned, Updater};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// The merged object without what the manager held last time and nobody holds now. What nobody ever
-/// held stays, also where it is in an item or in a map that goes.
+/// Returns the merged object without the fields that the manager owned after its last apply and
+/// that nobody owns now. An item that goes takes along everything in it, and so does a map in which
+/// nobody owns anything any more; but `finalizers` and `ownerReferences` keep items that nobody
+/// ever owned.
 pub(super) fn prune(
     updater: &Updater<'_>,
     merged: Value,
@@ -36,8 +38,8 @@ pub(super) fn prune(
     updater.convert(&pruned, updater.api_version).into_owned()
 }
 
-/// What the managers hold in each version, first in this one: a document that lacks what other
-/// versions need could not be converted to them.
+/// Returns what the managers own, by version. `first` comes first: an object that lacks fields that
+/// other versions need could not be converted to them.
 fn held<'a>(managers: &'a Managers, first: &str) -> Vec<(&'a str, FieldSet)> {
     let mut held: BTreeMap<&str, FieldSet> = BTreeMap::new();
     for owned in managers.values() {
@@ -49,7 +51,7 @@ fn held<'a>(managers: &'a Managers, first: &str) -> Vec<(&'a str, FieldSet)> {
     held
 }
 
-/// The fields that one value has and the other has not.
+/// Returns the fields that `whole` has and `part` has not.
 fn missing(whole: &Value, part: &Value, kind: Type<'_>) -> FieldSet {
     let named = |value: &Value| with_named(&collect(value, kind).0, kind);
     named(whole).difference(&named(part))

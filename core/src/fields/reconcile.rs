@@ -1,4 +1,4 @@
-//! Sets that were written when the schema told more fields apart than today.
+//! Adapts sets of fields that were written under a more granular schema.
 
 use super::FieldSet;
 use super::set::Node;
@@ -6,9 +6,9 @@ use super::types::{Shape, Type};
 use crate::schema::Schema;
 use serde_json::Value;
 
-/// The set as the schema tells fields apart: whoever holds a part of what is owned as a whole by now
-/// holds the whole. What was owned as a whole before is owned as it was, and so is what the schema
-/// does not know any more. `None` where nothing is to be changed.
+/// Adapts a set to the schema: a manager that owns a part of what has become atomic owns all of it.
+/// What was atomic before stays owned as it was, and so does what the schema does not know any
+/// more. Returns `None` if nothing changes.
 pub(super) fn reconcile(fields: &FieldSet, schema: Option<&Schema>) -> Option<FieldSet> {
     below(fields, Type::of_object(schema))
 }
@@ -28,7 +28,7 @@ fn below(fields: &FieldSet, kind: Type<'_>) -> Option<FieldSet> {
     changed
 }
 
-/// What is to stand for a field: whether it is in the set itself, and what is below it.
+/// Returns what replaces a field: whether it is in the set itself, and what is below it.
 fn field(node: &Node, kind: Type<'_>) -> Option<(bool, FieldSet)> {
     if node.below.is_empty() {
         return None;

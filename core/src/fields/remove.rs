@@ -1,13 +1,13 @@
-//! Taking fields out of an object.
+//! Removes fields from an object.
 
 use super::set::Node;
 use super::types::{ListType, MapType, Member, Shape, Type};
 use super::{Element, FieldSet};
 use serde_json::{Map, Value};
 
-/// The value without these fields and all that is in them. A map or a list that is not removed itself
-/// may be empty then; one that is owned as a whole stays as it is, and finalizers and owners stay that
-/// are not removed themselves.
+/// Returns the value without these fields and everything in them. A map or a list that is not
+/// removed itself may end up empty. What is owned as a whole stays as it is, and so do the items of
+/// `finalizers` and `ownerReferences` that are not removed themselves.
 pub(super) fn remove(value: &Value, fields: &FieldSet, kind: Type<'_>) -> Value {
     if fields.is_empty() {
         return value.clone();
@@ -33,7 +33,7 @@ fn from_map(members: &Map<String, Value>, fields: &FieldSet, kind: MapType<'_>) 
     Value::Object(kept.collect())
 }
 
-/// Of a list that is no more than its items, which goes when none of them is left.
+/// For `finalizers` and `ownerReferences`, which are removed only if no item is left.
 fn keep_items(value: &Value, node: Option<&Node>, kind: Type<'_>) -> Option<Value> {
     let Some(node) = node else {
         return Some(value.clone());
@@ -60,8 +60,8 @@ fn keep(value: &Value, node: Option<&Node>, kind: Type<'_>) -> Option<Value> {
     }
 }
 
-/// The set, with every field that the schema names and that has fields of the set below it: what is
-/// removed as a whole where nothing of it stays. An object's metadata is never that: its name stays.
+/// Adds every field that the schema names and that has fields of the set below it, so that it is
+/// removed if nothing in it stays. The object's `metadata` is not added: the name stays in it.
 pub(super) fn with_named(fields: &FieldSet, kind: Type<'_>) -> FieldSet {
     let mut set = FieldSet::default();
     for node in fields.nodes() {

@@ -1,12 +1,13 @@
-//! Sets of fields.
+//! Sets of fields, and the operations on them.
 
 use super::Element;
 use std::cmp::Ordering;
 
-/// A set of paths, as a tree. That a field is in the set says nothing of what is above or below.
+/// A set of paths, as a tree. That a field is in the set implies nothing about fields above or
+/// below it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct FieldSet {
-    /// In order of their elements; none is empty.
+    /// Sorted by element; no node is empty.
     nodes: Vec<Node>,
 }
 
@@ -34,7 +35,7 @@ impl FieldSet {
     }
 
     fn find(&self, element: &Element) -> Result<usize, usize> {
-        // Most sets are built in order.
+        // Most sets are built in order, so try the end first.
         match self.nodes.last() {
             Some(last) if last.element < *element => Err(self.nodes.len()),
             _ => self
@@ -47,14 +48,14 @@ impl FieldSet {
         self.nodes.get(self.find(element).ok()?)
     }
 
-    /// The same set, as far as it is in the first few elements.
+    /// Returns the part of the set below its first `count` elements.
     pub(super) fn first(&self, count: usize) -> Self {
         Self {
             nodes: self.nodes.iter().take(count).cloned().collect(),
         }
     }
 
-    /// Adds a field, where it is a member itself, and the fields below it.
+    /// Adds the fields below a field, and the field itself if `member` is set.
     pub(super) fn insert(&mut self, element: Element, member: bool, below: Self) {
         if !member && below.is_empty() {
             return;
@@ -75,7 +76,7 @@ impl FieldSet {
         }
     }
 
-    /// The fields that are in one of the two.
+    /// Returns the fields that are in at least one of the two sets.
     pub(crate) fn union(&self, other: &Self) -> Self {
         if other.is_empty() {
             return self.clone();
@@ -90,7 +91,7 @@ impl FieldSet {
         })
     }
 
-    /// The fields that are in both.
+    /// Returns the fields that are in both sets.
     pub(crate) fn intersection(&self, other: &Self) -> Self {
         self.join(other, |pair| match pair {
             Pair::Left(_) | Pair::Right(_) => None,
@@ -102,7 +103,8 @@ impl FieldSet {
         })
     }
 
-    /// The fields that are not in the other one. What is below a field of the other one stays.
+    /// Returns the fields that are not in the other set. Fields below a field of the other set
+    /// stay.
     pub(crate) fn difference(&self, other: &Self) -> Self {
         self.without(other, |left, right| Node {
             element: left.element.clone(),
@@ -122,7 +124,7 @@ impl FieldSet {
         })
     }
 
-    /// Takes out the fields at these paths, names joined by dots, and all that is in them.
+    /// Removes the fields at these paths (names joined by dots) and everything below them.
     pub(crate) fn forget(&mut self, paths: &[&str]) {
         for path in paths {
             self.forget_one(path);
@@ -149,14 +151,15 @@ impl FieldSet {
         }
     }
 
-    /// How many fields there are.
+    /// Returns the number of fields.
     pub(crate) fn count(&self) -> usize {
         let one = |node: &Node| usize::from(node.member) + node.below.count();
         self.nodes.iter().map(one).sum()
     }
 
-    /// Each field's path, as conflicts name it: those of a map before what is below them. Only so many, and so many bytes of
-    /// them, about, for a path may be much longer than what it leads to.
+    /// Returns the paths of the fields in the notation of conflicts, the fields of a map before
+    /// those below them. Returns at most `count_max` paths and stops at about `bytes_max` bytes,
+    /// since a path may be much longer than the value at its end.
     pub(crate) fn paths(&self, (count_max, mut bytes_max): (usize, usize)) -> Vec<String> {
         let mut found = Vec::new();
         self.add_paths("", &mut found, &mut bytes_max);
@@ -182,7 +185,7 @@ impl FieldSet {
         }
     }
 
-    /// Both sets side by side, in order.
+    /// Walks through both sets in order and builds a set of what `keep` returns.
     fn join<'a>(&'a self, other: &'a Self, keep: impl Fn(Pair<'a>) -> Option<Node>) -> Self {
         let (mut left, mut right) = (self.nodes.iter().peekable(), other.nodes.iter().peekable());
         let mut nodes = Vec::new();
@@ -203,7 +206,7 @@ impl FieldSet {
     }
 }
 
-/// A field, and which of two sets knows it.
+/// A field and the sets that contain it: the left one, the right one or both.
 enum Pair<'a> {
     Left(&'a Node),
     Right(&'a Node),

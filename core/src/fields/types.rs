@@ -1,5 +1,5 @@
-//! What a schema says of the fields of a value: what is owned part by part, and what as a whole.
-//! Source: kube-openapi's `pkg/schemaconv`.
+//! What a schema says about the ownership of fields: which values are owned part by part
+//! (granular), and which as a whole (atomic). Source: kube-openapi's `pkg/schemaconv`.
 
 use super::element::Datum;
 use super::{DEPTH_MAX, Element};
@@ -7,9 +7,9 @@ use crate::schema::{Identity, Schema, any_object, object_meta};
 use serde_json::{Map, Value};
 use std::sync::Arc;
 
-/// Members of every object that have no owner.
+/// Members of every object that have no manager.
 const UNTRACKED: [&str; 2] = ["apiVersion", "kind"];
-/// Members of an object's metadata that have none.
+/// Members of an object's metadata that have no manager.
 const UNTRACKED_METADATA: [&str; 9] = [
     "name",
     "namespace",
@@ -22,7 +22,7 @@ const UNTRACKED_METADATA: [&str; 9] = [
     "resourceVersion",
 ];
 
-/// Lists of an object's metadata that are no more than their items.
+/// Lists in an object's metadata that are removed item by item only.
 const OF_THEIR_ITEMS: [&str; 2] = ["finalizers", "ownerReferences"];
 
 /// The type of a value.
@@ -34,47 +34,47 @@ pub(super) struct Type<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Form<'a> {
-    /// What a schema says.
+    /// A schema describes the value.
     Known(Known<'a>),
-    /// Nothing is known: maps by their members, everything else as a whole.
+    /// There is no schema: maps are granular, everything else is atomic.
     Deduced,
-    /// A text.
+    /// A string.
     Text,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Known<'a> {
     schema: &'a Schema,
-    /// Members that the schema does not know may be there; so it is for all that is below.
+    /// Whether members that the schema does not know are allowed; inherited by everything below.
     preserve: bool,
     place: Place,
 }
 
-/// Where a value is, as far as it has members that its schema does not name.
+/// The place of a value, which decides what members it has besides those that its schema names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// The object.
+    /// The object itself.
     Root,
     /// The object's metadata.
     Metadata,
-    /// An object inside of an object.
+    /// An object embedded in another.
     Embedded,
     /// Anywhere else.
     Inside,
 }
 
-/// How the parts of a value are owned.
+/// How a value is owned.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Shape<'a> {
     /// Member by member.
     Map(MapType<'a>),
     /// Item by item.
     List(ListType<'a>),
-    /// As a whole.
+    /// As a whole (atomic).
     Leaf,
 }
 
-/// What a plain value can be.
+/// The scalars that a type allows.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Plain {
     Text,
@@ -84,7 +84,7 @@ pub(super) enum Plain {
     Any,
 }
 
-/// What holds other values.
+/// The kind of a collection.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Collection {
     Map,
@@ -105,18 +105,18 @@ pub(super) struct ListType<'a> {
     depth: u8,
 }
 
-/// What a map's type says of a member.
+/// What a map's type says about one of its members.
 pub(super) enum Member<'a> {
-    /// The schema names it.
+    /// The schema names the member.
     Named(Element, Type<'a>),
-    /// Members of any name have this type.
+    /// All members that are not named have this type.
     Other(Type<'a>),
-    /// It may not be there.
+    /// The member is not allowed.
     Undeclared,
 }
 
 impl<'a> Type<'a> {
-    /// The type of an object; without a schema only its metadata is known.
+    /// Returns the type of an object; without a schema, only the metadata is described.
     pub(super) fn of_object(schema: Option<&'a Schema>) -> Self {
         let form = Form::Known(Known {
             schema: schema.unwrap_or_else(|| any_object()),
@@ -126,7 +126,7 @@ impl<'a> Type<'a> {
         Self { form, depth: 0 }
     }
 
-    /// What kind of plain value the type is of, where it is one of these.
+    /// Returns the scalars that the type allows, if it allows only scalars.
     pub(super) fn plain(self) -> Option<Plain> {
         let Form::Known(Known { schema, .. }) = self.form else {
             return matches!(self.form, Form::Text).then_some(Plain::Text);
@@ -140,7 +140,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The collection that the type is of, where it is of one only.
+    /// Returns the kind of collection that the type allows, if it allows only one.
     pub(super) fn collection(self) -> Option<Collection> {
         match self.form {
             Form::Known(known) => match &*known.schema.type_name {
@@ -152,8 +152,8 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// How this value is owned. A value that its type does not allow, as null is none, is taken for
-    /// what the type allows first.
+    /// Returns how a value is owned. A value that the type does not allow is treated as if it were
+    /// of that type; null is treated as a map if the type is open.
     pub(super) fn shape(self, value: &Value) -> Shape<'a> {
         if self.depth >= DEPTH_MAX {
             return Shape::Leaf;
@@ -171,7 +171,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// What maps of this type hold, where it allows maps.
+    /// Returns the type of maps, if maps are allowed.
     pub(super) fn as_map(self) -> Option<MapType<'a>> {
         let depth = self.depth;
         match self.form {
@@ -184,7 +184,8 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// What lists of this type hold, where it allows lists and says what is in them.
+    /// Returns the type of lists, if a schema allows them. Without a schema a list is owned as a
+    /// whole.
     pub(super) fn as_list(self) -> Option<ListType<'a>> {
         match self.form {
             Form::Known(known) if known.allows("array") => Some(ListType {
@@ -195,7 +196,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Where a field leads that somebody owns, whatever value is there.
+    /// Returns the type at the end of an element of a set, whatever value is there.
     pub(super) fn below(self, element: &Element) -> Option<Type<'a>> {
         match (self.owner_of(element), element) {
             (Shape::Map(map), Element::Field(name)) => match map.member(name) {
@@ -207,7 +208,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// The shape that values have which have such an element.
+    /// Returns the shape of the values that can have such an element.
     pub(super) fn owner_of(self, element: &Element) -> Shape<'a> {
         match element {
             Element::Field(_) => self.shape(&Value::Object(Map::new())),
@@ -236,7 +237,7 @@ impl<'a> Known<'a> {
         })
     }
 
-    /// A built-in kind says itself what its metadata holds; a custom one cannot.
+    /// The schema of `metadata`: built-in kinds have their own, custom kinds cannot describe it.
     fn metadata(self) -> Form<'a> {
         let own = self.schema.properties.get("metadata").map(Arc::as_ref);
         let own = own.filter(|own| own.properties.contains_key("ownerReferences"));
@@ -257,7 +258,7 @@ impl<'a> MapType<'a> {
         self.known.is_some_and(|known| known.schema.atomic)
     }
 
-    /// Whether a member, or what is below it, can have owners.
+    /// Whether a member, or something below it, can have managers.
     pub(super) fn tracks(self, name: &str) -> bool {
         match self.place() {
             Place::Root => !UNTRACKED.contains(&name),
@@ -266,13 +267,14 @@ impl<'a> MapType<'a> {
         }
     }
 
-    /// Whether a member itself can have owners, and not only what is below it.
+    /// Whether a member itself can have managers, and not only what is below it.
     pub(super) fn tracks_itself(self, name: &str) -> bool {
         self.place() != Place::Root || name != "metadata"
     }
 
-    /// Whether a member is a list that nobody takes away with what others, or nobody, put into it:
-    /// finalizers and owners, without which something might be deleted that is held.
+    /// Whether a member is `finalizers` or `ownerReferences`. Removing one of these must not take
+    /// along items that other managers, or nobody, added: without them an object that is still held
+    /// could be deleted.
     pub(super) fn is_of_its_items(self, name: &str) -> bool {
         self.place() == Place::Metadata && OF_THEIR_ITEMS.contains(&name)
     }
@@ -311,8 +313,8 @@ impl<'a> MapType<'a> {
         }
     }
 
-    /// The element and the type of a member, and whether the schema names it. What may not be there
-    /// and is there all the same is of a type that is not known.
+    /// Returns the element and the type of a member, and whether the schema names it. A member that
+    /// is not allowed but present all the same has no known type.
     pub(super) fn lenient(self, name: &str) -> (Element, Type<'a>, bool) {
         match self.member(name) {
             Member::Named(element, member) => (element, member, true),
@@ -334,7 +336,7 @@ impl<'a> ListType<'a> {
         self.known.schema.identity == Identity::Atomic
     }
 
-    /// The type of the items.
+    /// Returns the type of the items.
     pub(super) fn item(self) -> Type<'a> {
         let form = match &self.known.schema.items {
             Some(items) => self.known.child(items),
@@ -346,7 +348,7 @@ impl<'a> ListType<'a> {
         }
     }
 
-    /// What tells an item from the others, or why nothing does.
+    /// Returns what identifies an item in the list, or why nothing does.
     pub(super) fn element(self, item: &Value) -> Result<Element, String> {
         match &self.known.schema.identity {
             Identity::Map(keys) => self.by_keys(keys, item),

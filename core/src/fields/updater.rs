@@ -1,4 +1,4 @@
-//! What a write does to the sets of all managers. Source: `structured-merge-diff/merge`.
+//! What a write does to the sets of all field managers. Source: `structured-merge-diff/merge`.
 
 use super::compare::{Comparison, compare};
 use super::merge::merge;
@@ -13,30 +13,31 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What tells one entry of `metadata.managedFields` from the others.
+/// The identity of an entry in `metadata.managedFields`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ManagerId {
-    /// The name that the client gave itself.
+    /// The name that the client gave as its field manager.
     pub(crate) manager: Name,
-    /// The operation: `Apply`, else `Update`.
+    /// Whether the operation is `Apply`; otherwise it is `Update`.
     pub(crate) applied: bool,
-    /// Of an `Update`; a manager applies in one version at a time.
+    /// The `apiVersion` of an `Update`; absent for `Apply`, since a manager applies in one version
+    /// at a time.
     pub(crate) api_version: Option<Name>,
-    /// The subresource that was written through; empty for none.
+    /// The subresource through which the write came; empty for none.
     pub(crate) subresource: Name,
 }
 
-/// The fields of a manager, and the `apiVersion` that they are of.
+/// The fields that a manager owns, and the `apiVersion` to which their names belong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owned {
     pub(crate) set: FieldSet,
     pub(crate) api_version: Name,
 }
 
-/// Everybody who holds a field. A manager that holds none is not there.
+/// All managers that own fields. A manager without fields has no entry.
 pub(crate) type Managers = BTreeMap<ManagerId, Owned>;
 
-/// Fields that somebody else holds, with other values.
+/// Fields that another manager owns, with other values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Contested {
     pub(crate) manager: ManagerId,
@@ -45,36 +46,37 @@ pub(crate) struct Contested {
 
 /// The versions of a kind, by their `apiVersion`.
 pub(crate) trait Versions: fmt::Debug {
-    /// What is known of a version; `None` where there is no such version.
+    /// Returns what is known about a version; `None` if there is no such version.
     fn version(&self, api_version: &str) -> Option<Version<'_>>;
 
-    /// An object, of whichever version, in another one that there is.
+    /// Converts an object to another version, which must exist.
     fn convert(&self, object: &Value, api_version: &str) -> Value;
 }
 
 /// A version of a kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Version<'a> {
-    /// What its objects hold, where that is known.
+    /// The schema of its objects, if there is one.
     pub(crate) schema: Option<&'a Schema>,
 }
 
-/// A write's manager, kind and version. Objects come in that version, with or without managedFields
-/// of their own, which are looked past.
+/// The context of a write: its manager, kind and version. Objects are passed in that version;
+/// `managedFields` in them are ignored.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Updater<'a> {
     pub(crate) api_version: &'a str,
     pub(crate) versions: &'a dyn Versions,
-    /// Paths that the write has no say in (`status`, where it has an endpoint of its own): nobody gains
-    /// them by it, and nobody loses them.
+    /// Paths that the write cannot change (`status`, if it is a subresource): no manager gains or
+    /// loses them through this write.
     pub(crate) unowned: &'a [&'a str],
-    /// Who writes.
+    /// The manager that writes.
     pub(crate) who: &'a ManagerId,
 }
 
 impl<'a> Updater<'a> {
-    /// Who holds what after a create, an update or a patch that leaves `new`. Of a create, `live` is
-    /// null. The others lose what changed; `who` gains it.
+    /// Returns the managers after a create, an update or a patch that results in `new`; for a
+    /// create, `live` is null. The other managers lose the fields that changed, and `who` gains
+    /// them.
     pub(crate) fn update(&self, live: &Value, new: &Value, managers: Managers) -> Managers {
         let managers = self.reconcile(managers);
         let change = self.compare(live, new, self.schema());
@@ -88,8 +90,8 @@ impl<'a> Updater<'a> {
         managers
     }
 
-    /// The live object with the configuration applied, and who holds what then. What `who` held and
-    /// does not say any more goes, unless somebody else holds it.
+    /// Applies a configuration to the live object, and returns the result with its managers. What
+    /// `who` owned but does not apply any more is removed, unless another manager owns it.
     pub(crate) fn apply(
         &self,
         live: &Value,
@@ -107,7 +109,7 @@ impl<'a> Updater<'a> {
         });
         self.own(&mut managers, said);
         let new = match less {
-            // An empty list is no field, and would be gone where the configuration has one.
+            // An empty list is not a field: pruning would drop one that is in the configuration.
             Some(last) => merge(
                 &prune(self, merged, &managers, &last),
                 config,
@@ -143,7 +145,7 @@ impl<'a> Updater<'a> {
         self.versions.version(self.api_version)?.schema
     }
 
-    /// The type of an object in a version that there is.
+    /// Returns the type of an object in a version, if the version exists.
     pub(super) fn kind(&self, api_version: &str) -> Option<Type<'a>> {
         let version = self.versions.version(api_version)?;
         Some(Type::of_object(version.schema))
@@ -157,7 +159,8 @@ impl<'a> Updater<'a> {
         Cow::Owned(self.versions.convert(object, api_version))
     }
 
-    /// The sets as the schemas of today tell fields apart, without those of versions that are gone.
+    /// Adapts the sets to the current schemas, and drops those of versions that do not exist any
+    /// more.
     fn reconcile(&self, mut managers: Managers) -> Managers {
         managers.retain(|_, owned| {
             let version = self.versions.version(&owned.api_version);
@@ -169,7 +172,8 @@ impl<'a> Updater<'a> {
         managers
     }
 
-    /// What everybody but `who` is left with, and what they held of it that is not as it was.
+    /// Takes the changed fields from all managers but `who`. Returns the managers that are left,
+    /// and the fields whose values changed under their owners.
     fn others(
         &self,
         (live, new): (&Value, &Value),
@@ -204,9 +208,9 @@ impl<'a> Updater<'a> {
     }
 }
 
-/// What a write changes, for those who hold it.
+/// What a write changes, as the other managers see it.
 struct Changed {
-    /// Has another value than before.
+    /// Fields that have a new value.
     set: FieldSet,
     removed: FieldSet,
 }

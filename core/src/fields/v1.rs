@@ -1,5 +1,6 @@
-//! `FieldsV1`: a set of fields as `metadata.managedFields` holds it. Each member of an object is a
-//! field and what is below it; `.` says that the field itself is in the set, as does an empty object.
+//! `FieldsV1`: the JSON form of a set in `metadata.managedFields`. Each member of an object stands
+//! for a field and what is below it; `.` or an empty object says that the field itself is in the
+//! set.
 
 use super::element::Datum;
 use super::{DEPTH_MAX, Element, FieldSet};
@@ -9,7 +10,7 @@ use std::sync::Arc;
 const ITSELF: &str = ".";
 
 impl FieldSet {
-    /// The set as clients read it.
+    /// Encodes the set for clients.
     pub(crate) fn to_fields_v1(&self) -> Value {
         Value::Object(self.members())
     }
@@ -25,8 +26,8 @@ impl FieldSet {
         fields.collect()
     }
 
-    /// The set that a client sent; `None` where it is not one. Elements of another kind are for
-    /// later versions, and left out.
+    /// Decodes a set that a client sent; `None` if it is not valid. Elements of an unknown kind are
+    /// reserved for later versions, and are ignored.
     pub(crate) fn from_fields_v1(fields: &Value) -> Option<Self> {
         if fields.is_null() {
             return Some(Self::default());
@@ -35,7 +36,7 @@ impl FieldSet {
     }
 }
 
-/// What is below a field, and whether the field itself is in the set.
+/// Returns what is below a field, and whether the field itself is in the set.
 fn read(members: &Map<String, Value>, depth: u8) -> Option<(FieldSet, bool)> {
     if depth > DEPTH_MAX {
         return None;
@@ -59,7 +60,7 @@ fn read(members: &Map<String, Value>, depth: u8) -> Option<(FieldSet, bool)> {
 
 enum Found {
     Known(Element),
-    /// An element of a kind that does not exist yet.
+    /// An element of an unknown kind.
     Unknown,
     Nothing,
 }
@@ -106,7 +107,7 @@ fn text(element: &Element) -> String {
     }
 }
 
-/// Go writes what could end a script as an escape.
+/// Encodes like Go's `encoding/json`, which escapes what has a meaning in HTML or JavaScript.
 fn go_json(value: &Value) -> String {
     let text = value.to_string();
     if !text.contains(['<', '>', '&', '\u{2028}', '\u{2029}']) {

@@ -1,4 +1,4 @@
-//! What cannot be applied, and what is no set.
+//! Configurations that cannot be applied, and values that are not `FieldsV1`.
 
 use super::sets::{read, rows, schema};
 use crate::fields::{FieldSet, check};
@@ -55,7 +55,7 @@ fn metadata_is_checked_also_where_nothing_else_is_known() {
     assert_eq!(check(&other, None), Err(why.into()));
 }
 
-/// What clients send for a set, and what is made of it.
+/// What a client sends as a set, and how it is read.
 const SENT: &str = r#"
 {} | {}
 null | {}

@@ -1,5 +1,5 @@
-//! What holds of every set, every object and every order of writes; and that nothing that clients
-//! send ends the process.
+//! Properties that hold for every set, every object and every sequence of writes; and that no input
+//! of a client can crash the process.
 
 use super::sets::schema;
 use super::updates::{Single, id};
@@ -19,7 +19,7 @@ impl Dice {
         all[usize::try_from(self.below(sides)).expect("an index")]
     }
 
-    /// Some of the letters, each at most once, in any order.
+    /// Some of the letters, each at most once, in random order.
     fn some_letters(&mut self) -> Vec<&'static str> {
         let mut all = vec!["a", "b", "c", "d"];
         let mut chosen = Vec::new();
@@ -30,14 +30,14 @@ impl Dice {
         chosen
     }
 
-    /// At least one letter: an empty list whose items have owners has none itself.
+    /// At least one letter, since an empty list that is owned item by item is not a field itself.
     fn names(&mut self) -> Vec<&'static str> {
         Some(self.some_letters())
             .filter(|letters| !letters.is_empty())
             .unwrap_or_else(|| vec!["a"])
     }
 
-    /// A value of every member of the schema, or none, or null.
+    /// A spec in which each member of the schema is absent, null or has a value.
     fn spec(&mut self) -> Value {
         let members = [
             "count", "text", "point", "whole", "labels", "points", "args", "set", "items", "free",
@@ -112,7 +112,7 @@ impl Dice {
             "spec": self.spec()})
     }
 
-    /// Anything that the decoder lets through.
+    /// Any value that the decoder accepts.
     fn anything(&mut self, depth: u64) -> Value {
         const NAMES: [&str; 18] = [
             "f:spec",
@@ -152,7 +152,7 @@ impl Dice {
     }
 }
 
-/// The fields that have none below.
+/// Returns the fields that have no fields below them.
 fn leaves(set: &FieldSet) -> FieldSet {
     let mut found = FieldSet::default();
     for node in set.nodes() {
@@ -210,7 +210,7 @@ fn what_is_merged_holds_what_was_said_and_nothing_merges_with_itself() {
     }
 }
 
-/// An apply that takes whatever it says.
+/// An apply with `force`.
 fn forced(
     versions: &Single,
     name: &str,
@@ -259,7 +259,7 @@ fn an_apply_repeated_changes_nothing_and_what_nobody_says_any_more_is_gone() {
     }
 }
 
-/// A list of an object's metadata, or none.
+/// A list for an object's metadata, or null.
 fn listed(dice: &mut Dice, item: fn(&str) -> Value) -> (Value, BTreeSet<&'static str>) {
     match dice.below(6) {
         0 => (Value::Null, BTreeSet::new()),
@@ -286,7 +286,7 @@ fn finalizers_and_owners_are_what_is_said_of_them_and_what_nobody_ever_said() {
         let own: BTreeSet<&str> = own.collect();
         let begin = dice.below(6);
         for round in 0..6 {
-            // What the server does, and what admission does, is in no set.
+            // What the server and admission add is in no manager's set.
             if round == begin && !own.is_empty() {
                 for (list, item) in [
                     ("finalizers", finalizer("z")),

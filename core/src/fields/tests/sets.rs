@@ -1,4 +1,4 @@
-//! Sets, and what they look like to clients.
+//! Sets of fields, and how clients see them.
 
 use crate::fields::{FieldSet, set_of};
 use crate::schema::{Schema, parse};
@@ -41,7 +41,7 @@ pub(super) fn schema() -> Schema {
         "status": {"type": "object", "properties": {"count": {"type": "integer"}}}}}))
 }
 
-/// A spec, and the fields of it.
+/// A spec, and its fields.
 const SETS: &str = r#"
 {"count": 1} | {"f:count": {}}
 {"point": {"x": 1}} | {"f:point": {"f:x": {}}}
@@ -92,7 +92,7 @@ fn an_object_has_the_fields_that_its_schema_tells_apart() {
     }
 }
 
-/// Objects, whose schema may say nothing, and their fields.
+/// Objects that fit a kind with and without a schema, and their fields.
 const OBJECTS: &str = r#"
 {"apiVersion": "v1", "kind": "A", "metadata": {}} | {}
 {"metadata": {"name": "a", "uid": "u", "resourceVersion": "1", "generation": 1, "managedFields": []}} | {}

@@ -1,11 +1,11 @@
-//! What writes make of an object, and of who holds what.
+//! What a write makes of an object and of its managers.
 
 use super::sets::{read, schema};
 use crate::fields::{FieldSet, ManagerId, Managers, Updater, Version, Versions};
 use crate::schema::Schema;
 use serde_json::{Map, Value, json};
 
-/// A kind of one version.
+/// A kind with one version.
 #[derive(Debug)]
 pub(super) struct Single(pub(super) Schema);
 
@@ -20,7 +20,7 @@ impl Versions for Single {
     }
 }
 
-/// An object, and who holds its fields.
+/// An object and the managers of its fields.
 struct World<'a> {
     versions: &'a dyn Versions,
     live: Value,
@@ -90,7 +90,7 @@ impl<'a> World<'a> {
         self.versions.convert(&self.live, wanted)
     }
 
-    /// What somebody holds in the spec, whichever way it came to it.
+    /// What a manager owns in the spec, through updates and applies alike.
     fn held(&self, name: &str) -> String {
         let own = self.managers.iter().filter(|(id, _)| &*id.manager == name);
         let sets = own.map(|(_, owned)| owned.set.to_fields_v1());
@@ -99,8 +99,8 @@ impl<'a> World<'a> {
     }
 }
 
-/// Each paragraph is a sentence and steps: `apply`, `force` (an apply), `update` or `holds`, who, the
-/// spec that is sent, and the spec that is left or the conflicts. A `holds` has the set, or none.
+/// Each paragraph is a title and steps: a verb (`apply`, `force` for a forced apply, `update` or
+/// `holds`), a manager, the spec that is sent, and the resulting spec, the conflicts or the set.
 const STEPS: &str = r#"
 a field that nobody says any more goes
 apply a {"count": 1, "text": "x"} => {"count": 1, "text": "x"}
@@ -306,7 +306,7 @@ fn writes_leave_what_somebody_says() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// `count` of `v1` is `number` in `v2`.
+/// `count` in `v1` is `number` in `v2`.
 #[derive(Debug)]
 struct Renamed(Schema, Schema);
 
