@@ -1,4 +1,4 @@
-//! What a `CustomResourceDefinition` may say.
+//! Validation of `CustomResourceDefinition`s.
 //! Source: `apiextensions-apiserver/pkg/apis/apiextensions/validation`.
 
 mod approval;
@@ -26,7 +26,8 @@ use crate::validate;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What a definition says that is accepted, and may not do what its author thinks.
+/// Warns about what is accepted in a definition but may not have the effect that its author
+/// expects.
 pub(crate) fn warnings(document: &Value) -> Vec<String> {
     let versions = document.pointer("/spec/versions").and_then(Value::as_array);
     let versions = versions.into_iter().flatten();
@@ -35,8 +36,8 @@ pub(crate) fn warnings(document: &Value) -> Vec<String> {
     warnings.into_iter().collect()
 }
 
-/// Everything that is wrong with a definition. A cause that the definition had before it is
-/// changed is not held against the change.
+/// Returns everything that is wrong with a definition. On an update, causes that the old definition
+/// had as well are left out.
 pub(crate) fn check(document: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     if old.is_some_and(|old| old.get("spec") == document.get("spec")) {
         return Vec::new();
@@ -123,7 +124,8 @@ fn versions(document: &Value, causes: &mut Findings) {
     }
 }
 
-/// Objects of all versions are told apart by `apiVersion` alone: there is nobody to call.
+/// Only the strategy `None` is supported, with which versions differ in `apiVersion` alone.
+/// Conversion webhooks are never called.
 fn conversion(document: &Value, causes: &mut Findings) {
     let Some(conversion) = document.pointer("/spec/conversion") else {
         return;

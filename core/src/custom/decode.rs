@@ -1,10 +1,10 @@
-//! The members of a `JSONSchemaProps`: wrong types are refused, unknown members are dropped. The
-//! type contains itself, so the schemas of built-in kinds leave it out.
+//! Decodes schemas in definitions (`JSONSchemaProps`): wrong types are refused, unknown members are
+//! dropped. The type is recursive, so the schemas of built-in kinds do not describe it.
 
 use crate::schema::Path;
 use serde_json::{Map, Value};
 
-/// What a member holds.
+/// The type of a member.
 #[derive(Clone, Copy)]
 enum Holds {
     Anything,
@@ -69,7 +69,8 @@ const MEMBERS: [(&str, Holds); 44] = [
     ("x-kubernetes-validations", Holds::List),
 ];
 
-/// Cleans the schemas of a definition; the paths that were dropped, or what cannot be read.
+/// Decodes the schemas of a definition in place. Returns the paths that were dropped, or why
+/// decoding failed.
 pub(crate) fn decode_schemas(document: &mut Value) -> Result<Vec<String>, String> {
     let mut decoder = Decoder {
         dropped: Vec::new(),
@@ -112,7 +113,7 @@ impl Decoder {
         Ok(())
     }
 
-    /// Null is nothing, but for values that schemas speak of.
+    /// A null member counts as absent; nulls inside defaults and other arbitrary values stay.
     fn known(&mut self, members: &mut Map<String, Value>, at: &Path<'_>) {
         members.retain(|name, value| {
             let known = MEMBERS.iter().any(|(known, _)| known == name);

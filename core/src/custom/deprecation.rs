@@ -1,4 +1,4 @@
-//! What is told with every answer of a deprecated version.
+//! The warning that comes with every response of a deprecated version.
 
 use super::{Reader, flag, text};
 use crate::kind::Preference;
@@ -6,8 +6,8 @@ use crate::object::Name;
 use serde_json::Value;
 
 impl Reader<'_> {
-    /// Of a version that is deprecated: its own words, or which version to use. Source: upstream's
-    /// `defaultDeprecationWarning`.
+    /// The warning of a deprecated version: its own text, or else which version to use. Source:
+    /// upstream's `defaultDeprecationWarning`.
     pub(super) fn deprecation_warning(&self, version: &Value) -> Option<Name> {
         if !flag(version, "deprecated") {
             return None;
@@ -26,7 +26,8 @@ impl Reader<'_> {
         Some(told.into())
     }
 
-    /// The most preferred of the versions that are served, not deprecated and better than this one.
+    /// The most preferred version among those that are served, not deprecated, and preferred to
+    /// this one.
     fn replacement(&self, version: &str) -> Option<&str> {
         let offered = |one: &&Value| flag(one, "served") && !flag(one, "deprecated");
         let names = self.versions().iter().filter(offered);
@@ -42,7 +43,8 @@ mod tests {
     use crate::custom::kind_of_definition;
     use serde_json::json;
 
-    /// Versions, each with `s` where it is served and `d` where it is deprecated, and what the last one tells.
+    /// Versions, each with `s` if it is served and `d` if it is deprecated, and the warning of the
+    /// last one.
     const ROWS: &str = "\
 v1 s, v1beta1 sd                              | z.io/v1beta1 G is deprecated; use z.io/v1 G
 v1 s, v3 s, v2 s, v1beta1 sd                  | z.io/v1beta1 G is deprecated; use z.io/v3 G

@@ -1,6 +1,6 @@
-//! What built-in kinds ask of their objects beyond the types of fields: the part of upstream's
-//! `pkg/apis/*/validation` that users meet, as a table, and functions where several fields speak
-//! of each other.
+//! Validation of built-in kinds beyond the types of their fields: the part of upstream's
+//! `pkg/apis/*/validation` that users meet. Most rules are rows of a table; rules about how several
+//! fields relate are functions.
 
 mod aggregation;
 mod batch;
@@ -26,12 +26,12 @@ use crate::kind::Kind;
 use crate::rejection::FieldCause;
 use serde_json::Value;
 
-/// An object as it is about to be, and as it was where there was one.
+/// An object as it is about to be stored, and its old version if there is one.
 pub(super) struct Subject<'a> {
     pub(super) kind: &'a Kind,
     pub(super) resource: &'a str,
     pub(super) new: Field<'a>,
-    /// As it was, read and completed as the new one is.
+    /// The old version, decoded and defaulted like the new one.
     pub(super) old: Option<Field<'a>>,
 }
 
@@ -48,7 +48,7 @@ impl<'a> Subject<'a> {
 
 type Check = fn(&Subject<'_>, &mut Vec<FieldCause>);
 
-/// Resources and what is checked of them after the table.
+/// Functions that check a resource after the rows of the table.
 const CHECKS: &[(&[&str], Check)] = &[
     (
         &["deployments", "replicasets", "statefulsets", "daemonsets"],
@@ -79,8 +79,8 @@ const CHECKS: &[(&[&str], Check)] = &[
     ),
 ];
 
-/// Everything that is wrong with an object of a built-in kind. An update that changes nothing but
-/// metadata and status is not asked again for what was accepted once.
+/// Returns everything that is wrong with an object of a built-in kind. An update that changes only
+/// metadata and status is not checked: the rest was accepted before.
 pub(crate) fn object(kind: &Kind, new: &Value, old: Option<&Value>) -> Vec<FieldCause> {
     let is_same = |old: &Value| agree_but_in(&["metadata", "status"], old, new);
     if kind.is_custom() || old.is_some_and(is_same) {

@@ -1,11 +1,12 @@
-//! A place in a document: its path as causes name it, and what is there.
+//! A place in a document: its path, as causes name it, and its value.
 
 use crate::rejection::FieldCause;
 use serde_json::Value;
 
 static ABSENT: Value = Value::Null;
 
-/// What is absent reads as null, at any depth, as an absent member of a Go struct reads as zero.
+/// A value with its path. An absent value is null, at any depth, as absent fields are zero values
+/// in Go.
 #[derive(Debug, Clone)]
 pub(super) struct Field<'a> {
     pub(super) path: String,
@@ -18,7 +19,7 @@ impl<'a> Field<'a> {
         Self { path, value }
     }
 
-    /// One member of an object.
+    /// Returns a member of an object.
     pub(super) fn child(&self, name: &str) -> Self {
         let mut path = String::with_capacity(self.path.len() + 1 + name.len());
         path.push_str(&self.path);
@@ -30,14 +31,14 @@ impl<'a> Field<'a> {
         Self { path, value }
     }
 
-    /// The members on a way of plain names, `spec.template`.
+    /// Follows a path of plain names, such as `spec.template`.
     pub(super) fn at(&self, way: &str) -> Self {
         let steps = way.split('.');
         steps.fold(self.clone(), |place, name| place.child(name))
     }
 
-    /// The members on a way in which `name[]` is every item of a list, and `name?` is followed
-    /// only where it is there.
+    /// Follows a path in which `name[]` stands for every item of a list, and `name?` is followed
+    /// only if the member is present.
     pub(super) fn select(&self, way: &str) -> Vec<Self> {
         let mut places = vec![self.clone()];
         for step in way.split('.') {
@@ -64,7 +65,7 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// The members of a map, named as keys: `data[a.b]`.
+    /// Returns the entries of a map, with paths such as `data[a.b]`.
     pub(super) fn entries(&self) -> impl Iterator<Item = (&'a str, Self)> + use<'a> {
         let base = self.path.clone();
         let members = self.value.as_object().into_iter().flatten();
@@ -74,12 +75,12 @@ impl<'a> Field<'a> {
         })
     }
 
-    /// Its text; empty where it is absent or something else.
+    /// Returns the string at this place; empty if there is none.
     pub(super) fn text(&self) -> &'a str {
         self.value.as_str().unwrap_or_default()
     }
 
-    /// Whether Go would call it the zero value.
+    /// Whether the value is what Go calls a zero value.
     pub(super) fn is_empty(&self) -> bool {
         match self.value {
             Value::Null => true,

@@ -1,11 +1,11 @@
-//! Names of those who own fields.
+//! Names of field managers.
 
 use crate::rejection::FieldCause;
 
 /// Source: apimachinery's `FieldManagerMaxLength`.
 const FIELD_MANAGER_MAX: usize = 128;
 
-/// Not too long, and nothing in it that cannot be printed.
+/// Returns what is wrong with the name of a field manager: its length, or unprintable characters.
 pub fn field_manager(field: &str, name: &str) -> Vec<FieldCause> {
     let mut causes = Vec::new();
     if name.len() > FIELD_MANAGER_MAX {
@@ -21,7 +21,7 @@ pub fn field_manager(field: &str, name: &str) -> Vec<FieldCause> {
     causes
 }
 
-/// What a program that gives no name is called: by its agent, up to the first slash.
+/// The name of a field manager that did not give one: its user agent up to the first slash.
 pub fn manager_of_agent(agent: &str) -> String {
     let program = agent.split('/').next().unwrap_or_default();
     let mut name = String::new();
@@ -34,7 +34,8 @@ pub fn manager_of_agent(agent: &str) -> String {
     name
 }
 
-/// Go's `unicode.IsPrint` knows every category; of spaces only the plain one is printed.
+/// Approximates Go's `unicode.IsPrint`, which knows every category. The only printable space is
+/// U+0020.
 fn is_printed(one: char) -> bool {
     !one.is_control() && (one == ' ' || !one.is_whitespace())
 }

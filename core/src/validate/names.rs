@@ -1,4 +1,4 @@
-//! The alphabets of names. Checked byte by byte: this is on the path of every write.
+//! The syntax of names. Checked byte by byte, since this is on the path of every write.
 
 use std::net::IpAddr;
 
@@ -23,12 +23,12 @@ const LABEL_VALUE: &str = "a valid label must be an empty string or consist of a
 const SUBDOMAIN_MAX: usize = 253;
 const LABEL_MAX: usize = 63;
 
-/// Whether it is a DNS-1123 subdomain of at most 253 bytes.
+/// Whether a name is a DNS-1123 subdomain of at most 253 bytes.
 pub fn is_subdomain(name: &str) -> bool {
     subdomain(name).is_ok()
 }
 
-/// Whether it is an optional DNS prefix, a slash, and a name of at most 63 bytes.
+/// Whether a name has at most 63 bytes, with an optional DNS prefix and a slash before it.
 fn is_qualified_name(name: &str) -> bool {
     let (prefix, name) = match name.split_once('/') {
         Some((prefix, name)) => (Some(prefix), name),
@@ -40,7 +40,8 @@ fn is_qualified_name(name: &str) -> bool {
         && prefix.is_none_or(is_subdomain)
 }
 
-/// What is wrong with a name that may have a DNS prefix and a slash. Source: `IsQualifiedName`.
+/// Returns what is wrong with a name that may have a DNS prefix and a slash. Source:
+/// `IsQualifiedName`.
 pub(crate) fn qualified_name(name: &str) -> Vec<String> {
     if is_qualified_name(name) {
         return Vec::new();
@@ -70,7 +71,7 @@ pub(crate) fn qualified_name(name: &str) -> Vec<String> {
     prefix.into_iter().chain(of_name).collect()
 }
 
-/// What is wrong with the value of a label. Source: `IsValidLabelValue`.
+/// Returns what is wrong with the value of a label. Source: `IsValidLabelValue`.
 pub(crate) fn label_value(value: &str) -> Vec<String> {
     let length = (value.len() > LABEL_MAX).then(|| too_long(LABEL_MAX));
     let fits = value.is_empty() || is_word(value, is_label_byte);
@@ -92,7 +93,7 @@ pub(super) fn path_segment(name: &str) -> Result<(), String> {
     }
 }
 
-/// Source: `IsValidIP`.
+/// Checks an IP address. Source: `IsValidIP`.
 pub(super) fn address(name: &str) -> Result<(), String> {
     let address: IpAddr = name
         .parse()
@@ -132,7 +133,8 @@ pub(crate) fn label_1035(name: &str) -> Result<(), String> {
     fits.then_some(()).ok_or_else(|| LABEL_1035.into())
 }
 
-/// Not empty, alphanumeric at both ends, only these bytes between.
+/// Whether a word is not empty, starts and ends with an alphanumeric byte, and has only allowed
+/// bytes.
 fn is_word(word: &str, allowed: fn(u8) -> bool) -> bool {
     let bytes = word.as_bytes();
     let ends = |end: Option<&u8>| end.is_some_and(u8::is_ascii_alphanumeric);
@@ -194,7 +196,7 @@ mod tests {
         assert!(is_qualified_name(&"a".repeat(63)) && !is_qualified_name(&"a".repeat(64)));
     }
 
-    /// Source: answers of upstream's server.
+    /// Source: responses of upstream's server.
     #[test]
     fn all_that_is_wrong_with_a_qualified_name_is_told() {
         let long = "a".repeat(LABEL_MAX + 1);

@@ -1,4 +1,5 @@
-//! Owner references: what is checked when they are written. Whether the owner exists is not.
+//! Owner references, as far as they are checked when written. Whether the owner exists is not
+//! checked.
 
 use crate::kind::GroupVersionKind;
 use crate::rejection::FieldCause;

@@ -1,4 +1,5 @@
-//! Groups of the Kubernetes community need an approval, or an open confession that there is none.
+//! Groups of the Kubernetes community need an annotation that names an approval or says that there
+//! is none.
 //! Source: `apiextensions-apiserver/pkg/apihelpers`.
 
 use crate::custom::text;

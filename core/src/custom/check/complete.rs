@@ -1,5 +1,5 @@
-//! Every field that a junctor speaks of is also specified outside of it.
-//! Source: `apiextensions-apiserver/pkg/apiserver/schema/complete.go`.
+//! Every field that is mentioned inside a junctor (`allOf`, `anyOf`, `oneOf`, `not`) must also be
+//! specified outside of it. Source: `apiextensions-apiserver/pkg/apiserver/schema/complete.go`.
 
 use super::schema::{Place, each_child};
 use crate::rejection::{FieldCause, Findings};
@@ -21,7 +21,7 @@ pub(super) fn check(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     });
 }
 
-/// The schema that stands outside of the junctors, if there is one.
+/// The schema at this place outside of junctors, if there is one.
 #[derive(Clone, Copy)]
 struct Structure<'a> {
     schema: Option<&'a Value>,

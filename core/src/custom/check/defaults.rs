@@ -1,4 +1,4 @@
-//! A default must fit the schema that it stands in.
+//! A default must be valid under its own schema.
 //! Source: `apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go`.
 
 use super::schema::{Place, each_child, is_true};
@@ -18,7 +18,7 @@ fn walk(schema: &Value, resource: bool, at: &Path<'_>, causes: &mut Findings) {
         one(schema, default, at, causes);
     }
     each_child(schema, &mut |place, child| match place {
-        // The metadata of an object has rules of its own.
+        // The metadata of an object has its own rules.
         Place::Entry(_, "metadata" | "apiVersion" | "kind") if resource => {}
         Place::Item(..) | Place::Only("not") => {}
         Place::Only(_) | Place::Entry(..) => {

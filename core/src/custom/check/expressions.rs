@@ -1,6 +1,5 @@
-//! `x-kubernetes-validations`, read as expressions about the schema that they stand in. Only a schema
-//! in which nothing else is wrong is looked at.
-//! Source: `ValidateCustomResourceDefinitionOpenAPISchema`.
+//! Compiles the rules in `x-kubernetes-validations` against their schema. This is done only if
+//! nothing else is wrong with the schema. Source: `ValidateCustomResourceDefinitionOpenAPISchema`.
 
 use super::schema::{Place, each_child, is_true};
 use crate::cel::Allowance;
@@ -29,8 +28,8 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-/// What is wrong, and what is left of the regular expressions: nothing is said of rules behind the
-/// one that has too many.
+/// The causes so far, and the allowance of regular expressions. Once a rule exceeds the allowance,
+/// nothing is reported about it and the rules behind it.
 struct Found<'a> {
     causes: &'a mut Findings,
     patterns: &'a Allowance,
@@ -38,9 +37,9 @@ struct Found<'a> {
 
 /// What the place of a schema means for its rules.
 struct Inside<'a> {
-    /// Whether an object there has a name and a kind of its own.
+    /// Whether the value there is an object with `apiVersion`, `kind` and `metadata`.
     resource: bool,
-    /// The schema around it of which old and new values cannot be told to belong together.
+    /// The nearest enclosing schema whose old and new values cannot be correlated.
     uncorrelatable: Option<&'a Path<'a>>,
 }
 

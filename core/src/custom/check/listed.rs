@@ -11,7 +11,7 @@ const LIST_TYPE: &str = "x-kubernetes-list-type";
 const MAP_TYPE: &str = "x-kubernetes-map-type";
 const MAP_KEYS: &str = "x-kubernetes-list-map-keys";
 
-/// A member that says how values of a type are merged.
+/// An extension that says how values of a type are merged.
 struct Marker {
     name: &'static str,
     kind: &'static str,
@@ -86,7 +86,7 @@ fn one_of(schema: &Value, rule: &Marker, at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-/// Items of a set are compared whole, so they are owned whole.
+/// Items of a set are compared as a whole, so they must be atomic.
 fn set(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     let Some(items) = schema.get("items").filter(|items| items.is_object()) else {
         return;
@@ -135,7 +135,7 @@ fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Findings) {
         causes.push(FieldCause::invalid(field, &json!(kind), why));
         return;
     }
-    // The whole list is in each message, so each is said once.
+    // Each message contains the whole list, so each is reported only once.
     let (mut seen, mut told) = (BTreeSet::new(), BTreeSet::new());
     let required = items.get("required").and_then(Value::as_array);
     let required = required.into_iter().flatten().filter_map(Value::as_str);
@@ -164,7 +164,7 @@ fn map(schema: &Value, keys: &[&str], at: &Path<'_>, causes: &mut Findings) {
     not_null(items, "map", &at_items, causes);
 }
 
-/// A key is always there, and is compared.
+/// A key must always be present, and comparable.
 fn key(items: &Value, name: &str, is_required: bool, at: &Path<'_>, causes: &mut Findings) {
     let Some(schema) = items.get("properties").and_then(|all| all.get(name)) else {
         return;

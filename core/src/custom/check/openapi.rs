@@ -1,4 +1,4 @@
-//! What each schema of a definition may say, whatever its place.
+//! What is checked for every schema in a definition, wherever it stands.
 //! Source: `ValidateCustomResourceDefinitionOpenAPISchema`.
 
 use super::schema::{Place, each_child, is_true, is_zero};
@@ -18,7 +18,7 @@ const UNSUPPORTED: [&str; 6] = [
     "$ref",
 ];
 
-/// What the place of a schema forbids.
+/// What the place of a schema forbids in it.
 #[derive(Clone, Copy, Default)]
 struct Inside<'a> {
     root: bool,

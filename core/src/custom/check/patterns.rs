@@ -1,5 +1,4 @@
-//! `pattern`: every one is compiled once, however often it stands there, and none where there are too
-//! many.
+//! `pattern`: each different pattern is compiled once, and none if there are too many.
 
 use super::schema::{each_child, visit};
 use crate::custom::text;
@@ -8,7 +7,7 @@ use crate::schema::{PATTERNS_MAX, Path, compile_pattern};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What is wrong with the patterns of a schema, by pattern.
+/// Each pattern of a schema, with what is wrong with it.
 type Wrong<'a> = BTreeMap<&'a str, Option<String>>;
 
 pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
@@ -21,7 +20,7 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
         let cause = FieldCause::too_many(at.to_string(), count, PATTERNS_MAX);
         return causes.push(cause);
     }
-    // No pattern at all is an empty one.
+    // A schema without a pattern has an empty one.
     for (pattern, wrong) in wrong.iter_mut().filter(|(one, _)| !one.is_empty()) {
         *wrong = compile_pattern(pattern).err();
     }

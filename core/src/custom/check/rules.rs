@@ -1,4 +1,4 @@
-//! `x-kubernetes-validations`: what can be said of a rule without reading it.
+//! `x-kubernetes-validations`: the checks of a rule that do not need its expression to be parsed.
 
 use crate::custom::text;
 use crate::rejection::{FieldCause, Findings};

@@ -1,4 +1,4 @@
-//! `schema.openAPIV3Schema`: structural, with defaults that fit, and nothing that is unsupported.
+//! `schema.openAPIV3Schema`: it must be structural, with valid defaults and no unsupported members.
 
 use super::{complete, defaults, expressions, openapi, patterns, structural};
 use crate::custom::text;
@@ -7,8 +7,8 @@ use crate::schema::{Format, Path};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What the root may hold while the status has an endpoint of its own, as upstream names it, and
-/// as it is written.
+/// Members that the root may have while the status subresource is enabled: upstream's name and the
+/// JSON name.
 const ALLOWED_BESIDE_STATUS: [(&str, &str); 22] = [
     ("Description", "description"),
     ("Type", "type"),
@@ -99,7 +99,7 @@ fn beside_status(root: &Value, at: &Path<'_>, causes: &mut Findings) {
     }
 }
 
-/// What is accepted, and does not do what its author may think.
+/// Warns about what is accepted but may not have the effect that its author expects.
 pub(in crate::custom) fn warnings(root: &Value) -> BTreeSet<String> {
     let mut warnings = BTreeSet::new();
     visit(root, &mut |schema| {
@@ -117,13 +117,13 @@ pub(in crate::custom) fn warnings(root: &Value) -> BTreeSet<String> {
     warnings
 }
 
-/// Every schema inside of a schema, itself included.
+/// Visits a schema and every schema inside it.
 pub(super) fn visit<'a>(schema: &'a Value, seen: &mut dyn FnMut(&'a Value)) {
     seen(schema);
     each_child(schema, &mut |_, child| visit(child, seen));
 }
 
-/// Where a schema stands in the one that holds it.
+/// The place of a schema in the schema that contains it.
 #[derive(Clone, Copy)]
 pub(super) enum Place<'a> {
     Only(&'a str),
@@ -131,7 +131,7 @@ pub(super) enum Place<'a> {
     Item(&'a str, usize),
 }
 
-/// The schemas that a schema holds, each with its place.
+/// Visits the direct subschemas of a schema, each with its place.
 pub(super) fn each_child<'a>(schema: &'a Value, seen: &mut dyn FnMut(Place<'a>, &'a Value)) {
     for name in ["items", "additionalProperties", "not"] {
         if let Some(child) = schema.get(name).filter(|child| child.is_object()) {
@@ -151,7 +151,7 @@ pub(super) fn each_child<'a>(schema: &'a Value, seen: &mut dyn FnMut(Place<'a>, 
 }
 
 impl Place<'_> {
-    /// Calls with the path of the place.
+    /// Calls a function with the path of the place.
     pub(super) fn within(self, at: &Path<'_>, call: impl FnOnce(&Path<'_>)) {
         match self {
             Place::Only(name) => call(&at.member(name)),
@@ -165,7 +165,7 @@ pub(super) fn is_true(schema: &Value, member: &str) -> bool {
     schema.get(member) == Some(&Value::Bool(true))
 }
 
-/// Nothing, as Go's decoder leaves a field that it did not see.
+/// Whether a value is a zero value in Go, like a field that the decoder did not see.
 pub(super) fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,

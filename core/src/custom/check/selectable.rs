@@ -49,7 +49,7 @@ pub(super) fn check(version: &Value, schema: &Value, at: &Path<'_>, causes: &mut
     }
 }
 
-/// The type of the field that a simple path leads to.
+/// Returns the type of the field at a simple path.
 fn type_at<'a>(schema: &'a Value, path: &str) -> Option<&'a str> {
     let mut schema = schema;
     for name in path.strip_prefix('.')?.split('.') {

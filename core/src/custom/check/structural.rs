@@ -17,7 +17,7 @@ const UNSUPPORTED: [&str; 7] = [
     "definitions",
 ];
 
-/// Whether a schema can be read as structural at all; what cannot is told elsewhere.
+/// Whether a schema can be read as structural at all; the reasons why not are reported elsewhere.
 pub(super) fn is_supported(root: &Value) -> bool {
     let mut supported = true;
     visit(root, &mut |schema| {
@@ -122,7 +122,7 @@ fn kind_of_value(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findi
     }
 }
 
-/// The identity of an object is not for its schema to define.
+/// A schema cannot redefine `apiVersion`, `kind` and `metadata` of an object.
 fn metadata(schema: &Value, level: Level, at: &Path<'_>, causes: &mut Findings) {
     if level != Level::Root && !is_true(schema, "x-kubernetes-embedded-resource") {
         return;
@@ -164,7 +164,7 @@ fn restricts_names_only(metadata: &Value) -> bool {
     })
 }
 
-/// What schemas under a junctor may not say: the structure stands outside of them.
+/// What schemas inside a junctor must not contain: the structure is defined outside of junctors.
 fn nested_values(schema: &Value, at: &Path<'_>, causes: &mut Findings) {
     let either = json!([{"type": "integer"}, {"type": "string"}]);
     let spelled_out = |schema: &Value| schema.get("anyOf") == Some(&either);

@@ -1,8 +1,8 @@
-//! Definitions with one thing wrong, and what is said about it.
+//! Definitions with one thing wrong, and what is reported about it.
 
 use super::*;
 
-/// A definition that is right.
+/// A valid definition.
 fn good() -> Value {
     json!({
         "metadata": {"name": "widgets.example.com"},
@@ -28,7 +28,7 @@ fn told(causes: &[FieldCause]) -> String {
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// Puts a value at a pointer; the text `absent` removes what is there.
+/// Sets the value at a pointer; the value `absent` removes it.
 fn put(document: &mut Value, pointer: &str, value: &str) {
     let (parent, member) = pointer.rsplit_once('/').expect("a pointer");
     let parent = document.pointer_mut(parent).expect(pointer);
@@ -41,7 +41,7 @@ fn put(document: &mut Value, pointer: &str, value: &str) {
     }
 }
 
-/// Rows of a pointer, what stands there instead, and what is said.
+/// Checks rows of a pointer, the value that is set there, and what is reported.
 fn check_table(prefix: &str, table: &str) {
     assert_eq!(told(&check(&good(), None)), "");
     for row in table.lines().filter(|row| !row.is_empty()) {
@@ -97,7 +97,7 @@ const VERSION: &str = r#"
 /selectableFields | [{}] | Required %.selectableFields[0].jsonPath: Required value
 "#;
 
-/// Below `properties` of the root.
+/// Pointers below `properties` of the root schema.
 const SCHEMAS: &str = r#"
 /a | {"type": "string"} | fits
 /a | {} | Required ^.properties[a].type: Required value: must not be empty for specified object fields
@@ -155,7 +155,7 @@ const LISTS: &str = r#"
 /a | {"type": "string", "x-kubernetes-validations": [{"rule": "a", "reason": "Odd"}]} | NotSupported ^.properties[a].x-kubernetes-validations[0].reason: Unsupported value: "Odd": supported values: "FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"
 "#;
 
-/// At the root of the schema.
+/// Pointers below the root schema.
 const ROOT: &str = r#"
 /type | "string" | Invalid ^.type: Invalid value: "string": must be object at the root
 /type | absent | Required ^.type: Required value: must not be empty at the root

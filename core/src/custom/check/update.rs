@@ -1,4 +1,4 @@
-//! What may not change.
+//! Members of a definition that an update may not change.
 
 use crate::custom::text;
 use crate::rejection::FieldCause;
@@ -32,7 +32,7 @@ fn is_established(definition: &Value) -> bool {
     established.any(|one| text(one, "/status") == "True")
 }
 
-/// A version that objects may still be stored in cannot go.
+/// A version in which objects may still be stored cannot be removed.
 fn stored_versions(document: &Value) -> Vec<FieldCause> {
     let list = |pointer: &str| document.pointer(pointer).and_then(Value::as_array);
     let versions = list("/spec/versions").into_iter().flatten();

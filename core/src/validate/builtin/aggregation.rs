@@ -1,9 +1,9 @@
-//! Kinds that tell of other servers. Source: `pkg/apis/apiregistration/validation`.
+//! `APIService`s, which announce other API servers. Source: `pkg/apis/apiregistration/validation`.
 
 use super::Subject;
 use crate::rejection::FieldCause;
 
-/// The name says which group and version are served; what is there already keeps its own.
+/// The name must consist of the served version and group. An existing object keeps its name.
 pub(super) fn api_service(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     if subject.old.is_some() {
         return;

@@ -1,13 +1,13 @@
-//! Jobs and what makes them. Source: `pkg/apis/batch/validation`.
+//! Jobs and CronJobs. Source: `pkg/apis/batch/validation`.
 
 use super::Subject;
 use crate::rejection::FieldCause;
 
-/// A pod's name is its job's name and more; a job's name is its maker's and more.
+/// A CronJob appends a suffix to its name for each job, and a job appends one for each pod.
 const CRON_JOB_NAME_MAX: usize = 52;
 const FIELDS: usize = 5;
 
-/// A job that runs for ever is none, so there is no default.
+/// A job must come to an end, so `Always` is refused, and the field has no default.
 pub(super) fn restart_policy(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let Some(way) = &subject.kind.pod else {
         return;
@@ -37,7 +37,7 @@ pub(super) fn cron_job(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-/// Whether it is a schedule at all; whether each number is in its range is left to who runs it.
+/// Checks the form of a schedule. The range of each number is left to the controller that runs it.
 fn parse(schedule: &str) -> Result<(), String> {
     if schedule.is_empty() || schedule.starts_with('@') {
         return Ok(());

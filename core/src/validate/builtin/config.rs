@@ -1,4 +1,4 @@
-//! ConfigMaps and Secrets: keys, size, what each type of secret holds, and immutability.
+//! ConfigMaps and Secrets: keys, size, the keys that types of secrets require, and immutability.
 //! Source: `ValidateConfigMap`, `ValidateSecret` and their updates.
 
 use super::{Field, Subject};
@@ -12,7 +12,7 @@ const KEY: &str = "a valid config key must consist of alphanumeric characters, '
      (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is \
      '[-._a-zA-Z0-9]+')";
 
-/// Types of secrets and the keys that they need; for the last, one of the two will do.
+/// Types of secrets and the keys that they require; for the last type, one of the two is enough.
 const SECRET_KEYS: &[(&str, &[&str])] = &[
     ("kubernetes.io/tls", &["tls.crt", "tls.key"]),
     ("kubernetes.io/dockerconfigjson", &[".dockerconfigjson"]),
@@ -38,14 +38,14 @@ pub(super) fn check(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         let path = format!("data[{key}]");
         causes.push(FieldCause::invalid(path, &key.as_str().into(), why));
     }
-    // The text of a secret is a third longer than what it stands for.
+    // The data of a secret is in base64, which is a third longer than what it encodes.
     let limit = if subject.resource == "secrets" {
         BYTES_MAX.div_ceil(3) * 4
     } else {
         BYTES_MAX
     };
     if bytes > limit {
-        // The path without a name of upstream's is written like an index.
+        // Upstream's path has no name here, and an empty path is written like an index.
         causes.push(FieldCause::too_long("[]", BYTES_MAX));
     }
     if let Some(old) = &subject.old {

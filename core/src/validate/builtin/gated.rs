@@ -1,6 +1,7 @@
-//! Pods that wait at gates before they are scheduled: gates are only taken away, and where a pod may run
-//! is only narrowed. Source: `validateOnlyDeletedSchedulingGates`, `validateNodeSelectorMutation` and
-//! `validateNodeAffinityMutation` of upstream's `pkg/apis/core/validation`.
+//! Pods with scheduling gates: gates can only be removed, and the constraints on where the pod may
+//! run can only be narrowed. Source: `validateOnlyDeletedSchedulingGates`,
+//! `validateNodeSelectorMutation` and `validateNodeAffinityMutation` of upstream's
+//! `pkg/apis/core/validation`.
 
 use super::Field;
 use crate::rejection::FieldCause;
@@ -10,7 +11,7 @@ use std::collections::BTreeSet;
 const TERMS: &str = "requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms";
 const REQUIREMENTS: [&str; 2] = ["matchExpressions", "matchFields"];
 
-/// Gates that were not there before.
+/// Refuses gates that the pod did not have before.
 pub(super) fn gates(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
     let before = old.child("schedulingGates").items();
     let known: BTreeSet<&str> = before.map(|gate| gate.child("name").text()).collect();
@@ -24,8 +25,9 @@ pub(super) fn gates(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCaus
     }
 }
 
-/// What a pod that waits may have changed about its place, which is then no more asked about: the
-/// specification as it was there.
+/// Checks the changes to node selector and node affinity of a pod with gates. Returns the new spec
+/// with the old values of these two, so that they are not compared again; `None` if the pod has no
+/// gates.
 pub(super) fn narrowed(
     old: &Field<'_>,
     new: &Field<'_>,
@@ -64,7 +66,7 @@ pub(super) fn narrowed(
     Some(as_before)
 }
 
-/// Where terms were said each may only be narrowed, and none may come or go.
+/// Existing terms may only be narrowed; if there are any, none may be added or removed.
 fn affinity(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
     let (old, new) = (old.at(TERMS), new.at(TERMS));
     let (before, after) = (list(old.value), list(new.value));
@@ -83,7 +85,7 @@ fn affinity(old: &Field<'_>, new: &Field<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-/// A term that says nothing matches nothing, so what is added to it would widen it.
+/// An empty term matches nothing, so adding a requirement to it would widen it.
 fn only_adds(before: &Value, after: &Value) -> bool {
     let said = |term: &Value| {
         REQUIREMENTS.map(|name| {
@@ -105,7 +107,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// A member as it is there, which may be not at all.
+/// Sets a member, or removes it if the value is null.
 fn put(value: &mut Value, name: &str, member: &Value) {
     match value.as_object_mut() {
         Some(members) if member.is_null() => drop(members.remove(name)),

@@ -1,4 +1,4 @@
-//! Pods: mounts of volumes that are there, and the few fields that an update may change.
+//! Pods: mounts of declared volumes, and the few fields that an update may change.
 //! Source: `pkg/apis/core/validation`, `ValidatePodSpec` and `ValidatePodUpdate`.
 
 use super::{Field, Subject, gated};
@@ -11,7 +11,8 @@ const FROZEN: &str = "pod updates may not change fields other than `spec.contain
      additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set \
      to 1 if it was previously negative)";
 
-/// Every mount is of a volume that is there, where the pod names all of them.
+/// Every mount must name a volume of the pod. Kinds that add volumes from claim templates are not
+/// checked.
 pub(super) fn mounts(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let names_all = !subject.kind.strategy.claims_volumes;
     let Some(way) = subject.kind.pod.as_ref().filter(|_| names_all) else {
@@ -43,8 +44,9 @@ fn mounts_of(container: &Field<'_>, volumes: &BTreeSet<&str>, causes: &mut Vec<F
     }
 }
 
-/// What a pod is made of stays; only images, the deadline and further tolerations may move.
-/// A pod that waits at a gate may lose the gate, and bound pods were bound before.
+/// The spec of a pod is immutable except for images, `activeDeadlineSeconds` and additional
+/// tolerations; a pod with scheduling gates may also lose gates. Binding is not an update, so
+/// `nodeName` cannot change.
 pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let Some(old) = &subject.old else {
         return;
@@ -59,7 +61,7 @@ pub(super) fn update(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
         }
     }
     gated::gates(&old, &new, causes);
-    // For how long each is tolerated may change.
+    // `tolerationSeconds` may change.
     let tolerations = |spec: &Field<'_>| -> BTreeSet<String> {
         let list = spec.child("tolerations");
         list.items()

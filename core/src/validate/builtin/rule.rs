@@ -1,11 +1,11 @@
-//! One line of the table: a place and what must be true there.
+//! One row of the table: where to look in an object, and what must hold there.
 
 use super::{Field, Subject};
 use crate::rejection::{CAUSES_MAX, FieldCause};
 use crate::validate::names;
 use std::collections::BTreeSet;
 
-/// A place on a way as [`Field::select`] reads it, and the tests in their order.
+/// A path in the syntax of [`Field::select`], and the tests at its end, in order.
 #[derive(Debug)]
 pub(super) struct Rule {
     pub(super) way: String,
@@ -14,9 +14,9 @@ pub(super) struct Rule {
 
 #[derive(Debug)]
 enum Test {
-    /// `required TEXT`: there, and not empty.
+    /// `required TEXT`: present and not empty.
     Required(&'static str),
-    /// `present`: there, if only as an empty object.
+    /// `present`: present, if only as an empty object.
     Present,
     /// `atleast N`.
     AtLeast(i64),
@@ -26,11 +26,11 @@ enum Test {
     OneOf(Vec<&'static str>),
     /// `label`: a DNS-1123 label.
     Label,
-    /// `unique MEMBER`: no two items agree in it.
+    /// `unique MEMBER`: no two items have the same value in this member.
     Unique(&'static str),
-    /// `immutable`: as it was.
+    /// `immutable`: unchanged by an update; reported as invalid.
     Immutable(&'static str),
-    /// `frozen TEXT`: as it was, said in other words.
+    /// `frozen TEXT`: unchanged by an update; reported as forbidden.
     Frozen(&'static str),
 }
 
@@ -110,7 +110,7 @@ impl Test {
     }
 }
 
-/// Nothing is not out of bounds: whether it may be absent is another test.
+/// An absent number is not out of bounds: `required` tests for that.
 fn out_of(place: &Field<'_>, low: i64, high: i64) -> bool {
     let number = place.value.as_i64().filter(|number| *number != 0);
     number.is_some_and(|number| !(low..=high).contains(&number))
@@ -129,7 +129,8 @@ fn unique(list: &Field<'_>, member: &str, causes: &mut Vec<FieldCause>) {
     }
 }
 
-/// Whether an update changes what is at this place. Ways to it go through no list.
+/// Whether an update changes the value at this place. Paths of such rules do not lead through
+/// lists.
 fn changed(place: &Field<'_>, subject: &Subject<'_>) -> bool {
     let differs = |old: &Field<'_>| {
         let before = old.at(&place.path);

@@ -1,4 +1,4 @@
-//! Services: which ports, and an address that stays. Source: `ValidateService`.
+//! Services: their ports, and the cluster address that does not change. Source: `ValidateService`.
 
 use super::{Field, Subject};
 use crate::rejection::FieldCause;
@@ -52,7 +52,7 @@ fn check_port(port: &Field<'_>, named: bool, causes: &mut Vec<FieldCause>) {
     }
 }
 
-/// Two ports of one protocol may not share a number.
+/// Two ports with the same protocol may not have the same number.
 fn repeated(ports: &[Field<'_>], causes: &mut Vec<FieldCause>) {
     let mut seen = BTreeSet::new();
     for port in ports {

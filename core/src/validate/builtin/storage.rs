@@ -1,4 +1,4 @@
-//! Claims: what they must ask for, and that the wish stays.
+//! PersistentVolumeClaims: required fields, and what is immutable after creation.
 //! Source: `ValidatePersistentVolumeClaim` and its update.
 
 use super::{Field, Subject};
@@ -35,7 +35,7 @@ pub(super) fn claim(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-/// What an update may not change: a name that was not given may be given, once.
+/// The part of the spec that an update may not change. A name that was not set may be set once.
 fn frozen(old: &Field<'_>, new: &Field<'_>, bound: bool) -> Value {
     let mut spec = old.value.clone();
     let Some(members) = spec.as_object_mut() else {

@@ -1,4 +1,5 @@
-//! The rows: `resources way tests`, in the order in which upstream finds the errors.
+//! The table of rules. A row is `resources path tests`; rows are in the order in which upstream
+//! reports errors.
 
 use super::rule::Rule;
 use crate::builtin;
@@ -83,7 +84,7 @@ volumes[].hostPath?.path  required
 volumes[].persistentVolumeClaim?.claimName  required
 ";
 
-/// Ways start at a container.
+/// Rows for containers; the paths start at a container.
 const CONTAINER_ROWS: &str = "\
 name  required; label
 image  required
@@ -98,7 +99,7 @@ volumeMounts[].name  required
 volumeMounts[].mountPath  required
 ";
 
-/// Kinds whose pods run for ever; the row comes after the pod's own.
+/// Kinds whose pods must restart always; the row for this comes after those of the pod.
 const KEEP_RUNNING: [&str; 5] = [
     "deployments",
     "replicasets",
@@ -110,7 +111,7 @@ const ALWAYS: &str = "oneof Always";
 
 static RULES: LazyLock<BTreeMap<Name, Vec<Rule>>> = LazyLock::new(read);
 
-/// The rules of one resource, in order.
+/// Returns the rules of a resource, in order.
 pub(super) fn rules(resource: &str) -> &'static [Rule] {
     RULES.get(resource).map_or(&[], Vec::as_slice)
 }

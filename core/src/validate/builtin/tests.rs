@@ -1,4 +1,4 @@
-//! What each kind refuses, as tables: a document that is right, a merge patch that spoils it, and
+//! What each kind refuses, as tables: a valid document, a merge patch that makes it invalid, and
 //! the causes.
 
 use super::object;
@@ -62,7 +62,7 @@ fn what_is_right_is_accepted() {
     }
 }
 
-/// Resource, what is done to the right document, what is said.
+/// Resource, merge patch on the valid document, causes.
 const CREATES: &[(&str, &str, &[&str])] = &[
     (
         "deployments",
@@ -246,7 +246,7 @@ fn what_is_wrong_with_a_new_object_is_said() {
     }
 }
 
-/// Resource, what the stored object has beyond the right document, the change, what is said.
+/// Resource, what the stored object has beyond the valid document, the change, causes.
 const UPDATES: &[(&str, &str, &str, &[&str])] = &[
     (
         "deployments",
@@ -422,7 +422,8 @@ fn what_was_accepted_once_is_not_asked_for_again() {
     assert_eq!(said("deployments", &new, Some(&old)), [""; 0]);
 }
 
-/// What is claimed for each pod of a stateful set is mounted under names that no template has.
+/// Volumes from a stateful set's `volumeClaimTemplates` have names that the pod template does not
+/// declare.
 #[test]
 fn mounts_of_claims_are_not_looked_for_in_the_template() {
     let mount = json!([{"name": "data", "mountPath": "/"}]);

@@ -1,6 +1,6 @@
-//! Webhook configurations: what cannot be called or cannot match is refused when it is written.
-//! Source: upstream's `ValidateValidatingWebhookConfiguration` and its mutating twin. A webhook
-//! that has side effects, or may have some, is taken, and refused dry runs, and only those.
+//! Webhook configurations: refuses those that could not be called or could never match. Source:
+//! upstream's `ValidateValidatingWebhookConfiguration` and its mutating counterpart. A webhook that
+//! has or may have side effects is accepted; only dry runs that would call it are refused.
 
 use super::{Field, Subject, workload};
 use crate::cel::Env;
@@ -89,7 +89,7 @@ fn rule(rule: &Field<'_>, causes: &mut Vec<FieldCause>) {
     );
 }
 
-/// Something, or everything, and not both.
+/// A list is not empty, and if it contains `*`, that is its only item.
 fn list(list: &Field<'_>, what: &str, causes: &mut Vec<FieldCause>) {
     if list.is_empty() {
         causes.push(list.required(""));
@@ -224,7 +224,7 @@ mod tests {
     use crate::patch;
     use serde_json::{Value, json};
 
-    /// `merge patch of a webhook that is right | what is said`.
+    /// `merge patch on a valid webhook | causes`.
     const CASES: &str = r#"
 {} |
 {"name": "a.b"} | webhooks[0].name: Invalid value: "a.b": should be a domain with at least three segments separated by dots

@@ -1,4 +1,4 @@
-//! Kinds that keep pods: selectors that match their templates, and what may not change.
+//! Workload kinds: selectors that match their pod templates, and fields that may not change.
 //! Source: `pkg/apis/apps/validation`, `autoscaling/validation`, `policy/validation`.
 
 use super::{Field, Subject};
@@ -6,7 +6,7 @@ use crate::rejection::FieldCause;
 use crate::validate::qualified_name;
 use serde_json::{Value, json};
 
-/// Why a template whose pods are not selected is refused.
+/// The error for a pod template whose labels the selector does not match.
 pub(crate) const MISMATCH: &str = "`selector` does not match template `labels`";
 const STATEFUL_SET_FROZEN: &str = "updates to statefulset spec for fields other than 'replicas', \
      'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', \
@@ -21,7 +21,7 @@ const STATEFUL_SET_FREE: [&str; 7] = [
     "minReadySeconds",
 ];
 
-/// The selector is there, says something, and selects what the template makes.
+/// The selector is present, is not empty, and matches the labels of the template.
 pub(super) fn selector(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     let selector = subject.new.at("spec.selector");
     label_selector(&selector, causes);
@@ -40,7 +40,7 @@ pub(super) fn selector(subject: &Subject<'_>, causes: &mut Vec<FieldCause>) {
     }
 }
 
-/// The form of a selector's requirements.
+/// Checks the requirements of a label selector.
 pub(super) fn label_selector(selector: &Field<'_>, causes: &mut Vec<FieldCause>) {
     for requirement in selector.child("matchExpressions").items() {
         let (key, operator) = (requirement.child("key"), requirement.child("operator"));
@@ -68,7 +68,7 @@ fn is_everything(selector: &Value) -> bool {
     root.child("matchLabels").is_empty() && root.child("matchExpressions").is_empty()
 }
 
-/// Whether a selector has these labels; none has any.
+/// Whether a selector matches these labels; an absent selector matches nothing.
 pub(crate) fn selects(selector: &Value, labels: &Value) -> bool {
     if selector.is_null() {
         return false;
