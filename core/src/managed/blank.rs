@@ -1,6 +1,7 @@
-//! What an object of a built-in kind has before anybody says anything: the structures that its Go
-//! type cannot be without. They are nobody's, only what is in them. Source: members of upstream's
-//! types that are structures and no pointers, which its OpenAPI document gives the default `{}`.
+//! The structures that an object of a built-in kind has before a client sets anything, because its
+//! Go type cannot be without them. No manager owns the structures themselves, only fields in them.
+//! Source: fields of upstream's types that are structs, not pointers; its OpenAPI document gives
+//! them the default `{}`.
 
 #[cfg(test)]
 mod tests;
@@ -10,7 +11,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-/// `group Kind path ...`, `-` for the core group. What is around a structure comes before it.
+/// `group Kind path ...`, with `-` for the core group. A structure comes before those inside it.
 const STRUCTURES: &str = "\
 - Event /involvedObject /source
 - LimitRange /spec
@@ -58,10 +59,10 @@ storage.k8s.io CSINode /spec
 storage.k8s.io VolumeAttachment /spec /spec/source /status
 ";
 
-/// The structures of a kind, by its group.
+/// The structures of a kind, by group.
 type Groups = BTreeMap<&'static str, Vec<&'static str>>;
 
-/// The rows of [`STRUCTURES`] by kind, for every write asks.
+/// The rows of [`STRUCTURES`] by kind, parsed once, since every write needs them.
 static ROWS: LazyLock<BTreeMap<&str, Groups>> = LazyLock::new(|| {
     let mut rows: BTreeMap<&str, Groups> = BTreeMap::new();
     for line in STRUCTURES.lines() {
@@ -74,14 +75,15 @@ static ROWS: LazyLock<BTreeMap<&str, Groups>> = LazyLock::new(|| {
     rows
 });
 
-/// The structures that objects of a built-in kind always have beside their metadata, as pointers.
+/// Returns the structures that objects of a built-in kind always have besides `metadata`, as JSON
+/// pointers.
 pub fn always_there(group: &str, kind: &str) -> &'static [&'static str] {
     let groups = ROWS.get(kind);
     let paths = groups.and_then(|groups| groups.get(group));
     paths.map_or(&[], Vec::as_slice)
 }
 
-/// Puts those that an object lacks where its Go type would write them: empty, into what is there.
+/// Adds the structures that an object lacks but that its Go type would write, as empty objects.
 pub(crate) fn fill(document: &mut Value) {
     for path in structures(document) {
         if document.pointer(path).is_none_or(Value::is_null) {
@@ -90,13 +92,13 @@ pub(crate) fn fill(document: &mut Value) {
     }
 }
 
-/// Those of them that this object shows.
+/// Returns the structures of its kind that this object has.
 fn shown(object: &Value) -> impl Iterator<Item = &'static str> {
     let paths = structures(object).iter().copied();
     paths.filter(|path| object.pointer(path).is_some_and(Value::is_object))
 }
 
-/// Those of the kind that this object says it is of.
+/// Returns the structures of the kind that the object names.
 fn structures(object: &Value) -> &'static [&'static str] {
     let text = |member: &str| {
         object
@@ -108,14 +110,15 @@ fn structures(object: &Value) -> &'static [&'static str] {
     always_there(group, text("kind"))
 }
 
-/// The structures that this object has, empty.
+/// Returns an object that has only the structures of this object, all of them empty.
 pub(super) fn blank(object: &Value) -> Value {
     let mut blank = Value::Object(Map::new());
     shown(object).for_each(|path| put(&mut blank, path));
     blank
 }
 
-/// What an object was, with the structures that it has now and was not shown with.
+/// Returns the old object with the structures that only the new one has, so that these do not count
+/// as added.
 pub(super) fn complete<'a>(old: &'a Value, new: &Value) -> Cow<'a, Value> {
     let mut old = Cow::Borrowed(old);
     for path in shown(new) {

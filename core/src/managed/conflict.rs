@@ -1,4 +1,4 @@
-//! How a refused configuration is told what others own.
+//! The rejection of a configuration that conflicts with fields of other managers.
 
 use crate::Rejection;
 use crate::fields::{Contested, ManagerId};

@@ -1,4 +1,4 @@
-//! One entry a manager: from JSON, and back.
+//! Entries of `metadata.managedFields`, one per manager: decoding, encoding and validation.
 
 use crate::Time;
 use crate::fields::{FieldSet, ManagerId, Managers, Owned};
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 const SUBRESOURCE_MAX: usize = 256;
 const FIELDS_TYPE: &str = "FieldsV1";
 
-/// Everybody who holds fields of an object.
+/// All managers that own fields of an object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Managed {
     pub(super) managers: Managers,
-    /// When they last gained one; some never did.
+    /// When each manager last gained a field; for some this is not known.
     pub(super) times: BTreeMap<ManagerId, Time>,
 }
 
@@ -25,17 +25,17 @@ impl Managed {
         self.managers.is_empty()
     }
 
-    /// Whether nothing but times differs.
+    /// Whether the two are equal except for their times.
     pub(crate) fn same_fields(&self, other: &Self) -> bool {
         self.managers == other.managers
     }
 
-    /// What a list says; `None` where one of its entries cannot be read.
+    /// Decodes a list; `None` if one of its entries cannot be decoded.
     pub(crate) fn read(list: Option<&Value>) -> Option<Self> {
         Self::decode(list).ok()
     }
 
-    /// The same; the text says why it cannot be read, as upstream does.
+    /// Decodes a list; the error is upstream's text.
     pub(super) fn decode(list: Option<&Value>) -> Result<Self, String> {
         let mut managed = Self::default();
         let entries = match list {
@@ -53,7 +53,7 @@ impl Managed {
         Ok(managed)
     }
 
-    /// The list; none where nobody holds anything.
+    /// Encodes the list; `None` if no manager owns anything.
     pub(crate) fn list(&self) -> Option<Value> {
         if self.is_empty() {
             return None;
@@ -130,7 +130,7 @@ fn write(id: &ManagerId, owned: &Owned, time: Option<&Time>) -> Value {
     Value::Object(entry)
 }
 
-/// Whether a client sent a list that says: keep no account any more.
+/// Whether a client sent a list that turns the tracking of managers off.
 pub(crate) fn is_reset(list: &Value) -> bool {
     let is_blank = |entry: &Value| {
         let members = entry.as_object().into_iter().flatten();
@@ -144,7 +144,7 @@ pub(crate) fn is_reset(list: &Value) -> bool {
     }
 }
 
-/// What is wrong with a list that a client sent; one that cannot be read is not heard at all.
+/// Returns what is wrong with a list that a client sent. A list that cannot be decoded is ignored.
 /// Source: `ValidateManagedFields`.
 pub(crate) fn causes(list: Option<&Value>) -> Vec<FieldCause> {
     let mut causes = Vec::new();

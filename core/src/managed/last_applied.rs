@@ -1,6 +1,7 @@
-//! `kubectl apply` keeps what it applied in an annotation. Once it applies on the server, it may
-//! change what it wrote before, and the annotation is kept up for those who still read it.
-//! Source: `lastappliedmanager.go` and `lastappliedupdater.go`.
+//! `kubectl apply` on the client side keeps what it applied in an annotation. When kubectl changes
+//! over to server-side apply, it may change the fields that it wrote that way, and the annotation
+//! is kept up to date for those who still read it. Source: `lastappliedmanager.go` and
+//! `lastappliedupdater.go`.
 
 use super::Writer;
 use crate::fields::{FieldSet, compare, set_of};
@@ -11,7 +12,8 @@ use serde_json::Value;
 const KUBECTL: &str = "kubectl";
 const ANNOTATION: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// The fields that kubectl wrote and that nobody changed since.
+/// Returns the fields that kubectl wrote, according to the annotation, and that have not changed
+/// since.
 pub(super) fn of(writer: &Writer<'_>, live: &Value) -> Option<FieldSet> {
     if &**writer.manager != KUBECTL {
         return None;
@@ -30,7 +32,7 @@ pub(super) fn of(writer: &Writer<'_>, live: &Value) -> Option<FieldSet> {
     Some(fields)
 }
 
-/// Rewrites the annotation of an object that has one.
+/// Updates the annotation, if the object has one.
 pub(super) fn note(manager: &Name, document: &mut Value, config: &Value) {
     if &**manager != KUBECTL || annotation(document).is_none_or(str::is_empty) {
         return;
@@ -40,7 +42,7 @@ pub(super) fn note(manager: &Name, document: &mut Value, config: &Value) {
     if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
         annotations.remove(ANNOTATION);
     }
-    // As kubectl writes it.
+    // In kubectl's format.
     let text = format!("{applied}\n");
     let annotations = document.pointer_mut("/metadata/annotations");
     if let Some(annotations) = annotations.and_then(Value::as_object_mut) {

@@ -1,4 +1,4 @@
-//! Entries of updates are bounded: the oldest are joined, those of each version in one.
+//! Limits the number of `Update` entries by merging the oldest ones, per version.
 
 use super::Managed;
 use crate::fields::{ManagerId, Owned};
@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 const UPDATERS_MAX: usize = 10;
 const ANCIENT: &str = "ancient-changes";
 
-/// Where there is only one entry of a version among the old ones, it stays what it is.
+/// Merges the oldest entries until there are few enough. An old entry that is the only one of its
+/// version is left alone.
 pub(super) fn join_oldest(managed: &mut Managed) {
     let mut left = managed.managers.keys().filter(|id| !id.applied).count();
     if left <= UPDATERS_MAX {
@@ -42,7 +43,8 @@ fn oldest_first(managed: &Managed) -> Vec<ManagerId> {
     updaters
 }
 
-/// Two entries become the one of all old changes of their version, as new as the newer of them.
+/// Merges two entries into one for all old changes of their version, with the time of the newer
+/// entry.
 fn join(managed: &mut Managed, older: &ManagerId, newer: &ManagerId) -> ManagerId {
     let ancient = ManagerId {
         manager: ANCIENT.into(),

@@ -1,5 +1,5 @@
-//! What a write through an endpoint leaves as it was, and what nobody comes to hold by it. Source:
-//! `PrepareForUpdate` and `GetResetFields` of each strategy of upstream.
+//! What a write through a subresource does not change, and which fields it gives to no manager.
+//! Source: `PrepareForUpdate` and `GetResetFields` of each strategy of upstream.
 
 #[cfg(test)]
 mod tests;
@@ -9,10 +9,10 @@ use crate::kind::{Kind, Subresource, Version};
 const CERTIFICATES: &str = "certificates.k8s.io";
 const STATUS: Option<Subresource> = Some(Subresource::Status);
 
-/// Of the metadata, what a status has no say in where it is its own.
+/// The members of `metadata` that some kinds protect from writes to their status.
 const METADATA: &[&str] = &["labels", "annotations", "finalizers", "ownerReferences"];
 
-/// Built-in kinds whose `/status` leaves members of the metadata as they are.
+/// Built-in kinds for which a write to `/status` leaves some members of `metadata` unchanged.
 const KEPT: &[(&str, &str, &[&str])] = &[
     ("", "pods", &["ownerReferences"]),
     ("apps", "deployments", &["labels"]),
@@ -33,7 +33,8 @@ const KEPT: &[(&str, &str, &[&str])] = &[
     ("storage.k8s.io", "volumeattachments", METADATA),
 ];
 
-/// Paths that nobody holds by a write through an endpoint, where they are not only `status` or `spec`.
+/// Paths that a write gives to no manager, by endpoint, where these are not just `status` or
+/// `spec`.
 const UNOWNED: &[(&str, &str, Option<Subresource>, &[&str])] = &[
     (
         "",
@@ -52,7 +53,7 @@ const UNOWNED: &[(&str, &str, Option<Subresource>, &[&str])] = &[
         STATUS,
         &["spec", "metadata"],
     ),
-    // Its metadata is written all the same: so are finalizers taken off.
+    // Its metadata can still be written here: this is how finalizers are removed.
     (
         "apiextensions.k8s.io",
         "customresourcedefinitions",
@@ -109,7 +110,8 @@ const UNOWNED: &[(&str, &str, Option<Subresource>, &[&str])] = &[
     ),
 ];
 
-/// Members of a built-in kind's metadata that a write to its status leaves as they are.
+/// Returns the members of `metadata` that a write to the status of a built-in kind leaves
+/// unchanged.
 pub(crate) fn kept(kind: &Kind) -> &'static [&'static str] {
     let (group, resource) = (&*kind.resource.group, &*kind.resource.resource);
     let mut rows = KEPT.iter();
@@ -117,7 +119,7 @@ pub(crate) fn kept(kind: &Kind) -> &'static [&'static str] {
     row.map_or(&[], |row| row.2)
 }
 
-/// Paths that nobody comes to hold by a write through an endpoint, names joined by dots.
+/// Returns the paths (names joined by dots) that a write through an endpoint gives to no manager.
 pub(crate) fn unowned(
     kind: &Kind,
     version: &Version,

@@ -1,4 +1,5 @@
-//! Who holds the count of a scalable object, as its `Scale` shows it. Source: `ScaleHandler`.
+//! The managers of the replica count of a scalable object, as its `Scale` shows them. Source:
+//! `ScaleHandler`.
 
 use super::Managed;
 use crate::fields::{FieldSet, ManagerId, Owned};
@@ -7,17 +8,18 @@ use serde_json::{Value, json};
 
 const SCALE_VERSION: &str = "autoscaling/v1";
 
-/// The accounts of an object while its `Scale` is written.
+/// The managers of an object while its `Scale` is written.
 pub(crate) struct Scaled {
     object: Managed,
-    /// Where the object has its count.
+    /// The path of the replica count in the object.
     count: FieldSet,
-    /// The version that the object is spoken to in.
+    /// The version in which the object is written.
     api_version: Name,
 }
 
 impl Scaled {
-    /// Those who hold the count, in terms of the `Scale`, and what is needed to come back.
+    /// Returns the managers that own the count, with the fields of the `Scale`, and the state that
+    /// `back` needs.
     pub(crate) fn of(object: Managed, count_path: &str, api_version: &str) -> (Self, Managed) {
         let names = count_path.split('.').filter(|name| !name.is_empty());
         let fields = names.rev().fold(json!({}), |below, name| {
@@ -58,7 +60,7 @@ impl Scaled {
         managers.filter_map(move |(id, owned)| holds(owned).then_some(id))
     }
 
-    /// What writing the `Scale` made of them, in terms of the object.
+    /// Translates the managers after the write of the `Scale` back to the fields of the object.
     pub(crate) fn back(self, mut scale: Managed) -> Managed {
         let holders: Vec<ManagerId> = self.holders().cloned().collect();
         let Self {
@@ -69,7 +71,7 @@ impl Scaled {
         for id in holders {
             let seen = in_version(&id, SCALE_VERSION);
             if scale.managers.remove(&seen).is_some() {
-                // They may have said it again since.
+                // The manager may have set the count again.
                 if let Some(time) = scale.times.remove(&seen) {
                     object.times.insert(id, time);
                 }
@@ -100,12 +102,12 @@ impl Scaled {
     }
 }
 
-/// Where a `Scale` has its count.
+/// The path of the replica count in a `Scale`.
 fn shown_count() -> FieldSet {
     FieldSet::from_fields_v1(&json!({"f:spec": {"f:replicas": {}}})).unwrap_or_default()
 }
 
-/// One manager applies in one version at a time, so only updates name theirs.
+/// Only updates name their version, since a manager applies in one version at a time.
 fn in_version(id: &ManagerId, version: &str) -> ManagerId {
     ManagerId {
         api_version: id.api_version.as_ref().map(|_| version.into()),

@@ -1,4 +1,4 @@
-//! Whose fields are whose, once commands are decided.
+//! Who owns which fields after commands are decided.
 
 use super::Managed;
 use crate::command::{
@@ -49,7 +49,7 @@ fn applied(config: Value, force: bool) -> Patch {
     }
 }
 
-/// Manager, seconds and fields of each entry.
+/// Returns manager, time and fields of each entry.
 fn account(world: &World) -> Vec<(String, Value, Value)> {
     let document = world.get("configmaps", "a").expect("an object").document();
     let list = document.pointer("/metadata/managedFields");
@@ -85,7 +85,7 @@ fn a_list_is_read_and_written_in_order() {
         through(entry("a", "Update", early, fields()), "status"),
         entry("a", "Update", late, fields()),
     ]);
-    // The last two are one entry that is there twice: the later one counts.
+    // The entry at 3 and the last one have the same identity, so a list can have only one of them.
     let mut list = in_order.as_array().expect("a list").clone();
     list.remove(3);
     let expected = Value::from(list.clone());

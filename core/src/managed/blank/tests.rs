@@ -1,4 +1,4 @@
-//! Tables of objects and of what they have before anybody says anything.
+//! Tables of objects and of the structures that they have before a client sets anything.
 
 use super::*;
 use crate::builtin;

@@ -1,4 +1,4 @@
-//! Every built-in kind with a status, checked one by one against upstream's strategies.
+//! Every built-in kind with a status, compared individually with upstream's strategies.
 
 use super::unowned;
 use crate::builtin;
@@ -9,8 +9,8 @@ use crate::testing::World;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// What a write to `/status` changes beside the status, of labels, annotations, finalizers and
-/// ownerReferences; and what of it all the writer then holds, of these and of the status.
+/// Which of labels, annotations, finalizers and ownerReferences a write to `/status` changes
+/// besides the status; and which of these and of the status the writer then owns.
 const STATUS: &str = "\
 namespaces                 LAFO LAFOs
 nodes                      LAFO LAFOs
@@ -48,7 +48,7 @@ const MEMBERS: [(char, &str); 5] = [
     ('s', "/status"),
 ];
 
-/// What is valid of a kind that is not valid without.
+/// The members that a kind requires to be valid.
 fn spec(resource: &str) -> Value {
     let labels = json!({"a": "b"});
     let selector = json!({"matchLabels": labels});
@@ -102,7 +102,7 @@ fn sample(resource: &str) -> Value {
     json!({"metadata": {"name": name, "labels": {"old": "l"}}, "spec": spec(resource)})
 }
 
-/// Everything is another than it was.
+/// Changes everything that a write could change.
 fn rewrite(object: &mut Value) {
     let metadata = &mut object["metadata"];
     metadata["labels"] = json!({"new": "l"});
@@ -177,7 +177,7 @@ fn a_write_to_a_status_changes_and_holds_what_upstreams_strategies_let_it() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// Resource and endpoint, where more than the status is nobody's by a write to the object.
+/// Resource and endpoint, if a write to the object leaves more than the status without a manager.
 #[test]
 fn nobody_holds_what_another_endpoint_writes() {
     let kinds = builtin::kinds();
