@@ -1,4 +1,4 @@
-//! The table against upstream's, kind by kind.
+//! Compares the table with upstream, kind by kind.
 
 use super::*;
 use crate::kind::NameRule;
@@ -15,7 +15,7 @@ fn every_line_of_the_table_is_a_kind() {
     assert!(lines > 60);
 }
 
-/// A letter that nobody reads would make no difference, and a word too many none either.
+/// A flag that is not parsed would have no effect, and neither would a superfluous column.
 #[test]
 fn every_flag_of_the_table_says_something() {
     let nobody = Group {
@@ -76,14 +76,14 @@ fn the_flags_that_matter_to_deletion_are_where_upstream_has_them() {
     assert_eq!(answers.join(" "), upstream);
 }
 
-/// Each kind that is stored; where its strategy is (below `pkg/registry`, or the server whose it is);
-/// which names it takes; whether a finalizer without `/` must be a standard one; whether an update
-/// needs a revision (`AllowUnconditionalUpdate`); whether a `PUT` may create
-/// (`AllowCreateOnUpdate`); whether it counts generations (`PrepareForCreate`), with the labels or
-/// once and for all; what its status
-/// endpoint keeps of the metadata, `-` where there is none. Names and finalizers are those of
-/// `ValidateObjectMeta` in the kind's validation: apimachinery's asks for no standard finalizer,
-/// `pkg/apis/core`'s does, and where there is neither any path segment is a name.
+/// The columns: each kind that is stored; the place of its strategy (below `pkg/registry`, or the
+/// server that owns it); the names it accepts; whether a finalizer without `/` must be a standard
+/// one; whether an update needs a resourceVersion (`AllowUnconditionalUpdate`); whether a `PUT` may
+/// create (`AllowCreateOnUpdate`); whether it counts generations (`PrepareForCreate`), including
+/// changes of labels or just once; which members of `metadata` its status endpoint protects, `-` if
+/// there is no such endpoint. Names and finalizers are those of `ValidateObjectMeta` in the kind's
+/// validation: that of apimachinery requires no standard finalizer, that of `pkg/apis/core` does;
+/// without either, any path segment is a valid name.
 const UPSTREAM: &str = "\
 configmaps                                                     core/configmap                                         subdomain standard free  -    -      -
 endpoints                                                      core/endpoint                                          subdomain standard free  puts -      -

@@ -1,15 +1,15 @@
-//! Autoscalers: `autoscaling/v1` knows one metric, the CPU; the rest rides in annotations, in the
-//! shapes that v1 had for it. Source: `pkg/apis/autoscaling/v1/conversion.go`.
+//! HorizontalPodAutoscalers: `autoscaling/v1` has a single metric, the CPU; everything else is kept
+//! in annotations, in the structures of v1. Source: `pkg/apis/autoscaling/v1/conversion.go`.
 
 use serde_json::{Map, Value, json};
 
 type Members = Map<String, Value>;
-/// A path in v1, and the same in v2.
+/// Paths in v1, with their counterparts in v2.
 type Paths = &'static [(&'static str, &'static str)];
 
 const PREFIX: &str = "autoscaling.alpha.kubernetes.io/";
 
-/// Each type of metric: its member, and the fields within, of a specification and of a status.
+/// The types of metrics: the member for each, and the paths of its fields in spec and status.
 const SOURCES: [(&str, Paths, Paths); 5] = [
     (
         "resource",
@@ -86,14 +86,14 @@ const SOURCES: [(&str, Paths, Paths); 5] = [
     ),
 ];
 
-/// What a target says, by the field that says it.
+/// The type of a target, by the field that holds its value.
 const TARGET_TYPES: [(&str, &str); 3] = [
     ("averageUtilization", "Utilization"),
     ("averageValue", "AverageValue"),
     ("value", "Value"),
 ];
 
-/// What v1 writes even where it is 0, and v2 does not.
+/// v1 writes this even if it is 0, v2 does not.
 const COUNT: &str = "currentReplicas";
 
 pub(super) fn to_v2(object: &mut Members) {
@@ -183,7 +183,7 @@ pub(super) fn to_v1(object: &mut Members) {
     }
 }
 
-/// The part of the CPU, if that is what a metric is about.
+/// Returns the utilization, if the metric is about the CPU.
 fn utilization(metric: &Value, side: &str) -> Option<Value> {
     let source = metric
         .get("resource")
@@ -213,7 +213,7 @@ fn older(metric: Value, side: fn(&Source) -> Paths) -> Value {
     moved(metric, side, |(v1, v2)| (v2, v1))
 }
 
-/// A metric with the fields of its source at their other paths.
+/// Moves the fields of a metric's source to their paths in the other version.
 fn moved(
     mut metric: Value,
     side: fn(&Source) -> Paths,
@@ -266,7 +266,7 @@ fn put(members: &mut Members, name: &str, value: Option<Value>) {
     }
 }
 
-/// What v1 cannot say, as the text of an annotation; nothing is not said.
+/// Keeps what v1 cannot express as JSON in an annotation, unless it is empty.
 fn annotate(object: &mut Members, name: &str, value: &Value) {
     let nothing = value.is_null() || value.as_array().is_some_and(Vec::is_empty);
     let Some(metadata) = member(object, "metadata").filter(|_| !nothing) else {
@@ -281,7 +281,7 @@ fn annotate(object: &mut Members, name: &str, value: &Value) {
     }
 }
 
-/// An annotation's value; one that is not JSON stays where it is.
+/// Removes an annotation and returns its value; one that is not JSON stays where it is.
 fn take_annotation(object: &mut Members, name: &str) -> Option<Value> {
     let metadata = member(object, "metadata")?;
     let annotations = member(metadata, "annotations")?;

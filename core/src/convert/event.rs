@@ -1,5 +1,5 @@
-//! Events: the core group's form, which is stored, and that of `events.k8s.io`, where most fields
-//! have other names. Source: `pkg/apis/events/v1/conversion.go`.
+//! Events: the form of the core group, in which they are stored, and that of `events.k8s.io`, in
+//! which most fields have other names. Source: `pkg/apis/events/v1/conversion.go`.
 
 use serde_json::{Map, Value};
 

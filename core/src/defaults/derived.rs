@@ -1,12 +1,13 @@
-//! Defaults that follow from another field. Source: upstream's `pkg/apis/*/v1/defaults.go`.
+//! Defaults that depend on other fields. Source: upstream's `pkg/apis/*/v1/defaults.go`.
 
 use super::{insert_absent, insert_empty, insert_missing, is_empty, is_missing, objects};
 use serde_json::{Map, Value, json};
 
-/// How long a service sends a client to the same pod, in seconds.
+/// How long a service keeps sending a client to the same pod by default, in seconds.
 const AFFINITY_SECONDS: u32 = 10_800;
 
-/// Those that a row of the table would hide: it fills what they look at.
+/// Defaults that must be set before those of the table, because the table fills in the fields they
+/// depend on.
 pub(super) fn before_the_table(resource: &str, document: &mut Value) {
     match resource {
         "jobs" => job(document),
@@ -44,7 +45,7 @@ pub(super) fn after_the_table(resource: &str, document: &mut Value) {
     }
 }
 
-/// A job that says neither how many nor how many at once is done after one.
+/// A job with neither completions nor parallelism is complete after one pod.
 fn job(document: &mut Value) {
     let labels = template_labels(document);
     insert_at(document, "metadata", "labels", labels.as_ref());
@@ -64,7 +65,7 @@ fn job(document: &mut Value) {
     }
 }
 
-/// Only a set that does not say how it is updated is told from where on.
+/// Only a StatefulSet without an update type gets `rollingUpdate`, and with it a partition.
 fn roll_by_default(document: &mut Value) {
     for spec in objects(document, &["spec"]) {
         insert_missing(spec, "updateStrategy", json!({}));
@@ -163,7 +164,8 @@ fn policy_types(document: &mut Value) {
     }
 }
 
-/// What a controller or a job makes is labelled like it, and selected by that.
+/// Returns the labels of the pod template, which are the default for labels and selector of its
+/// owner.
 fn template_labels(document: &Value) -> Option<Value> {
     let labels = document.pointer("/spec/template/metadata/labels");
     labels.filter(|labels| labels.is_object()).cloned()
@@ -176,7 +178,8 @@ fn insert_at(document: &mut Value, parent: &str, member: &str, value: Option<&Va
     }
 }
 
-/// What a container may have at most is what it gets where it says nothing.
+/// For containers, a missing default limit is the maximum, and a missing default request is the
+/// default limit or else the minimum.
 fn limits(document: &mut Value) {
     for limit in objects(document, &["spec", "limits", "*"]) {
         if !is(limit, "type", &["Container"]) {
@@ -198,7 +201,7 @@ fn limits(document: &mut Value) {
     }
 }
 
-/// Who wants so many devices and does not say how many wants one.
+/// A request for an exact count of devices that gives no count asks for one.
 fn device_counts(document: &mut Value, claim: &[&'static str]) {
     for asked in [&["exactly"][..], &["firstAvailable", "*"]] {
         let path = [claim, &["devices", "requests", "*"], asked].concat();
@@ -224,7 +227,7 @@ mod tests {
     use super::*;
     use crate::testing::builtin_kind as kind;
 
-    /// Resource, document, where it is looked at, what is there.
+    /// Resource, document, JSON pointer, the value there after defaulting.
     const CASES: &str = r#"
 deployments | {"spec": {}} | /spec/strategy/rollingUpdate | {"maxSurge": "25%", "maxUnavailable": "25%"}
 deployments | {"spec": {"strategy": {"type": "Recreate"}}} | /spec/strategy | {"type": "Recreate"}

@@ -1,12 +1,12 @@
-//! Defaults of what a pod is made of. Source: upstream's `pkg/apis/core/v1/defaults.go`.
+//! Defaults inside a pod spec. Source: upstream's `pkg/apis/core/v1/defaults.go`.
 
 use super::{insert_absent, insert_empty, objects};
 use serde_json::{Map, Value, json};
 
-/// Lists of containers whose requests and ports are completed; those that are added later have neither.
+/// Lists of containers that get default requests and host ports; ephemeral containers have neither.
 const LASTING: [&str; 2] = ["containers", "initContainers"];
 
-/// A volume that says nothing of where it comes from is an empty directory.
+/// A volume without a source is an `emptyDir`.
 pub(super) fn volumes(spec: &mut Value) {
     for volume in objects(spec, &["volumes", "*"]) {
         let is_source = |(name, value): (&String, &Value)| name != "name" && !value.is_null();
@@ -19,7 +19,7 @@ pub(super) fn volumes(spec: &mut Value) {
     }
 }
 
-/// An image that names no version, or the latest one, is looked for anew.
+/// An image without a version, or with the tag `latest`, is always pulled.
 pub(super) fn pull_policy(members: &mut Map<String, Value>, image: &str, policy: &str) {
     let Some(image) = members.get(image).and_then(Value::as_str) else {
         return;
@@ -32,7 +32,8 @@ pub(super) fn pull_policy(members: &mut Map<String, Value>, image: &str, policy:
     insert_empty(members, policy, when.into());
 }
 
-/// A name that cannot be read has no tag at all. Source: upstream's `parsers.ParseImageName`.
+/// Whether an image is `latest`, if only by default. One whose name cannot be parsed has no tag at
+/// all. Source: upstream's `parsers.ParseImageName`.
 fn is_latest(image: &str) -> bool {
     let (image, digest) = match image.split_once('@') {
         Some((image, digest)) => (image, Some(digest)),
@@ -48,7 +49,7 @@ fn is_latest(image: &str) -> bool {
     tag.map_or(digest.is_none(), |tag| tag == "latest")
 }
 
-/// What comes after the host of the registry, where one is named.
+/// Returns the part of a path that follows the registry's host, if the path begins with one.
 fn in_registry(folder: &str) -> &str {
     let (first, rest) = folder.split_once('/').unwrap_or((folder, ""));
     let is_host = first.contains(['.', ':']) || first == "localhost" || has_capitals(first);
@@ -59,7 +60,8 @@ fn has_capitals(text: &str) -> bool {
     text.bytes().any(|one| one.is_ascii_uppercase())
 }
 
-/// Who says how much at most and not how much at least asks for all of it; in a pod, not in a template.
+/// A resource with a limit but no request gets the limit as its request; in pods, not in pod
+/// templates.
 pub(super) fn requests(spec: &mut Value) {
     for list in LASTING {
         for resources in objects(spec, &[list, "*", "resources"]) {
@@ -76,7 +78,7 @@ pub(super) fn requests(spec: &mut Value) {
     }
 }
 
-/// On the host's network every port of a container is one of the host.
+/// With `hostNetwork`, a container port without a host port uses the same port of the host.
 pub(super) fn host_ports(spec: &mut Value) {
     if spec.get("hostNetwork") != Some(&Value::Bool(true)) {
         return;

@@ -1,9 +1,12 @@
-//! The rows: `path JSON`, the last segment being the member. After a member with a `!` what is empty,
-//! or the number nought, is missing, too: upstream's field has no other way to say so.
+//! The table of defaults. A row is `path JSON`, where the last segment is the member that gets the
+//! value. After a member with `!`, an empty value or 0 counts as missing too, since upstream's
+//! field cannot tell them apart.
 //!
-//! Source: upstream's `pkg/apis/*/v1/defaults.go`, and what its types write that have no value.
+//! Source: upstream's `pkg/apis/*/v1/defaults.go`, and the fields that its types write even if they
+//! are unset.
 
-/// Relative to the pod, in the order in which one may make up what the next looks into.
+/// Paths relative to the pod spec. A row may create what a later row looks into, so the order
+/// matters.
 pub(super) const POD_SPEC: &str = r#"
 restartPolicy! "Always"
 terminationGracePeriodSeconds 30

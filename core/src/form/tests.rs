@@ -1,4 +1,5 @@
-//! What is written is what is read, and what need not be parsed is not.
+//! Objects are stored in the form in which they are read, and those that are in that form are not
+//! parsed again.
 
 use super::*;
 use crate::command::{DropOwners, DropReason, FieldValidation, Intent, Patch, PatchObject, Target};
@@ -23,7 +24,7 @@ fn text(default: &str) -> Value {
     json!({"type": "string", "default": default})
 }
 
-/// Each has a default that the other one does not know.
+/// Two versions; each has a default for a field that the other does not know.
 fn early() -> Value {
     let (one, two) = (
         json!({"a": text("a"), "n": {"type": "integer"}}),
@@ -66,7 +67,8 @@ fn forms(state: &State) -> Vec<Form> {
     ["v1", "v2"].map(form).into()
 }
 
-/// Every write of a thing after the definition's last leaves what a reader makes of it.
+/// Asserts that every thing written since a revision is stored in canonical form; returns their
+/// number.
 fn assert_canonical(world: &World, since: Revision) -> usize {
     let written = world
         .commits
@@ -137,7 +139,7 @@ fn what_is_written_is_what_is_read_whoever_writes_it_and_in_whatever_version() {
     }));
     assert_eq!(dropped.expect("dropped").commits.len(), 1);
     assert_eq!(assert_canonical(&world, since), 5);
-    // The first write of each moved nothing that somebody asked for.
+    // Writing them in the new form for the first time changed nothing that was asked for.
     let spec = |name: &str| world.get("things", name).expect("a thing").document()["spec"].clone();
     assert_eq!(spec("marked"), json!({"c": "c"}));
     assert_eq!(spec("freed"), json!({"c": "c"}));
@@ -176,7 +178,7 @@ fn bytes_of_before_are_read_and_those_of_after_are_sent_as_they_are() {
         (shown.revision, shown.document()),
         (before.revision, two.document(&before))
     );
-    // What it is shown at does not make it newer.
+    // Showing an object at a later revision does not count as a new write.
     let later = shown.shown_at(Some(world.state.revision.next()));
     assert!(sent(two, &later));
 }
@@ -202,7 +204,7 @@ fn what_a_definition_says_of_itself_changes_no_schema_and_a_state_that_is_put_to
     assert!(!forms(&again)[1].is_as_stored(&thing));
 }
 
-/// A release may build in what somebody has defined.
+/// A release may build in a kind that a user has already defined.
 #[test]
 fn what_is_built_in_is_not_stored_as_a_definition_of_it_says() {
     let mut world = World::new();

@@ -1,5 +1,6 @@
-//! RFC 6902, as upstream's library reads it: indices may count from the end, and `replace` of a
-//! missing member adds it. The document itself may be tested and replaced, but not added or moved.
+//! JSON Patch (RFC 6902), as upstream's library implements it: indices may count from the end, and
+//! `replace` of a missing member adds it. The root may be tested and replaced, but not added or
+//! moved.
 
 use crate::Rejection;
 use crate::document::{LEVELS_MAX, fits};
@@ -7,7 +8,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 const OPERATIONS_MAX: usize = 10_000;
-/// Copies may not make a document grow without end. Source: upstream's accumulated copy limit.
+/// Limit on the bytes that all `copy` operations of a patch add. Source: upstream's accumulated
+/// copy limit.
 const COPIED_BYTES_MAX: usize = 3 * 1024 * 1024;
 
 #[derive(Deserialize)]
@@ -44,7 +46,8 @@ pub(super) fn apply(live: &Value, operations: &Value) -> Result<Value, Rejection
     Ok(document)
 }
 
-/// Carries out one operation; `None` where it cannot be, else the bytes that it copied.
+/// Applies one operation. Returns the number of bytes that it copied, or `None` if it cannot be
+/// applied.
 fn step(document: &mut Value, operation: &Operation) -> Option<usize> {
     let path = segments(operation.path.as_deref()?);
     let from = || operation.from.as_deref().map(segments);
@@ -75,7 +78,7 @@ fn step(document: &mut Value, operation: &Operation) -> Option<usize> {
     Some(0)
 }
 
-/// Reference tokens; what stands before the first slash is not one.
+/// Splits a pointer into reference tokens. Text before the first slash is ignored.
 fn segments(pointer: &str) -> Vec<String> {
     pointer
         .split('/')
@@ -84,7 +87,7 @@ fn segments(pointer: &str) -> Vec<String> {
         .collect()
 }
 
-/// What a path leads to. A member that is missing reads as null; what should hold it must be there.
+/// Returns the value at a path. A missing member reads as null, but its parent must exist.
 fn get<'a>(document: &'a Value, path: &[String]) -> Option<&'a Value> {
     let (last, parents) = path.split_last()?;
     let parent = parents.iter().try_fold(document, |value, token| {
@@ -117,7 +120,7 @@ fn parent<'a>(document: &'a mut Value, path: &'a [String]) -> Option<(&'a mut Va
     Some((parent, last))
 }
 
-/// Whether the document stays one that can be read back: copies may double its depth each time.
+/// Whether the document stays shallow enough to be decoded again: each copy may double its depth.
 fn fits_at(path: &[String], value: &Value) -> bool {
     let below = LEVELS_MAX.checked_sub(path.len());
     below.is_some_and(|below| fits(value, below))
@@ -174,7 +177,7 @@ fn remove(document: &mut Value, path: &[String]) -> Option<Value> {
     }
 }
 
-/// A position in a list; negative ones count from the end.
+/// The position of an existing item; negative ones count from the end.
 fn index(token: &str, length: usize) -> Option<usize> {
     if let Some(back) = token.strip_prefix('-') {
         return length.checked_sub(back.parse().ok().filter(|back| *back > 0)?);
@@ -182,7 +185,7 @@ fn index(token: &str, length: usize) -> Option<usize> {
     token.parse().ok().filter(|at| *at < length)
 }
 
-/// A position to insert at; one past the end is one.
+/// A position to insert at; the end of the list is one too.
 fn insertion(token: &str, length: usize) -> Option<usize> {
     if token.starts_with('-') {
         return index(token, length.saturating_add(1));

@@ -1,4 +1,4 @@
-//! RFC 7386.
+//! JSON Merge Patch (RFC 7386).
 
 use crate::Rejection;
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(super) fn apply(live: &Value, change: &Value) -> Result<Value, Rejection> {
     Ok(result)
 }
 
-/// Documents are bounded in depth where they are decoded.
+/// Recursion is safe: the decoder bounds the depth of documents.
 fn merge(target: &mut Value, change: &Value) {
     let Value::Object(change) = change else {
         *target = change.clone();

@@ -1,5 +1,6 @@
-//! Kubernetes' strategic merge: the schema says which lists merge, and by what; directives say
-//! otherwise. Source: apimachinery's `util/strategicpatch`, whose texts these are.
+//! Kubernetes' strategic merge patch: the schema says which lists are merged, and by which key;
+//! directives in the patch override that. Source: apimachinery's `util/strategicpatch`, whose error
+//! messages these are.
 
 mod list;
 mod text;
@@ -37,8 +38,8 @@ pub(super) fn apply(live: &Value, change: &Value, schema: &Schema) -> Result<Val
     Ok(result)
 }
 
-/// What a strategic merge comes to is not decoded from a text, as the result of other patches is:
-/// 1.0 is an integer too.
+/// Turns whole numbers such as 1.0 into integers. Unlike the result of other patches, that of a
+/// strategic merge is not decoded from text, so upstream accepts them as integers.
 fn write_whole_numbers_plainly(value: &mut Value) {
     match value {
         Value::Number(number) => {
@@ -65,7 +66,7 @@ fn unreadable_patch(change: &Value) -> Rejection {
     ))
 }
 
-/// Documents are bounded in depth where they are decoded.
+/// Merges a change into a map. Recursion is safe: the decoder bounds the depth of documents.
 fn merge(target: &mut Members, change: &Members, schema: Option<&Schema>) -> Result<(), Rejection> {
     if let Some(directive) = change.get(DIRECTIVE) {
         *target = replacement(directive, change)?;
@@ -93,7 +94,7 @@ fn bad_format(why: &str) -> Rejection {
     Rejection::BadRequest(why.into())
 }
 
-/// What a directive leaves of a map.
+/// Returns what remains of a map after a `$patch` directive.
 fn replacement(directive: &Value, change: &Members) -> Result<Members, Rejection> {
     match directive.as_str() {
         Some("replace") => {
@@ -115,7 +116,8 @@ fn unknown_directive(directive: &Value, change: &Members) -> Rejection {
     ))
 }
 
-/// Members that the client does not name go; it must name those that it sends.
+/// `$retainKeys`: removes the members that the client does not name. It must name those that it
+/// sends.
 fn retain_keys(target: &mut Members, change: &Members) -> Result<(), Rejection> {
     let Some(named) = change.get(RETAIN_KEYS) else {
         return Ok(());
@@ -135,7 +137,7 @@ fn retain_keys(target: &mut Members, change: &Members) -> Result<(), Rejection> 
     Ok(())
 }
 
-/// Merges the lists whose order the client names; tells which members these are.
+/// Merges the lists for which the client gives an order, and returns their names.
 fn merge_ordered<'a>(
     target: &mut Members,
     change: &'a Members,
@@ -217,8 +219,8 @@ fn delete_values(
     Ok(())
 }
 
-/// A value where there was nothing to merge with: without nulls and directives. What is nothing
-/// but a directive is nothing.
+/// Returns a value without nulls and directives, for a place where there is nothing to merge with;
+/// `None` if the value is a directive itself.
 fn fresh(value: &Value) -> Option<Value> {
     match value {
         Value::Object(members) if members.contains_key(DIRECTIVE) => None,

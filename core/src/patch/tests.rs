@@ -103,7 +103,7 @@ fn json_patches_follow_upstreams_library() {
 #[test]
 fn json_patches_cannot_make_a_document_grow_without_end() {
     let doubling = json!({"op": "copy", "from": "/a", "path": "/a/-"});
-    // As many as make 14 MiB, so that a build without the limit ends too.
+    // Enough operations for 14 MiB, so that the test ends even without the limit.
     let operations = Patch::Json(vec![doubling; 20].into());
     let live = json!({"a": ["0123456789"]});
     let refused = apply(&live, &operations);
@@ -112,7 +112,7 @@ fn json_patches_cannot_make_a_document_grow_without_end() {
 
 #[test]
 fn json_patches_cannot_make_a_document_deeper_than_it_is_read() {
-    // Each copy doubles the depth, so that some thirty would take a stack of gigabytes.
+    // Each copy doubles the depth: some thirty would need gigabytes of stack.
     let deeper = |times: u32| {
         let mut operations = Vec::new();
         for time in 0..times {
@@ -126,7 +126,7 @@ fn json_patches_cannot_make_a_document_deeper_than_it_is_read() {
     let read: Value = serde_json::from_str(&deep.to_string()).expect("read");
     assert_eq!(read, deep);
     assert_eq!(apply(&live, &deeper(7)), Err(Rejection::Unprocessable));
-    // A little at a time, and by every operation that puts something anywhere.
+    // Step by step, with each operation that can place a value.
     for operation in [
         |path: &str| json!({"op": "add", "path": path, "value": {"a": {}}}),
         |path: &str| json!({"op": "replace", "path": path, "value": {"a": {}}}),

@@ -22,7 +22,7 @@ struct Term {
 }
 
 impl FieldSelector {
-    /// Reads a selector and checks that the kind knows its fields.
+    /// Parses a selector, and checks that the kind supports its fields.
     pub fn parse(text: &str, kind: &Kind, version: &str) -> Result<Self, String> {
         let mut parts = split(text);
         parts.retain(|part| !part.is_empty());
@@ -32,7 +32,7 @@ impl FieldSelector {
         for part in parts {
             let (label, value, equal) = term(part)
                 .ok_or_else(|| format!("invalid selector: '{text}'; can't understand '{part}'"))?;
-            // Nothing that is nothing is everything. Source: `hasTerm.Transform`.
+            // A term without label and value matches everything. Source: `hasTerm.Transform`.
             if !(label.is_empty() && value.is_empty()) {
                 read.push((label, unescape(value)?, equal));
             }
@@ -48,7 +48,7 @@ impl FieldSelector {
         Ok(Self { terms })
     }
 
-    /// Whatever has this name.
+    /// A selector that matches the objects with this name.
     pub fn of_name(name: &str) -> Self {
         let term = Term {
             source: Source::Name,
@@ -58,25 +58,25 @@ impl FieldSelector {
         Self { terms: vec![term] }
     }
 
-    /// The name that it requires, if it does.
+    /// Returns the name that the selector requires, if it requires one.
     pub fn name(&self) -> Option<&str> {
         let mut terms = self.terms.iter();
         let term = terms.find(|term| term.equal && matches!(term.source, Source::Name))?;
         Some(&term.value)
     }
 
-    /// How many requirements it has.
+    /// The number of requirements.
     pub fn requirements(&self) -> usize {
         self.terms.len()
     }
 
-    /// Whether it cannot be answered from name and namespace alone.
+    /// Whether name and namespace of an object are not enough to evaluate the selector.
     pub fn needs_body(&self) -> bool {
         let in_body = |term: &Term| matches!(term.source, Source::Body { .. });
         self.terms.iter().any(in_body)
     }
 
-    /// Whether an object matches. The body is read only where [`Self::needs_body`] says so.
+    /// Whether an object matches. The body is read only if [`Self::needs_body`] is true.
     pub fn matches(&self, namespace: &str, name: &str, body: &Value) -> bool {
         self.terms.iter().all(|term| {
             let same = match &term.source {
@@ -89,7 +89,7 @@ impl FieldSelector {
     }
 }
 
-/// The text of the first value that says something.
+/// Returns the first value at these paths that is a non-empty scalar, as text.
 fn value_at(body: &Value, paths: &[String], default: &str) -> String {
     let texts = paths.iter().filter_map(|path| match body.pointer(path)? {
         Value::String(text) => Some(text.clone()),
@@ -115,7 +115,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Label, value and whether they must agree, around the first operator.
+/// Splits a term at its first operator: label, value, and whether they must be equal.
 fn term(part: &str) -> Option<(&str, &str, bool)> {
     let at = |(index, _)| {
         let (label, rest) = part.split_at(index);
@@ -139,7 +139,7 @@ fn unescape(value: &str) -> Result<String, String> {
                     return Err(format!("{why}: {sequence}"));
                 }
             },
-            // Upstream writes the character as its number.
+            // Upstream prints the character as its number.
             ',' | '=' => {
                 let why = "invalid field selector: unescaped character in value";
                 return Err(format!("{why}: {}", u32::from(one)));

@@ -1,4 +1,4 @@
-//! `labelSelector`: equality and sets. Source: apimachinery's `labels/selector.go`.
+//! `labelSelector`: equality and set membership. Source: apimachinery's `labels/selector.go`.
 
 mod parse;
 
@@ -7,13 +7,13 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// A parsed label selector; empty matches everything.
+/// A parsed label selector. An empty one matches everything.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LabelSelector {
     requirements: Vec<Requirement>,
 }
 
-/// As upstream writes it, and as a query may have it: by key, values in order.
+/// Upstream's notation, which queries accept: sorted by key, values in order.
 impl fmt::Display for LabelSelector {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut requirements: Vec<&Requirement> = self.requirements.iter().collect();
@@ -63,13 +63,14 @@ enum Operator {
 }
 
 impl LabelSelector {
-    /// Reads a selector of a query; the message is the one that Kubernetes gives, which has no bound.
+    /// Parses the selector of a query. Errors are those of Kubernetes, which has no limit on
+    /// requirements.
     pub fn parse(text: &str) -> Result<Self, String> {
         let requirements = parse::requirements(text)?;
         Ok(Self { requirements })
     }
 
-    /// Reads `metav1.LabelSelector`, as objects hold it; the message says what is wrong with it.
+    /// Parses a `metav1.LabelSelector` in an object. The error says what is wrong with it.
     pub(crate) fn from_document(selector: &Value) -> Result<Self, String> {
         let labels = selector.get("matchLabels").and_then(Value::as_object);
         let labels = labels.into_iter().flatten().map(|(key, value)| {
@@ -85,12 +86,12 @@ impl LabelSelector {
         Ok(Self { requirements })
     }
 
-    /// Whether it matches everything.
+    /// Whether the selector matches everything.
     pub fn is_empty(&self) -> bool {
         self.requirements.is_empty()
     }
 
-    /// How many requirements it has.
+    /// The number of requirements.
     pub fn requirements(&self) -> usize {
         self.requirements.len()
     }
@@ -176,7 +177,7 @@ mod tests {
         let labels = [(Name::from("a"), Name::from("19999"))].into();
         let parsed = parsed.expect("one requirement");
         assert_eq!((parsed.requirements(), parsed.matches(&labels)), (1, true));
-        // Those of objects are bounded by their length.
+        // Selectors in objects have no limit of their own: the size of the object bounds them.
         let labels = (0..1_001).map(|at| (format!("k{at}"), Value::from("v")));
         let labels: serde_json::Map<_, _> = labels.collect();
         let document = serde_json::json!({"matchLabels": labels});

@@ -1,22 +1,23 @@
-//! What a change is to somebody who sees a selection of objects.
+//! What a change means to a watcher that sees only a selection of objects.
 
 use crate::event::Change;
 use crate::object::Object;
 use std::sync::Arc;
 
-/// An event of a watch, before it has a form.
+/// An event of a watch, before it is encoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen<'a> {
-    /// It is selected, and was not before.
+    /// The object is selected now, and was not before.
     Added(&'a Arc<Object>),
-    /// It is selected as before.
+    /// The object is selected, as before.
     Modified(&'a Arc<Object>),
-    /// It is gone, or no longer selected; this was its last selected version.
+    /// The object is gone, or not selected any more; this is its last selected version.
     Deleted(&'a Arc<Object>),
 }
 
 impl Change {
-    /// Entering a selection adds, leaving it deletes; the rest is not seen at all.
+    /// A change into the selection is an addition, one out of it a deletion. Changes outside are
+    /// not seen.
     pub fn seen_by(&self, selects: impl Fn(&Object) -> bool) -> Option<Seen<'_>> {
         let before = self.previous.as_ref().filter(|object| selects(object));
         let after = self.commit.object().filter(|object| selects(object));

@@ -1,4 +1,4 @@
-//! `matchConditions`: expressions that a webhook asks before it is asked. Source: upstream's
+//! `matchConditions`: expressions that decide whether a webhook is called. Source: upstream's
 //! `plugin/webhook/matchconditions` and `plugin/cel`.
 
 use super::Webhook;
@@ -9,10 +9,10 @@ use crate::object::Name;
 use serde_json::Value as Json;
 use std::sync::Arc;
 
-/// What all conditions of one webhook may cost together. Source: upstream's
+/// Cost limit of all conditions of one webhook together. Source: upstream's
 /// `RuntimeCELCostBudgetMatchConditions`.
 const BUDGET: u64 = 2_500_000;
-/// All conditions of one configuration may not write out more regular expressions than this.
+/// How many literal regular expressions all conditions of one configuration may contain.
 const PATTERNS_MAX: usize = 64;
 
 /// One condition, compiled when its configuration is stored.
@@ -35,15 +35,15 @@ impl Eq for Condition {}
 /// A write, as conditions see it.
 #[derive(Debug)]
 pub struct Asked<'a> {
-    /// The object as it would be.
+    /// The object as it would be stored.
     pub object: Option<&'a Json>,
-    /// The object as it is.
+    /// The object as it is stored now.
     pub old: Option<&'a Json>,
     /// The members of `AdmissionRequest`, without the objects.
     pub request: &'a Json,
-    /// Answers what they ask about permissions.
+    /// Answers the permission checks of conditions.
     pub authority: &'a dyn Authority,
-    /// What is written, as permissions speak of it.
+    /// The written resource, as permission checks name it (`authorizer.requestResource`).
     pub resource: Access,
 }
 
@@ -93,7 +93,7 @@ static REQUEST: Record = Record {
 
 const REQUEST_RESOURCE: &str = "authorizer.requestResource";
 
-/// What the conditions of one configuration are compiled with.
+/// The environment in which the conditions of one configuration are compiled.
 pub(crate) fn env() -> Env<'static> {
     Env {
         patterns: Allowance::new(PATTERNS_MAX),
@@ -107,7 +107,7 @@ pub(crate) fn env() -> Env<'static> {
     }
 }
 
-/// The condition, or why it is none.
+/// Compiles a condition; the error says why it cannot be one.
 pub(crate) fn compile(expression: &str, env: &Env<'_>) -> Result<Program, String> {
     Program::condition(expression.trim(), env, "must evaluate to bool")
 }
@@ -145,14 +145,15 @@ impl Condition {
     }
 }
 
-/// An object, or `null` where there is none.
+/// The object as a value, or `null` if there is none.
 fn seen(json: Option<&Json>) -> Value<'_> {
     json.map_or(Value::Null, Value::of)
 }
 
 impl Webhook {
-    /// Whether all its conditions hold. One that does not settles it; what cannot be evaluated is
-    /// the failure policy's to decide, and the text says what it was.
+    /// Whether all conditions of the webhook hold. One that is false decides it, even if others
+    /// fail. If one cannot be evaluated and none is false, the failure policy decides: the webhook
+    /// is not called, or the error says what went wrong.
     pub fn conditions_hold(&self, asked: &Asked<'_>) -> Result<bool, String> {
         let resource = Value::resource_check(asked.authority, asked.resource.clone());
         let variables = [

@@ -1,4 +1,4 @@
-//! Whether a webhook wants to see a write. Source: upstream's `webhook/predicates` and
+//! Decides which writes are sent to a webhook. Source: upstream's `webhook/predicates` and
 //! `ShouldCallHook`.
 
 use super::{GROUP, Rule, Webhook};
@@ -6,23 +6,23 @@ use crate::GroupResource;
 use crate::kind::{Kind, KindRef, Subresource, Version};
 use crate::object::Name;
 
-/// A write, as rules speak of it.
+/// A write, as the rules of webhooks describe it.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// `CREATE`, `UPDATE` or `DELETE`.
     pub operation: &'a str,
-    /// What is written.
+    /// The kind of the written object.
     pub kind: &'a KindRef,
-    /// The kind of another group that shows the same objects.
+    /// The kind of another group under which the same objects are served.
     pub beside: Option<&'a KindRef>,
-    /// Version of the API that the request speaks.
+    /// The API version of the request.
     pub version: &'a str,
-    /// What of it, where that is not the whole.
+    /// The subresource, if the write goes through one.
     pub subresource: Option<Subresource>,
 }
 
 impl<'a> Wanted<'a> {
-    /// All that shows the same object.
+    /// Returns every kind and served version under which the same object can be read.
     fn served(&self) -> impl Iterator<Item = (&'a KindRef, &'a Version)> + use<'a> {
         let kinds = std::iter::once(self.kind).chain(self.beside);
         let shown = kinds.flat_map(|kind| kind.versions.iter().map(move |version| (kind, version)));
@@ -31,7 +31,7 @@ impl<'a> Wanted<'a> {
 }
 
 impl Webhook {
-    /// The kind and the version in which it wants to see this write, if it does.
+    /// Returns the kind and the version in which this write is sent to the webhook, if it matches.
     pub fn wants<'a>(&self, write: &Wanted<'a>) -> Option<(&'a KindRef, &'a Version)> {
         if is_exempt(&write.kind.resource) {
             return None;
@@ -57,7 +57,8 @@ impl Webhook {
     }
 }
 
-/// Source: `IsExemptAdmissionConfigurationResource`.
+/// Configurations of admission itself are never sent to webhooks. Source:
+/// `IsExemptAdmissionConfigurationResource`.
 fn is_exempt(resource: &GroupResource) -> bool {
     const EXEMPT: [&str; 6] = [
         "mutatingwebhookconfigurations",
@@ -100,7 +101,7 @@ fn holds(names: &[Name], name: &str) -> bool {
     names.iter().any(|one| &**one == "*" || &**one == name)
 }
 
-/// `pods` means the object alone, `pods/*` and `*/*` every subresource too.
+/// `pods` means only the object itself; `pods/*` and `*/*` include every subresource.
 fn resource_holds(rule: &str, resource: &str, subresource: &str) -> bool {
     let (wanted, below) = rule.split_once('/').unwrap_or((rule, ""));
     (wanted == "*" || wanted == resource) && (below == "*" || below == subresource)

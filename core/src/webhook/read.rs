@@ -1,5 +1,5 @@
-//! Reads one webhook. What a stored configuration holds has the types of its schema; where a value
-//! is none that is known, the strictest reading holds.
+//! Decodes one webhook. A stored configuration has the types of its schema; an unknown value is
+//! read in the strictest way.
 
 use super::{Client, Condition, Rule, Service, Webhook};
 use crate::cel::Env;

@@ -1,4 +1,4 @@
-//! Which writes a webhook wants to see.
+//! Which writes match a webhook.
 
 use super::{Wanted, Webhook, condition, read};
 use crate::GroupResource;

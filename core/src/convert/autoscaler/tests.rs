@@ -1,4 +1,4 @@
-//! One form to the other and back.
+//! Conversions from one version to the other and back.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Lists: replaced, or merged as the schema says, and the order of what comes out.
+//! Lists in a strategic merge: replaced, or merged as the schema says; and the order of the result.
 
 use super::text::{bad_type, go, no_merge_key, type_of};
 use super::{DIRECTIVE, fresh, unknown_directive};
@@ -11,7 +11,7 @@ fn strategy(schema: Option<&Schema>) -> &PatchStrategy {
     schema.map_or(&PatchStrategy::Replace, |schema| &schema.patch)
 }
 
-/// The list with the items that a patch sends.
+/// Merges the items of a patch into a list.
 pub(super) fn merge(
     old: Vec<Value>,
     items: &[Value],
@@ -40,7 +40,7 @@ pub(super) fn merge(
     }
 }
 
-/// The list without these values. A list that does not merge is replaced, as by any other patch.
+/// Removes values from a list. A list that is not merged is replaced, as by any other patch.
 pub(super) fn without(
     old: Vec<Value>,
     values: &[Value],
@@ -55,7 +55,8 @@ pub(super) fn without(
     Ok(old.into_iter().filter(stays).collect())
 }
 
-/// The list in the client's order, which its items must follow; `None` where there is no list.
+/// Merges a list and brings it into the client's order, which the items of the patch must follow.
+/// Returns `None` if there is no list.
 pub(super) fn in_order(
     old: Option<Vec<Value>>,
     sent: Option<&Vec<Value>>,
@@ -76,7 +77,7 @@ pub(super) fn in_order(
     arrange(merged, order, &old.unwrap_or_default(), key).map(Some)
 }
 
-/// Whether the elements are maps; they must all be of one type. `None` where there are none.
+/// Whether the elements are maps; `None` if there are none. All of them must be of the same type.
 fn element_type(old: &[Value], items: &[Value]) -> Result<Option<bool>, Rejection> {
     let mut all = old.iter().chain(items);
     let Some(first) = all.next() else {
@@ -95,7 +96,7 @@ fn element_type(old: &[Value], items: &[Value]) -> Result<Option<bool>, Rejectio
     Ok(Some(first.is_object()))
 }
 
-/// What tells an element apart: its merge key's value, or all of it.
+/// The identity of an element: the value of its merge key, or the whole element if there is no key.
 fn id(item: &Value, key: Option<&str>) -> Result<String, Rejection> {
     let Some(key) = key else {
         return Ok(item.to_string());
@@ -136,8 +137,8 @@ fn merge_maps(
     arrange(merged, &items, &old, Some(key))
 }
 
-/// Carries out the directives among the items: those that go are gone, and all that was there is
-/// gone where one says so. What is left is to be merged.
+/// Applies the directives among the items: `delete` removes an element, `replace` removes all old
+/// ones. Returns the old elements that are left, and the items that are to be merged.
 fn carry_out(
     mut old: Vec<Value>,
     items: &[Value],
@@ -169,7 +170,7 @@ fn carry_out(
     Ok((old, plain))
 }
 
-/// The items of a patch must come in the order that it names, and all of them be named.
+/// Checks that the items of a patch come in the order that the patch gives, and that all are in it.
 fn follows(items: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Rejection> {
     if order.is_empty() {
         return Ok(());
@@ -193,8 +194,8 @@ fn follows(items: &[Value], order: &[Value], key: Option<&str>) -> Result<(), Re
     Ok(())
 }
 
-/// The elements that the client names come in its order. The others keep theirs, each before the
-/// first named one that it used to precede.
+/// Puts the elements that the client names into its order. The others keep theirs; each comes
+/// before the first named element that it preceded in the old list.
 fn arrange(
     merged: Vec<Value>,
     order: &[Value],

@@ -1,5 +1,4 @@
-//! Tables of documents, patches and results; and patches that are made to turn one document into
-//! another.
+//! Tables of documents, patches and results; and patches computed from two documents.
 
 mod round_trip;
 
@@ -8,7 +7,7 @@ use crate::Rejection;
 use crate::schema::{Schema, parse};
 use serde_json::{Value, json};
 
-/// A list of maps, one of numbers, one that is replaced, and a map of texts.
+/// A list of maps, one of strings, one that is replaced, and a map of strings.
 fn schema() -> Schema {
     let item = json!({"type": "object", "properties": {
         "name": {"type": "string"}, "image": {"type": "string"},
@@ -32,8 +31,8 @@ fn patched(live: &Value, change: &Value) -> Result<Value, Rejection> {
     apply(live, change, &schema())
 }
 
-/// A member's value, the patch of it, and the result. What is new comes before what the patch does
-/// not name.
+/// A member's value, the patch of it, and the result. New elements come before those that the patch
+/// does not name.
 const MERGES: &str = r#"
 items [{"name": "a", "image": "1"}, {"name": "b"}] | [{"name": "a", "image": "2"}] | [{"name": "a", "image": "2"}, {"name": "b"}]
 items [{"name": "a"}, {"name": "b"}] | [{"name": "c"}] | [{"name": "c"}, {"name": "a"}, {"name": "b"}]
@@ -136,7 +135,7 @@ fn what_is_new_keeps_no_null_and_no_directive() {
     );
 }
 
-/// Code, patch, and upstream's text.
+/// Status code, patch, and upstream's message.
 const REFUSED: &str = r#"
 400 [] | json: cannot unmarshal array into Go value of type map[string]interface {}
 400 {"$patch": "delete"} | the name of the object (n based on URL) was undeterminable: name must be provided

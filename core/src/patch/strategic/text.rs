@@ -1,10 +1,10 @@
-//! Values and errors as upstream, which is written in Go, prints them.
+//! Values and errors in the notation of upstream, which is that of Go.
 
 use crate::Rejection;
 use crate::schema::Schema;
 use serde_json::Value;
 
-/// As `%v` prints it: `map[a:1 b:[x y]]`.
+/// Formats a value like Go's `%v`: `map[a:1 b:[x y]]`.
 pub(crate) fn go(value: &Value) -> String {
     match value {
         Value::Null => "<nil>".into(),
@@ -25,7 +25,7 @@ pub(crate) fn go(value: &Value) -> String {
     }
 }
 
-/// The Go type that a JSON value is decoded to.
+/// Returns the Go type to which a JSON value is decoded.
 pub(crate) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
@@ -52,13 +52,15 @@ pub(super) fn no_merge_key(item: &Value, key: &str) -> Rejection {
     ))
 }
 
-/// 422: the first value of a merged document that its type cannot hold, said of the patch.
+/// The rejection (422) for the first value in a merged document that its Go type cannot hold; it is
+/// reported as an error of the patch.
 pub(crate) fn unreadable(change: &Value, merged: &Value, schema: &Schema) -> Option<Rejection> {
     let why = mismatch(merged, schema)?;
     Some(Rejection::invalid_patch(&go(change).into(), &why))
 }
 
-/// Documents are bounded in depth where they are decoded. Source: the `DefaultUnstructuredConverter`.
+/// Recursion is safe: the decoder bounds the depth of documents. Source: the
+/// `DefaultUnstructuredConverter`.
 fn mismatch(value: &Value, schema: &Schema) -> Option<String> {
     let kind = match value {
         Value::Null => return None,
@@ -78,7 +80,7 @@ fn mismatch(value: &Value, schema: &Schema) -> Option<String> {
             Some(format!("cannot restore map from {kind}"))
         }
         ("object", _) => Some(format!("cannot restore struct from: {kind}")),
-        // Bytes are a text on the wire.
+        // A `[]byte` is a string on the wire.
         ("array", _) => Some(format!("cannot restore slice from {kind}")),
         ("string", Value::String(_))
         | ("boolean", Value::Bool(_))

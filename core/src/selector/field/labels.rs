@@ -1,22 +1,23 @@
-//! Which field labels a kind knows, and where their values are. Source: the conversion functions
-//! of upstream's API packages, and what its strategies call selectable.
+//! The field labels that each kind supports, and where their values are. Source: the conversion
+//! functions of upstream's API packages, and what its strategies call selectable.
 
 use crate::kind::Kind;
 
-/// Where the value of a label is.
+/// Where the value of a label comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Source {
     Name,
     Namespace,
     Body {
-        /// JSON pointers; the first value that is there counts.
+        /// JSON pointers; the first one that has a value is used.
         paths: Vec<String>,
-        /// What absence means.
+        /// The value if there is none at these paths.
         default: &'static str,
     },
 }
 
-/// A label; where its value is, if that is elsewhere, paths by `|`; what absence means.
+/// A label; the paths of its value, separated by `|`, if they differ from the label; the value if
+/// absent.
 type Field = (&'static str, &'static str, &'static str);
 
 struct Row {
@@ -46,7 +47,7 @@ const ROWS: [Row; 11] = [
             ("spec.hostNetwork", "", "false"),
             ("status.phase", "", ""),
             ("status.podIP", "status.podIPs.0.ip|status.podIP", ""),
-            // It is accepted, and nothing has it.
+            // Accepted, but no object has a value there.
             ("status.podIPs", "-", ""),
             ("status.nominatedNodeName", "", ""),
         ],
@@ -118,7 +119,8 @@ pub(super) fn source(label: &str, kind: &Kind, version: &str) -> Result<Source, 
     let resource = &kind.resource;
     let same = |row: &&Row| row.group == &*resource.group && row.resource == &*resource.resource;
     let row = ROWS.iter().find(same).filter(|_| !kind.is_custom());
-    // Kinds without a conversion of their own know a namespace even where they have none.
+    // Kinds without their own conversion support `metadata.namespace` even if they are
+    // cluster-scoped.
     let namespace = kind.is_namespaced() || !(kind.is_custom() || row.is_some());
     let found = match label {
         "metadata.name" => Some(Source::Name),

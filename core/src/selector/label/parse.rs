@@ -1,17 +1,17 @@
-//! How a label selector of a query is read. Source: the lexer and the parser of apimachinery's `labels`, whose
-//! messages these are.
+//! Parses the label selector of a query. Source: the lexer and the parser of apimachinery's
+//! `labels`; the error messages are theirs.
 
 use super::{Operator, Requirement};
 use crate::selector::check_length;
 use crate::validate::{label_value, qualified_name};
 use std::collections::BTreeSet;
 
-/// Longer ones first.
+/// Longer ones first, so that `==` is not read as `=`.
 const SIGNS: [&str; 9] = ["==", "!=", "=", "!", "(", ")", ",", "<", ">"];
-/// Of values that are wrong, so many are told.
+/// How many wrong values are reported at most.
 const TOLD_MAX: usize = 10;
 
-/// What a selector requires, in its order.
+/// Parses the requirements of a selector, in their order.
 pub(super) fn requirements(text: &str) -> Result<Vec<Requirement>, String> {
     let mut tokens = Tokens::of(text);
     let mut requirements = Vec::new();
@@ -79,7 +79,7 @@ fn operator(tokens: &mut Tokens<'_>, key: &str) -> Result<Operator, String> {
     }
 }
 
-/// One value, which may be left out.
+/// Parses one value, which may be empty.
 fn value<'a>(tokens: &mut Tokens<'a>, key: &str) -> Result<&'a str, String> {
     let value = word_or_nothing(tokens)?;
     all(problems(0, key, value))?;
@@ -108,8 +108,8 @@ fn word_or_nothing<'a>(tokens: &mut Tokens<'a>) -> Result<&'a str, String> {
     }
 }
 
-/// A list in parentheses, of which any may be empty. Source: `parseValues` and `parseIdentifiersList`, which
-/// does not expect a third comma in front of the end.
+/// Parses a list in parentheses, in which values may be empty. Source: `parseValues` and
+/// `parseIdentifiersList`, which does not expect a third comma before the end.
 fn values(tokens: &mut Tokens<'_>, key: &str) -> Result<BTreeSet<String>, String> {
     let opened = tokens.next();
     if opened != Token::Sign("(") {
@@ -159,7 +159,7 @@ fn problems(index: usize, key: &str, value: &str) -> Option<String> {
     (!problems.is_empty()).then(told)
 }
 
-/// Refuses where something is wrong: one plain, several in brackets.
+/// Fails if anything is wrong: one error is reported as it is, several in brackets.
 fn all(wrong: impl IntoIterator<Item = String>) -> Result<(), String> {
     let wrong: Vec<String> = wrong.into_iter().take(TOLD_MAX).collect();
     match wrong.as_slice() {
@@ -185,18 +185,18 @@ impl<'a> Token<'a> {
         }
     }
 
-    /// The refusal of it, where something else should stand.
+    /// The error when this token was found instead of what was expected.
     fn but(self, expected: &str) -> String {
         format!("found '{}', expected: {expected}", self.text())
     }
 
-    /// Whether a requirement may begin with it.
+    /// Whether a requirement may begin with this token.
     fn begins(self) -> bool {
         matches!(self, Self::Word(_) | Self::Sign("!"))
     }
 }
 
-/// What is left of a selector, from its next token on.
+/// The rest of a selector, from the next token on.
 #[derive(Debug, Clone, Copy)]
 struct Tokens<'a>(&'a str);
 
@@ -221,7 +221,7 @@ impl<'a> Tokens<'a> {
         token
     }
 
-    /// Whether this sign comes next; it is behind us then.
+    /// Consumes the next token if it is this sign.
     fn take(&mut self, sign: &str) -> bool {
         let comes = self.peek() == Token::Sign(sign);
         if comes {
@@ -299,7 +299,7 @@ mod tests {
         }
     }
 
-    /// Source: answers of upstream's server to the same selectors.
+    /// Source: responses of upstream's server to the same selectors.
     #[test]
     fn what_cannot_begin_is_named() {
         let name = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and \
@@ -356,7 +356,7 @@ mod tests {
             let parsed = LabelSelector::parse(selector);
             assert_eq!(parsed.err().unwrap_or_default(), told, "{selector}");
         }
-        // No more are told than somebody reads.
+        // The number of reported values is limited.
         let many: Vec<String> = (0..100).map(|one| format!("-{one}")).collect();
         let refused = LabelSelector::parse(&format!("a in ({})", many.join(",")));
         let told = refused.expect_err("all are wrong");

@@ -1,11 +1,11 @@
-//! A patch that is made from two documents, as clients make one, turns the first into the second.
+//! A patch that is computed from two documents, as clients do, turns the first into the second.
 
 use super::patched;
 use crate::testing::Dice;
 use serde_json::{Map, Value, json};
 
 impl Dice {
-    /// Some of the letters, each at most once, in any order.
+    /// Some of the letters, each at most once, in random order.
     fn letters(&mut self) -> Vec<&'static str> {
         let mut all = vec!["a", "b", "c", "d", "e"];
         let mut chosen = Vec::new();
@@ -53,7 +53,7 @@ impl Dice {
     }
 }
 
-/// What a client sends to turn one map into another.
+/// The patch with which a client turns one map into another.
 fn difference(from: &Map<String, Value>, to: &Map<String, Value>) -> Map<String, Value> {
     let mut change = Map::new();
     for name in from.keys().filter(|name| !to.contains_key(*name)) {
@@ -146,7 +146,7 @@ fn a_difference_turns_one_document_into_the_other_and_changes_it_no_more() {
     }
 }
 
-/// The order of a merged list: that of the patch for what it names, else that of before.
+/// Elements that the patch names come in its order, the others in their old order.
 #[test]
 fn a_plain_patch_keeps_both_orders_and_every_item() {
     let mut dice = Dice(2);
