@@ -1,4 +1,4 @@
-//! HorizontalPodAutoscalers: `autoscaling/v1` has a single metric, the CPU; everything else is kept
+//! `HorizontalPodAutoscaler`s: `autoscaling/v1` has a single metric, the CPU; everything else is kept
 //! in annotations, in the structures of v1. Source: `pkg/apis/autoscaling/v1/conversion.go`.
 
 use serde_json::{Map, Value, json};

@@ -65,7 +65,7 @@ fn job(document: &mut Value) {
     }
 }
 
-/// Only a StatefulSet without an update type gets `rollingUpdate`, and with it a partition.
+/// Only a stateful set without an update type gets `rollingUpdate`, and with it a partition.
 fn roll_by_default(document: &mut Value) {
     for spec in objects(document, &["spec"]) {
         insert_missing(spec, "updateStrategy", json!({}));

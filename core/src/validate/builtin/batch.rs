@@ -1,9 +1,9 @@
-//! Jobs and CronJobs. Source: `pkg/apis/batch/validation`.
+//! Jobs and cron jobs. Source: `pkg/apis/batch/validation`.
 
 use super::Subject;
 use crate::rejection::FieldCause;
 
-/// A CronJob appends a suffix to its name for each job, and a job appends one for each pod.
+/// A cron job appends a suffix to its name for each job, and a job appends one for each pod.
 const CRON_JOB_NAME_MAX: usize = 52;
 const FIELDS: usize = 5;
 

@@ -1,4 +1,4 @@
-//! PersistentVolumeClaims: required fields, and what is immutable after creation.
+//! Claims of persistent volumes: required fields, and what is immutable after creation.
 //! Source: `ValidatePersistentVolumeClaim` and its update.
 
 use super::{Field, Subject};
