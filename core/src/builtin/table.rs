@@ -1,4 +1,4 @@
-//! The rows. See [`super::Group`] for what the columns and flags mean.
+//! The table of built-in kinds. See [`super::Group`] for what the columns and flags mean.
 
 use super::Group;
 

@@ -31,7 +31,7 @@ const SIGNS: [&str; 24] = [
     "*", "/", "%", "?", ":", "!",
 ];
 
-/// Returns all tokens of an expression, with an `End` behind them.
+/// Returns all tokens of an expression, followed by `End`.
 pub(super) fn tokens(source: &str) -> Result<Vec<Token>, CompileError> {
     let mut tokens = Vec::new();
     let mut at = 0;

@@ -67,7 +67,7 @@ impl Comparison {
 /// Returns what differs below a field, and what happened to the field itself. If the value changes
 /// its shape, all fields of the old shape are removed and all of the new shape are added.
 fn value(old: Option<&Value>, new: Option<&Value>, kind: Type<'_>) -> (Comparison, Fate) {
-    // The usual difference: only one side has a value, so nothing needs to be compared.
+    // Most differences are on one side only, and need no comparison.
     match (old, new) {
         (None, Some(new)) => {
             let added = whole(new, kind);

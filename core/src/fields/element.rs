@@ -11,7 +11,7 @@ use std::sync::Arc;
 pub(crate) enum Element {
     /// A member of a map.
     Field(Arc<str>),
-    /// The item of a list-map with these values of the keys, sorted by key.
+    /// The item of a list of type map that has these values of the keys, sorted by key.
     Key(Vec<(Arc<str>, Datum)>),
     /// The item of a set.
     Value(Datum),

@@ -48,7 +48,7 @@ impl FieldSet {
         self.nodes.get(self.find(element).ok()?)
     }
 
-    /// Returns the part of the set below its first `count` elements.
+    /// Returns the part of the set at and below its first `count` elements.
     pub(super) fn first(&self, count: usize) -> Self {
         Self {
             nodes: self.nodes.iter().take(count).cloned().collect(),

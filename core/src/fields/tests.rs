@@ -1,4 +1,4 @@
-//! Tables of sets, configurations and writes.
+//! Tests of sets, configurations and writes, mostly as tables.
 
 mod checks;
 mod laws;

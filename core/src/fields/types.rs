@@ -196,7 +196,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    /// Returns the type at the end of an element of a set, whatever value is there.
+    /// Returns the type of the field that an element of a set leads to, whatever value is there.
     pub(super) fn below(self, element: &Element) -> Option<Type<'a>> {
         match (self.owner_of(element), element) {
             (Shape::Map(map), Element::Field(name)) => match map.member(name) {

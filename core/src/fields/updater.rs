@@ -66,8 +66,8 @@ pub(crate) struct Version<'a> {
 pub(crate) struct Updater<'a> {
     pub(crate) api_version: &'a str,
     pub(crate) versions: &'a dyn Versions,
-    /// Paths that the write cannot change (`status`, if it is a subresource): no manager gains or
-    /// loses them through this write.
+    /// Paths whose managers the write does not affect (`status`, if it is a subresource): nobody
+    /// gains or loses them through it.
     pub(crate) unowned: &'a [&'a str],
     /// The manager that writes.
     pub(crate) who: &'a ManagerId,

@@ -16,7 +16,7 @@ const FIELDS_TYPE: &str = "FieldsV1";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Managed {
     pub(super) managers: Managers,
-    /// When each manager last gained a field; for some this is not known.
+    /// When each manager last gained a field; some entries have no time.
     pub(super) times: BTreeMap<ManagerId, Time>,
 }
 

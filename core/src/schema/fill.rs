@@ -63,8 +63,8 @@ pub(super) fn decode(schema: &Schema, value: &mut Value) {
 }
 
 /// Whether Go omits a member. Source: `omitempty`. The few lists without `omitempty` are omitted as
-/// well if they are empty, rather than written as `null`. `managedFields` stays, since a write
-/// clears it with an empty list, which must remain visible.
+/// well if they are empty, rather than written as `null`. `managedFields` stays, since clients
+/// reset it with an empty list, which must remain visible.
 fn is_left_out(schema: &Schema, name: &str, member: &Value) -> bool {
     let Some(known) = schema.properties.get(name) else {
         return false;

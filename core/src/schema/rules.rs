@@ -75,8 +75,8 @@ impl Rules {
         Self { own, any }
     }
 
-    /// Returns each rule with the outcome of compiling it. The first caller compiles for all: the
-    /// arguments depend only on the place of the schema, which never changes.
+    /// Returns each rule with the outcome of compiling it. The first caller compiles for all:
+    /// `resource` depends only on the place of the schema, which never changes.
     fn compiled<'a>(
         &'a self,
         schema: &Schema,

@@ -148,7 +148,7 @@ fn index_of<'a>(meter: &mut Meter, given: &[Value<'a>], last: bool) -> Result<Va
     Ok(Value::Int(index))
 }
 
-/// Searches from a character offset. An offset at or behind the end finds nothing.
+/// Searches from a character offset. An offset at or past the end finds nothing.
 fn found_from(text: &str, part: &str, offset: i64, last: bool) -> Option<usize> {
     let start = byte(text, offset).ok().filter(|at| *at < text.len())?;
     if !last {

@@ -1,4 +1,4 @@
-//! `additionalPrinterColumns`.
+//! The checks of `additionalPrinterColumns` in a definition.
 
 use crate::custom::text;
 use crate::rejection::{FieldCause, Findings};

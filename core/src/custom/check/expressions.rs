@@ -29,7 +29,7 @@ pub(super) fn check(root: &Value, at: &Path<'_>, causes: &mut Findings) {
 }
 
 /// The causes so far, and the allowance of regular expressions. Once a rule exceeds the allowance,
-/// nothing is reported about it and the rules behind it.
+/// nothing is reported about it and the rules after it.
 struct Found<'a> {
     causes: &'a mut Findings,
     patterns: &'a Allowance,

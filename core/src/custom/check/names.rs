@@ -1,4 +1,4 @@
-//! `spec.names`.
+//! The checks of `spec.names` in a definition.
 
 use crate::custom::text;
 use crate::rejection::{FieldCause, Findings};

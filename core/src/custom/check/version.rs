@@ -1,4 +1,4 @@
-//! One entry of `spec.versions`.
+//! The checks of one entry of `spec.versions` in a definition.
 
 use super::{column, schema, selectable};
 use crate::custom::text;

@@ -11,7 +11,7 @@ use serde_json::Value;
 const OBJECT_MAX: u64 = 10_000_000;
 const MESSAGE_BYTES_MAX: usize = 5 * 1024;
 
-/// Returns the rules that an object violates. `old` is the previous version of the object;
+/// Returns the violations of the rules of an object. `old` is its previous version;
 /// `resource` says whether the value has `apiVersion`, `kind` and `metadata`.
 pub(crate) fn causes(
     schema: &Schema,
