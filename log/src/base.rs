@@ -1,25 +1,25 @@
-//! Where a fold begins: the empty world before the first commit, or what a snapshot holds.
+//! Where a fold begins: with the empty state before the first commit, or with a snapshot.
 
 use crate::frame::Hash;
 use crate::reader::{self, Holds, Read};
 use crate::{Error, Storage, Tail};
 use hindsight_core::{Revision, State, Time, apply};
 
-/// A state, and the end of the log that it is the state of.
+/// A state, and the end of the log to which it belongs.
 #[derive(Debug, Clone)]
 pub struct Base {
     /// The state.
     pub state: State,
-    /// Of the last frame that is folded into it.
+    /// The hash of the last frame that is folded into the state.
     pub(crate) hash: Hash,
-    /// The latest time of any commit or restore that is folded into it.
+    /// The latest time of any commit or restore that is folded into the state.
     pub latest: Time,
-    /// The last revision at which a backup was restored; zero where none ever was.
+    /// The last revision at which a backup was restored; zero if none ever was.
     pub restored: Revision,
 }
 
 impl Base {
-    /// Before the first commit.
+    /// The base before the first commit.
     pub const fn empty(state: State) -> Self {
         Self {
             state,
@@ -29,7 +29,7 @@ impl Base {
         }
     }
 
-    /// The end of the log up to which it goes.
+    /// The end of the log to which this base belongs.
     pub const fn tail(&self) -> Tail {
         Tail {
             revision: self.state.revision,
@@ -37,7 +37,8 @@ impl Base {
         }
     }
 
-    /// Takes the next frame in. After one that is thinned, the state is right from its floor on.
+    /// Folds the next frame into the state. After a thinned frame, the state is correct only from its
+    /// floor on.
     pub(crate) fn fold(&mut self, frame: &Read) {
         for commit in &frame.commits {
             apply(&mut self.state, commit);
@@ -55,14 +56,14 @@ impl Base {
         self.hash = frame.hash;
     }
 
-    /// Whether the log was what it was made of. A log that ends before it has lost what was
-    /// acknowledged.
+    /// Checks that this base was made from the log in `storage`. A log that ends before it has lost
+    /// acknowledged records.
     pub(crate) fn is_of(&self, storage: &dyn Storage) -> Result<(), Error> {
         holds(storage, self.tail())
     }
 }
 
-/// Whether a thinned frame stands for this revision and for later ones, so that nothing ends there any more.
+/// Whether a thinned frame covers this revision and later ones, so that no frame ends at it any more.
 pub(crate) fn is_thinned_over(storage: &dyn Storage, revision: Revision) -> Result<bool, Error> {
     let found = storage.at_or_before(revision)?;
     let found = found.map(|(first, bytes)| reader::read(&bytes, first));
@@ -71,7 +72,7 @@ pub(crate) fn is_thinned_over(storage: &dyn Storage, revision: Revision) -> Resu
     }))
 }
 
-/// Whether exactly this was once the end of the log.
+/// Checks that the log once ended with exactly this tail.
 pub(crate) fn holds(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     let revision = tail.revision;
     if revision == Revision::ZERO {
@@ -98,7 +99,8 @@ pub(crate) fn holds(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     Err(Error::Diverged { revision })
 }
 
-/// Whether this was once its end, as far as can be told: of what a thinned frame stands for, only the last can.
+/// As [`holds`], but accepts a tail that a thinned frame covers: of the frames that it replaces, only the
+/// hash of the last is known.
 pub(crate) fn passes(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     match holds(storage, tail) {
         Err(Error::Diverged { .. }) if is_thinned_over(storage, tail.revision)? => Ok(()),

@@ -1,6 +1,6 @@
-//! Walks the log forward. Frames are fetched one after the other and checked, hashed and decoded by
-//! all cores; then each is held against the one before. On a long walk that happens in a thread of
-//! its own, ahead of whoever folds.
+//! Walks the log forward. Frames are fetched one after the other, then checked, hashed and decoded on all
+//! cores; finally each is compared with the one before. On a long walk a separate thread reads ahead of
+//! the consumer.
 
 #[cfg(test)]
 mod tests;
@@ -16,11 +16,12 @@ use rayon::iter::{IntoParallelIterator, ParallelIterator};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Frames that are decoded together at most; a walk that ends early has not read far ahead.
+/// The most frames that are decoded together; a walk that ends early has not read far ahead.
 const BATCH_FRAMES_MAX: usize = 64;
-/// And bytes, as they are when they are decoded; a single larger frame is a batch of its own.
+/// The most bytes that are decoded together, counted uncompressed; a single larger frame is a batch of
+/// its own.
 const BATCH_BYTES_MAX: usize = 4 << 20;
-/// Batches that are read where they are asked for: most walks are short.
+/// Batches that are read on the caller's thread first: most walks are short.
 const BATCHES_HERE: usize = 16;
 /// Batches that a long walk reads ahead.
 const BATCHES_AHEAD: usize = 2;
@@ -34,17 +35,17 @@ pub(crate) struct Chain {
 
 type Item = (Revision, Result<Read, Error>);
 
-/// Where decoded frames come from.
+/// The source of decoded frames.
 enum Decoded {
     Here(Decoder),
-    /// A long walk has a thread that reads ahead; it ends when nobody receives any more. An empty batch
-    /// is the end of the log, and nothing at all is a panic.
+    /// The thread that reads ahead on a long walk; it ends once the receiver is dropped. An empty batch
+    /// means the end of the log, a disconnect means that the thread panicked.
     Ahead(Receiver<Vec<Item>>),
     Nowhere,
 }
 
 impl Chain {
-    /// Of the frame that holds this revision, and those after it.
+    /// Walks from the frame that holds this revision.
     pub(crate) fn new(storage: Arc<dyn Storage>, from: Revision) -> Self {
         Self {
             decoded: Decoded::Here(Decoder::within(Arc::clone(&storage), from)),
@@ -54,7 +55,7 @@ impl Chain {
         }
     }
 
-    /// No further than one frame that begins behind this.
+    /// Stops after the first frame that begins behind `last`.
     pub(crate) fn until(mut self, last: Revision) -> Self {
         if let Decoded::Here(decoder) = &mut self.decoded {
             decoder.last = last;
@@ -62,7 +63,7 @@ impl Chain {
         self
     }
 
-    /// Of the frames after this one.
+    /// Walks the frames after `tail`.
     pub(crate) fn after(storage: Arc<dyn Storage>, tail: Tail) -> Self {
         let next = tail.revision.next();
         Self {
@@ -73,7 +74,7 @@ impl Chain {
         }
     }
 
-    /// The next frame; nothing at the end.
+    /// The next frame; `None` at the end of the log.
     pub(crate) fn advance(&mut self) -> Result<Option<Read>, Error> {
         if self.ready.is_empty() {
             self.fill()?;
@@ -93,7 +94,7 @@ impl Chain {
     }
 
     fn fill(&mut self) -> Result<(), Error> {
-        // After an error there is nothing.
+        // An error leaves `Nowhere` in its place: nothing is read after it.
         match std::mem::replace(&mut self.decoded, Decoded::Nowhere) {
             Decoded::Here(mut decoder) => {
                 self.ready.extend(decoder.batch()?);
@@ -118,12 +119,12 @@ impl Chain {
     }
 }
 
-/// Starts the threads that decode. Who decodes first would start them otherwise, and panic where there are
-/// none to be had.
+/// Starts rayon's global thread pool. Otherwise the first parallel decode would start it, and panic if no
+/// threads can be created.
 pub(crate) fn start_threads() -> Result<(), Error> {
     let started = ThreadPoolBuilder::new().build_global();
     let source = started.err().and_then(|error| {
-        // Nothing where they run already.
+        // There is no source if the pool runs already.
         let source = std::error::Error::source(&error)?;
         let kind = source.downcast_ref::<std::io::Error>()?.kind();
         Some(std::io::Error::new(kind, source.to_string()))
@@ -133,21 +134,22 @@ pub(crate) fn start_threads() -> Result<(), Error> {
     })
 }
 
-/// Holds each frame against the one before.
+/// Checks that each frame follows the one before.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Links {
     expected: Option<(Revision, Hash)>,
 }
 
 impl Links {
-    /// Of what comes after this.
+    /// Expects the frame after `tail`.
     pub(crate) const fn after(tail: Tail) -> Self {
         Self {
             expected: Some((tail.revision.next(), tail.hash)),
         }
     }
 
-    /// Gives the frame back where it follows; says so where what comes before it was thinned meanwhile.
+    /// Returns the frame if it follows the previous one. If the frame that was expected has been thinned
+    /// meanwhile, the error says so.
     pub(crate) fn follow(
         &mut self,
         storage: &dyn Storage,
@@ -161,7 +163,7 @@ impl Links {
         followed
     }
 
-    /// Why this one could not be read: it is damaged, or was thinned meanwhile.
+    /// The error for a frame that could not be read: it is damaged, or it has been thinned meanwhile.
     fn unread<T>(&self, storage: &dyn Storage, first: Revision, error: Error) -> Result<T, Error> {
         let wanted = self.expected.map_or(first, |(wanted, _)| wanted);
         stands_within(storage, wanted)?;
@@ -183,7 +185,8 @@ impl Links {
         Ok(frame)
     }
 
-    /// Nothing was found up to here, where the next frame should be: what it was may have been thinned.
+    /// Checks, where no frame was found up to `until` although one was expected, whether it has been
+    /// thinned meanwhile.
     pub(crate) fn end(&self, storage: &dyn Storage, until: Revision) -> Result<(), Error> {
         match self.expected {
             Some((wanted, _)) if wanted <= until => self.was_thinned(storage),
@@ -191,14 +194,14 @@ impl Links {
         }
     }
 
-    /// What could not be followed may have been thinned while it was being read.
+    /// Fails with [`Error::Pruned`] if the expected frame was thinned while the log was being read.
     fn was_thinned(&self, storage: &dyn Storage) -> Result<(), Error> {
         let wanted = self.expected.map(|(wanted, _)| wanted);
         wanted.map_or(Ok(()), |wanted| stands_within(storage, wanted))
     }
 }
 
-/// Refuses a revision for which a thinned frame stands.
+/// Fails with [`Error::Pruned`] if a thinned frame has replaced the one that held this revision.
 fn stands_within(storage: &dyn Storage, wanted: Revision) -> Result<(), Error> {
     let Some((first, bytes)) = storage.at_or_before(wanted)? else {
         return Ok(());
@@ -216,20 +219,22 @@ fn stands_within(storage: &dyn Storage, wanted: Revision) -> Result<(), Error> {
     }
 }
 
-/// Whether all cores decode so many frames. Threads to wake take their time; and whoever is of the pool would
-/// do others' work while it waits for its own, and may hold what that needs.
+/// Whether this many frames are decoded on all cores. For a single frame it takes longer to wake the
+/// threads. And a thread of the pool would run other jobs while it waits for its own, and might hold a
+/// lock that they need.
 fn are_shared(frames: usize) -> bool {
     frames > 1 && rayon::current_thread_index().is_none()
 }
 
-/// Fetches one frame after the other; all cores check, hash and decode them.
+/// Fetches one frame after the other; they are checked, hashed and decoded on all cores.
 struct Decoder {
     storage: Arc<dyn Storage>,
     /// Where to fetch next; `None` at the end or after a failure.
     next: Option<Revision>,
-    /// Of what is behind this, one frame is fetched: whoever folds may have to see what it stands for.
+    /// Only one frame that begins behind this revision is fetched: a fold may need to see what it
+    /// replaces.
     last: Revision,
-    /// Whether the first frame may begin before.
+    /// Whether the first frame may begin before `next` and only contain it.
     within: bool,
     size: usize,
     batches: usize,
@@ -247,7 +252,7 @@ impl Decoder {
         }
     }
 
-    /// The same, from the frame that holds the revision.
+    /// As [`Self::new`], but begins with the frame that contains the revision.
     fn within(storage: Arc<dyn Storage>, from: Revision) -> Self {
         Self {
             within: true,
@@ -255,7 +260,7 @@ impl Decoder {
         }
     }
 
-    /// The next frames; none at the end.
+    /// The next frames; empty at the end of the log.
     fn batch(&mut self) -> Result<Vec<Item>, Error> {
         let mut fetched = Vec::with_capacity(self.size);
         let mut bytes_held = 0;
@@ -278,7 +283,8 @@ impl Decoder {
         })
     }
 
-    /// The first frame is the one that holds the revision; every other begins where one ended.
+    /// Fetches the next frame: the first may contain `from`, every other begins where the one before
+    /// ended.
     fn fetch(&mut self, from: Revision) -> Result<Option<Stored>, Error> {
         if std::mem::take(&mut self.within)
             && let Some(found) = self.storage.at_or_before(from)?
@@ -288,7 +294,7 @@ impl Decoder {
         self.storage.at_or_after(from)
     }
 
-    /// Goes on in a thread of its own.
+    /// Moves the rest of the walk to a thread of its own.
     fn ahead(mut self) -> Result<Decoded, Error> {
         let (sender, batches) = bounded(BATCHES_AHEAD);
         let run = move || {

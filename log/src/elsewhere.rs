@@ -1,10 +1,10 @@
-//! Directories on file systems that another machine, or another program, keeps. What is promised rests on
-//! its word: that a sync has reached a disk, that a lock holds for every machine that has it mounted, that a
-//! file keeps its name.
+//! Detects directories on network, shared and user-space file systems. There, durability and locking
+//! depend on another machine or program: that an fsync has reached a disk, that a lock holds on every
+//! machine that mounts the directory, that a file keeps its identity.
 
 use std::path::Path;
 
-/// Warns where the directory is not on a disk of this machine.
+/// Warns if the directory is not on a local disk.
 pub(crate) fn warn_of_remote(directory: &Path) {
     if let Some(kind) = system::type_of(directory).and_then(remote) {
         tracing::warn!(
@@ -16,7 +16,7 @@ pub(crate) fn warn_of_remote(directory: &Path) {
     }
 }
 
-/// The file systems by their numbers in Linux's `statfs`, where files are kept elsewhere. Source:
+/// The name of a file system that keeps files elsewhere, by its magic number in Linux's `statfs`. Source:
 /// `linux/magic.h`, and for those that are not part of Linux their own sources.
 fn remote(magic: u32) -> Option<&'static str> {
     Some(match magic {
@@ -42,7 +42,7 @@ mod system {
 
     pub(super) fn type_of(path: &Path) -> Option<u32> {
         let found = rustix::fs::statfs(path).ok()?;
-        // Of 32 bits, and on some machines a signed number of 32 or 64.
+        // The magic number has 32 bits; the field is signed on some machines, and of 32 or 64 bits.
         u32::try_from(i128::from(found.f_type) & i128::from(u32::MAX)).ok()
     }
 }

@@ -1,4 +1,4 @@
-//! What can go wrong with the log, and what to do about it.
+//! The errors of the log. Each message says what to do next.
 
 use crate::storage::is_without_descriptors;
 use crate::storage::sled::extent;
@@ -6,14 +6,14 @@ use hindsight_core::Revision;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// What was behind a failure: an error of somebody else, or a sentence.
+/// The reason for a failure: an error of another library, or a sentence.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// A failure of the log. Every message says what to do next.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// Another process has the directory.
+    /// Another process holds the lock of the directory.
     #[error("{} is in use by {holder}; stop it, or name another data directory", .directory.display())]
     Locked {
         /// The data directory.
@@ -30,10 +30,10 @@ pub enum Error {
     Corrupt {
         /// The first revision of the record.
         revision: Revision,
-        /// What did not agree.
+        /// What did not match.
         source: Cause,
     },
-    /// The log ends before a record that somebody was told of.
+    /// The log ends before an acknowledged record.
     #[error(
         "the log ends at revision {newest}, and revision {acknowledged} was acknowledged: the records \
          after {newest} are lost; restore a backup of the whole data directory, or, to go on without \
@@ -43,20 +43,20 @@ pub enum Error {
     Lost {
         /// The last revision that is known to have been acknowledged.
         acknowledged: Revision,
-        /// The last revision that is there.
+        /// The last revision that was found.
         newest: Revision,
     },
-    /// The log may end before a record that somebody was told of.
+    /// The log may end before an acknowledged record: the file that would show it is missing.
     #[error(
         "the file events.tail is missing, which tells how far the log was acknowledged; the log ends at \
          revision {newest}, and whether anything came after it is not known; put the file back, or restore a \
          backup of the whole data directory, or, to take the log as it is, put an empty file in its place"
     )]
     Unwitnessed {
-        /// The last revision that is there.
+        /// The last revision that was found.
         newest: Revision,
     },
-    /// The log is whole, and it is not the one that was acknowledged.
+    /// The log is intact, but it is not the one that was acknowledged.
     #[error(
         "the record at revision {revision} is not the one that was acknowledged: the files of the data \
          directory are of different times; nothing was dropped; restore all of them from one backup, \
@@ -67,7 +67,7 @@ pub enum Error {
         /// The last revision that is known to have been acknowledged.
         revision: Revision,
     },
-    /// The journal tells of a record that is neither in it nor in the database.
+    /// The journal refers to a record that is neither in it nor in the database.
     #[error(
         "events/journal tells of a record at revision {told}, and the log has nothing behind revision {newest} that leads \
          to it: records are lost or damaged, or the files of the data directory are of different times; nothing was \
@@ -77,10 +77,10 @@ pub enum Error {
     Gap {
         /// The first revision of the record.
         told: Revision,
-        /// The last revision that is there.
+        /// The last revision that was found.
         newest: Revision,
     },
-    /// The log no longer holds all of what was asked for.
+    /// The log no longer holds everything that was asked for.
     #[error(
         "revision {asked} is before what is kept: everything from revision {floor} on is, and of what was \
          before only deletions and the kinds that are kept for ever; ask for revision {floor} or a later one"
@@ -88,17 +88,17 @@ pub enum Error {
     Pruned {
         /// The first revision that was needed.
         asked: Revision,
-        /// The first revision of which the state can be told.
+        /// The first revision whose state can still be folded.
         floor: Revision,
     },
-    /// What was asked for is yet to come.
+    /// A revision was asked for that has not happened yet.
     #[error(
         "revision {asked} has not happened yet; the newest is {newest}: ask for that one, or an earlier one"
     )]
     Future {
-        /// What was asked for.
+        /// The revision that was asked for.
         asked: Revision,
-        /// The newest one.
+        /// The newest revision.
         newest: Revision,
     },
     /// A snapshot cannot be read.
@@ -109,28 +109,28 @@ pub enum Error {
     Snapshot {
         /// The file.
         path: PathBuf,
-        /// What did not agree.
+        /// What did not match.
         source: Cause,
     },
     /// A backup cannot be read.
     #[error("the backup cannot be used: {0}; make or use another one")]
     Backup(#[source] Cause),
-    /// History went that a backup had yet to copy.
+    /// Retention dropped history that a running backup had not copied yet.
     #[error(
         "history before revision {floor} was dropped while the backup was made; make it again; if that is so \
          each time, make it while less is written, or keep more history"
     )]
     Overtaken {
-        /// The first revision of which the state can be told.
+        /// The first revision whose state can still be folded.
         floor: Revision,
     },
-    /// A restore was cut off before its end.
+    /// A restore was interrupted before it ended.
     #[error(
         "a restore into {} was not finished; run `hindsight restore` again, with the same directory",
         .0.display()
     )]
     Unfinished(PathBuf),
-    /// Written by a later release.
+    /// The log was written by a later release.
     #[error(
         "the log has format {found}{} and this release knows up to {known}; nothing was changed; use the release \
          that wrote it, or a later one; or, to go back to this one, restore a backup that was made before the other \
@@ -138,14 +138,14 @@ pub enum Error {
         .revision.map(|revision| format!(" at revision {revision}")).unwrap_or_default()
     )]
     NewerFormat {
-        /// What the record says.
+        /// The format that was found.
         found: u8,
-        /// What this release reads.
+        /// The newest format that this release reads.
         known: u8,
-        /// The record that says so; nothing where it is a whole file or tree.
+        /// The record that has this format; `None` if it is a whole file or tree.
         revision: Option<Revision>,
     },
-    /// Whoever held the log has let go of it.
+    /// The writer was closed and has released the log.
     #[error("the log was closed; open its directory again to go on")]
     Closed,
     /// The directory holds something that is not a log.
@@ -155,14 +155,15 @@ pub enum Error {
         .0.display()
     )]
     Foreign(PathBuf),
-    /// Something is in the place of a file, and reading it would never end.
+    /// There is something else in the place of a regular file (a pipe, a device, an endless file); it is
+    /// not read.
     #[error(
         "{} is not a regular file, or is longer than it can be; nothing of it was read; put back what was \
          there, or restore a backup of the whole data directory",
         .0.display()
     )]
     NotAFile(PathBuf),
-    /// A part of the database cannot be read by the storage engine, which would blank it.
+    /// A part of the database is damaged in a way that makes the storage engine overwrite it with blanks.
     #[error(
         "{} is damaged at byte {at}, where a segment of it begins; nothing was changed; keep a copy of the \
          data directory, then restore a backup, or save what is intact with `hindsight backup --intact FILE` and \
@@ -172,7 +173,7 @@ pub enum Error {
     Damaged {
         /// The database.
         path: PathBuf,
-        /// Where.
+        /// The offset of the damage, in bytes.
         at: u64,
     },
     /// The storage engine cannot open the database.
@@ -183,50 +184,50 @@ pub enum Error {
         extent(*.until, .broken.as_deref())
     )]
     Unopened {
-        /// The last revision before what is damaged.
+        /// The last revision before the damage.
         until: Revision,
-        /// What is wrong with the record after it; nothing where there is none.
+        /// What is wrong with the record after it; `None` if there is no such record.
         broken: Option<Box<Self>>,
-        /// The engine's answer.
+        /// The engine's own error.
         source: Cause,
     },
-    /// The database of an open log has lost its name.
+    /// The database of an open log was removed, moved or replaced.
     #[error(
         "{} was removed, moved or replaced while it was written to, and nothing more is written; if it was \
          moved, put it back; if not, restore a backup",
         .0.display()
     )]
     Gone(PathBuf),
-    /// Nothing can be written where the log is.
+    /// The log is on a read-only file system.
     #[error(
         "{} is on a read-only file system; make it writable, or name another data directory, with a copy of the whole \
          directory in it",
         .0.display()
     )]
     ReadOnly(PathBuf),
-    /// A file may not become as long here as the log needs.
+    /// The limit on the size of a file (`RLIMIT_FSIZE`) is too low for the log.
     #[error(
         "a file may have {limit} bytes here, and the event log needs {needed}; raise the limit (`ulimit -f` in a \
          shell, LimitFSIZE= in a unit of systemd), then start again"
     )]
     ShortFiles {
-        /// What a file may have.
+        /// The limit, in bytes.
         limit: u64,
-        /// What the database would.
+        /// The size that the database needs, in bytes.
         needed: u64,
     },
-    /// The clock of the machine is before what the storage engine can count from.
+    /// The system clock is before 1970, which is where the storage engine counts from.
     #[error("the clock of this machine is before the year 1970; set it, then start again")]
     Clock,
-    /// The operating system refused.
+    /// The operating system returned an error.
     #[error("{what}: {source}{}", advice(.source))]
     Io {
         /// What was being done.
         what: String,
-        /// Its answer.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The storage engine refused.
+    /// The storage engine returned an error.
     #[error(
         "the storage engine failed while {what}: {source}; if it stays so, restore a backup of the whole \
          data directory"
@@ -234,12 +235,12 @@ pub enum Error {
     Engine {
         /// What was being done.
         what: &'static str,
-        /// Its answer.
+        /// The error of the engine.
         source: Cause,
     },
 }
 
-/// What to do about a refusal of the system.
+/// What to do about an error of the operating system.
 fn advice(source: &std::io::Error) -> &'static str {
     match source.kind() {
         _ if is_without_descriptors(source) => {
@@ -291,7 +292,7 @@ mod tests {
         Error::io("opening /data")(kind.into())
     }
 
-    /// A new variant does not compile without a number here, and then wants a row below.
+    /// A new variant does not compile until it has a number here, and then needs a row in the test below.
     const fn variant(error: &Error) -> usize {
         match error {
             Error::Locked { .. } => 0,

@@ -1,6 +1,7 @@
-//! The unit that is stored: some commits, chained to the frame before by its hash. Format 1 holds
-//! commits; format 2 holds what stands for them, or between them (`crate::codec::Stands`); formats 3 and 4
-//! are format 1 with its payload compressed (`crate::packing`), by itself and after a dictionary.
+//! A frame is the unit of storage: some commits, chained to the previous frame by its hash. Format 1
+//! holds commits; format 2 holds what replaces commits after thinning, or marks a restore between them
+//! (`crate::codec::Stands`); formats 3 and 4 are format 1 with a compressed payload (`crate::packing`),
+//! without and with a dictionary.
 //!
 //! ```text
 //! magic 4 | format 1 | first revision 8 | commits 4 | previous hash 32 | length 4 | payload | crc32 4
@@ -15,24 +16,24 @@ use hindsight_core::Revision;
 pub(crate) const FRAME_FORMAT: u8 = 4;
 /// The format of frames that hold commits and nothing else.
 pub(crate) const COMMITS: u8 = 1;
-/// The format of frames that hold what stands for commits.
+/// The format of frames that hold what replaces commits (`crate::codec::Stands`).
 pub(crate) const STANDS: u8 = 2;
-/// The format of frames that hold commits, compressed. Read, and not written any more.
+/// The format of frames that hold commits, compressed. Still read, but no longer written.
 pub(crate) const PACKED: u8 = 3;
-/// The format of frames that hold commits, compressed after a dictionary.
+/// The format of frames that hold commits, compressed with a dictionary.
 pub(crate) const PRESET: u8 = 4;
 const MAGIC: &[u8; 4] = b"HSLF";
 pub(crate) const HEADER_BYTES: usize = 4 + 1 + 8 + 4 + 32 + 4;
-/// Magic and format come before the first revision.
+/// Offset of the first revision: behind magic and format.
 const FIRST_AT: usize = 4 + 1;
-/// And that before the number of commits.
+/// Offset of the number of commits: behind magic, format and first revision.
 const COMMITS_AT: usize = 4 + 1 + 8;
 pub(crate) const CHECKSUM_BYTES: usize = 4;
 
-/// The hash of a frame; all zero before the first.
+/// The hash of a frame; all zeros stands for the end before the first frame.
 pub(crate) type Hash = [u8; 32];
 
-/// A frame that was read and whose own bytes agree.
+/// A frame that was read and whose header, length and checksum agree.
 #[derive(Debug)]
 pub(crate) struct Frame<'a> {
     pub(crate) format: u8,
@@ -41,19 +42,20 @@ pub(crate) struct Frame<'a> {
     pub(crate) payload: &'a [u8],
 }
 
-/// Room for the header, to which the payload is appended before the frame is sealed.
+/// Reserves room for the header. The payload is appended next, then the frame is sealed.
 pub(crate) fn begin(bytes: &mut Vec<u8>) {
     bytes.clear();
     bytes.resize(HEADER_BYTES, 0);
 }
 
-/// The format and the payload of a frame that may be damaged.
+/// The format of a frame that may be damaged, and everything behind its header: the payload and its
+/// checksum.
 pub(crate) fn payload(bytes: &[u8]) -> (u8, &[u8]) {
     let format = bytes.get(MAGIC.len()).copied().unwrap_or_default();
     (format, bytes.get(HEADER_BYTES..).unwrap_or_default())
 }
 
-/// Turns a begun frame into a whole one: writes its header, and the checksum after the payload.
+/// Completes a begun frame: writes its header, and the checksum behind the payload.
 pub(crate) fn seal(
     bytes: &mut Vec<u8>,
     format: u8,
@@ -75,12 +77,12 @@ pub(crate) fn seal(
     bytes.extend_from_slice(&crc32fast::hash(bytes).to_le_bytes());
 }
 
-/// The hash that the next frame carries.
+/// The hash of a whole frame, which the next frame carries.
 pub(crate) fn hash(bytes: &[u8]) -> Hash {
     *blake3::hash(bytes).as_bytes()
 }
 
-/// Reads a frame that is stored under `key`; checks everything that it says of itself.
+/// Reads the frame that is stored under `key`, and checks its magic, checksum, format, place and length.
 pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
     let corrupt = |reason: &str| Error::corrupt(key, reason);
     let (body, checksum) = bytes
@@ -120,13 +122,14 @@ pub(crate) fn open(key: Revision, bytes: &[u8]) -> Result<Frame<'_>, Error> {
     })
 }
 
-/// Where a frame says that it begins.
+/// The first revision of a frame, as its header states it.
 pub(crate) fn first(bytes: &[u8]) -> Option<Revision> {
     let first = bytes.get(FIRST_AT..)?.first_chunk::<8>()?;
     Some(Revision(u64::from_le_bytes(*first)))
 }
 
-/// Where the frame after this one begins, as far as its header can be believed; never before it.
+/// The first revision of the frame after this one, as far as the header can be trusted; always after
+/// `first`.
 pub(crate) fn end(first: Revision, bytes: &[u8]) -> Option<Revision> {
     let commits = bytes.get(COMMITS_AT..)?.first_chunk::<4>()?;
     let commits = u64::from(u32::from_le_bytes(*commits)).max(1);

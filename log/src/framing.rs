@@ -1,20 +1,22 @@
-//! What files of ours have in common: four bytes and a format first, then parts that say how long they are.
+//! The layout that snapshots and backups share: a magic of four bytes and a format byte, then parts that
+//! are prefixed by their length.
 
 use crate::error::Cause;
 use std::io::{self, Read};
 use std::ops::RangeInclusive;
 
-/// Kept for a part before its bytes are there; a length that nothing follows costs no more.
+/// Upper bound of the memory reserved for a part before its bytes are read, so that a corrupt length
+/// costs no more than this.
 const BYTES_AHEAD: usize = 1 << 20;
 
-/// Why there is nothing to be had from a file.
+/// Why a file could not be read.
 #[derive(Debug)]
 pub(crate) enum Unreadable {
-    /// It is not what was written.
+    /// The bytes are not those that were written.
     Damaged(Cause),
-    /// It ends in the middle of something.
+    /// It ends in the middle of a part.
     Short,
-    /// The system refused to read it, which says nothing about it.
+    /// The operating system failed to read it, which says nothing about the contents.
     Io(io::Error),
 }
 
@@ -31,17 +33,17 @@ fn not_read(error: io::Error) -> Unreadable {
     }
 }
 
-/// A file that is being read.
+/// A file that is being read, part by part.
 #[derive(Debug)]
 pub(crate) struct Input<R> {
     pub(crate) from: R,
     pub(crate) format: u8,
-    /// That were read so far.
+    /// Bytes read so far.
     pub(crate) bytes: u64,
 }
 
 impl<R: Read> Input<R> {
-    /// Reads how it begins; `what` says as what.
+    /// Reads the magic and the format; `what` names the kind of file in errors.
     pub(crate) fn open(
         from: R,
         magic: [u8; 4],
@@ -75,7 +77,7 @@ impl<R: Read> Input<R> {
         Ok(bytes)
     }
 
-    /// So many bytes. A length is believed only as far as there are any.
+    /// Reads `length` bytes. Memory grows with the bytes that are there, not with what the length claims.
     pub(crate) fn part(&mut self, length: u32) -> Result<Vec<u8>, Unreadable> {
         let size = usize::try_from(length).unwrap_or(usize::MAX);
         let mut part = Vec::with_capacity(size.min(BYTES_AHEAD));

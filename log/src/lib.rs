@@ -1,5 +1,5 @@
-//! Durability: one writer that decides and appends, frames chained by their hashes, recovery and
-//! verification. A write is acknowledged after its frame is fsynced, and not before.
+//! The durable event log: one writer that decides and appends, frames chained by their hashes, recovery
+//! and verification. A write is acknowledged only after the fsync of its frame.
 //!
 //! Open a [`Log`] on a [`Storage`], submit commands to its [`Writer`], read with its [`Reader`].
 

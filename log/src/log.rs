@@ -1,4 +1,4 @@
-//! A log, opened: recovered state, reader and writer.
+//! An open log: the recovered state, its reader and its writer.
 
 use crate::retention::Pruner;
 use crate::snapshot::{Keeper, Keeping};
@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// An open log.
 #[derive(Debug)]
 pub struct Log {
-    /// Reads what is durable.
+    /// Reads the durable part of the log.
     pub reader: Reader,
     storage: Arc<Synced>,
     end: Base,
@@ -22,14 +22,14 @@ pub struct Log {
 }
 
 impl Log {
-    /// Reads the whole log and folds it into `empty`; refuses a log with a damaged record, and one
-    /// that ends before what was acknowledged.
+    /// Reads the whole log and folds it into `empty`. Refuses a log with a damaged record, and one that
+    /// ends before an acknowledged record.
     pub fn open(storage: Arc<dyn Storage>, empty: State) -> Result<(Self, State), Error> {
         Self::open_from(storage, Base::empty(empty))
     }
 
-    /// Reads what comes after `base` and folds it; refuses what [`Self::open`] refuses, as far as it
-    /// is read.
+    /// Reads only what follows `base` and folds it into that. Refuses what [`Self::open`] refuses, as far
+    /// as the log is read.
     pub fn open_from(storage: Arc<dyn Storage>, base: Base) -> Result<(Self, State), Error> {
         chain::start_threads()?;
         let reader = Reader::new(Arc::clone(&storage));
@@ -56,7 +56,7 @@ impl Log {
         ))
     }
 
-    /// Where it ends, as the next frame will be chained to it.
+    /// The end of the log, to which the next frame will be chained.
     #[cfg(test)]
     pub(crate) const fn tail(&self, revision: Revision) -> Tail {
         Tail {
@@ -65,13 +65,14 @@ impl Log {
         }
     }
 
-    /// The last revision at which a backup was restored: positions before it are those of another
-    /// life. Zero where none ever was.
+    /// The last revision at which a backup was restored; zero if none ever was. Positions before it
+    /// belong to the history of another log.
     pub const fn restored(&self) -> Revision {
         self.end.restored
     }
 
-    /// Has a snapshot written beside the writer for every so many commits, and at a clean end.
+    /// Writes a snapshot every `every` commits, in a thread beside the writer, and one at a clean
+    /// shutdown.
     pub fn keep_snapshots(&mut self, snapshots: Snapshots, every: u64) -> Result<(), Error> {
         self.keep(Keeping {
             snapshots,
@@ -80,8 +81,8 @@ impl Log {
         })
     }
 
-    /// As [`Self::keep_snapshots`]; after each, and every hour, the log is thinned as the policy says.
-    /// `empty` is what it is folded into.
+    /// As [`Self::keep_snapshots`]; in addition the log is thinned by `policy` after each snapshot and
+    /// every hour. `empty` is the state that the log is folded into.
     pub fn keep_history(
         &mut self,
         snapshots: Snapshots,
@@ -106,12 +107,12 @@ impl Log {
         Ok(())
     }
 
-    /// Starts the writer's two threads. `publish` is told of every durable batch.
+    /// Starts the writer's two threads. `publish` is called with every durable batch.
     pub fn start(self, state: State, publish: Box<dyn Publish>) -> Result<Writer, Error> {
         Writer::start(self.end_of(state), publish)
     }
 
-    /// The writer without threads: what is submitted waits until somebody takes the steps.
+    /// The writer without threads: submissions wait until the caller takes the [`Steps`].
     pub fn by_steps(self, state: State, publish: Box<dyn Publish>) -> (Writer, Steps) {
         Writer::by_steps(self.end_of(state), publish)
     }
@@ -127,8 +128,8 @@ impl Log {
     }
 }
 
-/// What was found may have been appended and not synced before a kill; nobody may see it before it
-/// is durable.
+/// Syncs what was found in the log: a process that was killed may have appended it without an fsync, and
+/// nothing may be visible before it is durable.
 fn settle(storage: &dyn Storage, tail: Tail) -> Result<(), Error> {
     storage.sync()?;
     if tail.revision > Revision::ZERO {

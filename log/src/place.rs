@@ -1,11 +1,12 @@
-//! Whether what was opened is still where it was: what is synced into a file that has lost its name is
-//! nowhere, and what is named in a directory that has come to its place is somebody else's.
+//! Checks that an opened file or directory is still at its path. Bytes synced into a file that was
+//! unlinked are lost, and files created in a directory that has taken the place of ours belong to another
+//! log.
 
 use crate::Error;
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-/// A file or a directory, and where it is.
+/// A file or a directory, and the path at which it was opened.
 #[derive(Debug)]
 pub(crate) struct Place {
     path: PathBuf,
@@ -14,7 +15,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// Of what was opened at this path.
+    /// The place of what was opened at `path`.
     pub(crate) fn of(path: &Path, opened: &Metadata) -> std::io::Result<Self> {
         Ok(Self {
             path: path.canonicalize()?,
@@ -22,7 +23,7 @@ impl Place {
         })
     }
 
-    /// Refuses where somebody removed or replaced it, or moved it away.
+    /// Fails if the file or directory was removed, replaced or moved.
     pub(crate) fn check(&self) -> Result<(), Error> {
         if self.is_kept() {
             return Ok(());
@@ -35,7 +36,7 @@ impl Place {
         use std::io::ErrorKind::{NotADirectory, NotFound};
         match self.path.metadata() {
             Ok(found) => system::identity(&found) == self.file,
-            // What cannot be looked at may be there.
+            // If it cannot be examined, it may still be there.
             Err(error) => !matches!(error.kind(), NotFound | NotADirectory),
         }
     }

@@ -1,4 +1,5 @@
-//! Reads commits back: by revision, from a revision on, and the whole state at a point.
+//! Reads the log back: single commits, all commits from a revision on, and the whole state at a revision
+//! or time.
 
 mod behind;
 
@@ -11,7 +12,7 @@ use behind::Behind;
 use hindsight_core::{Commit, Revision, State, Time, apply};
 use std::sync::Arc;
 
-/// Smaller frames than this can always be thinned.
+/// Frames smaller than this can always be thinned.
 const WHOLE_BYTES_MIN: usize = 48 << 10;
 
 /// Reads what is durable. Cheap to clone; never waits for the writer.
@@ -25,46 +26,46 @@ pub struct Reader {
 pub(crate) struct Read {
     pub(crate) first: Revision,
     pub(crate) bytes: usize,
-    /// Bytes of its commits before they were compressed.
+    /// Bytes of its commits before compression.
     pub(crate) encoded: usize,
     pub(crate) commits: Vec<Commit>,
     pub(crate) previous: Hash,
     pub(crate) hash: Hash,
-    /// Of its bytes as they are stored; of a whole frame the same.
+    /// Hash of its bytes as they are stored; differs from `hash` only in a thinned frame.
     pub(crate) stored: Hash,
-    /// The revision after it.
+    /// The revision after its last one.
     pub(crate) end: Revision,
     pub(crate) holds: Holds,
 }
 
-/// What a frame has of the revisions that it stands for.
+/// Which commits a frame holds of the revisions that it covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     /// All their commits.
     All,
-    /// Those of their commits that are kept: enough for the state at this revision, and for none
-    /// before it. The latest time of any is this.
+    /// Those that are kept: enough to fold the state at this revision (the floor), but no earlier state.
+    /// The time is the latest of any commit that it covers.
     Some(Revision, Time),
-    /// It is where a backup was restored, at this time.
+    /// None: it marks that a backup was restored here, at this time.
     Restored(Time),
 }
 
-/// What a log tells of.
+/// An entry of the log.
 #[derive(Debug, Clone)]
 pub enum Entry {
     /// A change of an object.
     Commit(Commit),
-    /// A backup was restored: what was known of before has expired.
+    /// A backup was restored: whatever clients knew of the time before has expired.
     Restored {
-        /// From here on revisions go on.
+        /// Revisions go on from here.
         revision: Revision,
-        /// When.
+        /// When it was restored.
         time: Time,
     },
 }
 
 impl Entry {
-    /// Its place.
+    /// The revision of the entry.
     pub const fn revision(&self) -> Revision {
         match self {
             Self::Commit(commit) => commit.revision,
@@ -85,7 +86,7 @@ impl Read {
 }
 
 impl Reader {
-    /// Reads this storage.
+    /// A reader of this storage.
     pub const fn new(storage: Arc<dyn Storage>) -> Self {
         Self {
             storage,
@@ -101,7 +102,7 @@ impl Reader {
         self.snapshots.as_ref()
     }
 
-    /// Begins at these where it can, rather than at the first commit.
+    /// Folds from these snapshots where possible, rather than from the first commit.
     #[must_use]
     pub fn with_snapshots(self, snapshots: Snapshots) -> Self {
         Self {
@@ -129,18 +130,18 @@ impl Reader {
             .find(|commit| commit.revision == revision))
     }
 
-    /// The commits from this revision on that are kept, oldest first.
+    /// The commits that are kept from this revision on, oldest first.
     pub fn scan(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         commits(self.frames(from), from)
     }
 
-    /// Those commits, and the restores between them.
+    /// As [`Self::scan`], with the restores between the commits.
     pub fn entries(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> {
         entries(self.frames(from), from)
     }
 
-    /// Commits up to this revision, newest first. What was left behind where a thinned frame stands for
-    /// it is told of once.
+    /// Commits up to this revision, newest first. Frames that a thinned one has replaced may still be
+    /// stored; their commits are not returned twice.
     pub fn scan_back(&self, until: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         let mut next = Some(until);
         let mut behind = Behind::default();
@@ -167,7 +168,7 @@ impl Reader {
         .flatten()
     }
 
-    /// Folds the log into `base`, from there up to the first revision that is not wanted, or to its end.
+    /// Folds the log into `base`, up to the first commit or restore that is not `wanted`, or to its end.
     pub fn fold(
         &self,
         base: Base,
@@ -192,7 +193,8 @@ impl Reader {
             let end = frame.end.previous();
             if let Holds::Some(kept_from, latest) = frame.holds {
                 floor = floor.max(kept_from);
-                // Which of those it stands for was the first is not known: it may be gone.
+                // Which of the revisions that it covers was the first unwanted one is not known: that
+                // commit may be gone.
                 if from <= end && !wanted(end, latest) {
                     break;
                 }
@@ -221,7 +223,7 @@ impl Reader {
         Ok(state)
     }
 
-    /// The end of the log, folded from its beginning, as a start would find it.
+    /// The state at the end of the log, folded from its beginning, as it would be found on start.
     pub fn base(&self, empty: State) -> Result<Base, Error> {
         let mut base = Base::empty(empty);
         for frame in self.whole(base.tail())? {
@@ -230,10 +232,11 @@ impl Reader {
         Ok(base)
     }
 
-    /// The state after this commit, folded from the newest snapshot that is not after it: [`Error::Future`] of a
-    /// revision that has not happened, [`Error::Pruned`] of one that is not kept.
+    /// The state after this commit, folded from the newest snapshot that is not after it.
+    /// [`Error::Future`] for a revision that has not happened, [`Error::Pruned`] for one that is no
+    /// longer kept.
     pub fn state_at(&self, empty: State, revision: Revision) -> Result<State, Error> {
-        // Where the end is damaged, what is before it can be told.
+        // If the end is damaged, revisions before it can still be read.
         if let Ok(newest) = self.newest()
             && newest < revision
         {
@@ -243,7 +246,7 @@ impl Reader {
         self.state_until(empty, revision)
     }
 
-    /// The state after all that was written, folded from the newest snapshot.
+    /// The state at the end of the log, folded from the newest snapshot.
     pub fn newest_state(&self, empty: State) -> Result<State, Error> {
         self.state_until(empty, Revision(u64::MAX))
     }
@@ -264,8 +267,9 @@ impl Reader {
         })
     }
 
-    /// The state before the first commit or restore that was later than this. Clocks may step back; what comes
-    /// behind that is not looked at. There is no clock here: of a time that has not come it is the newest state.
+    /// The state before the first commit or restore whose time is later than this. Clocks may step back;
+    /// commits after that first one are ignored even if their times are earlier. The time is not compared
+    /// with a clock: for a time in the future this is the newest state.
     pub fn state_at_time(&self, empty: State, time: Time) -> Result<State, Error> {
         let found = self.snapshots.as_ref();
         let found = found.and_then(|one| one.until_time(&*self.storage, time, &empty));
@@ -273,7 +277,7 @@ impl Reader {
         self.fold(base, |_, at| at <= time, |_| {})
     }
 
-    /// Every commit from this revision on, oldest first; an error where some of them are not kept.
+    /// Every commit from this revision on, oldest first; an error if some of them are no longer kept.
     pub fn scan_all(&self, from: Revision) -> impl Iterator<Item = Result<Commit, Error>> {
         let reader = self.clone();
         let whole = self.frames(from).map(move |frame| {
@@ -286,8 +290,8 @@ impl Reader {
         commits(whole, from)
     }
 
-    /// The revision from which on everything is kept; of what was before, deletions are, and what
-    /// the policy of the time kept. Zero in a log of which nothing was dropped.
+    /// The revision from which on every commit is kept; zero if none was dropped. Before it, deletions
+    /// are kept, and what the retention policy in force at the time kept.
     pub fn floor(&self) -> Result<Revision, Error> {
         let mut from = Revision(1);
         while let Some((first, bytes)) = self.storage.at_or_after(from)? {
@@ -298,7 +302,8 @@ impl Reader {
             {
                 return Ok(Revision(floor));
             }
-            // One that is thinned may stand behind what is too large for it.
+            // A frame this large may have been left whole by thinning, so that a thinned one may follow
+            // it.
             if is_whole && bytes.len() < WHOLE_BYTES_MIN {
                 break;
             }
@@ -307,8 +312,8 @@ impl Reader {
         Ok(Revision::ZERO)
     }
 
-    /// What was asked for is not kept any more. The frame that it was in names a floor, and the first one
-    /// the floor of today.
+    /// The error for a revision that is no longer kept. Its frame states a floor, and the first thinned
+    /// frame the current floor; the higher is reported.
     fn pruned(&self, asked: Revision, named: Revision) -> Error {
         match self.floor() {
             Ok(floor) => Error::Pruned {
@@ -319,7 +324,8 @@ impl Reader {
         }
     }
 
-    /// Every frame after this one, without a gap and as far as was acknowledged.
+    /// Every frame after this tail. Fails if a frame is missing, or if the log ends before the
+    /// acknowledged tail.
     pub(crate) fn whole(
         &self,
         after: Tail,
@@ -328,7 +334,7 @@ impl Reader {
         Whole::new(after, frames, &*self.storage)
     }
 
-    /// Frames that hold revisions from `from` on, each checked and chained to the one before.
+    /// The frames that hold revisions from `from` on, each checked and chained to the one before.
     pub(crate) fn frames(&self, from: Revision) -> impl Iterator<Item = Result<Read, Error>> {
         walk(Chain::new(Arc::clone(&self.storage), from))
     }
@@ -361,7 +367,7 @@ fn entries(
         .skip_while(move |entry| entry.as_ref().is_ok_and(|entry| entry.revision() < from))
 }
 
-/// What a stored frame takes once it is read, about; the bytes are not checked yet.
+/// Roughly the memory that a stored frame takes once it is read. Its bytes need not have been checked.
 pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
     let (format, payload) = frame::payload(bytes);
     let unpacked = match format {
@@ -379,7 +385,7 @@ pub(crate) fn weight(first: Revision, bytes: &[u8]) -> usize {
     bytes.len() + unpacked
 }
 
-/// A frame that is not decoded, and the revision after those that it stands for.
+/// Opens a frame without decoding its payload. Returns the revision after those that it covers, too.
 fn open(first: Revision, bytes: &[u8]) -> Result<(Frame<'_>, Revision), Error> {
     let frame = frame::open(first, bytes)?;
     let end = Revision(first.0.saturating_add(u64::from(frame.commits)));
@@ -389,7 +395,7 @@ fn open(first: Revision, bytes: &[u8]) -> Result<(Frame<'_>, Revision), Error> {
     Ok((frame, end))
 }
 
-/// Reads what is stored under a revision.
+/// Reads and checks the frame that is stored under a revision.
 pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
     let (frame, end) = open(first, bytes)?;
     let each = (first.0..end.0).map(Revision);
@@ -442,7 +448,7 @@ pub(crate) fn read(bytes: &[u8], first: Revision) -> Result<Read, Error> {
     Ok(read)
 }
 
-/// The commits of a thinned frame, each at a place of its own within it.
+/// The commits of a thinned frame, with their revisions, which must be ascending and within it.
 fn kept_in(
     first: Revision,
     end: Revision,

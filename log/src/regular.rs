@@ -1,11 +1,12 @@
-//! What is read must be a file. A pipe holds up whoever opens it, with the lock of the directory held; a
-//! device never ends.
+//! Checks that a file is a regular file before it is opened. Opening a pipe would block while the
+//! directory is locked, and reading a device would never end.
 
 use crate::Error;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Refuses what is there and is no regular file, or is longer than it can be; nothing is opened for that.
+/// Refuses a path at which there is something other than a regular file, or one longer than `longest`
+/// bytes. Nothing is opened for that.
 pub(crate) fn check(path: &Path, longest: u64) -> Result<(), Error> {
     match path.metadata() {
         Ok(found) if found.is_file() && found.len() <= longest => Ok(()),

@@ -1,33 +1,34 @@
-//! The end of the log as it was acknowledged, and the walk that holds a log against it.
+//! The acknowledged end of the log, and the walk that compares a log with it.
 
 use crate::frame::Hash;
 use crate::reader::{Holds, Read};
 use crate::{Error, Reader, Storage, base};
 use hindsight_core::Revision;
 
-/// The last frame of which somebody was told.
+/// The end of a log: its last frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tail {
-    /// The last revision in it.
+    /// The last revision in that frame.
     pub revision: Revision,
-    /// Its hash, which stands for everything before it.
+    /// The hash of that frame, which stands for everything before it.
     pub hash: Hash,
 }
 
 impl Tail {
-    /// Before the first frame.
+    /// The end before the first frame.
     pub(crate) const START: Self = Self {
         revision: Revision::ZERO,
         hash: [0; 32],
     };
 }
 
-/// Walks a whole log: without a gap, through the witnessed tail.
+/// A walk over a whole log. Fails if a frame is missing, or if the walk does not pass through the
+/// witnessed tail.
 pub(crate) struct Whole<I> {
     frames: I,
     witness: Option<Tail>,
     newest: Tail,
-    /// The highest that a thinned frame names.
+    /// The highest floor that a thinned frame states.
     floor: Revision,
     is_done: bool,
 }
@@ -57,7 +58,7 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
         if let Holds::Some(floor, _) = frame.holds {
             self.floor = self.floor.max(floor);
         }
-        // Of the frames that a thinned one stands for, only the last can be told by its hash.
+        // Of the frames that a thinned one replaces, only the hash of the last is known.
         let is_within = matches!(frame.holds, Holds::Some(..))
             && self
                 .witness
@@ -97,10 +98,10 @@ impl<I: Iterator<Item = Result<Read, Error>>> Whole<I> {
 }
 
 impl Reader {
-    /// Refuses what [`crate::Log::open`] refuses of the end of a log, without the walk: one that ends before
-    /// what was acknowledged, or before its newest snapshot, or is another there. To be asked before questions
-    /// are answered from files of which nobody has opened the log. How far it is known to have been
-    /// acknowledged; nothing where no witness tells.
+    /// Refuses the same ends of a log as [`crate::Log::open`], but without walking the log: an end before
+    /// the acknowledged tail or before the newest snapshot, or one with a different frame there. To be
+    /// called before questions are answered from files whose log nobody has opened. Returns the last
+    /// revision that is known to have been acknowledged; `None` without a witness.
     pub fn check_end(&self) -> Result<Option<Revision>, Error> {
         let storage = &**self.storage();
         let witness = storage.witnessed()?;
@@ -114,7 +115,7 @@ impl Reader {
     }
 }
 
-/// Says of a damaged record whether somebody counts on it.
+/// Adds to the error for a damaged record whether that record was acknowledged.
 fn judged(error: Error, witness: Option<Tail>) -> Error {
     let Error::Corrupt { revision, source } = error else {
         return error;
@@ -126,7 +127,7 @@ fn judged(error: Error, witness: Option<Tail>) -> Error {
     Error::corrupt(revision, Judged { source, told })
 }
 
-/// Damage, and whether somebody counts on what is damaged.
+/// Damage, and whether the damaged record was acknowledged.
 #[derive(Debug, thiserror::Error)]
 #[error("{source}; {told}")]
 struct Judged {

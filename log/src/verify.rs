@@ -1,4 +1,4 @@
-//! Walks a log and says what it saw.
+//! Verifies a log from its first frame to its last and reports what it holds.
 
 use crate::frame::Hash;
 use crate::reader::Holds;
@@ -6,48 +6,49 @@ use crate::{Base, Error, Reader, Snapshots, Tail};
 use hindsight_core::{Commit, Revision, State, Time};
 use std::collections::BTreeMap;
 
-/// What a whole, intact log holds.
+/// The contents of a whole, intact log.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Commits.
+    /// Number of commits.
     pub commits: u64,
-    /// Bytes of those before they were compressed.
+    /// Bytes of the commits before compression.
     pub commit_bytes: u64,
     /// Bytes of the frames as they are stored.
     pub frame_bytes: u64,
-    /// Facts by name.
+    /// Number of events, by name.
     pub events: BTreeMap<&'static str, u64>,
     /// The newest revision.
     pub newest: Revision,
-    /// How far it is known to have been acknowledged; nothing where no witness tells.
+    /// The last revision that is known to have been acknowledged; `None` without a witness.
     pub witnessed: Option<Revision>,
-    /// The revision from which on every commit is kept; zero where none was dropped.
+    /// The revision from which on every commit is kept; zero if none was dropped.
     pub floor: Revision,
     /// The revisions at which backups were restored.
     pub restores: Vec<Revision>,
-    /// When the first commit was made.
+    /// The time of the first commit.
     pub first_time: Option<Time>,
-    /// When the last commit was made.
+    /// The time of the last commit.
     pub last_time: Option<Time>,
     /// Hash of the last frame, in hex: a fingerprint of every commit that was ever in the log.
     pub chain: String,
-    /// Hash of all frames as they are, in hex: a fingerprint of what is kept, also of a thinned log.
+    /// Hash of all frames as they are stored, in hex: a fingerprint of what is kept, also for a thinned
+    /// log.
     pub content: String,
 }
 
-/// Gathers the hash of many frames.
+/// Accumulates the hash over many frames.
 #[derive(Debug, Default)]
 pub(crate) struct Content(blake3::Hasher);
 
 impl Content {
-    /// The next frame, by the hash of its bytes as they are stored.
+    /// Adds the next frame, by the hash of its bytes as they are stored.
     pub(crate) fn add(&mut self, stored: &Hash) {
         self.0.update(stored);
     }
 
-    /// Of all of them.
+    /// The hash of all frames that were added.
     pub(crate) fn hash(&self) -> Hash {
         *self.0.finalize().as_bytes()
     }
@@ -57,7 +58,7 @@ pub(crate) fn hex(hash: Hash) -> String {
     blake3::Hash::from_bytes(hash).to_hex().to_string()
 }
 
-/// Checks frames, checksums, hash chain, revisions and the acknowledged end; the error names the first
+/// Checks frames, checksums, hash chain, revisions and the acknowledged end. The error names the first
 /// bad record.
 pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Report, Error> {
     let witnessed = reader.storage().witnessed()?;
@@ -89,8 +90,9 @@ pub fn verify(reader: &Reader, mut progress: impl FnMut(Revision)) -> Result<Rep
     Ok(report)
 }
 
-/// The state at the floor, folded from the first frame and not from a snapshot. Every snapshot that can
-/// be read must be what the log comes to there; the error names the first that is not.
+/// The state at the floor, folded from the first frame and not from a snapshot. Also compares every
+/// readable snapshot with the state that the log folds to at its revision; the error names the first that
+/// differs.
 pub fn state_at_floor(reader: &Reader, empty: &State, floor: Revision) -> Result<State, Error> {
     let snapshots = reader.snapshots();
     let written = snapshots.map_or_else(|| Ok(Vec::new()), Snapshots::revisions)?;

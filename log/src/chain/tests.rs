@@ -1,4 +1,4 @@
-//! How much of a log is in memory while it is walked.
+//! How much of a log is in memory during a walk.
 
 use super::*;
 use crate::storage::Counting;
@@ -11,10 +11,10 @@ use hindsight_core::{
 use std::sync::atomic::Ordering;
 
 const FRAMES: u64 = 100;
-/// Much larger than the frame that is stored, which says so of itself.
+/// Much larger than the stored frame, which states this length itself.
 const BODY_BYTES: usize = 1 << 20;
-/// Those that wait, the one that does not fit among them, and the one that is being used up; each may
-/// go beyond its bound by a frame.
+/// The batches in the queue, the one that does not fit into it, and the one being consumed; each may
+/// exceed its bound by one frame.
 const HELD_MAX: usize = (BATCHES_AHEAD + 2) * (BATCH_BYTES_MAX / BODY_BYTES + 1);
 
 fn commit(revision: Revision, bytes: usize) -> Commit {
@@ -68,7 +68,7 @@ fn somebody_of_a_pool_decodes_by_themselves() {
     assert!(pool.install(|| !are_shared(2)));
 }
 
-/// Of a frame that is thinned while it is fetched half of it may have been read.
+/// A frame that is thinned while it is being fetched may have been half read.
 #[test]
 fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
     let (cut_at, floor) = (Revision(5), Revision(6));
@@ -86,7 +86,7 @@ fn a_frame_that_cannot_be_read_and_is_thinned_by_now_is_not_told_as_damage() {
             Arc::clone(&storage) as Arc<dyn Storage>,
             Revision(beginning),
         );
-        // As the walk comes to it, it is fetched; then it is thinned.
+        // When the walk arrives at this frame it has been fetched already; then it is thinned.
         for _ in beginning..cut_at.0 {
             chain.advance().expect("intact").expect("a frame");
         }
@@ -126,7 +126,7 @@ fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     let mut chain = Chain::new(Arc::clone(&storage) as Arc<dyn Storage>, Revision(1));
     let (mut walked, mut held_most) = (0, 0);
     while chain.advance().expect("intact").is_some() {
-        // What reads ahead has the time to.
+        // Gives the thread that reads ahead time to run.
         std::thread::yield_now();
         held_most = held_most.max(storage.fetched.load(Ordering::SeqCst) - walked);
         walked += 1;
@@ -135,7 +135,7 @@ fn a_long_walk_is_ahead_by_bytes_and_not_by_frames_alone() {
     assert!(held_most <= HELD_MAX, "{held_most} of {HELD_MAX}");
 }
 
-/// An engine with a defect at one of its frames.
+/// A storage that panics at one of its frames.
 #[derive(Debug, Default)]
 struct Broken(MemoryStorage, Option<Revision>);
 
@@ -172,7 +172,7 @@ impl Storage for Broken {
     }
 }
 
-/// Without a witness nothing else could tell that there was more.
+/// Without a witness nothing else would show that there was more.
 #[test]
 fn a_panic_of_what_reads_ahead_is_no_end_of_the_log() {
     let frames = 20 * FRAMES;

@@ -1,22 +1,24 @@
-//! A walk back through the log: each frame must be the one before the last.
+//! Walks the log backward: each frame must be the predecessor of the one read before it.
 
 use super::{Holds, Read, read};
 use crate::frame::Hash;
 use crate::{Error, Storage};
 use hindsight_core::Revision;
 
-/// The frame behind the one that is read next, on the way back.
+/// The frame that was read last on the way back: its first revision, its predecessor's hash, and what it
+/// holds.
 #[derive(Default)]
 pub(super) struct Behind(Option<(Revision, Hash, Holds)>);
 
 impl Behind {
-    /// Where there is nothing although there should be: before the first there is, and of an empty backup.
+    /// The error for a missing frame, where there should be one: the frame read last has a predecessor.
     pub(super) fn missing(&self, until: Revision) -> Option<Error> {
         let (_, previous, _) = self.0?;
         (previous != Hash::default()).then(|| Error::corrupt(until, "it is missing"))
     }
 
-    /// Gives the frame back where it is the one before, or the one that stands for that since it was thinned.
+    /// Returns the frame if it is the predecessor, or else the thinned frame that has replaced the
+    /// predecessor.
     pub(super) fn follow(&mut self, storage: &dyn Storage, frame: Read) -> Result<Read, Error> {
         let Some((first, previous, holds)) = self.0 else {
             return Ok(self.noted(frame));
@@ -41,7 +43,8 @@ impl Behind {
     }
 }
 
-/// What a thinned frame stands for may be there still, in parts.
+/// Looks further back for a thinned frame up to `first`: some of the frames that it replaces may still be
+/// stored.
 fn standing_over(storage: &dyn Storage, frame: Read, first: Revision) -> Result<Read, Error> {
     let missing = frame.end;
     let mut before = frame.first;
