@@ -1,5 +1,5 @@
-//! Commits to bytes and back. Stored types are apart from the types in memory: they are never
-//! edited, only joined by newer ones.
+//! Encodes commits as bytes and decodes them. The stored types are separate from the types in memory;
+//! they are never edited, newer ones are added beside them.
 
 mod image;
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub(crate) enum Undecodable {
     LeftOver,
     #[error(transparent)]
     Object(#[from] UnreadableObject),
-    /// A number that a later release may know.
+    /// A code that only a later release may know.
     #[error("{what} {code} is not known to this release")]
     Unknown { what: &'static str, code: u8 },
     #[error("an origin is missing")]
@@ -32,7 +32,7 @@ pub(crate) enum Undecodable {
     Count,
 }
 
-/// A payload of plain structs; every byte must be used.
+/// Decodes a payload of plain structs. Every byte must be used.
 fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T, Undecodable> {
     let read = bincode::serde::borrow_decode_from_slice(payload, bincode::config::legacy());
     match read? {
@@ -41,7 +41,7 @@ fn read<'a, T: Deserialize<'a>>(payload: &'a [u8]) -> Result<T, Undecodable> {
     }
 }
 
-/// Appends it.
+/// Appends the encoded value to the payload.
 fn write(value: &impl Serialize, payload: &mut Vec<u8>) -> Result<(), bincode::error::EncodeError> {
     bincode::serde::encode_into_std_write(value, payload, bincode::config::legacy()).map(drop)
 }

@@ -1,4 +1,4 @@
-//! One process per data directory.
+//! The lock that keeps a data directory to one process.
 
 use crate::{Error, elsewhere, private};
 use std::fs::{File, TryLockError};
@@ -8,14 +8,14 @@ use std::path::Path;
 const FILE: &str = "lock";
 const READER: &str = "a question that is asked where nothing can be written";
 
-/// Held until it is dropped. The file says who holds it.
+/// The lock of a data directory, held until it is dropped. The file names its holder.
 #[derive(Debug)]
 pub struct DirectoryLock {
     file: File,
 }
 
 impl DirectoryLock {
-    /// Takes the directory, which is made if it is not there, for its owner alone.
+    /// Locks the directory, which is created for its owner alone if it does not exist.
     pub fn acquire(directory: &Path) -> Result<Self, Error> {
         if directory.exists() && !directory.is_dir() {
             return Err(Error::Foreign(directory.to_owned()));
@@ -35,8 +35,9 @@ impl DirectoryLock {
         Ok(lock)
     }
 
-    /// Keeps those who write out of a directory to which nothing can be written from here: it may be mounted in
-    /// another place, too, and served there. Others may read. Nothing where it has no lock, which no server leaves.
+    /// Takes a shared lock on a directory that is read-only here, to keep writers out: it may also be
+    /// mounted elsewhere and served there. Other readers are let in. `None` if there is no lock file,
+    /// which every server leaves behind.
     pub fn acquire_to_read(directory: &Path) -> Result<Option<Self>, Error> {
         match File::open(directory.join(FILE)) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -47,13 +48,14 @@ impl DirectoryLock {
         }
     }
 
-    /// What the directory says of who has it, or who had it last: nothing is taken.
+    /// What the lock file says about the current or the last holder. Takes no lock.
     pub fn holder(directory: &Path) -> Option<String> {
         let text = std::fs::read_to_string(directory.join(FILE)).ok()?;
         Some(text.trim().to_owned())
     }
 
-    /// Lets go of a directory that nothing came of: the file goes too, while it is still held.
+    /// Releases a directory that was not used after all. The file is removed too, while it is still
+    /// locked.
     pub fn remove(self, directory: &Path) {
         std::fs::remove_file(directory.join(FILE)).ok();
     }
@@ -67,7 +69,8 @@ impl DirectoryLock {
             Ok(()) => Ok(Self { file }),
             Err(TryLockError::WouldBlock) => {
                 let mut holder = READER.to_owned();
-                // Who only reads could not write its name there: that is somebody's of before.
+                // A reader could not write its name into the file: any name there is that of an earlier
+                // holder.
                 if file.try_lock_shared().is_err() {
                     holder.clear();
                     file.read_to_string(&mut holder)
@@ -84,7 +87,7 @@ impl DirectoryLock {
         }
     }
 
-    /// Says who holds the directory: the process, and where it listens.
+    /// Names the holder in the file: the process, and the address at which it listens.
     pub fn describe(&mut self, address: &str) -> Result<(), Error> {
         let at = if address.is_empty() {
             String::new()
@@ -93,7 +96,7 @@ impl DirectoryLock {
         };
         let text = format!("process {}{at}\n", std::process::id());
         let mut write = || {
-            // In place: a full disk would not give the bytes back.
+            // Overwritten in place: once truncated, the file might not get its bytes back on a full disk.
             self.file.rewind()?;
             self.file.write_all(text.as_bytes())?;
             self.file.set_len(text.len() as u64)

@@ -1,4 +1,4 @@
-//! Payloads of frames, compressed: the length before (4), then an LZ4 block. See
+//! Compresses the payloads of frames: the uncompressed length (4 bytes), then an LZ4 block. See
 //! `docs/decisions/0015-compressed-frames.md`.
 
 mod dictionary;
@@ -9,17 +9,18 @@ use hindsight_core::Revision;
 use lz4_flex::block;
 use std::cell::Cell;
 
-/// Smaller payloads are not worth the time.
+/// Smaller payloads are not worth compressing.
 const PACKED_BYTES_MIN: usize = 128;
-/// A byte of an LZ4 block stands for no more than this.
+/// The most bytes that one byte of an LZ4 block can expand to.
 const PACKED_RATIO_MAX: usize = 255;
-/// What is longer is not compressed, and nothing that was may claim to be longer: a few times the largest
-/// object, for the facts of a commit may repeat parts of it.
+/// Longer payloads are not compressed, and no compressed payload may claim to be longer. A few times the
+/// largest object, because the events of a commit may repeat parts of it.
 pub(crate) const PAYLOAD_BYTES_MAX: usize = 16 << 20;
-/// Room to unpack in that a thread keeps: most frames fit, and what a large one took is given back.
+/// The largest unpacking buffer that a thread keeps: most frames fit, and a larger buffer is freed after
+/// use.
 const ROOM_BYTES_MAX: usize = 256 << 10;
 
-/// Compresses the payload of a begun frame of commits, where that pays; which format it is now.
+/// Compresses the payload of a begun frame of commits if that pays, and returns the format of the frame.
 /// `scratch` is overwritten.
 pub(crate) fn pack(bytes: &mut Vec<u8>, scratch: &mut Vec<u8>) -> u8 {
     let payload = bytes.get(HEADER_BYTES..).unwrap_or_default();
@@ -42,17 +43,18 @@ pub(crate) fn pack(bytes: &mut Vec<u8>, scratch: &mut Vec<u8>) -> u8 {
     PRESET
 }
 
-/// A payload compressed by itself, as in [`PACKED`], whether or not that pays.
+/// A payload compressed without a dictionary, as in [`PACKED`], even if that does not pay.
 pub(crate) fn packed(payload: &[u8]) -> Vec<u8> {
     block::compress_prepend_size(payload)
 }
 
 thread_local! {
-    /// New memory would have to be zeroed for every frame, which takes longer than to unpack it.
+    /// The unpacking buffer. A new one would have to be zeroed for every frame, which takes longer than
+    /// unpacking.
     static ROOM: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// Reads the payload of a frame of this format, which may be compressed.
+/// Passes the payload of a frame of this format to `read`, uncompressed.
 pub(crate) fn unpack<T>(
     first: Revision,
     format: u8,
@@ -72,7 +74,7 @@ pub(crate) fn unpack<T>(
     unpacked
 }
 
-/// The payload that was compressed, at the beginning of `room`.
+/// Decompresses a payload into the beginning of `room`.
 fn unpack_into<'a>(
     first: Revision,
     payload: &[u8],
@@ -99,7 +101,7 @@ fn unpack_into<'a>(
     }
 }
 
-/// How long a payload says that it was before it was compressed, as far as that can be believed.
+/// The uncompressed length that a payload claims, limited to what can be true.
 pub(crate) fn unpacked(payload: &[u8]) -> usize {
     let length = payload
         .first_chunk()

@@ -1,22 +1,23 @@
-//! Directories for their owner alone: a log holds every Secret that there ever was.
+//! Directories and files that only their owner can read: a log holds every Secret that ever existed.
 
 use crate::Error;
 use std::fs::OpenOptions;
 use std::path::Path;
 
-/// Makes a directory, and those above it, if they are not there. One that is there stays as open as it
-/// is.
+/// Creates a directory and its parents if they do not exist. An existing one keeps its permissions.
 pub(crate) fn make(directory: &Path) -> Result<(), Error> {
     system::make(directory).map_err(Error::io(format!("making {}", directory.display())))
 }
 
-/// Makes a directory, and those above it; it is closed to all but its owner, or that is an error.
+/// Creates a directory and its parents, and closes it to all but its owner; fails if that is not
+/// possible.
 pub fn make_private(directory: &Path) -> std::io::Result<()> {
     system::make(directory)?;
     system::close(directory)
 }
 
-/// Makes a directory of ours, or closes the one that is there to all but its owner.
+/// Creates one of our own directories, or closes an existing one to all but its owner; warns if that is
+/// not possible.
 pub(crate) fn make_own(directory: &Path) -> Result<(), Error> {
     make(directory)?;
     if let Err(error) = system::close(directory) {
@@ -25,8 +26,7 @@ pub(crate) fn make_own(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Warns where others could put something of their own in the place of what is in a directory, an
-/// authority for certificates, say.
+/// Warns if other users could replace files in the directory, such as a certificate authority.
 pub(crate) fn warn_of_others(directory: &Path) {
     if let Some(open) = system::open_to_others(directory) {
         tracing::warn!(
@@ -37,7 +37,7 @@ pub(crate) fn warn_of_others(directory: &Path) {
     }
 }
 
-/// Opens files for their owner alone, where it makes them.
+/// Options for opening files; files that they create are for their owner alone.
 pub(crate) fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     system::close_new(&mut options);
@@ -56,11 +56,12 @@ mod system {
     const ANY: u32 = 0o777;
     const BY_GROUP: u32 = 0o020;
     const BY_ALL: u32 = 0o002;
-    /// Nobody removes there what is another's.
+    /// The sticky bit: users cannot remove or rename the files of others there.
     const STICKY: u32 = 0o1000;
 
-    /// The directory, or the first above it in which all may replace what it is under. What a group may do
-    /// above is not asked: it is the user's own, where the system makes one for each.
+    /// The directory, if others may write to it, or else the first above it in which all may replace what
+    /// it holds. Write access of a group is ignored above it: some systems make a group for each user,
+    /// which is then the user's own.
     pub(super) fn open_to_others(directory: &Path) -> Option<PathBuf> {
         let whole = directory.canonicalize().ok()?;
         let is_open = |(depth, path): &(usize, &Path)| {

@@ -1,11 +1,11 @@
-//! Files that are there in whole or not at all: written under another name, synced, then named.
+//! Files that exist completely or not at all: they are written under another name, fsynced, then renamed.
 
 use crate::private;
 use std::fs::File;
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
-/// A file that has its name once [`Self::finish`] has given it; before that it is gone when it is dropped.
+/// A file that gets its name from [`Self::finish`]; if it is dropped before, it is removed.
 #[derive(Debug)]
 pub struct WholeFile {
     file: File,
@@ -14,13 +14,13 @@ pub struct WholeFile {
 }
 
 impl WholeFile {
-    /// Begins one for its owner alone, with this added to its name. What somebody left under that is removed.
-    /// What is in its place must be a regular file, or not there yet.
+    /// Creates the file, for its owner alone, as `path` with `suffix` appended. Anything left under that
+    /// name is removed. At `path` there must be a regular file or nothing.
     pub fn begin(path: &Path, suffix: &str) -> Result<Self> {
         Self::begin_as(path, Self::unfinished(path, suffix))
     }
 
-    /// The name that it has until it is finished.
+    /// The name of the file until it is finished.
     pub fn unfinished(path: &Path, suffix: &str) -> PathBuf {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".");
@@ -28,7 +28,7 @@ impl WholeFile {
         beside.into()
     }
 
-    /// The same, under a name of its own in the same directory.
+    /// As [`Self::begin`], with a chosen unfinished name in the same directory.
     pub(crate) fn begin_as(path: &Path, beside: PathBuf) -> Result<Self> {
         check_place(path)?;
         std::fs::remove_file(&beside).ok();
@@ -41,17 +41,17 @@ impl WholeFile {
         })
     }
 
-    /// To write to.
+    /// The file to write to.
     pub const fn file(&self) -> &File {
         &self.file
     }
 
-    /// Leaves it as it is, without its name.
+    /// Leaves the file under its unfinished name.
     pub(crate) fn leave(mut self) {
         self.beside = None;
     }
 
-    /// Syncs what was written, gives it its name in the place of what had it, and syncs the directory.
+    /// Syncs the file, renames it over whatever has its name, and syncs the directory.
     pub fn finish(mut self) -> Result<()> {
         self.file.sync_all()?;
         if let Some(beside) = &self.beside {
@@ -64,7 +64,8 @@ impl WholeFile {
     }
 }
 
-/// A device, a pipe or a socket would be gone, and what was meant for it in a file that nobody asked for.
+/// Refuses to replace anything but a regular file: a device, a pipe or a socket would be gone, and the
+/// bytes meant for it would be in a file that nobody asked for.
 fn check_place(path: &Path) -> Result<()> {
     match path.metadata() {
         Ok(found) if !found.is_file() => Err(Error::new(

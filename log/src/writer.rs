@@ -1,6 +1,6 @@
-//! The one writer: a thread that decides and a thread that syncs. While one batch is being synced
-//! the next is being decided against the state that is not published yet. Where nobody else waits, the
-//! thread that decided syncs too, and a submitter that would only wait does both.
+//! The one writer: a thread that decides and a thread that syncs. While one batch is being synced, the
+//! next is decided against the state that is not published yet. If nobody else is waiting, the thread
+//! that decided also syncs, and a submitter that would only block does both itself.
 
 mod crew;
 mod decider;
@@ -30,29 +30,30 @@ use waiting::Waiting;
 
 pub use steps::Steps;
 
-/// Submissions that may wait; one more is refused.
+/// The most submissions that may wait; one more is refused.
 const QUEUE_SUBMISSIONS_MAX: usize = 4096;
 /// Batches that may be decided ahead of the one being synced.
 const BATCHES_AHEAD: usize = 1;
 
-/// What became of a submission: an answer for each command, or nothing was done.
+/// The outcome of a submission: an answer for each command, or the reason why nothing was done.
 pub type Submitted = Result<Vec<Result<Decision, Rejection>>, Unavailable>;
-/// Called once with the outcome, after it is durable.
+/// Called once with the outcome, after that is durable.
 pub type Reply = Box<dyn FnOnce(Submitted) + Send>;
 
-/// Is told of every batch once it is durable.
+/// Receives every batch once it is durable.
 pub trait Publish: Send {
-    /// The state after the batch, and what changed. Nobody is answered before this returns.
+    /// Takes the state after the batch, and what changed. Nobody is answered before this returns.
     fn publish(&mut self, state: State, changes: Vec<Arc<Change>>);
 
-    /// Everybody who waited for the batch is answered: others may be woken now.
+    /// Called when all who waited for the batch have been answered: others may be woken now.
     fn answered(&mut self) {}
 }
 
-/// Takes submissions. Dropping it drains and stops both threads.
+/// Takes submissions. Dropping it drains the queue and stops both threads.
 #[derive(Debug)]
 pub struct Writer {
-    /// Nothing once it ends. Held while one is handed in, or carried out by the thread that submits it.
+    /// `None` once the writer has ended. Read-locked while a submission is handed in, or carried out by
+    /// the thread that submits it.
     entrance: RwLock<Option<Entrance>>,
     waiting: Waiting,
     threads: Mutex<Vec<JoinHandle<()>>>,
@@ -60,7 +61,7 @@ pub struct Writer {
     storage: Arc<Synced>,
 }
 
-/// Where submissions go.
+/// The way in for submissions.
 #[derive(Debug)]
 struct Entrance {
     submissions: Sender<Submission>,
@@ -72,16 +73,17 @@ pub(crate) struct Submission {
     pub(crate) reply: Reply,
 }
 
-/// Commits that become durable together, and who waits for them.
+/// Commits that become durable together, and the replies that wait for them.
 pub(crate) struct Batch {
     pub(crate) changes: Vec<Arc<Change>>,
-    /// Which of them were decided together with the one before, and are stored with it.
+    /// Those that were decided together with the commit before them, and are stored in the same frame as
+    /// it.
     pub(crate) joined: BTreeSet<Revision>,
     pub(crate) state: State,
     pub(crate) answers: Vec<(Reply, Submitted)>,
 }
 
-/// Where a log ends and the writer goes on.
+/// The end of a log, where the writer continues.
 pub(crate) struct End {
     pub(crate) storage: Arc<Synced>,
     pub(crate) state: State,
@@ -137,21 +139,21 @@ impl Writer {
         (writer, steps)
     }
 
-    /// Whether it has failed.
+    /// Whether the log has failed.
     pub const fn poison(&self) -> &Poison {
         &self.poison
     }
 
-    /// Hands in commands; all of them go into one batch. `reply` is called on the writer's thread
-    /// and must not wait.
+    /// Submits commands; all of them go into one batch. `reply` is called on a thread of the writer and
+    /// must not block.
     pub fn submit(&self, commands: Vec<Command>, reply: Reply) {
         self.submit_by(commands, reply, |entrance, submission, _| {
             entrance.queue(submission);
         });
     }
 
-    /// As [`Self::submit`], for callers that would only wait: where nobody else does, their own thread
-    /// decides and syncs, and calls `reply`.
+    /// As [`Self::submit`], for callers that would only block: if nobody else is waiting, the caller's
+    /// own thread decides, syncs, and calls `reply`.
     pub fn submit_here(&self, commands: Vec<Command>, reply: Reply) {
         self.submit_by(commands, reply, |entrance, submission, is_alone| {
             let queued = match &entrance.crew {
@@ -164,20 +166,21 @@ impl Writer {
         });
     }
 
-    /// Whether it takes nothing any more.
+    /// Whether it accepts no more submissions.
     pub fn is_closed(&self) -> bool {
         !matches!(self.entrance.try_read().as_deref(), Ok(Some(_)))
     }
 
-    /// Carries out what was submitted, refuses what comes later, and lets go of the storage: readers are
-    /// refused from then on, and the log may be opened again. Blocks until all of that is done, whoever began.
+    /// Carries out what was submitted, refuses what comes later, and releases the storage: readers are
+    /// refused from then on, and the log may be opened again. Blocks until all of that is done, even if
+    /// another thread began it.
     pub fn close(&self) {
         self.end();
         self.storage.close();
     }
 
     fn end(&self) {
-        // Held to the end: who comes second waits.
+        // Held until the end: a second caller waits for the first.
         let mut threads = unpoisoned(self.threads.lock());
         let entrance = unpoisoned(self.entrance.write()).take();
         let crew = entrance.and_then(|entrance| entrance.crew);
@@ -186,7 +189,7 @@ impl Writer {
                 tracing::error!("a thread of the event log ended in a panic");
             }
         }
-        // With it the thread that writes snapshots, which looks for room on the disk.
+        // This also drops the thread that writes snapshots, which asks the storage for free space.
         drop(crew);
     }
 
@@ -199,14 +202,14 @@ impl Writer {
         let Some((submission, is_alone)) = self.admit(commands, reply) else {
             return;
         };
-        // Who ends it waits for this lock, and nobody else.
+        // The write lock is taken only to end the writer, so a failure means just that.
         match self.entrance.try_read().as_deref() {
             Ok(Some(entrance)) => hand_in(entrance, submission, is_alone),
             Ok(None) | Err(_) => (submission.reply)(Err(Unavailable::Stopping)),
         }
     }
 
-    /// A place among those who wait, and whether nobody else has one.
+    /// Reserves a slot for the submission; also returns whether nobody else has one.
     fn admit(&self, commands: Vec<Command>, reply: Reply) -> Option<(Submission, bool)> {
         let Some(place) = self.waiting.take(&commands) else {
             reply(Err(Unavailable::Overloaded));

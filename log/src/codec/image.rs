@@ -1,4 +1,4 @@
-//! Blocks of a snapshot: bincode of plain structs, bodies as JSON bytes.
+//! The blocks of a snapshot: bincode of plain structs, with object bodies as JSON bytes.
 
 use super::v1::{RULES, code, mark_from};
 use super::{Undecodable, read, write};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_bytes::Bytes;
 use std::sync::Arc;
 
-/// One block. Stored: variants are added and never changed.
+/// One block. This is a stored format: variants are added and never changed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Block<'a> {
-    /// The first: of which point of which log it is.
+    /// The first block: the point of the log at which the snapshot was taken.
     Head {
         revision: u64,
         hash: Hash,
@@ -21,11 +21,12 @@ pub(crate) enum Block<'a> {
     },
     /// Some objects, in list order.
     Objects(#[serde(borrow)] Vec<ObjectV1<'a>>),
-    /// Definitions that were accepted and have changed since.
+    /// Definitions as they were last accepted, if they have changed since.
     Accepted(#[serde(borrow)] Vec<ObjectV1<'a>>),
-    /// Owners that wait, and since when.
+    /// Owners in foreground deletion that wait for their dependents, each with the last commit that gave
+    /// it one.
     Waiting(#[serde(borrow)] Vec<(&'a str, u64)>),
-    /// The last: what the state that was put together must hash to.
+    /// The last block: the hash that the assembled state must have.
     End { state: &'a str },
 }
 
@@ -57,7 +58,7 @@ impl<'a> ObjectV1<'a> {
         }
     }
 
-    /// What of it can be shared with the object before is.
+    /// Decodes the object. Strings that equal those of the object before are shared with it.
     pub(crate) fn read(&self, before: Option<&Object>) -> Result<Arc<Object>, Undecodable> {
         let shared = |text: &str, of: fn(&ObjectKey) -> &Name| {
             let known = before.map(|before| of(&before.key));

@@ -1,4 +1,5 @@
-//! The stored form is for ever: bytes of the first release read back, and are written again.
+//! The stored format is permanent: bytes of the first release can be decoded, and encode to the same
+//! bytes.
 
 use super::{decode, encode};
 use hindsight_core::command::Propagation;
@@ -83,7 +84,7 @@ fn facts(key: &ObjectKey) -> [Vec<Event>; 3] {
     [created, marked, removed]
 }
 
-/// Every kind of fact, two origins, every kind of cause.
+/// Commits with every kind of event, two origins, and every kind of cause.
 fn commits() -> Vec<Arc<Commit>> {
     let key = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "settings");
     let causes = [

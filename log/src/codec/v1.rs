@@ -1,4 +1,5 @@
-//! Format 1: bincode of plain structs; bodies are JSON bytes; who asked is stored once a frame.
+//! Format 1: bincode of plain structs. Object bodies are JSON bytes; each origin (actor and request) is
+//! stored once a frame.
 
 use super::{Undecodable, read, write};
 use crate::Error;
@@ -130,7 +131,7 @@ const CLASSES: [OwnerClass; 4] = [
     OwnerClass::Unresolvable,
 ];
 
-/// Appends the payload of a frame.
+/// Appends the payload of a frame to `payload`.
 pub(crate) fn encode(commits: &[&Commit], payload: &mut Vec<u8>) -> Result<(), Error> {
     let mut origins = Origins::default();
     let numbered = commits.iter();
@@ -143,7 +144,7 @@ pub(crate) fn encode(commits: &[&Commit], payload: &mut Vec<u8>) -> Result<(), E
     write(&frame, payload).map_err(|error| Error::engine("encoding a record", error))
 }
 
-/// The commits of a frame, numbered by `revisions`; every byte must be used.
+/// Decodes the commits of a frame, with `revisions` as their numbers. Every byte must be used.
 pub(crate) fn decode(
     first: Revision,
     payload: &[u8],
@@ -167,7 +168,7 @@ pub(crate) fn decode(
     Ok(commits)
 }
 
-/// Groups, resources and namespaces of a frame: each is held once.
+/// Groups, resources and namespaces of a frame: equal ones share one allocation.
 #[derive(Default)]
 struct Names<'a>(BTreeMap<&'a str, Name>);
 
@@ -177,13 +178,13 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Who asked, each once, in the order of their first commits.
+/// The origins of a frame, each once, in the order of their first commits.
 #[derive(Default)]
 struct Origins<'a> {
     list: Vec<OriginV1<'a>>,
-    /// By the request first, which is what they differ in.
+    /// Ordered by the request ID first, because that is where they differ.
     numbers: BTreeMap<(&'a str, OriginV1<'a>), u32>,
-    /// Commits of one request share it, and follow each other.
+    /// The commit before: consecutive commits of one request share its actor and request.
     last: Option<(&'a Commit, u32)>,
 }
 
@@ -447,7 +448,7 @@ fn finding_from(finding: FindingV1<'_>) -> Result<OwnerFinding, Undecodable> {
     })
 }
 
-/// The place of a value in its table: what is stored. Tables only grow at their end.
+/// The stored code of a value: its place in its table. Tables only grow at their end.
 pub(super) fn code<T: PartialEq>(table: &[T], value: T) -> u8 {
     let place = table.iter().position(|one| *one == value);
     place

@@ -1,4 +1,4 @@
-//! Format 2: what stands where commits were, or where none ever were.
+//! Format 2: the frames that replace commits after thinning, and those that mark a restore.
 
 use crate::Error;
 use crate::frame::Hash;
@@ -6,28 +6,28 @@ use hindsight_core::{Revision, Time};
 use serde::{Deserialize, Serialize};
 use serde_bytes::Bytes;
 
-/// The payload of a frame of format 2. Stored: variants are added and never changed.
+/// The payload of a frame of format 2. This is a stored format: variants are added and never changed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Stands<'a> {
-    /// What is kept of one or more frames. The chain goes on from the hash that they had.
+    /// What is kept of one or more frames. The next frame is still chained to the hash of the last of
+    /// them.
     Thinned {
-        /// Of the last of those frames.
+        /// The hash of the last of those frames.
         hash: Hash,
-        /// What is kept was chosen so that the state at this revision can be folded, and no state
-        /// before it.
+        /// The revision whose state can be folded from what is kept; no earlier state can.
         floor: u64,
-        /// The latest time of any commit that it stands for, in microseconds since the Unix epoch.
+        /// The latest time of any commit that it replaces, in microseconds since the Unix epoch.
         latest_micros: i64,
-        /// Of the commits that are kept.
+        /// The revisions of the commits that are kept.
         revisions: Vec<u64>,
-        /// The commits, as a payload of format 1.
+        /// The commits that are kept, as a payload of format 1, compressed.
         #[serde(borrow)]
         kept: &'a Bytes,
     },
-    /// A backup was restored here: revisions go on with that of this frame, later than any that was
-    /// given out by the log that the backup was made of.
+    /// A backup was restored here. Revisions continue with the revision of this frame, which is later
+    /// than any that the backed-up log has assigned.
     Restored {
-        /// When, in microseconds since the Unix epoch.
+        /// When it was restored, in microseconds since the Unix epoch.
         time_micros: i64,
     },
 }
@@ -55,7 +55,7 @@ impl<'a> Stands<'a> {
         }
     }
 
-    /// The commits that are kept, compressed.
+    /// The commits that are kept, compressed; empty for a restore.
     pub(crate) fn kept(&self) -> &[u8] {
         match self {
             Self::Thinned { kept, .. } => kept,
@@ -63,12 +63,12 @@ impl<'a> Stands<'a> {
         }
     }
 
-    /// Appends the payload.
+    /// Appends the encoded payload to `payload`.
     pub(crate) fn encode(&self, payload: &mut Vec<u8>) -> Result<(), Error> {
         super::write(self, payload).map_err(|error| Error::engine("encoding a record", error))
     }
 
-    /// Reads a payload; every byte must be used.
+    /// Decodes a payload. Every byte must be used.
     pub(crate) fn decode(first: Revision, payload: &'a [u8]) -> Result<Self, Error> {
         super::read(payload).map_err(|error| Error::corrupt(first, error))
     }

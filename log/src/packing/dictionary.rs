@@ -1,11 +1,12 @@
-//! What most records have in common. A record that is compressed by itself has little to refer to but this.
+//! The compression dictionary: what most records have in common. A record compressed by itself contains
+//! little else to refer back to.
 //!
-//! Stored records cannot be read without it: [`first`] is never edited, only joined by a second one with a
-//! frame format of its own.
+//! Stored records cannot be read without it: [`first`] is never edited. A second one may be added beside
+//! it, with a frame format of its own.
 
 use std::sync::LazyLock;
 
-/// Texts of commits, as they follow each other there, and each with its length before it.
+/// Texts in the order in which they occur in encoded commits, where each is preceded by its length.
 const TEXTS: [&str; 38] = [
     "system:serviceaccounts",
     "system:serviceaccount:kube-system:namespace-controller",
@@ -47,7 +48,7 @@ const TEXTS: [&str; 38] = [
     "default",
 ];
 
-/// Parts of bodies.
+/// Parts of object bodies.
 const BODIES: [&str; 8] = [
     r#"{"apiVersion":"v1","kind":"Namespace","metadata":{"labels":{"kubernetes.io/metadata.name":"default"},"spec":{"finalizers":["kubernetes"]},"status":{"phase":"Active"}}"Terminating"}}"#,
     r#"{"apiVersion":"v1","count":1,"eventTime":null,"firstTimestamp":"2026-01-01T00:00:00Z","involvedObject":{"apiVersion":"v1","fieldPath":"spec.containers{","kind":"Pod","lastTimestamp":"2026-01-01T00:00:00Z","message":"Started container","kind":"Event","reason":"SuccessfulCreate","reportingComponent":"kubelet","reportingInstance":"","source":{"component":"","host":""},"type":"Normal"}"Warning"}"#,
@@ -59,7 +60,7 @@ const BODIES: [&str; 8] = [
     r#"{"apiVersion":"v1","data":{"kind":"Secret","type":"Opaque"}{"apiVersion":"v1","data":{"value":""},"kind":"ConfigMap","metadata":{"creationTimestamp":"2026-01-01T00:00:00Z","labels":{"app":""},"managedFields":[{"apiVersion":"v1","fieldsType":"FieldsV1","fieldsV1":{"f:data":{".":{},"f:value":{}}},"manager":"kubectl-client-side-apply","operation":"Apply","manager":"kubectl-create","operation":"Update","time":"2026-01-01T00:00:00Z"}],"name":"","namespace":"default","resourceVersion":"1","uid":""}}"#,
 ];
 
-/// As frames of format 4 refer to it.
+/// The dictionary of frames of format 4.
 pub(super) fn first() -> &'static [u8] {
     static FIRST: LazyLock<Vec<u8>> = LazyLock::new(|| {
         let texts = TEXTS.iter().flat_map(|text| {

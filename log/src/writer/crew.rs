@@ -1,6 +1,6 @@
-//! Who decides and who syncs. Two threads do, and a batch goes from the one to the other. Where a
-//! single submission is under way, handing over would cost more than it gains: whoever decided it
-//! syncs it too, and that may be the thread that submitted it.
+//! Assigns deciding and syncing to threads. Two threads do it, and a batch passes from one to the other.
+//! If only a single submission is in progress, the hand-over would cost more than it gains: the thread
+//! that decided it also syncs it, and that may be the thread that submitted it.
 
 use super::decider::Decider;
 use super::steps::Steps;
@@ -13,14 +13,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 
-/// Batches become durable in the order in which they were decided: whoever holds the front is the only
-/// one to decide and to hand over, and lets it go only when the syncer is theirs or the batch is in the
-/// other thread's queue.
+/// Batches become durable in the order in which they were decided: only the holder of `front` decides and
+/// hands over. It releases `front` only once it holds the syncer, or once the batch is in the queue of
+/// the other thread.
 pub(super) struct Crew {
     front: Mutex<Front>,
     syncer: Mutex<Syncer>,
     waiting: Receiver<Submission>,
-    /// Batches that were handed over and are not settled.
+    /// Batches that were handed over and are not settled yet.
     handed_over: AtomicUsize,
     poison: Poison,
 }
@@ -33,7 +33,7 @@ impl std::fmt::Debug for Crew {
 
 struct Front {
     decider: Decider,
-    /// To the thread that syncs, until the one that decides has ended.
+    /// To the thread that syncs; `None` once the thread that decides has ended.
     batches: Option<Sender<Batch>>,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn start(
 }
 
 impl Crew {
-    /// Until nobody can submit any more.
+    /// Runs until nobody can submit any more.
     fn decide(&self) {
         while let Ok(first) = self.waiting.recv() {
             let front = self.taken(self.front.lock());
@@ -73,7 +73,7 @@ impl Crew {
         self.taken(self.front.lock()).batches = None;
     }
 
-    /// Until the decider is gone.
+    /// Runs until the decider is gone.
     fn sync(&self, decided: &Receiver<Batch>) {
         while let Ok(batch) = decided.recv() {
             let mut syncer = self.taken(self.syncer.lock());
@@ -82,7 +82,7 @@ impl Crew {
         }
     }
 
-    /// On the thread that submits; given back where the front is somebody else's.
+    /// Serves a submission on the thread that submits it. Returns it if another thread holds `front`.
     pub(super) fn serve(&self, submission: Submission) -> Result<(), Submission> {
         let front = match self.front.try_lock() {
             Ok(front) => front,
@@ -95,7 +95,8 @@ impl Crew {
         Ok(())
     }
 
-    /// The decider may have one in its hand that comes before all that wait.
+    /// Takes none of the waiting submissions along: the decider may have received one that comes before
+    /// all of them.
     fn write_alone(&self, front: MutexGuard<'_, Front>, submission: Submission) {
         self.write_batch(front, submission, iter::empty());
     }
@@ -122,7 +123,8 @@ impl Crew {
         }
     }
 
-    /// Whoever takes what a panic let go may be here before its [`Poison::guard`] is.
+    /// Unwraps a lock. A thread that takes a lock released by a panic may get here before that panic's
+    /// [`Poison::guard`] has set the reason.
     fn taken<T>(&self, locked: Result<T, PoisonError<T>>) -> T {
         locked.unwrap_or_else(|poisoned| {
             self.poison.set("a thread of it ended in a panic".into());

@@ -1,4 +1,4 @@
-//! Decides everything that waits, against the newest state, durable or not.
+//! Decides all waiting submissions against the newest state, durable or not.
 
 use super::room::{Admittance, are_deletions, size_of};
 use super::{Batch, Reply, Submission, Submitted};
@@ -11,28 +11,28 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// A defect of a decision, found before it did harm.
+/// The answer to a decision that would violate an invariant. That is a defect, found before it did harm.
 fn refusal(violation: &Violation) -> Rejection {
     tracing::error!(%violation, "a decision was refused");
     Rejection::Internal(format!("nothing was written: {violation}"))
 }
 
-/// Commits in a batch; a single submission may exceed it.
+/// The most commits in a batch; a single submission may exceed it.
 const BATCH_COMMITS_MAX: usize = 4096;
 
-/// Decided together, and not known yet to find room.
+/// Submissions that were decided together, before it is known whether there is disk space for them.
 #[derive(Default)]
 struct Round {
     changes: Vec<Arc<Change>>,
     decided: Vec<Decided>,
-    /// The smallest submission that is no deletion, in bytes.
+    /// The size of the smallest submission that is not a deletion, in bytes.
     smallest_write: Option<usize>,
 }
 
 struct Decided {
     reply: Reply,
     answer: Submitted,
-    /// What it was, where it may go on without the writes of its round.
+    /// Its commands, if they only delete: these can be decided again without the writes of the round.
     deletions: Option<Vec<Command>>,
 }
 
@@ -63,7 +63,7 @@ impl Decider {
         }
     }
 
-    /// The first, and as many of the rest as a batch may have.
+    /// Decides the first submission, and as many of the rest as fit into a batch.
     pub(super) fn batch(
         &mut self,
         first: Submission,
@@ -80,7 +80,7 @@ impl Decider {
         }
         while !self.room.take(&round.changes, round.smallest_write) {
             self.state = before.clone();
-            // Their revisions are given out again.
+            // The revisions that were rolled back are assigned again.
             self.joined.clear();
             round = if round.smallest_write.is_some() {
                 self.without_writes(round)
@@ -119,7 +119,8 @@ impl Decider {
         });
     }
 
-    /// From where the round began: what was decided after a write stands on it.
+    /// Decides the deletions of a round again, from the state in which it began: what was decided after a
+    /// write depends on it.
     fn without_writes(&mut self, round: Round) -> Round {
         let mut rest = Round::default();
         for mut one in round.decided {
@@ -143,7 +144,8 @@ impl Decider {
         Ok(answers)
     }
 
-    /// A panic in a decision is a defect; it must not leave a half-decided world behind.
+    /// Decides one command. A panic is a defect; it poisons the log, so that no half-decided state is
+    /// used.
     fn decide_one(
         &mut self,
         command: Command,
@@ -163,18 +165,18 @@ impl Decider {
         )
     }
 
-    /// All commits of a decision become part of the state, or none does.
+    /// Applies all commits of a decision to the state, or none.
     fn take(
         &mut self,
         commits: &[Arc<Commit>],
         changes: &mut Vec<Arc<Change>>,
     ) -> Result<(), Violation> {
-        // A clone makes the next step copy what it touches; one commit alone needs none.
+        // While a clone exists, every step copies what it touches; a single commit needs no rollback.
         let before = (commits.len() > 1).then(|| (self.state.clone(), changes.len()));
         for (index, commit) in commits.iter().enumerate() {
             if let Err(violation) = invariants::check(&self.state, commit) {
                 if let Some((state, count)) = before {
-                    // Their revisions are given out again.
+                    // The revisions that were rolled back are assigned again.
                     self.joined.split_off(&state.revision.next());
                     self.state = state;
                     changes.truncate(count);
@@ -198,7 +200,7 @@ mod tests {
     use crate::MemoryStorage;
     use crate::writer::tests::{create, empty};
 
-    /// Whoever gets its revisions next is in no frame with what was before.
+    /// The commits that get these revisions next must not be joined into a frame with earlier ones.
     #[test]
     fn of_a_decision_that_is_refused_in_its_middle_nothing_is_left() {
         let room = Admittance::new(Arc::new(MemoryStorage::default()));

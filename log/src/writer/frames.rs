@@ -1,4 +1,4 @@
-//! Commits to frames: packed, chained, handed to storage.
+//! Turns commits into frames: encodes, compresses and chains them, and appends them to storage.
 
 use crate::frame::{self, Hash};
 use crate::{Error, Storage, Tail, codec, packing};
@@ -6,16 +6,17 @@ use hindsight_core::{Change, Commit, Revision};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Bytes of bodies in a frame, unless told otherwise.
+/// Default limit of the object bodies in a frame, in bytes.
 const BYTES_MAX: usize = 64 << 10;
 
-/// The end of the log.
+/// The end of the log, to which frames are appended.
 pub(super) struct Appender {
     storage: Arc<dyn Storage>,
     last: Hash,
-    /// Of bodies in a frame; a single larger object has a frame of its own, and so has one decision.
+    /// Limit of the object bodies in a frame, in bytes. A larger object has a frame of its own, and a
+    /// decision is never split.
     pub(super) bytes_max: usize,
-    /// Kept between frames, so that its memory is; `packed` too.
+    /// Like `packed`, kept between frames to reuse its allocation.
     bytes: Vec<u8>,
     packed: Vec<u8>,
 }
@@ -32,7 +33,8 @@ impl Appender {
     }
 
     /// Appends the commits of a batch and makes them durable with one sync. A crash before that leaves
-    /// whole frames: those that are `joined` to the one before are in its frame, however long it gets.
+    /// whole frames: commits in `joined` are stored in the frame of the commit before them, however long
+    /// it gets.
     pub(super) fn store(
         &mut self,
         changes: &[Arc<Change>],
@@ -62,7 +64,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Where the log ends, if this is its newest revision.
+    /// The end of the log, if this is its newest revision.
     pub(super) const fn tail(&self, revision: Revision) -> Tail {
         Tail {
             revision,

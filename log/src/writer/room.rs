@@ -1,5 +1,5 @@
-//! Refuses writes before the disk is full. Deletions go on in what is kept for them, and writes
-//! when there is room again.
+//! Refuses writes before the disk is full. Deletions continue in space reserved for them; writes continue
+//! once there is space again.
 
 #[cfg(test)]
 mod tests;
@@ -8,14 +8,15 @@ use crate::{Purpose, Storage};
 use hindsight_core::{Change, Command};
 use std::sync::Arc;
 
-/// Batches that were decided and may not be stored yet: the one that waits, the one that was taken to be
-/// stored, and the one that a submitter stores itself.
+/// Batches that may have been decided but not stored yet: the one in the queue, the one that the syncer
+/// has taken, and one that a submitter stores itself.
 const IN_FLIGHT: usize = super::BATCHES_AHEAD + 2;
 
 pub(super) struct Admittance {
     storage: Arc<dyn Storage>,
-    /// The smallest write that found no room, until there is room for it. It may have found none beside
-    /// larger ones, which says nothing of itself.
+    /// The size of the smallest write in the batch that did not fit, until there is space for that much.
+    /// A larger write in the batch may be the reason that it was refused, so this says nothing about the
+    /// smallest write itself.
     refused: Option<usize>,
     in_flight: [usize; IN_FLIGHT],
 }
@@ -29,7 +30,7 @@ impl Admittance {
         }
     }
 
-    /// Before a batch: a disk that was full may have room again.
+    /// Checks, before a batch is decided, whether a disk that was full has space again.
     pub(super) fn look(&mut self) {
         if self
             .refused
@@ -40,13 +41,14 @@ impl Admittance {
         }
     }
 
-    /// Whether anything but deletions may be decided at all.
+    /// Whether commands other than deletions may be decided at all.
     pub(super) const fn admits_writes(&self) -> bool {
         self.refused.is_none()
     }
 
-    /// After a batch was decided and before it is stored: whether it can be.
-    /// Where there are writes among the deletions, the smallest is so many bytes.
+    /// Checks, after a batch was decided and before it is stored, whether there is space for it, and
+    /// counts it as in flight. `smallest_write` is the size of the smallest submission that is not a
+    /// deletion, in bytes, if there is one.
     pub(super) fn take(&mut self, changes: &[Arc<Change>], smallest_write: Option<usize>) -> bool {
         let bytes = size_of(changes);
         let is_taken = bytes == 0
@@ -70,12 +72,12 @@ impl Admittance {
     }
 }
 
-/// What the log takes for them at most, before it is compressed.
+/// Upper bound of the bytes that the changes take in the log, before compression.
 pub(super) fn size_of(changes: &[Arc<Change>]) -> usize {
     changes.iter().map(|change| change.commit.weight()).sum()
 }
 
-/// What goes on on a full disk.
+/// Whether all commands are deletions, which continue on a full disk.
 pub(super) fn are_deletions(commands: &[Command]) -> bool {
     commands.iter().all(|command| command.intent.is_deletion())
 }

@@ -1,5 +1,5 @@
-//! The writer without its threads: whoever holds it says when a batch is decided and when it is
-//! synced. For simulation, and for embedders with a loop of their own.
+//! The writer without its threads: the holder chooses when a batch is decided and when it is synced. For
+//! simulation, and for embedders with an event loop of their own.
 
 use super::decider::Decider;
 use super::syncer::Syncer;
@@ -7,10 +7,11 @@ use super::{BATCHES_AHEAD, Batch, Submission};
 use crossbeam_channel::Receiver;
 use std::collections::VecDeque;
 
-/// Decided and not yet synced: one in each thread's hands, and those between them.
+/// The most batches that are decided and not synced yet: one in the hands of each thread, and those
+/// between them.
 const DECIDED_MAX: usize = BATCHES_AHEAD + 2;
 
-/// Does what the two threads of a [`Writer`](super::Writer) do, one step at a time.
+/// Does the work of the two threads of a [`Writer`](super::Writer), one step at a time.
 pub struct Steps {
     pub(super) waiting: Receiver<Submission>,
     pub(super) decider: Decider,
@@ -25,15 +26,16 @@ impl std::fmt::Debug for Steps {
 }
 
 impl Steps {
-    /// Begins another frame after so many bytes of bodies, so that small objects fill several as well.
+    /// Begins another frame after this many bytes of bodies, so that even small objects fill several
+    /// frames.
     #[must_use]
     pub fn with_frames_of(mut self, bytes_max: usize) -> Self {
         self.syncer.frames.bytes_max = bytes_max;
         self
     }
 
-    /// Decides everything that waits, as one batch. False where nothing waits, or where so much is
-    /// decided already that the threads would wait too.
+    /// Decides all waiting submissions, as one batch. False if none are waiting, or if so many batches
+    /// are decided already that the threads would block.
     pub fn decide(&mut self) -> bool {
         if self.decided.len() >= DECIDED_MAX {
             return false;
@@ -46,7 +48,7 @@ impl Steps {
         true
     }
 
-    /// Makes the oldest decided batch durable, publishes and answers it. False where there is none.
+    /// Makes the oldest decided batch durable, publishes it and answers it. False if there is none.
     pub fn sync(&mut self) -> bool {
         let batch = self.decided.pop_front();
         let found = batch.is_some();

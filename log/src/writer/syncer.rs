@@ -1,4 +1,4 @@
-//! Makes batches durable, then visible, then answers.
+//! Makes a batch durable, then publishes it, then answers it.
 
 use super::frames::Appender;
 use super::{Batch, Publish};

@@ -14,7 +14,7 @@ use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 
-/// What was found is synced before it is shown.
+/// Opening syncs once: what was found is made durable before it is visible.
 const AT_OPEN: usize = 1;
 
 #[derive(Debug, Default)]
@@ -153,7 +153,8 @@ fn what_waits_together_is_synced_together() {
     assert!(storage.syncs.load(Ordering::SeqCst) < 1000);
 }
 
-/// Alone whoever decides syncs too, which may be the submitter; among others it is handed over.
+/// A lone submission is synced by the thread that decided it, possibly the submitter's; others are handed
+/// over.
 #[test]
 fn whichever_thread_syncs_the_order_is_that_of_the_revisions() {
     let storage = Arc::new(Recording::default());
@@ -225,7 +226,7 @@ fn after_a_failed_sync_nothing_is_accepted_or_shown() {
     );
 }
 
-/// A projection with a defect.
+/// A projection that panics.
 struct Broken;
 
 impl Publish for Broken {
@@ -344,7 +345,7 @@ fn carry_out(writer: &Writer, number: u8, intent: Intent) -> hindsight_core::Dec
     answers.remove(0).expect("accepted")
 }
 
-/// Two that own and block each other, wait, and are too long for one frame.
+/// Two objects that own and block each other, in foreground deletion, and are too large for one frame.
 fn ring(writer: &Writer) -> Vec<Target> {
     let long = "x".repeat(40 << 10);
     let object = |name: &str, owner: &str| {

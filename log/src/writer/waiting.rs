@@ -1,24 +1,25 @@
-//! The memory of what waits to be written: counted when it is handed in, given back with its answer.
+//! Limits the memory of unanswered submissions: it is counted when one is handed in and released with its
+//! answer.
 
 use hindsight_core::{Command, Intent, command::Patch};
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that submissions hold which have no answer yet where no more are let in. The last that is may be
-/// of any size: or a large one would wait for ever where small ones never stop.
+/// Bytes held by unanswered submissions from which on no more are let in. The last one let in may be of
+/// any size; otherwise a large one would starve while small ones keep coming.
 pub(super) const QUEUE_BYTES_MAX: usize = 64 << 20;
-/// What a command takes beside its document, with its commit and its answer.
+/// What a command takes besides its document: its commit and its answer.
 const COMMAND_BYTES: usize = 1 << 10;
-/// A map allocates nodes, each half full or more.
+/// The maps of JSON objects allocate B-tree nodes of about this size, each at least half full.
 const NODE_BYTES: usize = 640;
 const NODE_MEMBERS_MIN: usize = 6;
 
-/// Counts what waits.
+/// Counts the bytes of unanswered submissions.
 #[derive(Debug, Default)]
 pub(super) struct Waiting(Arc<AtomicUsize>);
 
-/// Room for one submission, until it is dropped.
+/// The bytes reserved for one submission, until it is dropped.
 pub(super) struct Slot {
     waiting: Arc<AtomicUsize>,
     bytes: usize,
@@ -26,14 +27,14 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    /// Whether nobody else was waiting when it was taken.
+    /// Whether nothing else was reserved when it was taken.
     pub(super) const fn is_only(&self) -> bool {
         self.is_only
     }
 }
 
 impl Waiting {
-    /// Room for these; none where too much waits.
+    /// Reserves memory for these commands; `None` if too much is waiting.
     pub(super) fn take(&self, commands: &[Command]) -> Option<Slot> {
         let bytes = commands.iter().map(size).sum();
         let add = |held: usize| (held < QUEUE_BYTES_MAX).then(|| held.saturating_add(bytes));
@@ -71,7 +72,7 @@ fn documents(intent: &Intent) -> usize {
             } => heap(config) + complaint.as_ref().map_or(0, String::len),
         },
         Intent::Admitted(admitted) => {
-            // What admission let through is not inside another.
+            // An admitted intent never contains another one.
             let asked = match &admitted.intent {
                 Intent::Admitted(_) => 0,
                 inner => documents(inner),
@@ -88,7 +89,7 @@ fn documents(intent: &Intent) -> usize {
     }
 }
 
-/// What a document has allocated.
+/// Roughly the heap memory of a document, in bytes.
 fn heap(document: &Value) -> usize {
     match document {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,

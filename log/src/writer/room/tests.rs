@@ -1,4 +1,4 @@
-//! What is decided and not stored yet is counted.
+//! Batches that are decided but not stored yet count against the free space.
 
 use super::*;
 use crate::{Error, Stored, Tail};
@@ -6,7 +6,7 @@ use hindsight_core::command::{Create, FieldValidation};
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{Actor, GroupResource, Intent, ObjectKey, Revision, State, Time, builtin};
 
-/// A disk with so many bytes left, to which nothing comes.
+/// A disk with this many bytes free, to which nothing can be written.
 #[derive(Debug)]
 struct Left(usize);
 
@@ -60,7 +60,7 @@ fn written() -> Vec<Arc<Change>> {
     commits.map(|commit| Arc::new(change(commit))).collect()
 }
 
-/// One waits, one was taken, one is with its submitter, and another is decided: `crew`.
+/// One in the queue, one taken, one with its submitter, and another being decided: see `crew`.
 #[test]
 fn every_batch_that_may_be_decided_ahead_is_counted() {
     let batch = written();
