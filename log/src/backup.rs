@@ -1,5 +1,5 @@
-//! Backups: the frames of a log as they are stored, in one file that says where it ends. Made while
-//! the log is written to. See `docs/decisions/0013-backup-and-restore.md`.
+//! Backups: the frames of a log as they are stored, in one file with an explicit end. A backup can be
+//! made while the log is written to. See `docs/decisions/0013-backup-and-restore.md`.
 
 mod file;
 mod restore;
@@ -17,19 +17,19 @@ use file::{Entry, Input, Output};
 use hindsight_core::{Revision, Time};
 use std::io::{self, Read as _, Write};
 
-/// Bytes of a snapshot in one entry.
+/// Bytes of a snapshot in one entry of the backup.
 const PIECE_BYTES: u64 = 1 << 20;
 
-/// What is in a backup.
+/// A summary of a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backup {
-    /// Where the log in it ends.
+    /// The end of the log in it.
     pub tail: Tail,
-    /// Frames.
+    /// Number of frames.
     pub frames: u64,
-    /// Of the file.
+    /// Length of the file, in bytes.
     pub bytes: u64,
-    /// Of all its frames; those of the first format did not say.
+    /// Hash of all its frames; backups of the first format do not have it.
     pub(crate) content: Option<Hash>,
 }
 
@@ -39,16 +39,17 @@ impl Backup {
         hex(self.tail.hash)
     }
 
-    /// Hash of all frames as they are, in hex: a fingerprint of what is kept, also of a thinned log.
+    /// Hash of all frames as they are stored, in hex: a fingerprint of what is kept, also for a thinned
+    /// log.
     pub fn content(&self) -> Option<String> {
         self.content.map(hex)
     }
 }
 
 impl Reader {
-    /// Writes down the log as far as it is durable now; what is written meanwhile is not waited for.
-    /// `progress` is told of the revision that was reached, and of the one where it ends. Where it fails the
-    /// file has no end, and says why.
+    /// Writes a backup of the log as far as it is durable now; later writes are not waited for.
+    /// `progress` receives the revision that was reached and the one at which the backup ends. If it
+    /// fails, the file gets no end, and states the reason.
     pub fn backup(
         &self,
         time: Time,
@@ -68,7 +69,7 @@ impl Reader {
         made
     }
 
-    /// Where the log ends.
+    /// The end of the log.
     pub(crate) fn tail(&self) -> Result<Tail, Error> {
         let Some((first, bytes)) = self.storage().at_or_before(Revision(u64::MAX))? else {
             return Ok(Tail::START);
@@ -128,7 +129,7 @@ impl Reader {
         })
     }
 
-    /// The newest that can be used, in pieces.
+    /// Copies the newest usable snapshot, in pieces.
     fn snapshot(&self, until: Revision, output: &mut Output<impl Write>) -> Result<(), Error> {
         let found = self.snapshots();
         let found = found.and_then(|one| one.whole_until(&**self.storage(), until));
@@ -146,7 +147,7 @@ impl Reader {
     }
 }
 
-/// Frames on their way into a backup, each held against the one before.
+/// Copies frames into a backup, and checks that each follows the one before.
 struct Source<'a, W> {
     storage: &'a dyn Storage,
     /// Where to look next; nothing at the end or after a failure.
@@ -181,8 +182,8 @@ impl<W: Write> Iterator for Source<'_, W> {
     }
 }
 
-/// Copies a backup and checks that it is whole; what its frames say is checked when it is restored. A copy
-/// of one that is not says so itself.
+/// Copies a backup and checks that it is complete; the contents of its frames are checked when it is
+/// restored. If the backup turns out to be incomplete, the copy states that.
 pub fn copy_backup(
     from: impl io::Read,
     to: impl Write,

@@ -1,4 +1,5 @@
-//! Thins the beginning of the log, as far as a policy says: `docs/decisions/0014-retention.md`.
+//! Thins the oldest part of the log by a retention policy: commits that nothing needs any more are
+//! dropped. See `docs/decisions/0014-retention.md`.
 
 mod group;
 mod index;
@@ -17,27 +18,28 @@ use std::sync::Arc;
 use thinning::Thinning;
 use window::Aging;
 
-/// How much history is kept. Deletions always are, and everything that the newest state needs.
+/// How much history is kept. Deletions, and everything that the newest state needs, are always kept.
 #[derive(Debug, Clone)]
 pub struct Retention {
-    /// Commits that are older may be dropped, in microseconds; without it age is no reason.
+    /// Commits older than this may be dropped, in microseconds; `None` if age is no reason to drop any.
     pub age_micros: Option<i64>,
-    /// The oldest commits may be dropped while the log has more bytes; without it size is no reason.
+    /// While the log is larger than this, its oldest commits may be dropped, in bytes; `None` if size is
+    /// no reason.
     pub bytes: Option<u64>,
-    /// Every commit of these is kept.
+    /// Every commit to objects of these kinds is kept.
     pub kinds: Vec<GroupResource>,
-    /// What time it is.
+    /// Returns the current time.
     pub clock: fn() -> Time,
 }
 
-/// What becomes of the commits of some frames.
+/// The commits of some frames that are kept, and the revisions of those that are dropped.
 #[derive(Debug, Default)]
 struct Retained {
     commits: Vec<Commit>,
     dropped: Vec<Revision>,
 }
 
-/// Applies a policy now and then: a round, in turns of which each takes a moment.
+/// Applies a policy now and then, in rounds; a round consists of short turns.
 #[derive(Debug)]
 pub(crate) struct Pruner {
     storage: Arc<dyn Storage>,
@@ -45,19 +47,19 @@ pub(crate) struct Pruner {
     snapshots: Snapshots,
     empty: State,
     policy: Retention,
-    /// Of the log: where anything failed, nothing is thinned any more.
+    /// The poison of the log: after any failure, nothing is thinned any more.
     poison: Poison,
-    /// What is known of the log; nothing before the first round, and after a failure.
+    /// What is known about the log; `None` before the first round and after a failure.
     known: Option<(Thinning, Aging)>,
-    /// Up to where the log is known to have been thinned.
+    /// The floor that was found first or reported last: the log is known to be thinned up to here.
     told: Option<Revision>,
-    /// Of the round that is under way: nothing after any of the snapshots, for a start from one needs the
-    /// frame that ends there.
+    /// How far the current round may thin, `None` between rounds. Not beyond the oldest snapshot, because
+    /// a start from a snapshot needs the frame that ends at its revision.
     limit: Option<Revision>,
 }
 
 impl Pruner {
-    /// For the log in this storage; `empty` is what it is folded into.
+    /// For the log in this storage; `empty` is the state that it is folded into.
     pub(crate) fn new(
         storage: Arc<dyn Storage>,
         snapshots: Snapshots,
@@ -78,7 +80,7 @@ impl Pruner {
         }
     }
 
-    /// Begins a round; one that is under way goes on with what may be thinned now.
+    /// Begins a round. One that is in progress continues, with the limit of now.
     pub(crate) fn begin(&mut self) {
         let newest = self.reader.newest();
         let kept = newest.and_then(|newest| self.snapshots.up_to(newest));
@@ -88,9 +90,9 @@ impl Pruner {
         self.limit = kept.ok().map(|mut kept| kept.pop().unwrap_or_default());
     }
 
-    /// Does a piece of it. False at its end, and where none is under way.
+    /// Does one turn of the round. False at its end, and between rounds.
     pub(crate) fn turn(&mut self) -> bool {
-        // What failed for the writer has failed for everybody.
+        // A failure of the writer concerns everybody.
         let is_sound = self.poison.reason().is_none();
         let Some(limit) = self.limit.filter(|_| is_sound) else {
             return false;
@@ -99,7 +101,7 @@ impl Pruner {
         if !matches!(turned, Ok(true)) {
             self.limit = None;
         }
-        // What failed to be written has poisoned the log where it failed. What was not read is as it was.
+        // A failed write has poisoned the log already. A failed read has changed nothing.
         turned.unwrap_or_else(|error| {
             tracing::warn!(%error, "the log was not thinned; unless it is poisoned, the next round tries again");
             false

@@ -1,6 +1,6 @@
-//! Snapshots: states written down so that a start, or a question about the past, need not fold the
-//! whole log. They are derived: one that cannot be read is set aside and the log is folded instead.
-//! See `docs/decisions/0012-snapshots.md`.
+//! Snapshots: states written to files, so that neither a start nor a question about the past has to fold
+//! the whole log. They are derived data: one that cannot be read is set aside, and the log is folded
+//! instead. See `docs/decisions/0012-snapshots.md`.
 
 mod file;
 mod keeper;
@@ -27,12 +27,13 @@ const DAMAGED: &str = "damaged";
 #[derive(Debug, Clone)]
 pub struct Snapshots {
     directory: PathBuf,
-    /// Of the directory that they are kept beside the log in, for whoever changes them.
+    /// Where the directory above them was when the log was opened; set only for the owner of the log,
+    /// which changes snapshots.
     place: Option<Arc<Place>>,
 }
 
 impl Snapshots {
-    /// Those in this directory, which need not exist.
+    /// The snapshots in this directory, which need not exist.
     pub const fn at(directory: PathBuf) -> Self {
         Self {
             directory,
@@ -40,8 +41,8 @@ impl Snapshots {
         }
     }
 
-    /// The same, and changed only as long as the directory above is where it is now: what comes to its
-    /// place is another log.
+    /// As [`Self::at`], but changed only while the directory above is still at its path: one that
+    /// replaces it holds another log.
     pub(crate) fn in_place(self) -> Result<Self, Error> {
         let above = self.directory.parent().unwrap_or(&self.directory);
         let place = above
@@ -56,20 +57,21 @@ impl Snapshots {
         self.place.as_ref().map_or(Ok(()), |place| place.check())
     }
 
-    /// Of which revisions there are any, newest first.
+    /// The revisions of all snapshots, newest first.
     pub fn revisions(&self) -> Result<Vec<Revision>, Error> {
         self.named(SUFFIX)
     }
 
-    /// Those that can be of a log that ends here. Whether a later one is of this log, which has lost its end
-    /// then, a start has asked before.
+    /// The revisions of the snapshots that can belong to a log that ends at `end`. A later one that does
+    /// belong to the log shows that the log has lost its end; the check on start has ruled that out.
     pub(crate) fn up_to(&self, end: Revision) -> Result<Vec<Revision>, Error> {
         let mut revisions = self.revisions()?;
         revisions.retain(|revision| *revision <= end);
         Ok(revisions)
     }
 
-    /// Only what is named as one of ours is, and is a file: others may keep theirs beside them.
+    /// Counts only regular files with the exact name that we would give: others may keep their files here
+    /// too.
     fn named(&self, suffix: &str) -> Result<Vec<Revision>, Error> {
         let io = || Error::io(format!("listing {}", self.directory.display()));
         let entries = match std::fs::read_dir(&self.directory) {
@@ -91,26 +93,26 @@ impl Snapshots {
         Ok(revisions)
     }
 
-    /// Writes one. A crash leaves all of it or none.
+    /// Writes a snapshot. A crash leaves all of it or none.
     pub fn write(&self, base: &Base) -> Result<(), Error> {
         self.check_place()?;
         let file = self.begin(base.state.revision)?;
         let written = file::write(file.file(), base).and_then(|()| file.file().sync_all());
         written.map_err(self.failed("writing"))?;
         if let Err(error) = self.check_place() {
-            // What has come to the place of the directory is another log's.
+            // The directory was replaced, and the new one belongs to another log.
             file.leave();
             return Err(error);
         }
         self.finish(file)
     }
 
-    /// About how long the file of this state is.
+    /// Roughly the length of the snapshot file of this state, in bytes.
     pub(crate) fn length(state: &State) -> usize {
         state.objects().map(|object| object.weight()).sum()
     }
 
-    /// Reads one, and holds the state against the hash that it was written with.
+    /// Reads a snapshot, and compares the hash of its state with the one stored in it.
     pub fn read(&self, revision: Revision, empty: State) -> Result<Base, Error> {
         let path = self.path(revision);
         let read = file::read(&path, empty).map_err(|reason| unusable(&path, reason))?;
@@ -120,7 +122,7 @@ impl Snapshots {
         Err(unusable(&path, "it is of another revision".into()))
     }
 
-    /// The newest whole one of this log that is not after this revision: its bytes, for a backup.
+    /// The newest complete snapshot of this log up to this revision, as an open file, for a backup.
     pub(crate) fn whole_until(
         &self,
         log: &dyn Storage,
@@ -136,7 +138,8 @@ impl Snapshots {
         })
     }
 
-    /// None, where they cannot be listed: they can be done without.
+    /// The revisions of all snapshots; none if they cannot be listed, because snapshots can be done
+    /// without.
     fn listed(&self) -> Vec<Revision> {
         self.revisions().unwrap_or_else(|error| {
             tracing::warn!(%error, "the snapshots are not known; the log is read instead");
@@ -144,7 +147,7 @@ impl Snapshots {
         })
     }
 
-    /// The end of the log that one of them is of.
+    /// The end of the log at which a snapshot was taken.
     pub(crate) fn tail(&self, revision: Revision) -> Result<Tail, Error> {
         let path = self.path(revision);
         let head = file::checked(&path).and_then(|_| file::head(&path));
@@ -152,7 +155,7 @@ impl Snapshots {
             .map_err(|reason| unusable(&path, reason))
     }
 
-    /// A file for one, which has no name before it is finished.
+    /// Begins the file of a snapshot, which gets its name when it is finished.
     pub(crate) fn begin(&self, revision: Revision) -> Result<WholeFile, Error> {
         private::make_own(&self.directory)?;
         let path = self.path(revision);
@@ -168,12 +171,12 @@ impl Snapshots {
         Error::io(format!("{what} a snapshot in {}", self.directory.display()))
     }
 
-    /// The newest that can be read; those that cannot are set aside with a warning.
+    /// The newest snapshot that can be read; unreadable ones are set aside with a warning.
     pub fn newest(&self, empty: &State) -> Option<Base> {
         self.find(empty, |_, _| true)
     }
 
-    /// The newest of this log that is not after this revision.
+    /// The newest snapshot of this log up to this revision.
     pub(crate) fn until(
         &self,
         log: &dyn Storage,
@@ -185,7 +188,7 @@ impl Snapshots {
         })
     }
 
-    /// The newest of this log of which every commit and restore was made at this time or before.
+    /// The newest snapshot of this log that contains no commit or restore later than this time.
     pub(crate) fn until_time(&self, log: &dyn Storage, time: Time, empty: &State) -> Option<Base> {
         self.find(empty, |path, head| {
             head.latest <= time && is_of(log, path, head)
@@ -206,7 +209,8 @@ impl Snapshots {
         self.listed().iter().find_map(usable)
     }
 
-    /// Refuses a log that ends before the newest of them, or is another there. A damaged one says nothing.
+    /// Refuses a log that ends before its newest snapshot, or differs there. Damaged snapshots are
+    /// ignored.
     pub(crate) fn check_newest(&self, log: &dyn Storage) -> Result<(), Error> {
         for revision in self.listed() {
             let path = self.path(revision);
@@ -222,8 +226,8 @@ impl Snapshots {
         Ok(())
     }
 
-    /// Removes those up to here but for these, and what is left of those that were damaged before any of these was
-    /// made.
+    /// Removes the snapshots up to `until` except those in `kept`, and damaged files that are older than
+    /// all of these.
     pub(crate) fn retain(&self, until: Revision, kept: &[Revision]) -> Result<(), Error> {
         self.check_place()?;
         for revision in self.up_to(until)? {
@@ -236,7 +240,8 @@ impl Snapshots {
         self.sweep(DAMAGED, |revision| revision < oldest)
     }
 
-    /// Removes what was begun by somebody who is gone; only for whoever writes them.
+    /// Removes the files of snapshots that were never finished. Only the process that writes snapshots
+    /// may call this.
     pub(crate) fn sweep_unfinished(&self) -> Result<(), Error> {
         self.sweep(UNFINISHED, |_| true)
     }
@@ -258,8 +263,8 @@ impl Snapshots {
     }
 }
 
-/// Whether the log was once what it was made of. Copied here it may be of another, and a log that is
-/// thinned has no place for it any more.
+/// Whether the snapshot was made from this log. It may have been copied here from another; and in a log
+/// that was thinned over its revision it cannot be placed any more.
 fn is_of(log: &dyn Storage, path: &Path, head: &Head) -> bool {
     let held = base::holds(log, head.tail());
     let is_over = || base::is_thinned_over(log, head.revision).unwrap_or_default();
@@ -282,7 +287,7 @@ fn unusable(path: &Path, reason: Unreadable) -> Error {
     }
 }
 
-/// What is damaged gets another name. What was not read may be whole, and is left alone.
+/// Renames a damaged snapshot. One that could not be read may be intact, and is left alone.
 fn pass_over(path: &Path, error: &Error) {
     let what = if !matches!(error, Error::Snapshot { .. }) {
         "a snapshot was not read"
@@ -294,7 +299,7 @@ fn pass_over(path: &Path, error: &Error) {
     tracing::warn!(%error, "{what}; the log is read instead");
 }
 
-/// What the system does not say is not known: it says nothing about the file.
+/// Whether this is a regular file. If the system cannot examine it, that is an error rather than a no.
 fn is_file(path: &Path) -> std::io::Result<bool> {
     match path.metadata() {
         Ok(found) => Ok(found.is_file()),

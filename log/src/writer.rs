@@ -37,7 +37,7 @@ const BATCHES_AHEAD: usize = 1;
 
 /// The outcome of a submission: an answer for each command, or the reason why nothing was done.
 pub type Submitted = Result<Vec<Result<Decision, Rejection>>, Unavailable>;
-/// Called once with the outcome, after that is durable.
+/// Called once with the outcome, after it is durable.
 pub type Reply = Box<dyn FnOnce(Submitted) + Send>;
 
 /// Receives every batch once it is durable.

@@ -1,11 +1,11 @@
-//! The bytes of a backup. See `docs/decisions/0013-backup-and-restore.md`.
+//! The file format of a backup. See `docs/decisions/0013-backup-and-restore.md`.
 //!
 //! ```text
 //! magic 4 | format 1 | then entries: kind 1 | length 4 | payload | crc32 4
 //! ```
-//! A head, a snapshot in pieces if there is one, the frames, and an end. Integers are little-endian;
-//! a checksum covers its whole entry. In format 1 the end has no hash of what is in it. One that could not be
-//! finished has a reason in the place of its end.
+//! The entries are a head, the pieces of a snapshot if there is one, the frames, and an end. Integers are
+//! little-endian; a checksum covers its whole entry. In format 1 the end has no hash of the contents. A
+//! backup that could not be finished has a reason in place of the end.
 
 use super::Backup;
 use crate::error::Cause;
@@ -25,20 +25,20 @@ const SNAPSHOT: u8 = 2;
 const FRAME: u8 = 3;
 const END: u8 = 4;
 const GIVEN_UP: u8 = 5;
-/// What no entry exceeds; a frame holds one object of 3 MiB at most, or many small ones.
+/// Upper bound of the payload of an entry: a frame holds one object of 3 MiB at most, or many small ones.
 const ENTRY_BYTES_MAX: u32 = 64 << 20;
 pub(super) const OTHER_END: &str = "its end does not agree with what is in it";
 
-/// A part of the file.
+/// An entry of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// Up to where it goes, and when it was made.
+    /// The revision at which the backup ends, and when it was made.
     Head { revision: Revision, time: Time },
     /// The next bytes of the snapshot of this revision.
     Snapshot { revision: Revision, piece: Vec<u8> },
     /// A frame as it is stored.
     Frame(Vec<u8>),
-    /// Where the log ends, how many frames that are, and the hash of all their bytes.
+    /// The end of the log, the number of frames, and the hash of all their bytes.
     End {
         tail: Tail,
         frames: u64,
@@ -97,7 +97,8 @@ impl<W: Write> Output<W> {
         Ok(self.bytes)
     }
 
-    /// Tells whoever reads it why there is no end. Who has refused a byte is told nothing more.
+    /// Writes the reason why there is no end, for the reader of the file. Writes nothing if an earlier
+    /// write failed.
     pub(super) fn give_up(&mut self, why: &Error) {
         if self.is_refused {
             return;
@@ -135,13 +136,13 @@ impl<W: Write> Output<W> {
     }
 }
 
-/// Reads a backup, entry by entry and in their order.
+/// Reads a backup entry by entry, and checks their order.
 #[derive(Debug)]
 pub(super) struct Input<R> {
     input: framing::Input<R>,
-    /// The kind of the entry before.
+    /// The kind of the previous entry.
     last: Option<u8>,
-    /// What it says that it goes up to.
+    /// The revision at which the backup says that it ends.
     pub(super) until: Revision,
     frames: u64,
     content: Content,
@@ -165,7 +166,7 @@ impl<R: Read> Input<R> {
         self.input.format
     }
 
-    /// The next entry; nothing after the end.
+    /// The next entry; `None` after the end.
     pub(super) fn next(&mut self) -> Result<Option<Entry>, Error> {
         if self.end.is_some() {
             return match self.input.from.read(&mut [0]) {
@@ -192,7 +193,7 @@ impl<R: Read> Input<R> {
         Ok(Some(entry))
     }
 
-    /// What was in it, once it has been read to its end.
+    /// The summary of the backup, once it was read to its end.
     pub(super) fn whole(&self) -> Result<Backup, Error> {
         let end = self.end.ok_or_else(|| unusable("its end is missing"))?;
         let (tail, content) = end;
@@ -281,7 +282,8 @@ fn parsed(format: u8, kind: u8, payload: Vec<u8>) -> Option<Entry> {
     }
 }
 
-/// The floor of the log, where that is why, and the reason in words.
+/// The error of a backup that was not finished: the floor of the log, if history was dropped meanwhile,
+/// or the reason in words.
 fn given_up(payload: &[u8]) -> Error {
     let (floor, reason) = payload.split_first_chunk().unwrap_or((&[0; 8], payload));
     match u64::from_le_bytes(*floor) {

@@ -1,4 +1,4 @@
-//! A backup becomes a log again, one whose revisions go on past any that were given out since.
+//! Restores a backup as a log whose revisions continue beyond any that were assigned since the backup.
 
 use super::Backup;
 use super::file::{Entry, Input, OTHER_END, unusable};
@@ -9,36 +9,37 @@ use std::io::{self, Write};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// Appended before they are synced, so that no sync takes long.
+/// Bytes that are appended before a sync, so that no sync takes long.
 const SYNC_BYTES: usize = 16 << 20;
-/// Clients read revisions into 63 bits; half of those are left for what comes.
+/// Clients parse revisions as 63-bit numbers; half of the range is left for later revisions.
 const REVISION_MAX: u64 = i64::MAX.unsigned_abs() / 2;
 
-/// What a restore came to.
+/// The result of a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Restored {
-    /// What was in the backup.
+    /// A summary of the backup.
     pub backup: Backup,
-    /// Where revisions go on.
+    /// The revision from which the log continues.
     pub revision: Revision,
 }
 
-/// Where a backup becomes a log again, and where revisions go on.
+/// The target of a restore, and its parameters.
 #[derive(Debug)]
 pub struct Restore<'a> {
-    /// An empty one. Nothing in it is of use after a failure.
+    /// An empty storage. After a failure its contents are of no use.
     pub storage: &'a Arc<dyn Storage>,
-    /// Those beside it.
+    /// The snapshots beside it.
     pub snapshots: &'a Snapshots,
-    /// Revisions that are passed over.
+    /// How many revisions are skipped.
     pub bump: NonZeroU64,
-    /// Now.
+    /// The current time.
     pub time: Time,
 }
 
 impl Restore<'_> {
-    /// Puts a backup there and marks that it did. `progress` is told of the revision that was reached,
-    /// twice, and of the one where it ends.
+    /// Restores a backup and marks that in the log. `progress` receives the revision that was reached and
+    /// the one at which the backup ends, first while the frames are written and again while they are read
+    /// back.
     pub fn take(
         &self,
         from: impl io::Read,
@@ -66,7 +67,8 @@ impl Restore<'_> {
         let backup = input.whole()?;
         self.check(&backup, progress)?;
         for revision in snapshots.revisions()? {
-            // The log was thinned beyond it while the backup was made. The records come to the state alone.
+            // The log was thinned beyond this snapshot while the backup was made. The records alone give
+            // the state.
             if base::is_thinned_over(storage, revision)? {
                 snapshots.retain(revision, &[])?;
                 continue;
@@ -77,7 +79,7 @@ impl Restore<'_> {
         Ok(Restored { backup, revision })
     }
 
-    /// Reads everything back.
+    /// Reads everything back and compares it with the end of the backup.
     fn check(
         &self,
         backup: &Backup,
@@ -99,7 +101,7 @@ impl Restore<'_> {
         Err(unusable(OTHER_END))
     }
 
-    /// Where revisions go on after these.
+    /// The revision from which the log continues, after `newest`.
     fn goes_on_at(&self, newest: Revision) -> Result<Revision, Error> {
         let revision = newest.next().0.checked_add(self.bump.get());
         let revision = revision.filter(|revision| *revision <= REVISION_MAX);
@@ -112,7 +114,7 @@ impl Restore<'_> {
         Ok(Revision(revision))
     }
 
-    /// Appends the frame that says so; then everything is durable.
+    /// Appends the frame that marks the restore, and makes everything durable.
     fn mark(&self, tail: Tail) -> Result<Revision, Error> {
         let revision = self.goes_on_at(tail.revision)?;
         let mut bytes = Vec::new();
@@ -127,12 +129,12 @@ impl Restore<'_> {
     }
 }
 
-/// A storage that is being filled.
+/// The storage while it is being filled.
 struct Filling<'a> {
     storage: &'a dyn Storage,
     snapshots: &'a Snapshots,
     snapshot: Option<(Revision, WholeFile)>,
-    /// Where the frame before begins.
+    /// The first revision of the previous frame.
     last: Revision,
     unsynced: usize,
 }

@@ -1,4 +1,4 @@
-//! Frames that become one.
+//! A group of consecutive frames that one thinned frame replaces.
 
 use super::Retained;
 use super::index::{self, Index};
@@ -9,9 +9,11 @@ use crate::storage::REPLACING_BYTES;
 use crate::{Error, Storage, packing};
 use hindsight_core::{Commit, Revision, Time};
 
-/// Bytes of bodies in a thinned frame: less than what may replace others, with all that is added.
+/// Bytes of object bodies in a thinned frame: with everything else in the frame still below
+/// `REPLACING_BYTES`.
 pub(super) const BODIES_BYTES: usize = 40 << 10;
-/// Frames that one replaces, and their bytes as they are stored: nobody else writes meanwhile.
+/// The most frames that one replaces, and their stored bytes: nobody else can write while they are
+/// replaced.
 const FRAMES_MAX: usize = 64;
 const STORED_BYTES_MAX: usize = 256 << 10;
 
@@ -21,7 +23,7 @@ pub(super) struct Group {
     bytes: usize,
     stored: usize,
     frames: usize,
-    /// First revision of the first frame, and the revision after the last.
+    /// First revision of the first frame, and the revision after the last frame.
     extent: Option<(Revision, Revision)>,
     previous: Hash,
     hash: Hash,
@@ -37,7 +39,7 @@ impl Group {
         self.frames == 0
     }
 
-    /// Whether one more frame makes it neither too large nor too long.
+    /// Whether the group, with this frame, stays within its limits.
     pub(super) fn has_place(&self, frame: &Read, index: &Index) -> bool {
         let kept = frame.commits.iter().filter(|commit| index.keeps(commit));
         let begin = self.extent.map_or(frame.first, |(first, _)| first);
@@ -48,7 +50,7 @@ impl Group {
                 && u32::try_from(frame.end.0 - begin.0).is_ok()
     }
 
-    /// Takes in the next frame.
+    /// Adds the next frame.
     pub(super) fn add(&mut self, frame: Read, index: &Index) -> Result<(), Error> {
         let (first, end) = (frame.first, frame.end);
         let follows = (first, frame.previous);
@@ -81,8 +83,8 @@ impl Group {
         Ok(())
     }
 
-    /// Puts one frame in the place of all. False where that would be too large, because of a single large
-    /// object: then all are left as they are.
+    /// Replaces all frames of the group by one. False if a single large object would make that too large:
+    /// then all are left as they are.
     pub(super) fn put(&self, storage: &dyn Storage, floor: Revision) -> Result<bool, Error> {
         let Some((first, end)) = self.extent else {
             return Ok(false);

@@ -1,5 +1,5 @@
-//! What of the thinned part of the log is superseded, and where it is: derived from the frames, so that a
-//! round need not read what has not changed.
+//! An index of the superseded commits in the thinned part of the log. It is derived from the frames, so
+//! that a round need not read frames that have not changed.
 
 use super::Retained;
 use super::revisions::Revisions;
@@ -8,22 +8,24 @@ use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, Commit, GroupResource, ObjectKey, Revision, State};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A key of an object, short: so much of its hash that no two have the same.
+/// The key of an object, shortened to so many bytes of its hash that collisions can be ruled out.
 type Short = [u8; 16];
 
 #[derive(Debug)]
 pub(super) struct Index {
     kinds: Vec<GroupResource>,
-    /// The commit of the newest version of each object.
+    /// The commit of the current version of each object.
     current: BTreeMap<Short, Current>,
     pieces: BTreeMap<Revision, Piece>,
-    /// Pieces of which little is needed, and whole ones.
+    /// The first revisions of frames to be rewritten: those of which little is needed, and those that are
+    /// still whole.
     due: BTreeSet<Revision>,
-    /// Commits of versions that have been replaced and that nothing keeps by itself.
+    /// Commits of versions that were replaced and that no rule keeps for themselves.
     superseded: Revisions,
-    /// Commits that made others necessary.
+    /// Commits that are the cause of other commits.
     causes: Revisions,
-    /// What the state says beside its objects, and the commits that it says it by.
+    /// The parts of the state other than its objects (`State::image`), and the commits on which they
+    /// rest.
     beside: State,
     pinned: BTreeSet<Revision>,
 }
@@ -31,14 +33,14 @@ pub(super) struct Index {
 #[derive(Debug, Clone, Copy)]
 struct Current {
     revision: Revision,
-    /// It stays when it is replaced.
+    /// Whether the commit is kept even when the version is replaced.
     is_kept: bool,
 }
 
-/// A frame.
+/// A frame, summarised.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
-    /// The revision after it.
+    /// The revision after its last one.
     pub(super) end: Revision,
     pub(super) is_whole: bool,
     commits: usize,
@@ -47,7 +49,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Of what is needed, about.
+    /// Roughly the bytes of the commits that are still needed.
     pub(super) const fn bytes(&self) -> usize {
         let needed = self.commits.saturating_sub(self.superseded);
         match self.commits {
@@ -79,7 +81,7 @@ impl Index {
         }
     }
 
-    /// What a frame says of others, wherever it is.
+    /// Notes which commits this frame names as causes, wherever in the log it is.
     pub(super) fn note_causes(&mut self, frame: &Read) {
         for commit in &frame.commits {
             if let Cause::Commit(cause) = commit.cause {
@@ -88,7 +90,7 @@ impl Index {
         }
     }
 
-    /// Takes in the next frame of the thinned part.
+    /// Adds the next frame of the thinned part.
     pub(super) fn add(&mut self, frame: &Read) {
         if matches!(frame.holds, Holds::Restored(_)) {
             return;
@@ -119,8 +121,9 @@ impl Index {
         }
     }
 
-    /// `tells` where the state may say something else beside its objects from here on. Versions of an
-    /// owner that waits stay, and the one that ends it: it may wait again, and not have all the time.
+    /// Adds a commit. `tells` if it may change the parts of the state other than its objects. Versions of
+    /// an owner in foreground deletion are kept, and the one that ends the deletion too: the owner may be
+    /// deleted that way again, and not all the time in between.
     fn note(&mut self, commit: &Commit, tells: bool) {
         let key = short(&commit.key);
         let is_kept = commit.events.iter().any(|event| event.verdict().is_some())
@@ -140,7 +143,7 @@ impl Index {
         }
     }
 
-    /// What the state does not say by this commit any more may go.
+    /// Replaces the set of pinned commits. Those on which the state no longer rests may be dropped.
     fn pin(&mut self) {
         let image = self.beside.image();
         let accepted = image.accepted.iter().map(|one| one.revision);
@@ -164,13 +167,14 @@ impl Index {
         }
     }
 
-    /// There is something in the frame that holds this revision that no walk meets.
+    /// Marks the frame that holds this revision for rewriting: it covers a leftover frame that no walk
+    /// would meet.
     pub(super) fn clear_away(&mut self, revision: Revision) {
         let found = self.pieces.range(..=revision).next_back();
         self.due.extend(found.map(|(first, _)| *first));
     }
 
-    /// Whether a commit of the thinned part stays.
+    /// Whether a commit of the thinned part is kept.
     pub(super) fn keeps(&self, commit: &Commit) -> bool {
         let revision = commit.revision;
         !self.superseded.contains(revision)
@@ -178,7 +182,7 @@ impl Index {
             || self.pinned.contains(&revision)
     }
 
-    /// What is kept of these commits now stands in one frame, in the place of those from `first` on.
+    /// Records that one frame has replaced those from `first` to `end`, with these commits in it.
     pub(super) fn replaced(&mut self, first: Revision, end: Revision, retained: &Retained) {
         for revision in &retained.dropped {
             self.superseded.remove(*revision);
@@ -198,7 +202,7 @@ impl Index {
         self.pieces.insert(first, piece);
     }
 
-    /// These stay as they are, until more of them is superseded.
+    /// Leaves these frames as they are until more of them is superseded.
     pub(super) fn leave(&mut self, first: Revision, end: Revision) {
         let left: Vec<_> = self.due.range(first..end).copied().collect();
         for first in left {
@@ -210,7 +214,7 @@ impl Index {
         self.due.first().copied()
     }
 
-    /// The first frame that is thinned.
+    /// The first frame that is thinned; it states the floor.
     pub(super) fn head(&self) -> Option<Revision> {
         let thinned = self.pieces.iter().find(|(_, piece)| !piece.is_whole);
         thinned.map(|(first, _)| *first)
@@ -220,14 +224,14 @@ impl Index {
         self.pieces.get(&first)
     }
 
-    /// The frame before this revision.
+    /// The last frame that begins before this revision.
     pub(super) fn before(&self, revision: Revision) -> Option<(Revision, &Piece)> {
         let found = self.pieces.range(..revision).next_back();
         found.map(|(first, piece)| (*first, piece))
     }
 }
 
-/// Bytes that these commits take, about.
+/// Roughly the bytes that these commits take.
 pub(super) fn bytes<'a>(commits: impl IntoIterator<Item = &'a Commit>) -> usize {
     commits.into_iter().map(Commit::weight).sum()
 }

@@ -1,24 +1,25 @@
-//! How old commits are, told along the log: by the steps of the clock from one commit to the next, none
-//! of which counts for much.
+//! The age of commits by a clock of our own, which advances from commit to commit. A single step of the
+//! wall clock, forward or back, counts for a bounded amount only, so that a jump of it neither drops the
+//! history nor keeps it for ever.
 
 use hindsight_core::Time;
 
-/// Of an age, what a single step of the clock counts for at most.
+/// The fraction of the age (one in so many) for which a single step of the wall clock counts at most.
 const STEPS_IN_AN_AGE: i64 = 16;
 
-/// A clock that goes on from commit to commit.
+/// A clock that advances from commit to commit.
 #[derive(Debug, Clone)]
 pub(super) struct Order {
     step_max: i64,
     last: Option<Time>,
-    /// Where the last commit is, from any beginning.
+    /// The position of the last commit, in microseconds from an arbitrary origin.
     at: i64,
-    /// The latest at which any was.
+    /// The highest position of any commit.
     latest: i64,
 }
 
 impl Order {
-    /// To tell whether commits are of this age, in microseconds.
+    /// For ages that are compared with this one, in microseconds.
     pub(super) const fn of(age: i64) -> Self {
         Self {
             step_max: age / STEPS_IN_AN_AGE,
@@ -28,7 +29,7 @@ impl Order {
         }
     }
 
-    /// Where the next commit is; never before one that was before it.
+    /// The position of the next commit; never before that of an earlier commit.
     pub(super) fn note(&mut self, time: Time) -> i64 {
         self.at = self.until(time);
         self.last = Some(time);
@@ -36,7 +37,7 @@ impl Order {
         self.latest
     }
 
-    /// Where a commit would be that was made at this time.
+    /// The position of a commit that would be made at this time.
     pub(super) fn until(&self, time: Time) -> i64 {
         let last = self.last.unwrap_or(time);
         let step = time.0.saturating_sub(last.0);
@@ -52,7 +53,7 @@ mod tests {
     const AGE: i64 = 1600;
     const YEARS: i64 = 1_000_000;
 
-    /// Of commits at these times, how old each is at the end, or just less.
+    /// The age of each of the commits at these times, at `now`, or slightly less.
     fn ages(times: &[i64], now: i64) -> Vec<i64> {
         let mut order = Order::of(AGE);
         let at: Vec<i64> = times.iter().map(|time| order.note(Time(*time))).collect();
@@ -84,7 +85,7 @@ mod tests {
         let step = AGE / STEPS_IN_AN_AGE;
         assert_eq!(ages(&[0, 10, YEARS, YEARS + 10], YEARS + 20)[0], 30 + step);
         assert_eq!(ages(&[0, 10], YEARS), [10 + step, step]);
-        // One commit of the future, and those after it go on as before.
+        // One commit with a time in the future; those after it continue as before.
         let future = ages(&[0, YEARS, 20, 30, 40], 50);
         assert!(future.is_sorted_by(|one, next| one >= next), "{future:?}");
         assert!(future[0] <= 50 && future[1] >= -step, "{future:?}");

@@ -1,4 +1,4 @@
-//! A set of revisions: 64 of them take as much as one.
+//! A compact set of revisions: a bitmap with one word for each 64 of them.
 
 use hindsight_core::Revision;
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Puts thinned frames in the place of whole ones, a piece at a time. What a piece costs does not depend on
-//! how much is kept.
+//! Replaces whole frames by thinned ones, one piece at a time. The cost of a piece does not depend on how
+//! much history is kept.
 
 use super::group::{BODIES_BYTES, Group};
 use super::index::Index;
@@ -9,23 +9,24 @@ use crate::storage::Purpose;
 use crate::{Error, Reader, Storage, Tail};
 use hindsight_core::{GroupResource, Revision, State};
 
-/// Frames that are read at a time, and their bytes as they are stored.
+/// The most frames that are read at a time, and their stored bytes.
 pub(crate) const TURN_FRAMES: usize = 256;
 pub(crate) const TURN_BYTES: usize = 512 << 10;
-/// Frames in which one goes on: one large version may have stood between two of which nothing is left.
+/// The most earlier frames that a new one is merged with. Two, because a large version that is now gone
+/// may have separated two frames with nothing left in them.
 const BEFORE_MAX: usize = 2;
-/// Frames that are made anew at a time because little of them is needed any more.
+/// Frames that are rewritten at a time because little of them is still needed.
 const RENEWED_MAX: usize = 4;
-/// Frames that one of those is made of.
+/// The most frames that one rewritten frame replaces.
 const TOGETHER_MAX: usize = 8;
-/// Pieces of tidying that are done between two pauses. Each is a sync.
+/// The most tidying steps between two pauses. Each is a sync.
 const TIDIED_MAX: usize = 16;
-/// What all that one piece writes takes, and more.
+/// More than all that one piece writes.
 const ROOM_BYTES: usize = 1 << 20;
 
-/// Thins every frame up to this revision, which must be the end of one and not before the floor that there
-/// is. The commits that are kept, folded into `empty`, come to the state there. After a failure nothing
-/// may be appended.
+/// Thins every frame up to `floor`, which must be the end of a frame and not before the current floor.
+/// The commits that are kept, folded into `empty`, give the state at `floor`. After a failure nothing may
+/// be appended.
 pub fn thin(
     storage: &dyn Storage,
     reader: &Reader,
@@ -41,21 +42,21 @@ pub fn thin(
     thinning.settle(storage)
 }
 
-/// How far a log is thinned, and what of that has been superseded since.
+/// How far a log is thinned, and which commits of that part were superseded since.
 #[derive(Debug)]
 pub(super) struct Thinning {
     index: Index,
-    /// As far as the log is known.
+    /// How far the log was read.
     walked: Cursor,
-    /// As far as it is thinned.
+    /// How far the log is thinned.
     thinned: Cursor,
-    /// Up to here it was when it was begun with.
+    /// The floor that the log had when this was created.
     found: Revision,
     is_unsynced: bool,
 }
 
 impl Thinning {
-    /// Of a log with this floor.
+    /// For a log with this floor.
     pub(super) fn new(floor: Revision, empty: State, kinds: Vec<GroupResource>) -> Self {
         Self {
             index: Index::new(empty, kinds),
@@ -70,7 +71,8 @@ impl Thinning {
         self.thinned.tail.revision
     }
 
-    /// Reads what is there and not known yet, and tells of what is whole. False once all is known.
+    /// Reads the next frames that are not known yet, and passes whole ones beyond the floor to `whole`.
+    /// False once all are known.
     pub(super) fn walk(
         &mut self,
         storage: &dyn Storage,
@@ -101,8 +103,8 @@ impl Thinning {
         Ok(true)
     }
 
-    /// Thins some more, not beyond `until`, and tells of what is not whole any more. False where there is
-    /// nothing to be thinned, or no room. All must be known.
+    /// Thins some more frames, not beyond `until`, and passes each of them to `thinned`. False if there
+    /// is nothing to thin, or no disk space. Requires that [`Self::walk`] has ended.
     pub(super) fn advance(
         &mut self,
         storage: &dyn Storage,
@@ -143,7 +145,7 @@ impl Thinning {
         Ok(true)
     }
 
-    /// Makes frames anew of which little is needed any more. False where there are none, or no room.
+    /// Rewrites frames of which little is still needed. False if there are none, or no disk space.
     pub(super) fn renew(&mut self, storage: &dyn Storage) -> Result<bool, Error> {
         for _ in 0..RENEWED_MAX {
             let Some(due) = self.index.due() else {
@@ -161,7 +163,7 @@ impl Thinning {
         Ok(true)
     }
 
-    /// Does some of what the storage has to do after that. False where nothing is left.
+    /// Does some of the clean-up that replacing leaves to the storage. False if none is left.
     pub(super) fn tidy(storage: &dyn Storage) -> Result<bool, Error> {
         for _ in 0..TIDIED_MAX {
             if !storage.tidy()? {
@@ -171,7 +173,7 @@ impl Thinning {
         Ok(true)
     }
 
-    /// Makes durable what was done.
+    /// Makes all replacements durable.
     pub(super) fn settle(&mut self, storage: &dyn Storage) -> Result<(), Error> {
         if std::mem::take(&mut self.is_unsynced) {
             storage.sync()?;
@@ -199,7 +201,7 @@ impl Thinning {
         Ok(frames)
     }
 
-    /// The first thinned frame says what the floor is. It is told before anything is dropped.
+    /// Writes the new floor into the first thinned frame, before anything is dropped.
     fn name_floor(&mut self, storage: &dyn Storage, floor: Revision) -> Result<(), Error> {
         let Some(head) = self.index.head() else {
             return Ok(());
@@ -212,13 +214,14 @@ impl Thinning {
         Err(Error::corrupt(head, "it cannot be written again"))
     }
 
-    /// The frame that names the floor is written often, and stays small.
+    /// Whether the group must be closed before this frame. The frame that states the floor is rewritten
+    /// often, so it stays small.
     fn is_full(&self, group: &Group, frame: &Read) -> bool {
         let is_head = self.index.head().is_none() && !group.is_empty();
         is_head || !group.has_place(frame, &self.index)
     }
 
-    /// Goes on in the frames before, if there is little in them.
+    /// Begins a group with the frames before it, if they hold little.
     fn begin(
         &self,
         storage: &dyn Storage,
@@ -242,7 +245,7 @@ impl Thinning {
         Ok(())
     }
 
-    /// A frame that is due, and those beside it that have a place in one frame with it.
+    /// A frame that is due, and its neighbours that fit into one frame with it.
     fn around(&self, due: Revision) -> Vec<Revision> {
         let head = self.index.head();
         let bytes = |first: Revision| {
@@ -298,18 +301,19 @@ fn fetch(storage: &dyn Storage, first: Revision) -> Result<Read, Error> {
     }
 }
 
-/// A place between two frames, from which the next one is found.
+/// A position between two frames, from which the next one is found.
 #[derive(Debug, Clone)]
 struct Cursor {
     links: Links,
     tail: Tail,
-    /// Where to look: behind the beginning of the last frame, for there may be what it replaced.
+    /// Where to look: just behind the first revision of the last frame, because frames that it replaced
+    /// may still be there.
     from: Revision,
 }
 
 enum Met {
     Frame(Read),
-    /// There is something within the last frame that begins here.
+    /// A frame that begins at this revision, within the last frame, which has replaced it.
     Leftover(Revision),
     Nothing,
 }

@@ -1,4 +1,5 @@
-//! What of the log is whole: how much it is, how old, and how much of it a policy lets go.
+//! The whole frames at the end of the log: their bytes, their age, and how many of them a policy allows
+//! to be thinned.
 
 use super::Retention;
 use super::order::Order;
@@ -6,10 +7,10 @@ use crate::reader::{Holds, Read};
 use hindsight_core::Revision;
 use std::collections::VecDeque;
 
-/// Frames that follow each other are told apart only as far as that matters.
+/// Consecutive frames are counted together, in extents of at most this many bytes and frames.
 const EXTENT_BYTES: u64 = 64 << 10;
 const EXTENT_FRAMES: u32 = 256;
-/// Of the age that is kept, what one stretch of them may span.
+/// The fraction of the retention age (one in so many) that an extent may span.
 const EXTENTS_IN_AN_AGE: i64 = 64;
 
 #[derive(Debug)]
@@ -23,14 +24,14 @@ pub(super) struct Aging {
     bytes: u64,
 }
 
-/// Some frames.
+/// Some consecutive frames.
 #[derive(Debug, Clone, Copy)]
 struct Extent {
-    /// The last revision in them.
+    /// The last revision of the last frame.
     end: Revision,
     bytes: u64,
     frames: u32,
-    /// Where the first of them is, and where the last is.
+    /// The positions of the first frame and of the last, by [`Order`].
     from: i64,
     until: i64,
 }
@@ -51,7 +52,7 @@ impl Aging {
         }
     }
 
-    /// Takes in the next frame.
+    /// Adds the next frame.
     pub(super) fn push(&mut self, frame: &Read) {
         let mark = match frame.holds {
             Holds::Restored(time) => Some(time),
@@ -92,7 +93,7 @@ impl Aging {
         }
     }
 
-    /// The last revision that need not be kept whole, none of them after `limit`.
+    /// The last revision that need not be kept whole; never after `limit`.
     pub(super) fn cut(&self, limit: Revision) -> Revision {
         let age = self.policy.age_micros.unwrap_or(i64::MAX);
         let now = self.order.until((self.policy.clock)());
@@ -110,7 +111,7 @@ impl Aging {
         cut
     }
 
-    /// The first frame, which ends there, is whole no more.
+    /// Removes the first frame, which ends at `end` and is no longer whole.
     pub(super) fn pop(&mut self, end: Revision, bytes: usize) {
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.bytes = self.bytes.saturating_sub(bytes);

@@ -1,9 +1,10 @@
-//! The bytes of a snapshot.
+//! The file format of a snapshot.
 //!
 //! ```text
 //! magic 4 | format 1 | then blocks: length 4 | crc32 4 | payload
 //! ```
-//! The first block says of which point of which log it is, the last what the state must hash to.
+//! The first block states the point of the log at which it was taken, the last the hash that the state
+//! must have.
 
 use crate::codec::{Block, ObjectV1, Undecodable};
 use crate::framing::{self, Unreadable};
@@ -18,16 +19,16 @@ use std::sync::Arc;
 
 const MAGIC: &[u8; 4] = b"HSSN";
 pub(crate) const FORMAT: u8 = 1;
-/// Bytes of bodies in a block; a single larger object has a block of its own.
+/// Bytes of object bodies in a block; a single larger object has a block of its own.
 const BLOCK_BYTES: usize = 64 << 10;
-/// What no block exceeds: a body has 3 MiB at most.
+/// Upper bound of a block: an object body has 3 MiB at most.
 const BLOCK_BYTES_MAX: u32 = 64 << 20;
-/// Written to the disk before more is written, so that a sync of the log never waits for much.
+/// Bytes that are synced before more is written, so that a sync of the log never waits for much.
 const SYNC_BYTES: usize = 1 << 20;
-/// Blocks that are read together.
+/// Blocks that are decoded together.
 const BATCH_BLOCKS: usize = 64;
 
-/// Of which point of which log a snapshot is.
+/// The point of the log at which a snapshot was taken.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
     pub(super) revision: Revision,
@@ -102,7 +103,7 @@ impl Blocks<'_> {
     }
 }
 
-/// What the first block says.
+/// Reads the first block only.
 pub(super) fn head(path: &Path) -> Result<Head, Unreadable> {
     let mut input = Input::open(path)?;
     let payload = input.payload()?.ok_or("it is empty")?;
@@ -118,7 +119,7 @@ impl Head {
     }
 }
 
-/// The file at its beginning, once each of its blocks has been held against its checksum.
+/// The file, rewound to its beginning, after the checksum of each block was verified.
 pub(super) fn checked(path: &Path) -> Result<File, Unreadable> {
     let mut input = Input::open(path)?;
     let mut last = Vec::new();
@@ -185,7 +186,7 @@ fn head_of(payload: &[u8]) -> Result<Head, Unreadable> {
     })
 }
 
-/// What a block adds.
+/// The contents of a block.
 enum Part {
     Objects(Vec<Arc<Object>>),
     Accepted(Vec<Arc<Object>>),
@@ -235,7 +236,7 @@ fn decode(payload: &[u8]) -> Result<Part, Unreadable> {
     })
 }
 
-/// A file, block by block.
+/// A snapshot file that is read block by block.
 struct Input(framing::Input<BufReader<File>>);
 
 impl Input {
@@ -248,7 +249,7 @@ impl Input {
         Ok(Self(input))
     }
 
-    /// The next block's; nothing at the end of the file.
+    /// The payload of the next block; `None` at the end of the file.
     fn payload(&mut self) -> Result<Option<Vec<u8>>, Unreadable> {
         let Self(input) = self;
         let rest = input.from.fill_buf().map_err(Unreadable::Io)?;

@@ -1,5 +1,5 @@
-//! Writes snapshots, and thins the log, beside the writer, which hands over a state now and then and
-//! never waits.
+//! Writes snapshots and thins the log in a thread beside the writer. The writer hands over a state now
+//! and then and never waits.
 
 #[cfg(test)]
 mod tests;
@@ -14,42 +14,45 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Snapshots that are kept: where the newest is damaged, the one before it serves.
+/// Snapshots that are kept: if the newest is damaged, the one before it is used.
 const KEPT: usize = 2;
-/// A clean end writes one if at least this share of what calls for one has happened since the last.
+/// At a clean shutdown a snapshot is due after this fraction (one in so many) of the usual number of
+/// commits.
 const AT_END: u64 = 10;
 
-/// How often the log is thinned where nothing is written, and when first.
+/// How often the log is thinned while nothing is written, and how soon after the start.
 const PRUNED_EVERY: Duration = Duration::from_hours(1);
 const PRUNED_AFTER: Duration = Duration::from_mins(1);
-/// Between two pieces of that, for whoever writes.
+/// The pause between two turns of thinning, to let writes through.
 const PRUNED_PAUSE: Duration = Duration::from_millis(5);
-/// Pieces of it that are done at a clean end.
+/// The most turns of thinning at a clean shutdown.
 const PRUNED_AT_END: usize = 64;
 
-/// Decides when, and has it done in a thread of its own.
+/// Chooses when a snapshot is due, and has it written in a thread of its own.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     every: u64,
-    /// The newest end of the log, as a base without its state.
+    /// The newest end of the log, with its state.
     end: Base,
-    /// Of which revision the last was handed over.
+    /// The revision of the last snapshot that was handed over.
     last: Revision,
     due: Option<Sender<Base>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What is to be kept.
+/// What the keeper maintains.
 pub(crate) struct Keeping {
     pub(crate) snapshots: Snapshots,
-    /// A snapshot for every so many commits, or for three quarters as many as there are objects; none for zero.
+    /// A snapshot is due after this many commits, or after three quarters as many as there are objects,
+    /// whichever is more; zero for no snapshots.
     pub(crate) every: u64,
-    /// Of the history, where not all of it.
+    /// Thins the history, unless all of it is kept.
     pub(crate) pruner: Option<Pruner>,
 }
 
 impl Keeper {
-    /// A panic of the thread poisons the log: it may have come while something was being replaced in it.
+    /// Starts the thread. If it panics the log is poisoned: it may have been replacing something in the
+    /// log.
     pub(crate) fn start(
         keeping: Keeping,
         storage: Arc<dyn Storage>,
@@ -90,7 +93,7 @@ impl Keeper {
         })
     }
 
-    /// Takes note of a durable batch.
+    /// Takes note of a durable batch, and hands over a snapshot if one is due.
     pub(crate) fn note(&mut self, state: &State, tail: Tail, changes: &[Arc<Change>]) {
         let times = changes.iter().map(|change| change.commit.time);
         self.end.latest = times.fold(self.end.latest, Ord::max);
@@ -104,13 +107,14 @@ impl Keeper {
         }
     }
 
-    /// A snapshot costs as much as it has objects, so that many objects ask for fewer.
+    /// Commits between two snapshots. A snapshot costs in proportion to its objects, so more objects mean
+    /// fewer snapshots.
     fn due_after(&self) -> u64 {
         let objects = u64::try_from(self.end.state.len()).unwrap_or(u64::MAX);
         self.every.max(objects - objects / 4)
     }
 
-    /// Commits since the last.
+    /// Commits since the last snapshot.
     const fn since(&self) -> u64 {
         self.end.state.revision.0.saturating_sub(self.last.0)
     }
@@ -122,7 +126,7 @@ impl Drop for Keeper {
         if let Some(due) = self.due.take()
             && is_due
         {
-            // The thread is there for as long as this is.
+            // The thread lives as long as `self`, so it receives this.
             due.send(self.end.clone()).ok();
         }
         if let Some(thread) = self.thread.take()
@@ -133,12 +137,12 @@ impl Drop for Keeper {
     }
 }
 
-/// What the thread does.
+/// The work of the thread.
 struct Work {
     snapshots: Snapshots,
-    /// Whoever has it knows of the disk.
+    /// Asked for free space; shared with the writer.
     storage: Arc<dyn Storage>,
-    /// There was no room for the last.
+    /// The last snapshot was not written for lack of space.
     is_refused: bool,
     pruner: Option<Pruner>,
     received: Receiver<Base>,
@@ -154,7 +158,7 @@ impl Work {
         while left.next().is_some() && self.turn() {}
     }
 
-    /// Does what is due after a pause, and tells how long the next may be; nothing at the end.
+    /// Does what is due after a pause, and returns how long the next pause may be; `None` at the end.
     fn step(&mut self, came: Result<Base, RecvTimeoutError>, pause: Duration) -> Option<Duration> {
         match came {
             Ok(base) => {
@@ -200,7 +204,7 @@ impl Work {
         }
     }
 
-    /// Says so once where there is none.
+    /// Whether there is space for a snapshot. Warns the first time that there is none.
     fn has_room(&mut self, base: &Base) -> bool {
         let thins = self.pruner.is_some();
         let bytes = Snapshots::length(&base.state);
