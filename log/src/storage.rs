@@ -1,4 +1,4 @@
-//! The seam to a storage engine: frames by their first revision, appended and synced.
+//! The interface to a storage engine: frames by their first revision, appended and synced.
 
 mod blocks;
 #[cfg(test)]
@@ -26,39 +26,39 @@ use hindsight_core::Revision;
 /// A frame as stored: its first revision and its bytes.
 pub type Stored = (Revision, Vec<u8>);
 
-/// What a frame that replaces others is smaller than.
+/// A frame that replaces others must be smaller than this.
 pub(crate) const REPLACING_BYTES: usize = 64 << 10;
 
-/// What room on the disk is for.
+/// What disk space is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Anything.
+    /// Any append.
     Writes,
-    /// Deletions: they may use what is kept back from all else.
+    /// Deletions: these may use the space that is reserved for them.
     Deletions,
-    /// A snapshot: a file beside the records that can be done without, and for which nothing is taken.
-    /// It leaves what writes are about to want, unless the log is thinned behind it, which gives
-    /// more back.
+    /// A snapshot: a file beside the records that can be done without, so no space is allocated for it.
+    /// It must leave the space that writes will need soon, unless the log is thinned after it, which
+    /// frees more.
     Snapshot {
-        /// Whether it is.
+        /// Whether the log is thinned afterwards.
         thins: bool,
     },
 }
 
-/// Where frames are kept. One writer appends; any number of readers read what was appended. After a
-/// crash it shows everything up to the last sync and, of what was appended since, the first frames or
-/// none, each of them whole.
+/// Stores frames. One writer appends; any number of readers read what was appended. After a crash it
+/// returns everything up to the last sync and, of what was appended since, nothing or the first frames,
+/// each of them whole.
 pub trait Storage: Send + Sync + std::fmt::Debug {
-    /// Adds a frame. It is durable only after [`Self::sync`].
+    /// Appends a frame. It is durable only after [`Self::sync`].
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error>;
 
-    /// Puts a frame of less than 64 KiB in the place of those whose first revisions are from
-    /// its own to `last`. It is durable after some later [`Self::sync`]; after a crash before that the
-    /// old ones are there, or it is, with any of the others behind it.
+    /// Replaces the frames whose first revisions are from `first` to `last` by one of less than 64 KiB.
+    /// This is durable after some later [`Self::sync`]; after a crash before that there are either the
+    /// old frames, or the new one and any of the old ones behind it.
     fn replace(&self, first: Revision, last: Revision, frame: &[u8]) -> Result<(), Error>;
 
-    /// Does a piece of what is needed for the room of what was replaced to be used again, and makes it durable.
-    /// False where nothing is left to do. Others may write between two pieces.
+    /// Does one step of the work that lets the space of replaced frames be reused, and makes it durable.
+    /// False if nothing is left to do. Others may write between two steps.
     fn tidy(&self) -> Result<bool, Error> {
         Ok(false)
     }
@@ -72,14 +72,15 @@ pub trait Storage: Send + Sync + std::fmt::Debug {
     /// The frame with the largest first revision that is not above `until`.
     fn at_or_before(&self, until: Revision) -> Result<Option<Stored>, Error>;
 
-    /// Notes that everything up to here is synced and is about to be acknowledged. The note may be
-    /// lost with the power, and an older one be found; it is never ahead of what was synced.
+    /// Notes that everything up to `tail` is synced and about to be acknowledged. A power cut may lose
+    /// the note, so that an older one is found; a note is never ahead of what was synced.
     fn witness(&self, tail: &Tail);
 
     /// The newest note that was found when the storage was opened.
     fn witnessed(&self) -> Result<Option<Tail>, Error>;
 
-    /// Makes sure that records of so many bytes can be appended, or that there is room for a snapshot of
-    /// so many. It is asked before every batch and every snapshot, and nothing is written where it says no.
+    /// Makes sure that records of this many bytes can be appended, or that there is space for such a
+    /// snapshot. It is called before every batch and every snapshot; if it returns false, nothing is
+    /// written.
     fn has_room(&self, bytes: usize, purpose: Purpose) -> bool;
 }

@@ -1,10 +1,10 @@
-//! What the system says of room: blocks of files, what is free, how long a file may become, and what of them it holds
-//! in memory.
+//! Queries the operating system about space: allocated blocks, free space, the limit on the length of a
+//! file, and the page cache.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind};
 
-/// Whether a write found no room: none on the disk, or none that this process may have.
+/// Whether a write failed for lack of space: the disk is full, or this process may not use more.
 pub(super) fn is_full(error: &Error) -> bool {
     matches!(
         error.kind(),
@@ -14,8 +14,8 @@ pub(super) fn is_full(error: &Error) -> bool {
 
 pub(crate) use system::*;
 
-/// As far as a file has blocks. A copy may lack those that were blank, which it is given; where it cannot
-/// be, none count.
+/// Allocates the blocks that a file lacks up to its length: a copy may be sparse where blocks were blank.
+/// Returns how far blocks are allocated; zero if that is not possible.
 pub(super) fn allocate_whole(file: &File) -> u64 {
     let length = file.metadata().map_or(0, |found| found.len());
     match allocate(file, 0, length) {
@@ -34,14 +34,14 @@ mod system {
     use std::os::unix::fs::MetadataExt;
     use std::path::Path;
 
-    /// Blocks that describe blocks are counted too.
+    /// The block count includes metadata blocks, which take at most this.
     const MAP_BYTES: u64 = 1 << 16;
 
     pub(in crate::storage) fn allocated(file: &File) -> u64 {
         held(file).unwrap_or_default().saturating_sub(MAP_BYTES)
     }
 
-    /// Bytes of its blocks, however long it says that it is.
+    /// Bytes of the allocated blocks, whatever the length of the file.
     pub(in crate::storage) fn held(file: &File) -> Result<u64> {
         Ok(file.metadata()?.blocks() * 512)
     }
@@ -56,28 +56,28 @@ mod system {
         Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
-    /// Whether no file can be made, however short. Some file systems count none.
+    /// Whether the file system has no free inode. Some file systems do not count them (zero).
     pub(in crate::storage) fn has_no_files_left(path: &Path) -> bool {
         statvfs(path).is_ok_and(|found| found.f_files > 0 && found.f_favail == 0)
     }
 
-    /// How long this process may make a file.
+    /// The limit of this process on the length of a file.
     pub(in crate::storage) fn longest_file() -> u64 {
         getrlimit(Resource::Fsize).current.unwrap_or(u64::MAX)
     }
 
-    /// Neither the process nor the machine may open one more file.
+    /// Whether the process or the machine has reached its limit of open files.
     pub(crate) fn is_without_descriptors(error: &std::io::Error) -> bool {
         let code = error.raw_os_error().map(Errno::from_raw_os_error);
         matches!(code, Some(Errno::MFILE | Errno::NFILE))
     }
 
-    /// Has what was synced of a file read from the disk again.
+    /// Drops the synced pages of a file from the page cache, so that they are read from the disk again.
     pub(in crate::storage) fn forget(file: &File) -> Result<()> {
         Ok(fadvise(file, 0, None, Advice::DontNeed)?)
     }
 
-    /// Without making the file longer.
+    /// Allocates blocks without making the file longer.
     pub(in crate::storage) fn allocate(file: &File, from: u64, until: u64) -> Result<()> {
         taken(file, FallocateFlags::KEEP_SIZE, from, until)
     }

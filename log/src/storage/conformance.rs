@@ -1,4 +1,4 @@
-//! The storages of this crate, each held against what every storage must do.
+//! Runs the conformance cases on the storages of this crate.
 
 mod cases;
 
@@ -23,7 +23,8 @@ impl Backend for super::memory::MemoryStorage {
     }
 }
 
-/// As an open log has it, on files. A crash is a copy of them: what a kill leaves.
+/// The storage of an open log, on files. A crash is simulated by a copy of the files, as a kill would
+/// leave them.
 struct Files {
     synced: super::synced::Synced,
     path: PathBuf,
@@ -101,7 +102,7 @@ fn sled_keeps_everything_and_makes_no_blobs() {
     assert_eq!(blobs, 0);
 }
 
-/// What is taken ahead of the end is taken once and not with every write.
+/// Space that is allocated ahead of the end is allocated once, not with every write.
 #[cfg(unix)]
 #[test]
 fn small_writes_take_little_room() {

@@ -1,4 +1,4 @@
-//! What a log is read and written for, counted: for tests of what something costs.
+//! A storage that counts what is read and written, for tests of costs.
 
 use super::memory::MemoryStorage;
 use super::{Purpose, Storage, Stored};
@@ -11,16 +11,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 #[derive(Debug, Default)]
 pub(crate) struct Counting {
     inner: MemoryStorage,
-    /// How often a frame was asked for from the beginning on.
+    /// How often `at_or_after` was called.
     pub(crate) fetched: AtomicUsize,
     read: AtomicUsize,
     written: AtomicUsize,
-    /// Frames, and their bytes, in the place of which each was put.
+    /// For each replacement, the number of replaced frames and their bytes.
     replaced: Mutex<Vec<(usize, usize)>>,
 }
 
 impl Counting {
-    /// Bytes that were read and written since the last time.
+    /// Bytes that were read, and bytes that were written, since the last call.
     pub(crate) fn work(&self) -> (usize, usize) {
         (
             self.read.swap(0, Ordering::SeqCst),
@@ -28,7 +28,7 @@ impl Counting {
         )
     }
 
-    /// What was replaced since the last time.
+    /// The replacements since the last call.
     pub(crate) fn take_replaced(&self) -> Vec<(usize, usize)> {
         std::mem::take(&mut self.replaced.lock().expect("unpoisoned"))
     }
@@ -39,7 +39,7 @@ impl Counting {
         found
     }
 
-    /// Bytes of each frame that begins between these.
+    /// The length of each frame that begins between `first` and `last`.
     pub(crate) fn between(&self, first: Revision, last: Revision) -> Vec<usize> {
         let mut sizes = Vec::new();
         let mut from = first;

@@ -6,7 +6,7 @@ use hindsight_core::Revision;
 use std::collections::BTreeMap;
 use std::sync::{PoisonError, RwLock};
 
-/// Keeps everything until it is dropped.
+/// Keeps all frames until it is dropped.
 #[derive(Debug, Default)]
 pub struct MemoryStorage {
     frames: RwLock<BTreeMap<Revision, Vec<u8>>>,

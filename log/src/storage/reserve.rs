@@ -1,5 +1,6 @@
-//! Room for a start on a full disk: a file whose blocks are let go while the database is opened, no more
-//! of them than that takes, for whatever else writes to the disk may take them in between.
+//! Disk space reserved for a start on a full disk: a file whose blocks are released while the database is
+//! opened. No more of them are released than opening needs, because any other process may take what is
+//! released.
 
 use super::blocks;
 use crate::{Error, private};
@@ -8,21 +9,21 @@ use std::io::{ErrorKind, Result};
 use std::path::{Path, PathBuf};
 
 const MIB: u64 = 1 << 20;
-/// The engine writes side files while it is opened.
+/// For the side files that the engine writes while it is opened.
 const RESERVE_BYTES: u64 = 8 * MIB;
-/// What is let go at first.
+/// Bytes that are released first.
 const PART_BYTES: u64 = MIB;
 const BLOCK_BYTES: u64 = 4096;
 
 #[derive(Debug)]
 pub(super) struct Reserve {
     path: PathBuf,
-    /// An empty file. Where no more can be made, its place is that of a first side file, and later ones
-    /// take that of the one before.
+    /// An empty file. On a file system without free inodes, its inode is released for the first side
+    /// file; later side files take the inode of the one before.
     place: PathBuf,
-    /// What it held when it was found.
+    /// Bytes that the file held when it was found.
     found: u64,
-    /// What it holds of that.
+    /// Bytes that it still holds.
     left: u64,
 }
 
@@ -38,7 +39,7 @@ impl Reserve {
         }
     }
 
-    /// Lets a part go where there is little room without it.
+    /// Releases a part if the disk has little space without it.
     pub(super) fn let_go_where_little_is_left(&mut self) -> std::result::Result<(), Error> {
         let available = blocks::available_at(self.directory()).unwrap_or_default();
         if self.left > 0 && available < RESERVE_BYTES {
@@ -47,7 +48,7 @@ impl Reserve {
         Ok(())
     }
 
-    /// Lets go what it takes for so many bytes, as far as there is any.
+    /// Releases as much as is needed for this many bytes to be free, as far as the reserve goes.
     pub(super) fn let_go_for(&mut self, bytes: u64) -> std::result::Result<(), Error> {
         *self = Self::at(self.path.clone());
         let has_room = |one: &Self| blocks::available_at(one.directory()).unwrap_or(bytes) >= bytes;
@@ -57,7 +58,8 @@ impl Reserve {
         Ok(())
     }
 
-    /// Lets go as much again as was let go before, and at last the file itself; whether there was any.
+    /// Releases as much as was released so far, and finally the file itself. Returns whether there was
+    /// anything to release.
     pub(super) fn let_go(&mut self) -> std::result::Result<bool, Error> {
         let is_without_files = blocks::has_no_files_left(self.directory());
         let done = if is_without_files && self.place.exists() {
@@ -79,14 +81,15 @@ impl Reserve {
         let part = (self.found - self.left).max(PART_BYTES);
         let left = self.left.saturating_sub(part);
         let file = File::options().write(true).open(&self.path)?;
-        // Its blocks may be behind its end, where only what makes a file shorter frees them.
+        // Blocks may be allocated behind the end of the file; only shortening the file frees them.
         file.set_len(self.left)?;
         file.set_len(left)?;
         self.left = left;
         Ok(())
     }
 
-    /// Makes it for the next start: what there was, or half of what room there is, where that is more.
+    /// Restores the reserve for the next start: to its former size, or to half of the free space if that
+    /// is more.
     pub(super) fn keep(&self) {
         if let Err(error) = self.try_keep() {
             tracing::warn!(%error, "there is no reserve for starting on a full disk");
@@ -97,7 +100,7 @@ impl Reserve {
         let mut options = private::options();
         options.write(true).create(true).truncate(false);
         let file = options.open(&self.path)?;
-        // After the reserve, which can stand in for it.
+        // Made after the reserve, which can stand in for it.
         let place = private::options()
             .write(true)
             .create(true)
@@ -118,7 +121,7 @@ impl Reserve {
     }
 }
 
-/// What it had, or the half of what there is, itself included.
+/// The former size, or half of the free space including the reserve itself, whichever is more.
 fn wanted(had: u64, free: u64) -> u64 {
     had.max(free / 2).min(RESERVE_BYTES).min(free)
 }
@@ -130,7 +133,8 @@ fn remove(path: &Path) -> Result<bool> {
     }
 }
 
-/// A little less, and less, where there is not so much: others write meanwhile, and blocks take blocks.
+/// Allocates the bytes, or gradually fewer if there are not as many: others write meanwhile, and metadata
+/// takes blocks too.
 fn allocate_at_most(file: &File, bytes: u64) -> Result<()> {
     let mut bytes = bytes.max(BLOCK_BYTES);
     loop {
@@ -183,7 +187,7 @@ mod tests {
         }
     }
 
-    /// Whoever is killed in between leaves the rest, and the next one asks for what is missing.
+    /// A start that is killed in between leaves the rest, and the next one restores what is missing.
     #[test]
     fn a_reserve_is_let_go_in_parts_and_kept_whole() {
         let temporary = tempfile::tempdir().expect("a directory");

@@ -1,6 +1,6 @@
-//! Room on the disk, taken before it is needed. The storage engine does not survive a full disk, so it
-//! must never meet one: blocks of the database are allocated ahead of its end, and of what a file may
-//! have at most so much is left. See `docs/decisions/0008-a-full-disk.md`.
+//! Allocates disk space before it is needed. The storage engine does not survive a full disk, so it must
+//! never meet one: blocks of the database are allocated ahead of its end, and the limit on the length of
+//! a file is checked too. See `docs/decisions/0008-a-full-disk.md`.
 
 use super::reserve::Reserve;
 use super::sled::SEGMENT_BYTES;
@@ -12,37 +12,38 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 const MIB: u64 = 1 << 20;
-/// What the engine writes beside the records: its own pages, the rest of its segments, and what is pending.
+/// What the engine writes besides the records: its own pages, the rest of its segments, and pending
+/// writes.
 const ENGINE_BYTES: u64 = 16 * MIB;
-/// How often it writes a record: once, and again whenever its page is rewritten.
+/// How often the engine writes a record: once, and again whenever its page is rewritten.
 pub(super) const ENGINE_TIMES: u64 = 4;
-/// What only deletions may use.
+/// Reserved for deletions.
 const DELETIONS_BYTES: u64 = 8 * MIB;
-/// Taken at once where there is enough, so that it is seldom done.
+/// Allocated in addition if there is enough, so that allocation is rare.
 const STEP_BYTES: u64 = 8 * MIB;
-/// What writes are about to want, and a snapshot leaves.
+/// What writes will need soon; a snapshot must leave this free.
 const AHEAD_BYTES: u64 = ENGINE_BYTES + DELETIONS_BYTES + STEP_BYTES;
-/// Never taken: for small files.
+/// Never allocated: left for small files.
 const OTHERS_BYTES: u64 = MIB;
 
-/// Keeps room in the database file.
+/// Keeps space allocated for the database file.
 #[derive(Debug)]
 pub(crate) struct Room {
     file: File,
     reserve: Reserve,
-    /// Beside a database that is elsewhere no reserve is made.
+    /// While the database is not at its path, no reserve is made beside it.
     place: Arc<Place>,
-    /// How long a file may become.
+    /// The limit on the length of a file.
     longest: u64,
-    /// As far as blocks are allocated.
+    /// How far blocks are allocated.
     allocated: AtomicU64,
-    /// How long the file was then: a shorter one has lost its blocks.
+    /// The length of the file at that time: a file that became shorter has lost its blocks.
     length: AtomicU64,
     is_unsupported: AtomicBool,
 }
 
 impl Room {
-    /// The database file, and what is kept beside it.
+    /// For a database file; `reserve` is the one beside it.
     pub(super) fn new(file: File, reserve: Reserve, place: Arc<Place>) -> Self {
         let allocated = blocks::allocate_whole(&file);
         Self {
@@ -56,13 +57,13 @@ impl Room {
         }
     }
 
-    /// Makes the reserve again, of which something may have been let go.
+    /// Restores the reserve, of which some may have been released.
     pub(super) fn keep_reserve(&self) {
         self.reserve.keep();
     }
 
-    /// Makes sure that so many bytes can be written. Where that cannot be known, the write itself will
-    /// tell.
+    /// Makes sure that this many bytes can be written. True if that cannot be found out: the write itself
+    /// will fail then.
     pub(crate) fn take(&self, bytes: usize, purpose: Purpose) -> bool {
         if self.is_unsupported.load(Ordering::Relaxed) {
             return true;
@@ -87,7 +88,7 @@ impl Room {
         })
     }
 
-    /// Whether a file of so many bytes leaves so much to the database.
+    /// Whether a file of this many bytes leaves `spare` bytes to the database.
     fn leaves(&self, bytes: usize, spare: u64) -> std::io::Result<bool> {
         let available = blocks::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
@@ -102,7 +103,7 @@ impl Room {
         let bytes = u64::try_from(bytes)
             .unwrap_or(u64::MAX)
             .saturating_mul(ENGINE_TIMES);
-        // The rest of its segment is the engine's.
+        // The engine uses the rest of its last segment itself.
         let until = length.next_multiple_of(SEGMENT_BYTES as u64);
         let wanted = until.saturating_add(bytes).saturating_add(spare);
         if wanted > self.longest {
@@ -111,12 +112,12 @@ impl Room {
         Ok(wanted <= self.allocated.load(Ordering::Relaxed) || self.extend(wanted)?)
     }
 
-    /// Allocates blocks as far as is wanted, if there are any, and some more, if there are many.
+    /// Allocates blocks up to `wanted`, if there is space, and some more if there is plenty.
     fn extend(&self, wanted: u64) -> std::io::Result<bool> {
         let allocated = self.allocated.load(Ordering::Relaxed);
         let available = blocks::available(&self.file)?.saturating_sub(OTHERS_BYTES);
         let ample = wanted.saturating_add(STEP_BYTES);
-        // Another thread may have taken more meanwhile.
+        // Another thread may have allocated more meanwhile.
         let until = if ample <= self.longest && ample.saturating_sub(allocated) <= available {
             ample
         } else {
@@ -147,7 +148,7 @@ mod tests {
         let opened = temporary.path().metadata().expect("there");
         let place = Place::of(temporary.path(), &opened).expect("there");
         let mut room = Room::new(copy, reserve, Arc::new(place));
-        // What an earlier life took counts for nothing.
+        // What was allocated by an earlier process does not count.
         blocks::allocate(&database, 0, 64 * MIB).expect("allocated");
         room.allocated = AtomicU64::new(64 * MIB);
         room.longest = 40 * MIB;

@@ -1,4 +1,4 @@
-//! Frames in sled. Its `flush` does not fsync, so this file does: the database file after every
+//! Stores frames in sled. Its `flush` does not fsync, so this file does: the database file after every
 //! flush, and the directories when they are new. See `docs/decisions/0004-sled-with-our-own-fsync.md`.
 
 mod bundle;
@@ -36,23 +36,24 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Fixed for ever: it is part of the database's own configuration. Large segments and small pieces
+/// Must never change: it is part of the database's own configuration. Large segments and small pieces
 /// keep frames out of sled's blob files, which it never syncs.
 pub(crate) const SEGMENT_BYTES: usize = 8 << 20;
-/// Of the trees that frames are in; the number of the format is behind.
+/// Prefix of the trees that hold frames; the number of their format follows.
 const TREE_PREFIX: &str = "frames-";
-/// The newest of those trees that this release knows.
+/// The newest tree format that this release knows.
 pub(crate) const TREE_FORMAT: u8 = 2;
 
-/// A sled database in a directory.
+/// A log in a sled database, in a directory of its own.
 #[derive(Debug)]
 pub struct SledStorage {
     database: ::sled::Db,
     frames: FrameTrees,
     file: File,
     place: Arc<Place>,
-    /// Nothing is written between sled's flush and the sync: the header of a new segment says what
-    /// sled takes for stable, which is what was flushed, and must not be durable before that is.
+    /// Locked by every write. Nothing may be written between sled's flush and the sync: the header of a
+    /// new segment states what sled considers stable, which is what was flushed, and must not be durable
+    /// before that is.
     writing: Mutex<Journal>,
     pending: Pending,
     room: Room,
@@ -61,7 +62,7 @@ pub struct SledStorage {
 }
 
 impl SledStorage {
-    /// Opens or makes the database in `directory`.
+    /// Opens the database in `directory`, or creates it.
     pub fn open(directory: &Path) -> Result<Self, Error> {
         let io = |what: &str| Error::io(format!("{what} {}", directory.display()));
         if directory.exists() && !directory.is_dir() {
@@ -117,7 +118,8 @@ impl SledStorage {
 }
 
 impl SledStorage {
-    /// Refuses a directory in which something else is in the place of a file, before any is opened.
+    /// Refuses a directory in which something other than a regular file has the name of one of ours,
+    /// before any is opened.
     pub fn check_files(directory: &Path) -> Result<(), Error> {
         WitnessFile::check(&tail_of(directory))?;
         refuse_no_files(directory)
@@ -127,18 +129,19 @@ impl SledStorage {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// While nobody else does.
+    /// Writes while no other thread does.
     fn write<T>(&self, write: impl FnOnce(&mut Journal) -> Result<T, Error>) -> Result<T, Error> {
         let mut journal = self.alone();
         let had_failed = journal.has_failed();
-        // A panic has, too.
+        // Set in advance, so that a panic counts as a failure too.
         journal.set_failed(true);
         let written = write(&mut journal);
         journal.set_failed(had_failed || written.is_err());
         written
     }
 
-    /// Makes everything that was appended durable in the database, after which the journal need not have it.
+    /// Makes everything that was appended durable in the database, so that the journal is no longer
+    /// needed for it.
     fn store(&self, journal: &mut Journal) -> Result<(), Error> {
         let frames = self.pending.all();
         self.frames.append(&frames, &|| self.make_durable())?;
@@ -147,7 +150,7 @@ impl SledStorage {
         journal.begin_again()
     }
 
-    /// Tells how many bytes it wrote.
+    /// Flushes and fsyncs the database. Returns the number of bytes that were written.
     fn make_durable(&self) -> Result<usize, Error> {
         self.frames.syncing();
         let written = self.database.flush();
@@ -160,8 +163,8 @@ impl SledStorage {
     }
 }
 
-/// After a clean end sled has everything. Where something failed, nothing more is written: the next start takes the
-/// rest from the journal.
+/// After a clean shutdown sled holds everything. After a failure nothing more is written: the next start
+/// takes the rest from the journal.
 impl Drop for SledStorage {
     fn drop(&mut self) {
         let mut journal = self.alone();
@@ -245,9 +248,10 @@ fn tail_of(directory: &Path) -> PathBuf {
     directory.with_extension("tail")
 }
 
-/// It is made, and durable, before there is a frame. So where there are frames and it is missing, somebody
-/// took it away, or took the database alone. Empty or blank it may be after a power cut, until it is synced
-/// for the first time; and whoever takes the log as it is makes it so.
+/// Opens the file of the witness, which is created, durably, before the first frame. So if it is missing
+/// although there are frames, somebody removed it, or copied the database alone. It may be empty or blank
+/// after a power cut that came before its first sync; and an operator empties it to accept the log as it
+/// is.
 fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Tail>), Error> {
     if newest > Revision::ZERO && !tail.exists() {
         return Err(Error::Unwitnessed { newest });
@@ -271,7 +275,7 @@ fn open_witness(tail: &Path, newest: Revision) -> Result<(WitnessFile, Option<Ta
     Ok(opened)
 }
 
-/// Where the engine gives up, the bytes of its file tell which record it is.
+/// If the engine cannot open its database, says how far the log in its file is intact.
 fn told_of_records(directory: &Path, error: Error) -> Error {
     let Error::Engine { source, .. } = error else {
         return error;
@@ -289,8 +293,9 @@ fn told_of_records(directory: &Path, error: Error) -> Error {
     }
 }
 
-/// What the journal has and the database lacks, and the newest frame then. Refuses what lacks more, and what the journal
-/// has otherwise, before anything is written: the journal may have the only copy of it.
+/// The frames that the journal has and the database lacks, and the newest frame once these are added.
+/// Refuses, before anything is written, a database that lacks more than that or has another frame in the
+/// place of one of them: the journal may have the only copy.
 fn missing(frames: &FrameTrees, kept: &Kept) -> Result<(Vec<Frame>, Newest), Error> {
     let last = frames.at_or_before(Revision(u64::MAX))?;
     let newest = newest(last.as_ref());
@@ -322,25 +327,26 @@ fn missing(frames: &FrameTrees, kept: &Kept) -> Result<(Vec<Frame>, Newest), Err
     Ok((missing, newest))
 }
 
-/// Whether the journal's frame is whole and the database's neither the same nor what stands for it.
+/// Whether the journal's frame is whole and the database has neither the same frame nor a thinned one in
+/// its place.
 fn is_another(first: Revision, found: &[u8], kept: &[u8]) -> bool {
     let is_thinned = || frame::open(first, found).is_ok_and(|one| one.format == frame::STANDS);
     found != kept && frame::open(first, kept).is_ok() && !is_thinned()
 }
 
-/// Whether both frames are whole and the second does not name the first as the one before it.
+/// Whether both frames are whole and the second does not name the hash of the first.
 fn is_of_another_log((key, last): &Stored, first: Revision, next: &[u8]) -> bool {
     let is_whole = frame::open(*key, last).is_ok();
     is_whole && frame::open(first, next).is_ok_and(|next| next.previous != frame::hash(last))
 }
 
-/// Where the database's newest frame is.
+/// The place of a frame that was read from the database.
 fn newest(last: Option<&Stored>) -> Newest {
     last.map_or_else(Newest::default, |(first, bytes)| Newest::of(*first, bytes))
 }
 
-/// A log of a newer release looks empty to this one, and so does a database of somebody else, or one of
-/// which sled read nothing; what a first start left is empty.
+/// Refuses a database in which sled found none of our trees although it was written to (it is another
+/// program's, or sled could not read it), and one of a newer release. Both would look like an empty log.
 fn refuse_others(database: &::sled::Db, found: Found, path: &Path) -> Result<(), Error> {
     let formats = database.tree_names().into_iter().filter_map(|name| {
         let name = std::str::from_utf8(&name).ok()?;
@@ -363,7 +369,8 @@ fn open_tree(database: &::sled::Db, name: &str) -> Result<::sled::Tree, Error> {
         .map_err(|error| engine("opening", error))
 }
 
-/// What the system refused is no fault of the database, whatever a bad disk is.
+/// A failure reported by the operating system is not damage of the database, except what a bad disk
+/// reports.
 fn engine(what: &'static str, error: ::sled::Error) -> Error {
     match error {
         ::sled::Error::Io(source) if is_of_the_system(&source) => Error::Io {
@@ -394,9 +401,10 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
         .map_err(Error::io("reading the data directory"))
 }
 
-/// sled goes on from what it reads, some of which may be in memory only, and blanks what that replaces. And after a sync
-/// that failed the system holds as written what the disk may not have, and tells nobody again: the journal, which has it,
-/// would begin anew. So what is read afterwards is what the disk has.
+/// Syncs the database and drops it from the page cache before sled reads it. sled continues from what it
+/// reads, some of which may be in memory only, and overwrites what follows with blanks. And after a
+/// failed fsync the page cache may count pages as written that never reached the disk, without reporting
+/// that again; the journal, which has them, would be begun anew.
 fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
     let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -410,10 +418,10 @@ fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A new file is only there after a crash if its directory was synced, and so is a new directory.
-/// Which of them are new, and whether the process that made them came so far, is not known, so this
-/// is done every time and for all; but for those of another file system, which are older than it is there,
-/// and some of which know no sync.
+/// Syncs the directories. A new file, or a new directory, survives a crash only if the directory above it
+/// was synced. It is not known which are new, or whether the process that made them got that far, so all
+/// are synced every time. Directories of another file system are left out: they existed before ours was
+/// mounted, and some file systems cannot sync them.
 fn sync_directories(directory: &Path) -> Result<(), Error> {
     let directory = directory
         .canonicalize()
@@ -428,7 +436,7 @@ fn sync_directories(directory: &Path) -> Result<(), Error> {
     let above = above.take_while(|path| self::device(path) == device);
     for path in own.chain(above) {
         let file = match File::open(path) {
-            // What may not be read was not made by this user.
+            // A directory that this user may not read was not made by this user.
             Err(error) if error.kind() == ErrorKind::PermissionDenied => continue,
             other => other.map_err(Error::io("opening the data directory"))?,
         };

@@ -1,6 +1,6 @@
-//! A storage whose readers see what is synced and nothing else: what was only appended may never
-//! have been. And once a write or a sync has failed, or any call ended in a panic, the log is poisoned
-//! and nothing more is written, by no thread.
+//! A storage whose readers see only what is synced: what was merely appended may be lost in a crash. And
+//! once a write or a sync has failed, or any call has panicked, the log is poisoned and nothing more is
+//! written, by any thread.
 
 use super::{Purpose, Storage, Stored};
 use crate::{Error, Poison, Tail};
@@ -14,23 +14,23 @@ const PANIC: &str = "it ended in a panic";
 /// Wraps the storage of an open log.
 #[derive(Debug)]
 pub(crate) struct Synced {
-    /// Nothing once it is closed. Held for as long as one call takes.
+    /// `None` once it is closed. Read-locked for as long as one call takes.
     inner: RwLock<Option<Arc<dyn Storage>>>,
     /// First revision of the last frame that was appended.
     appended: AtomicU64,
-    /// As `appended` was at the last sync.
+    /// The value of `appended` at the last sync.
     synced: AtomicU64,
-    /// Why a write or a sync failed. A disk says so once, to whoever syncs first, though others' writes
-    /// are lost; so it is held while anything is written.
+    /// Why a write or a sync failed. The kernel reports an I/O error once, to the first caller of fsync,
+    /// although writes of others may be lost with it. So this is locked during every write.
     failed: Mutex<Option<String>>,
-    /// A call of the engine ended in a panic: what that left of it is not known.
+    /// A call of the engine panicked: the engine is in an unknown state.
     is_broken: AtomicBool,
-    /// Of the log: it is told of both.
+    /// The poison of the log, set in both cases.
     poison: Poison,
 }
 
 impl Synced {
-    /// Everything up to this revision is synced already.
+    /// Everything up to `newest` is synced already.
     pub(crate) fn new(inner: Arc<dyn Storage>, newest: Revision, poison: Poison) -> Self {
         Self {
             inner: RwLock::new(Some(inner)),
@@ -42,8 +42,9 @@ impl Synced {
         }
     }
 
-    /// Lets go of the engine, once those who are calling it have their answers. An engine writes when it is
-    /// dropped, too, and may panic where it cannot; one that is broken is not: it stays until the process ends.
+    /// Drops the engine, once all calls in progress have returned. An engine writes when it is dropped,
+    /// too, and may panic if it cannot. One that is broken is not dropped: it stays until the process
+    /// ends.
     pub(crate) fn close(&self) {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
         let inner = inner.take();
@@ -54,7 +55,8 @@ impl Synced {
         }
     }
 
-    /// Writes, unless something failed before. A write that fails may have been a sync that did.
+    /// Writes, unless something failed before. Any failed write counts, because it may include a failed
+    /// sync.
     fn unless_failed<T>(
         &self,
         write: impl FnOnce(&dyn Storage) -> Result<T, Error>,
@@ -75,7 +77,7 @@ impl Synced {
         written
     }
 
-    /// Calls the engine, where a panic is a failure as any other.
+    /// Calls the engine, and turns a panic into an error.
     fn called<T>(
         &self,
         what: &'static str,
@@ -123,7 +125,7 @@ impl Storage for Synced {
 
     fn sync(&self) -> Result<(), Error> {
         self.unless_failed(|inner| {
-            // Before, for somebody may append while somebody else syncs.
+            // Loaded before the sync, because another thread may append during it.
             let appended = self.appended.load(Ordering::Acquire);
             inner.sync()?;
             self.synced.fetch_max(appended, Ordering::AcqRel);
@@ -168,7 +170,7 @@ mod tests {
     use super::*;
     use crate::MemoryStorage;
 
-    /// Fails once, as a kernel does: the error goes to whoever asks first. Or it has a defect.
+    /// Fails once, as a kernel does: only the first caller gets the error. Or panics in one of its calls.
     #[derive(Debug, Default)]
     struct Fails {
         inner: MemoryStorage,

@@ -1,11 +1,12 @@
-//! A small file beside the database that says how far the log was acknowledged. It is written
-//! after every sync and synced itself about once a second, apart from the writer: it outlives the
-//! process at once and a power cut a second later. See `docs/decisions/0007-a-witness-of-the-tail.md`.
+//! The witness: a small file beside the database that states how far the log was acknowledged. It is
+//! written after every sync, and fsynced about once a second on a thread of its own. So a note survives
+//! the process at once, and a power cut a second later. See
+//! `docs/decisions/0007-a-witness-of-the-tail.md`.
 //!
 //! ```text
 //! magic 4 | format 1 | revision 8 | hash 32 | crc32 4
 //! ```
-//! Two slots take turns, so that a torn write leaves the one before.
+//! The two slots are written in turn, so that a torn write leaves the previous note.
 
 use crate::{Error, Tail, private, regular};
 use crossbeam_channel::{Receiver, Sender, bounded};
@@ -19,16 +20,16 @@ use std::time::Duration;
 
 pub(crate) const FORMAT: u8 = 1;
 const MAGIC: &[u8; 4] = b"HSLT";
-/// Whatever a disk writes at once is not larger.
+/// No disk sector is larger, so a torn write cannot damage both slots.
 const SLOT_BYTES: usize = 4096;
 const NOTE_BYTES: usize = 4 + 1 + 8 + 32;
 const SYNC_PAUSE: Duration = Duration::from_secs(1);
 
-/// The file, open.
+/// The open file.
 #[derive(Debug)]
 pub(crate) struct WitnessFile {
     slots: Mutex<Slots>,
-    /// Dropping it ends the thread.
+    /// The channels of the thread that syncs; dropping them ends it.
     unsynced: Option<(Sender<()>, Sender<()>)>,
     syncing: Option<JoinHandle<()>>,
 }
@@ -41,12 +42,12 @@ struct Slots {
 }
 
 impl WitnessFile {
-    /// Refuses what cannot be one; there need not be any.
+    /// Refuses a file that cannot be a witness. A missing file is accepted.
     pub(crate) fn check(path: &Path) -> Result<(), Error> {
         regular::check(path, 2 * SLOT_BYTES as u64)
     }
 
-    /// Opens or makes the file, and says what it witnesses.
+    /// Opens or creates the file, and returns the tail that it witnesses.
     pub(crate) fn open(path: &Path) -> Result<(Self, Option<Tail>), Error> {
         Self::check(path)?;
         let io = |what: &str| Error::io(format!("{what} {}", path.display()));
@@ -60,7 +61,7 @@ impl WitnessFile {
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io("reading"))?;
         let read = read(&bytes, path)?;
-        // What it notes stays: nobody has held the log against it yet.
+        // Its notes stay: the log has not been compared with them yet.
         let missing = (2 * SLOT_BYTES).saturating_sub(bytes.len());
         if missing > 0 {
             let room = vec![0; missing];
@@ -87,7 +88,7 @@ impl WitnessFile {
         Ok((opened, read.map(|(tail, _)| tail)))
     }
 
-    /// What the file witnesses, if it is there; it is not changed.
+    /// The tail that the file witnesses, if there is a file. Nothing is changed.
     pub(crate) fn read(path: &Path) -> Result<Option<Tail>, Error> {
         Self::check(path)?;
         match std::fs::read(path) {
@@ -99,7 +100,7 @@ impl WitnessFile {
         }
     }
 
-    /// Notes an acknowledged tail. It is evidence and nothing else: where it fails, the log goes on.
+    /// Notes an acknowledged tail. This is only evidence: if it fails, the log continues.
     pub(crate) fn note(&self, tail: &Tail) {
         let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = slots.write(tail) {
@@ -108,7 +109,7 @@ impl WitnessFile {
             }
             slots.is_failed = true;
         }
-        // Full means that a sync is already due.
+        // A full channel means that a sync is already due.
         if let Some((unsynced, _)) = &self.unsynced {
             unsynced.try_send(()).ok();
         }
@@ -134,7 +135,7 @@ impl Drop for WitnessFile {
     }
 }
 
-/// At the end too, so that a clean stop leaves a witness that is exact.
+/// Also syncs at the end, so that a clean shutdown leaves an exact witness.
 fn sync_now_and_then(file: &File, waiting: &Receiver<()>, closed: &Receiver<()>) {
     while waiting.recv().is_ok() {
         closed.recv_timeout(SYNC_PAUSE).ok();
@@ -154,7 +155,7 @@ fn sealed(tail: &Tail) -> Vec<u8> {
     bytes
 }
 
-/// The newer of the two slots, and which it is.
+/// The newer of the two notes, and its slot.
 fn read(bytes: &[u8], path: &Path) -> Result<Option<(Tail, usize)>, Error> {
     let mut newest: Option<(Tail, usize)> = None;
     for (slot, bytes) in bytes.chunks(SLOT_BYTES).enumerate().take(2) {

@@ -1,38 +1,39 @@
-//! Frames that are one value: each that was synced alone would take twice its bytes otherwise. See
-//! `docs/decisions/0029-bundles.md`.
+//! Bundles: several small frames in one value of sled. Otherwise each frame that was synced alone would
+//! take twice its bytes. See `docs/decisions/0029-bundles.md`.
 //!
 //! ```text
 //! magic 4 | frames 4 | (first revision 8 | length 4) of each | the frames
 //! ```
-//! Integers are little-endian. Frames that take fewer bytes than they should are one LZ4 block. A bundle is as whole
-//! as the value is that it is in, of which sled has a checksum; so have the frames.
+//! Integers are little-endian. The frames are one LZ4 block if that makes them shorter. A bundle has no
+//! checksum of its own: sled has one of the value, and each frame has one too.
 
 use hindsight_core::Revision;
 use lz4_flex::block;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A bundle is no longer, before it is compressed; a frame that is has a value of its own.
+/// The largest bundle, before compression; a longer frame has a value of its own.
 pub(super) const BYTES_MAX: usize = 16 << 10;
 const MAGIC: &[u8; 4] = b"HSLB";
 const HEADER_BYTES: usize = 4 + 4;
 const ENTRY_BYTES: usize = 8 + 4;
 
-/// A frame in a bundle, and where it is among the frames.
+/// The first revision of a frame in a bundle, and its range among the frames.
 pub(super) type Entry = (Revision, Range<usize>);
 
-/// What is in a bundle, without its frames.
+/// The index of a bundle.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Contents {
-    /// At least one, in their order.
+    /// At least one, in ascending order.
     pub(super) entries: Vec<Entry>,
     /// Where the frames begin in the value.
     begin: usize,
-    /// How long they are together.
+    /// The length of all frames together, uncompressed.
     bytes: usize,
 }
 
-/// The frames in the order of their revisions, as they are put together.
+/// Divides frames, which are in the order of their revisions, into the groups that are stored in one
+/// value each.
 pub(super) fn groups<F: AsRef<[u8]>>(
     mut frames: &[(Revision, F)],
 ) -> impl Iterator<Item = &[(Revision, F)]> {
@@ -49,7 +50,7 @@ pub(super) fn groups<F: AsRef<[u8]>>(
     })
 }
 
-/// The value that these frames are.
+/// The value that stores these frames: a bundle, or the frame itself if there is only one.
 pub(super) fn seal<F: AsRef<[u8]>>(frames: &[(Revision, F)]) -> Vec<u8> {
     if let [(_, alone)] = frames {
         return alone.as_ref().to_vec();
@@ -62,15 +63,15 @@ pub(super) fn seal<F: AsRef<[u8]>>(frames: &[(Revision, F)]) -> Vec<u8> {
         bytes.extend_from_slice(&short(frame.as_ref().len()).to_le_bytes());
         whole.extend_from_slice(frame.as_ref());
     }
-    // What they share are names and times; what each says twice was compressed with it.
+    // The frames share names and times; repetitions within each were compressed when it was made.
     let packed = block::compress(&whole);
     let pays = packed.len() + whole.len() / 8 <= whole.len();
     bytes.extend_from_slice(if pays { &packed } else { &whole });
     bytes
 }
 
-/// What is in the bundle of this key, the revision at which its first frame begins; nothing where the value is
-/// none, be it because it is damaged.
+/// The index of the bundle under this key, which is the first revision of its first frame. `None` if the
+/// value is not a bundle, or is damaged.
 pub(super) fn open(key: Revision, value: &[u8]) -> Option<Contents> {
     let rest = value.strip_prefix(MAGIC)?;
     let (count, rest) = rest.split_first_chunk::<4>()?;
@@ -99,7 +100,7 @@ pub(super) fn open(key: Revision, value: &[u8]) -> Option<Contents> {
 }
 
 impl Contents {
-    /// The frames in the value that these contents are of, one behind the other; none where they are damaged.
+    /// The frames in the value, one behind the other; empty if they are damaged.
     pub(super) fn frames<'a>(&self, value: &'a [u8]) -> Cow<'a, [u8]> {
         let stored = value.get(self.begin..).unwrap_or_default();
         if stored.len() == self.bytes {
@@ -114,7 +115,7 @@ impl Contents {
     }
 }
 
-/// A bundle whose frames can be taken out.
+/// A bundle whose frames were unpacked.
 #[derive(Debug)]
 pub(super) struct Unpacked {
     entries: Vec<Entry>,
@@ -122,7 +123,7 @@ pub(super) struct Unpacked {
 }
 
 impl Unpacked {
-    /// The one of this key; nothing where the value is none.
+    /// The bundle under this key; `None` if the value is not one.
     pub(super) fn of(key: Revision, value: &[u8]) -> Option<Self> {
         let contents = open(key, value)?;
         Some(Self {
@@ -131,7 +132,7 @@ impl Unpacked {
         })
     }
 
-    /// The frame that begins here; nothing of one that is not there, or in a damaged bundle.
+    /// The frame that begins at this revision; empty if there is none, or if the bundle is damaged.
     pub(super) fn frame(&self, first: Revision) -> &[u8] {
         let entry = self.entries.iter().find(|(one, _)| *one == first);
         let at = entry.and_then(|(_, at)| self.frames.get(at.clone()));
@@ -139,7 +140,7 @@ impl Unpacked {
     }
 }
 
-/// None is so long.
+/// No length in a bundle reaches the limit of `u32`.
 fn short(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
@@ -148,7 +149,7 @@ fn short(length: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Where they begin.
+    /// The first revision of the first frame.
     const KEY: Revision = Revision(10);
 
     fn frames(lengths: &[usize]) -> Vec<(Revision, Vec<u8>)> {
@@ -166,7 +167,7 @@ mod tests {
             .collect()
     }
 
-    /// Of which nothing resembles anything else.
+    /// Bytes that cannot be compressed.
     fn noise(length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         blake3::Hasher::new().finalize_xof().fill(&mut bytes);
@@ -221,7 +222,7 @@ mod tests {
             for bit in 0..value.len() * 8 {
                 let mut damaged = value.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
-                // LZ4 has bits without a meaning at its end.
+                // The last bits of an LZ4 block may have no meaning.
                 let is_same = read(KEY, &damaged).as_ref() == Some(&frames);
                 assert!(!is_same || bit / 8 > index, "bit {bit}");
             }

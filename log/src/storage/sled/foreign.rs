@@ -1,5 +1,5 @@
-//! What is in a directory before sled opens it. sled blanks whatever it does not know in its database: it
-//! would write over a file of somebody else, and over what one turned bit keeps it from reading.
+//! Examines a directory before sled opens it. sled overwrites with blanks whatever it cannot read in its
+//! database: the file of another program, or all that a single flipped bit keeps it from reading.
 
 use super::values::{HEADER_BYTES, Header};
 use super::{Intact, SEGMENT_BYTES, entries, journal, side};
@@ -9,26 +9,27 @@ use std::fs::File;
 use std::io::{ErrorKind, Read, Result, Seek, SeekFrom};
 use std::path::Path;
 
-/// What sled puts into its directory, where snapshots have numbers behind, and we.
+/// The files that sled creates in its directory, apart from numbered snapshots, and ours.
 const OWN_FILES: &[&str] = &[CONFIGURATION, "db", BLOBS, journal::NAME];
 const BLOBS: &str = "blobs";
-/// What sled reads whole; it takes some hundred bytes.
+/// A file that sled reads as a whole; it takes some hundred bytes.
 const CONFIGURATION: &str = "conf";
 const CONFIGURATION_BYTES_MAX: u64 = 64 << 10;
-/// What a first start has written before there is a tree for frames takes less.
+/// The first start writes less than this before there is a tree for frames.
 const BEGUN_BYTES: u64 = 4 << 10;
 const PIECE_BYTES: usize = 64 << 10;
 
-/// What a database is, as far as the headers of its segments tell.
+/// The condition of a database, by the headers of its segments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Nothing, or what a first start leaves that was cut off.
+    /// There is none, or one whose first start was interrupted.
     New,
-    /// One that somebody wrote to.
+    /// One that was written to.
     Written,
 }
 
-/// Refuses what has the name of such a file and is none. Nothing was opened by then.
+/// Refuses anything other than a regular file under the name of one of ours. Nothing has been opened by
+/// then.
 pub(super) fn refuse_no_files(directory: &Path) -> std::result::Result<(), Error> {
     let files = entries(directory)?;
     let files = files.iter().filter(|path| is_own(path));
@@ -38,7 +39,7 @@ pub(super) fn refuse_no_files(directory: &Path) -> std::result::Result<(), Error
     Ok(())
 }
 
-/// Of those that are read whole, no more is than they can have.
+/// The length limit of a file; only files that are read as a whole have one.
 fn longest(path: &Path) -> u64 {
     match path.file_name().and_then(|name| name.to_str()) {
         Some(CONFIGURATION) => CONFIGURATION_BYTES_MAX,
@@ -47,7 +48,7 @@ fn longest(path: &Path) -> u64 {
     }
 }
 
-/// Whether it is one of ours all the same.
+/// Whether the database holds records of ours although no header can be read.
 fn has_records(directory: &Path) -> bool {
     let found = Intact::of(directory, |_, _| {});
     found.is_ok_and(|found| found.until > Revision::ZERO)
@@ -58,7 +59,7 @@ fn is_own(path: &Path) -> bool {
     OWN_FILES.contains(&&*name) || name.starts_with(side::PREFIX)
 }
 
-/// Refuses what sled would harm. Nothing was changed by then.
+/// Refuses a directory that sled would damage. Nothing has been changed by then.
 pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<Found, Error> {
     if !entries(directory)?.iter().all(|path| is_own(path)) {
         return Err(Error::Foreign(directory.to_owned()));
@@ -81,10 +82,10 @@ pub(super) fn refuse_foreign(directory: &Path) -> std::result::Result<Found, Err
     }
 }
 
-/// The segments of a database.
+/// The segment headers of a database.
 struct Headers {
     sound: u64,
-    /// Where the first is that is neither sound nor blank.
+    /// The offset of the first header that is neither sound nor blank.
     damaged: Option<u64>,
     /// Whether there is anything that a first start does not write.
     has_more: bool,
@@ -114,7 +115,7 @@ impl Headers {
     }
 }
 
-/// Nothing where it is blank, as the segments are that sled has freed or not begun.
+/// Whether a header is sound; `None` if it is blank, as in segments that sled has freed or not used yet.
 fn is_sound(header: &[u8]) -> Option<bool> {
     if header.iter().all(|byte| *byte == 0) {
         return None;

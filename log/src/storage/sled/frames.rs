@@ -1,5 +1,6 @@
-//! Frames as values of sled. Small ones that are stored together are one value; a large frame is cut into pieces,
-//! for sled keeps what exceeds a quarter of a segment, a value or a page of them, in blob files that it never syncs.
+//! Stores frames as values of sled. Small frames that are stored together become one value (a bundle);
+//! large frames are cut into pieces, because sled keeps whatever exceeds a quarter of a segment, a value
+//! or a page of values, in blob files that it never syncs.
 
 #[cfg(test)]
 mod tests;
@@ -18,26 +19,28 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 use written::Written;
 
-/// A page holds up to 17 values before it is split; so many of this size stay under the limit.
+/// A page holds up to 17 values before it is split; that many pieces of this size stay below the limit.
 pub(super) const PIECE_BYTES: usize = 96 << 10;
-/// Frames of one format are in one tree; a release that knows more formats has more trees.
+/// The frames of one format are in one tree; a release that knows more formats has more trees.
 const FRAMES: &str = "frames-1";
 const PIECES: &str = "pieces-1";
-/// Nothing is in it. Where it is there, a value of the tree of format 1 may be a bundle, which a release that does
-/// not know this one would take for damage.
+/// An empty tree. Its presence says that values in the tree of format 1 may be bundles, which an older
+/// release that does not know this tree would report as damage.
 const BUNDLES: &str = "frames-2";
 
-/// The first piece of every frame by its first revision, and the others behind by their number.
+/// The first piece of every frame under its first revision, and the others in a second tree, by their
+/// number.
 #[derive(Debug)]
 pub(super) struct FrameTrees {
     first: Tree,
     others: Tree,
     written: Written,
-    /// The last bundle of which a frame was read, and its frames. While it is here nothing else is in its place.
+    /// The last bundle from which a frame was read, and its frames. As long as it is held, its memory
+    /// cannot be reused for another value.
     unpacked: Mutex<Option<(IVec, Arc<[u8]>)>>,
 }
 
-/// Makes durable whatever was written, and tells how many bytes that is in the file.
+/// Makes everything that was written durable, and returns how many bytes of the file that took.
 type Sync<'a> = &'a dyn Fn() -> Result<usize, Error>;
 
 impl FrameTrees {
@@ -52,13 +55,13 @@ impl FrameTrees {
         })
     }
 
-    /// Is told before every sync.
+    /// Must be called before every sync.
     pub(super) fn syncing(&self) {
         self.written.syncing();
     }
 
-    /// Has some of the pages moved that were paid for, and makes that durable. False where no more are to be
-    /// moved, be it that none is left.
+    /// Has sled move some of the pages that replaced values call for, and makes that durable. False if no
+    /// more need to be moved, or none is left.
     pub(super) fn move_pages(&self, sync: Sync<'_>) -> Result<bool, Error> {
         self.written.move_pages(sync)
     }
@@ -85,7 +88,7 @@ impl FrameTrees {
         Ok(())
     }
 
-    /// Puts the newest frames behind all others, in their order.
+    /// Appends the newest frames behind all others, in their order.
     pub(super) fn append(&self, frames: &[Frame], sync: Sync<'_>) -> Result<(), Error> {
         for group in bundle::groups(frames) {
             match group {
@@ -99,8 +102,8 @@ impl FrameTrees {
         Ok(())
     }
 
-    /// The first piece is written last: where that is there, the whole frame is. A first piece of full
-    /// size is followed by others, the last of which is not of full size.
+    /// Writes a frame of its own. The first piece is written last: once it is there, the whole frame is.
+    /// A first piece of full size is followed by others, the last of which is shorter.
     fn append_alone(&self, first: Revision, frame: &[u8], sync: Sync<'_>) -> Result<(), Error> {
         let (head, mut rest) = split(frame);
         let mut number = 0_u32;
@@ -116,8 +119,9 @@ impl FrameTrees {
         self.put(&self.first, &key(first), head, sync)
     }
 
-    /// sled shows what was written up to some point and nothing after it: where an old frame is gone,
-    /// the one that replaces it is there.
+    /// Replaces frames by one. The new frame is written before the old ones are removed, and after a
+    /// crash sled has everything that was written up to some point and nothing later: where an old frame
+    /// is gone, the new one is there.
     pub(super) fn replace(
         &self,
         first: Revision,
@@ -134,8 +138,8 @@ impl FrameTrees {
         self.drop_all(&self.others, self.others.range(pieces), sync)
     }
 
-    /// Makes two of a bundle that begins before this revision and goes on behind it. Between the two writes some
-    /// frames are in both, as they are.
+    /// Divides a bundle that begins before this revision and continues behind it into two. Between the
+    /// two writes some frames are in both, unchanged.
     fn cut(&self, at: Revision, sync: Sync<'_>) -> Result<(), Error> {
         let Some(value) = self.last_until(at.previous())? else {
             return Ok(());
@@ -184,7 +188,7 @@ impl FrameTrees {
         })
     }
 
-    /// One that begins here; of a frame in pieces the first.
+    /// The frame in this value that begins at `first`; of a frame in pieces, the first piece.
     fn frame(&self, value: &Value, first: Revision) -> Stored {
         let entry = value.entries().iter().find(|(one, _)| *one == first);
         let Some((_, at)) = entry else {
@@ -194,7 +198,8 @@ impl FrameTrees {
         (first, frames.get(at.clone()).unwrap_or_default().to_vec())
     }
 
-    /// Those of a bundle, one behind the other. Whoever reads one of them reads the next most of the time.
+    /// The frames of a bundle, one behind the other. They are cached, because a reader of one usually
+    /// reads the next.
     fn frames_of(&self, value: &Value) -> Arc<[u8]> {
         let unpacked = || self.unpacked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((of, frames)) = &*unpacked()
@@ -219,8 +224,8 @@ impl FrameTrees {
         found.map(Value::of).transpose()
     }
 
-    /// Looks again where something came in the place of what was found while its pieces were read, be it
-    /// under its own key or within the frame before. That has no pieces.
+    /// Looks again if the frame that was found was replaced while its pieces were read: under its own
+    /// key, or by an earlier frame that covers it. Such a frame has no pieces, so this ends.
     fn find(
         &self,
         look: impl Fn() -> Result<Option<Stored>, Error>,
@@ -233,7 +238,7 @@ impl FrameTrees {
         Ok(None)
     }
 
-    /// Nothing where it was replaced meanwhile.
+    /// Reads the other pieces of a frame; `None` if it was replaced meanwhile.
     fn whole(&self, first: Revision, head: Vec<u8>) -> Result<Option<Vec<u8>>, Error> {
         let mut frame = head;
         let mut is_open = frame.len() == PIECE_BYTES;
@@ -244,7 +249,7 @@ impl FrameTrees {
             if piece.is_none() && !self.is_there(first, split(&frame).0)? {
                 return Ok(None);
             }
-            // A piece that is gone leaves a frame that is too short for its own header.
+            // A missing piece leaves a frame that is shorter than its header says.
             is_open = piece.as_ref().is_some_and(|one| one.len() == PIECE_BYTES);
             frame.extend_from_slice(&piece.unwrap_or_default());
             number += 1;
@@ -252,7 +257,7 @@ impl FrameTrees {
         Ok(Some(frame))
     }
 
-    /// Whether a frame still begins with this.
+    /// Whether the stored frame still begins with `head`.
     fn is_there(&self, first: Revision, head: &[u8]) -> Result<bool, Error> {
         let now = self.first.get(key(first));
         let now = now.map_err(|error| engine("reading", error))?;
@@ -265,7 +270,7 @@ struct Value {
     /// The first revision of the first frame in it.
     key: Revision,
     bytes: IVec,
-    /// Of a bundle; what is none is one frame.
+    /// The index of a bundle; `None` if the value is a single frame.
     bundle: Option<Contents>,
 }
 
@@ -287,22 +292,23 @@ impl Value {
         bundle.map_or(&[], |bundle| &bundle.entries)
     }
 
-    /// Where the first frame in it begins that is not before this.
+    /// The first revision of the first frame in it that does not begin before `from`.
     fn after(&self, from: Revision) -> Option<Revision> {
         let alone = Some(self.key).filter(|key| *key >= from);
         let later = self.entries().iter().find(|(first, _)| *first >= from);
         alone.or(later.map(|(first, _)| *first))
     }
 
-    /// Where the last frame in it begins that is not behind this, which the value is not.
+    /// The first revision of the last frame in it that begins at or before `until`; the value itself must
+    /// begin there.
     fn before(&self, until: Revision) -> Revision {
         let last = self.entries().iter().rfind(|(first, _)| *first <= until);
         last.map_or(self.key, |(first, _)| *first)
     }
 }
 
-/// Whether a frame of a bundle is what there is: where the next value begins before it, or with it, that has it as
-/// it is now.
+/// Whether a frame of a bundle is current. If the next value begins at or before the frame, that value
+/// holds it as it is now, or what has replaced it.
 fn counts(first: Revision, next: Option<&Value>) -> bool {
     next.is_none_or(|next| first < next.key)
 }

@@ -1,6 +1,7 @@
-//! What sled would not see of its own database. It takes the first message that it cannot read for the end
-//! of the log, or of a segment, and blanks what is behind the end: over one turned bit it would take away all
-//! that was written later. So that is looked for before it opens.
+//! Finds records that sled would not see in its own database. sled considers the first message that it
+//! cannot read as the end of the log, or of a segment, and overwrites what is behind the end with blanks:
+//! a single flipped bit would cost all that was written later. So this is checked before sled opens the
+//! database.
 
 use super::foreign::range;
 use super::intact::Intact;
@@ -18,9 +19,9 @@ use std::path::Path;
 
 const WOULD_BLANK: &str = "its files are damaged, and it would blank records that are still there";
 
-/// Refuses a database of which sled would not see what was acknowledged: up to where the witness of the tail is, or
-/// what the journal says was `synced`, for that witness is behind after a power cut. Only segments are read that sled
-/// is about to read itself.
+/// Refuses a database in which sled would miss acknowledged records: up to the tail that the witness
+/// names, or up to `synced` by the journal, because the witness lags behind after a power cut. Only the
+/// segments that sled will read are read.
 pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Error> {
     let tail = WitnessFile::read(&tail_of(directory))?;
     let acknowledged = tail.map_or(synced, |tail| tail.revision.max(synced));
@@ -43,7 +44,7 @@ pub(super) fn refuse_hidden(directory: &Path, synced: Revision) -> Result<(), Er
     })
 }
 
-/// Where there are whole messages in the database that sled passes over.
+/// The ranges of the database that sled passes over although there are whole messages in them.
 pub(super) fn passed_over(directory: &Path) -> Result<Vec<Range<u64>>, Error> {
     let from = side::newest_place(directory)? / SEGMENT_BYTES as u64 * SEGMENT_BYTES as u64;
     let path = directory.join("db");
@@ -51,11 +52,11 @@ pub(super) fn passed_over(directory: &Path) -> Result<Vec<Range<u64>>, Error> {
     hidden.map_err(Error::io("reading the event log"))
 }
 
-/// The segments that sled is going to read, by their place in the log.
+/// The segments that sled is going to read: for each position in sled's log, the offset in the file.
 struct Segments<'a> {
     path: &'a Path,
     at: BTreeMap<u64, u64>,
-    /// Where the first tear is the end of the log, and not of a segment.
+    /// From this position on, the first tear is the end of the log, and not only of a segment.
     ends_from: u64,
 }
 
@@ -80,7 +81,7 @@ impl<'a> Segments<'a> {
         })
     }
 
-    /// Where there are whole messages that sled passes over.
+    /// The ranges that sled passes over although there are whole messages in them.
     fn hidden(&self) -> IoResult<Vec<Range<u64>>> {
         let at: Vec<_> = self
             .at
@@ -106,9 +107,9 @@ impl<'a> Segments<'a> {
         Ok(hidden)
     }
 
-    /// Where a segment is torn, or from there on.
+    /// Where a segment is torn; if `from` is given, that position.
     fn torn(&self, begin: u64, from: Option<usize>) -> IoResult<Option<Torn>> {
-        // A file of its own: where it is read is not shared by threads.
+        // Each thread opens the file, because threads that share a handle would share its read position.
         let file = File::open(self.path)?;
         let bytes = range(&file, begin, SEGMENT_BYTES as u64)?;
         let segment = Segment::new(&bytes);
@@ -120,10 +121,10 @@ impl<'a> Segments<'a> {
     }
 }
 
-/// Where the messages of a segment end.
+/// The place where the readable messages of a segment end.
 #[derive(Debug)]
 struct Torn {
     at: u64,
-    /// There are others behind.
+    /// Whether there are whole messages behind it.
     goes_on: bool,
 }

@@ -1,4 +1,4 @@
-//! What is whole of a log, read from the bytes of its database without the engine. See
+//! Finds the intact part of a log in the bytes of its database, without the engine. See
 //! `docs/decisions/0024-what-is-left-of-a-damaged-database.md`.
 
 use super::bundle::{self, Entry, Unpacked};
@@ -17,17 +17,17 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The records at the beginning of a log up to the first that is damaged or missing, whether or not the engine
-/// can open the database. Nothing in the directory is changed for it.
+/// The records at the beginning of a log up to the first that is damaged or missing. The engine need not
+/// be able to open the database, and nothing in the directory is changed.
 #[derive(Debug)]
 pub struct Intact {
     /// Reads these records, and no others.
     pub reader: Reader,
     /// The last revision in them.
     pub until: Revision,
-    /// What is wrong with what comes behind it; nothing where the log is whole.
+    /// What is wrong behind them; `None` if the log is intact.
     pub broken: Option<Error>,
-    /// Records behind it that say of themselves that a newer release wrote them.
+    /// Later records that claim to be written by a newer release.
     pub newer: Newer,
     has_all_acknowledged: bool,
     copies: Arc<Vec<Copy>>,
@@ -35,8 +35,9 @@ pub struct Intact {
 }
 
 impl Intact {
-    /// Reads the database in this directory, which nobody may write to meanwhile. `progress` is told how many
-    /// bytes of it were read, and how many there are. It takes 48 bytes of memory for each copy of each frame.
+    /// Reads the database in this directory, to which nobody may write meanwhile. `progress` receives how
+    /// many of its bytes were read, and how many there are. Takes 48 bytes of memory for each copy of
+    /// each frame.
     pub fn of(directory: &Path, mut progress: impl FnMut(u64, u64)) -> Result<Self, Error> {
         let path = directory.join("db");
         let file = File::open(&path).map_err(Error::io("opening the event log"))?;
@@ -71,13 +72,13 @@ impl Intact {
         Ok(found)
     }
 
-    /// Whether a start would let go what is broken: nobody was told of it, and it is torn as a crash leaves it, at the
-    /// end. Where nothing witnesses that, it would not.
+    /// Whether a start would drop the broken part: it was not acknowledged, and is torn at the end as a
+    /// crash leaves it. False without a witness of that.
     pub const fn has_all_acknowledged(&self) -> bool {
         self.has_all_acknowledged
     }
 
-    /// How far it is intact, and what is known of what comes behind, in a few words.
+    /// How far the log is intact, and what is known of the rest, as a short phrase.
     pub fn extent(&self) -> String {
         let extent = extent(self.until, self.broken.as_ref());
         let Newer { records, until } = self.newer;
@@ -89,7 +90,7 @@ impl Intact {
         )
     }
 
-    /// Where in the database the values lie that have the frame of this revision.
+    /// The ranges of the database where copies of the frame of this revision are stored.
     #[cfg(test)]
     pub(crate) fn places(&self, first: Revision) -> Vec<Range<usize>> {
         let copies = self.copies.iter().filter(|one| one.first == first.0);
@@ -100,7 +101,7 @@ impl Intact {
         places.collect()
     }
 
-    /// The first of these records up to that revision of which every copy lies in one of these places.
+    /// The first of these records up to `until` all of whose copies lie in these ranges of the database.
     pub(super) fn first_within(&self, places: &[Range<u64>], until: Revision) -> Option<Revision> {
         let is_within = |copy: &Copy| copy.is_in(places);
         let pieces = self
@@ -113,7 +114,7 @@ impl Intact {
     }
 }
 
-/// The same, for messages.
+/// As [`Intact::extent`], for error messages.
 pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
     let behind = match broken {
         None => "where it ends".into(),
@@ -138,7 +139,7 @@ pub(crate) fn extent(until: Revision, broken: Option<&Error>) -> String {
     format!("intact up to revision {until}, {behind}")
 }
 
-/// Records of which this release can read no more than where they are.
+/// Records of newer formats, of which this release can read only the position.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Newer {
     /// How many there are.
@@ -147,22 +148,22 @@ pub struct Newer {
     pub until: Revision,
 }
 
-/// Where a value lies. Sorted: by frame, piece, and the newest first.
+/// Where a copy of a frame or of a piece is stored. Sorted by frame, then piece, then newest first.
 #[derive(Debug, Clone, Copy)]
 struct Copy {
     first: u64,
     /// The first piece of a frame is 0.
     piece: u32,
     length: u32,
-    /// Of the database, or [`IN_JOURNAL`].
+    /// The segment in the log of sled, or [`IN_JOURNAL`].
     segment: u64,
-    /// In the file that it is in.
+    /// The offset in the file of the database or of the journal.
     at: u64,
-    /// Of a frame in a bundle the key of that, which is what lies there.
+    /// For a frame in a bundle, the key of the bundle, which is what is stored there.
     within: Option<u64>,
 }
 
-/// Where a whole frame lies that is in the journal.
+/// Marks a frame that is stored in the journal, whole.
 const IN_JOURNAL: u64 = u64::MAX;
 
 impl Copy {
@@ -177,7 +178,7 @@ impl Copy {
         })
     }
 
-    /// Of each frame that is in the value, or of the piece of one that it is.
+    /// A copy for each frame in the value, or for the piece of a frame that the value is.
     fn all(value: &Value, segment: &[u8], segment_at: u64) -> Vec<Self> {
         let Some(whole) = Self::of(value, segment_at) else {
             return Vec::new();
@@ -217,7 +218,7 @@ impl Copy {
         self.segment == IN_JOURNAL
     }
 
-    /// Whether it lies in one of these places of the database.
+    /// Whether it lies in one of these ranges of the database.
     fn is_in(self, places: &[Range<u64>]) -> bool {
         !self.is_in_journal() && places.iter().any(|place| place.contains(&self.at))
     }
@@ -259,24 +260,24 @@ fn copies(
     Ok(copies)
 }
 
-/// Frames of which whole copies were found, to be read and nothing else.
+/// A read-only storage of the frames of which copies were found.
 #[derive(Debug)]
 struct Copies {
     file: Arc<Mutex<File>>,
     kept: Arc<Kept>,
     all: Arc<Vec<Copy>>,
-    /// First revisions of the frames that there are; without any, all that were found, and some of them
-    /// were replaced long ago.
+    /// First revisions of the frames that are part of the log. `None` for all that were found, of which
+    /// some may have been replaced long ago.
     only: Option<Arc<BTreeSet<Revision>>>,
     witnessed: Option<Tail>,
-    /// The last bundle of which a frame was read: whoever reads one reads the next most of the time.
+    /// The last bundle from which a frame was read: a reader of one usually reads the next.
     unpacked: Mutex<Option<(u64, Unpacked)>>,
 }
 
-/// What a walk from the beginning came to.
+/// The result of a walk from the beginning.
 #[derive(Debug, Default)]
 struct Walked {
-    /// First revisions of the whole frames before the first that is not.
+    /// First revisions of the frames before the first that is damaged or missing.
     records: BTreeSet<Revision>,
     until: Revision,
     broken: Option<Error>,
@@ -339,8 +340,8 @@ impl Copies {
         Ok(walked)
     }
 
-    /// Whether nothing is damaged of what the engine sees. What it passes over at the end of its log is a batch
-    /// that was being written, which may reach the disk in any order.
+    /// Whether the part that the engine sees is intact. What it passes over at the end of its log is then
+    /// a batch that was being written, whose blocks may reach the disk in any order.
     fn is_whole_to_the_engine(&self, directory: &Path) -> Result<bool, Error> {
         let hidden = hidden::passed_over(directory)?;
         let is_seen = |copy: &&Copy| !copy.is_in(&hidden);
@@ -355,7 +356,7 @@ impl Copies {
         Ok(seen.walk()?.broken.is_none())
     }
 
-    /// What can be told of records whose headers are as they ever were.
+    /// Counts the records of newer formats. Frame headers have the same fields in every format.
     fn newer(&self, until: Revision) -> Result<Newer, Error> {
         let mut newer = Newer { records: 0, until };
         while let Some((first, bytes)) = self.at_or_after(newer.until.next())? {
@@ -381,7 +382,7 @@ impl Copies {
         rest.take_while(move |one| (one.first, one.piece) == (first.0, piece))
     }
 
-    /// The newest that is whole.
+    /// The newest copy of a frame that is whole.
     fn frame(&self, first: Revision) -> Result<Option<Vec<u8>>, Error> {
         for head in self.of(first, 0) {
             let frame = self.put_together(first, head);
@@ -435,7 +436,7 @@ impl Copies {
         Ok(())
     }
 
-    /// The first of the frames with these copies that is there and whole.
+    /// The first of the frames with these copies that is part of the log and whole.
     fn found<'a>(&self, copies: impl Iterator<Item = &'a Copy>) -> Result<Option<Stored>, Error> {
         copies
             .filter(|one| one.piece == 0)
@@ -449,7 +450,7 @@ impl Copies {
     }
 }
 
-/// It is whole, and says that a newer release wrote it.
+/// Whether a frame is whole and of a newer format.
 const fn is_newer<T>(read: &Result<T, Error>) -> bool {
     matches!(read, Err(Error::NewerFormat { .. }))
 }
