@@ -1,21 +1,21 @@
-//! What every storage must do. Whoever has one of his own includes this file in a module that knows its
-//! names, and runs it: the simulator does.
+//! What every storage must do. Another implementation can include this file in a module that provides its
+//! names, and run it, as the simulator does.
 
 use super::{Purpose, Revision, Storage, Stored, Tail};
 
-/// A storage, and what becomes of it.
+/// A storage, and the means to crash it.
 pub(crate) trait Backend {
-    /// It, open.
+    /// The open storage.
     fn storage(&self) -> &dyn Storage;
 
-    /// What a crash now may leave, each as it is found; none where nothing outlives the process.
+    /// The storages that a crash now may leave, opened again; none if nothing outlives the process.
     fn crashed(&self) -> Vec<Box<dyn Backend>>;
 
-    /// Whether there is an amount for which it has no room.
+    /// Whether it can run out of space.
     fn is_bounded(&self) -> bool;
 }
 
-/// Of each storage, a new one for every case.
+/// Runs all cases, each on a new storage.
 #[allow(clippy::print_stdout, reason = "a test that fails says in which case")]
 pub(crate) fn conforms(make: &dyn Fn() -> Box<dyn Backend>) {
     for (name, case) in CASES {
@@ -91,7 +91,8 @@ fn replaces(storage: &dyn Storage) {
         append(storage, revision, length);
     }
     storage.sync().expect("synced");
-    // In the place of several, the last of which are large; of one; of itself and of what is not there.
+    // Replaces several frames, the last of which are large; then a single one; then one by itself, with
+    // missing ones behind it.
     for (first, last, left) in [
         (2, 8, &[(1, 9), (2, 50), (9, 200 << 10), (10, 9)][..]),
         (9, 9, &[(1, 9), (2, 50), (9, 50), (10, 9)]),
@@ -128,7 +129,7 @@ fn survives(one: &dyn Backend) {
             "{}",
             found.len()
         );
-        // And it is gone on with.
+        // The storage can be used further.
         append(crashed.storage(), 6, 9);
         crashed.storage().sync().expect("synced");
     }
@@ -155,7 +156,7 @@ fn survives_replacing(one: &dyn Backend) {
     }
 }
 
-/// The note may be lost with the power; it is never one that was not made.
+/// A power cut may lose the note, but never makes up one.
 fn witnesses(one: &dyn Backend) {
     let storage = one.storage();
     assert_eq!(storage.witnessed().expect("read"), None);
@@ -248,8 +249,8 @@ pub(crate) fn holds(storage: &dyn Storage) {
     holds_large(storage);
 }
 
-/// Of all sizes up to that of the largest object, and more together than a page of sled may hold;
-/// those around the size of its pieces too.
+/// Frames of all sizes up to that of the largest object, together more than a page of sled may hold; also
+/// of sizes around that of a piece.
 fn large() -> impl Iterator<Item = (Revision, Vec<u8>)> {
     let piece: usize = 96 << 10;
     let around = [piece - 1, piece, piece + 1, 2 * piece - 1, 2 * piece];

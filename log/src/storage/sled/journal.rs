@@ -1,5 +1,5 @@
-//! A journal before sled: what was appended since sled was synced, durable after one write and one sync. See
-//! `docs/decisions/0028-a-journal-before-sled.md`.
+//! The journal before sled: holds what was appended since sled was last synced, and makes it durable with
+//! one write and one fsync. See `docs/decisions/0028-a-journal-before-sled.md`.
 
 mod kept;
 mod record;
@@ -20,36 +20,37 @@ use std::io::{ErrorKind, Seek, SeekFrom, Write};
 use std::path::Path;
 
 pub(super) const NAME: &str = "journal";
-/// What is pending when sled is synced, and a record for each.
+/// Enough for the frames that are pending when sled is synced, each in a record.
 pub(super) const CAPACITY_BYTES: usize = 1 << 20;
-/// A later release may have a longer one; what is longer than this is no journal.
+/// A later release may have a longer journal; a file longer than this is not one.
 pub(super) const BYTES_MAX: u64 = 64 << 20;
 
-/// The file, open, and where it is in its round.
+/// The open file, and the position in it. A round begins whenever sled was synced, and writes the file
+/// from its beginning.
 #[derive(Debug)]
 pub(super) struct Journal {
-    /// Nothing where there was no room for it.
+    /// `None` if there was no disk space for it.
     file: Option<(File, Place)>,
-    /// Of the records that count.
+    /// The salt of the records that are valid.
     salt: Salt,
-    /// Where the next record goes.
+    /// Offset of the next record.
     at: usize,
-    /// The frame before the first record of this round.
+    /// The first revision of the frame before the first record of this round.
     start: Revision,
-    /// The newest frame that was appended.
+    /// The first revision of the newest frame that was appended.
     last: Revision,
-    /// The newest frame that was synced.
+    /// The first revision of the newest frame that was synced.
     synced: Revision,
-    /// Whether all is in it that sled has not synced.
+    /// Whether the journal holds everything that sled has not synced.
     holds_all: bool,
-    /// Something could not be written or synced, here or in the database.
+    /// A write or sync failed, here or in the database.
     has_failed: bool,
-    /// One record, kept for its memory.
+    /// Buffer for one record, kept to reuse its allocation.
     bytes: Vec<u8>,
 }
 
 impl Journal {
-    /// One without a file, which holds nothing: a start that comes no further has failed.
+    /// A journal without a file. It counts as failed, so that a start that is interrupted writes nothing.
     pub(super) const fn none() -> Self {
         Self {
             file: None,
@@ -64,8 +65,8 @@ impl Journal {
         }
     }
 
-    /// Opens or makes the file, durably without records: whatever it held is in the database and synced, of
-    /// which this is the newest frame.
+    /// Opens or creates the file, durably without valid records: everything that it held is synced in the
+    /// database, whose newest frame begins at `newest`.
     pub(super) fn begin(directory: &Path, newest: Revision) -> Result<Self, Error> {
         let path = directory.join(NAME);
         regular::check(&path, BYTES_MAX)?;
@@ -77,7 +78,7 @@ impl Journal {
                     file = %path.display(),
                     "there is no room for the journal; writes are slower until a start finds some"
                 );
-                // What is left of it must not be taken for newer than what comes now.
+                // An old file must not be mistaken for newer than the records that follow now.
                 match std::fs::remove_file(&path) {
                     Err(error) if error.kind() == ErrorKind::NotFound => {}
                     removed => removed.map_err(io())?,
@@ -98,12 +99,12 @@ impl Journal {
         })
     }
 
-    /// Whether a sync of it makes durable whatever was appended.
+    /// Whether syncing the journal makes durable everything that was appended.
     pub(super) const fn holds_all(&self) -> bool {
         self.holds_all
     }
 
-    /// Whether what is written from now on may not be there although a later sync says so.
+    /// Sets whether writes may be lost from now on even if a later sync succeeds.
     pub(super) const fn set_failed(&mut self, has_failed: bool) {
         self.has_failed = has_failed;
     }
@@ -112,12 +113,13 @@ impl Journal {
         self.has_failed
     }
 
-    /// Whether it has, or follows, a frame that begins here or before.
+    /// Whether a frame that begins at this revision may be in the journal, or be the one before its first
+    /// record.
     pub(super) fn reaches(&self, revision: Revision) -> bool {
         revision >= self.start
     }
 
-    /// Adds a frame that is pending. Where it finds no room the database has to be synced.
+    /// Adds a pending frame. If there is no space for it, the database has to be synced instead.
     pub(super) fn add(&mut self, first: Revision, frame: &[u8]) {
         let before = std::mem::replace(&mut self.last, first);
         let Some((file, _)) = self.file.as_mut().filter(|_| self.holds_all) else {
@@ -147,12 +149,12 @@ impl Journal {
         self.at = end;
     }
 
-    /// The database has to be synced before anything is durable.
+    /// Requires the database to be synced before anything is durable.
     pub(super) const fn pass(&mut self) {
         self.holds_all = false;
     }
 
-    /// Makes durable what it holds.
+    /// Makes durable what the journal holds.
     pub(super) fn sync(&mut self) -> Result<(), Error> {
         if let Some((file, place)) = &self.file {
             file.sync_data()
@@ -163,7 +165,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Everything that was appended is synced in the database.
+    /// Begins a new round: everything that was appended is synced in the database.
     pub(super) fn begin_again(&mut self) -> Result<(), Error> {
         self.start = self.last;
         self.synced = self.last;
@@ -177,8 +179,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Durably without records of its new salt, before one frame stands for those up to `last`. All are synced in
-    /// the database.
+    /// Invalidates all records, durably, by a new salt, before one frame replaces those from `first` to
+    /// `last`. All of them are synced in the database.
     pub(super) fn forget(&mut self, first: Revision, last: Revision) -> Result<(), Error> {
         if last >= self.last {
             self.last = first;
@@ -199,7 +201,8 @@ fn open_empty(path: &Path, salt: Salt) -> std::io::Result<(File, Place)> {
         .truncate(false)
         .open(path)?;
     let length = usize::try_from(file.metadata()?.len()).unwrap_or(usize::MAX);
-    // Zeros that are written: what is only allocated changes with its first write, and a sync has that to record.
+    // Zeros are really written: blocks that are only allocated change their state at the first write,
+    // which a sync then has to record.
     file.seek(SeekFrom::End(0))?;
     file.write_all(&vec![0; CAPACITY_BYTES.saturating_sub(length)])?;
     empty(&mut file, salt)?;
@@ -207,7 +210,7 @@ fn open_empty(path: &Path, salt: Salt) -> std::io::Result<(File, Place)> {
     Ok((file, place))
 }
 
-/// Durably without a record of this salt.
+/// Makes the file durably one without records of this salt.
 fn empty(file: &mut File, salt: Salt) -> std::io::Result<()> {
     file.seek(SeekFrom::Start(0))?;
     file.write_all(&salt.seal())?;

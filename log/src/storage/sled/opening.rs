@@ -1,4 +1,5 @@
-//! Opening the database: alone, with room for what sled writes then, and without damaged side files.
+//! Opens the database: when no other process has it, with disk space for what sled writes then, and
+//! without damaged side files.
 
 use super::super::blocks;
 use super::super::reserve::Reserve;
@@ -13,11 +14,12 @@ use std::time::Duration;
 const CACHE_BYTES: u64 = 8 << 20;
 const ATTEMPTS_MAX: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(10);
-/// What a log needs that holds nothing yet.
+/// Space that an empty log needs.
 const NEW_BYTES: u64 = 40 << 20;
 
-/// Whoever writes to a database has it locked, also where somebody has removed the lock of the directory.
-/// Where it is this process that has just dropped it, sled's threads let go of it a moment later.
+/// Waits until nobody has the database open. A process that writes to it holds a lock on it, even if
+/// somebody has removed the lock of the directory. If this process has just closed it, sled's threads
+/// release it a moment later.
 pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
     let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
@@ -26,7 +28,7 @@ pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
     for _ in 0..ATTEMPTS_MAX {
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            // sled asks too, and says what the system answered.
+            // sled locks it again, and reports any error of the system.
             _ => return Ok(()),
         }
     }
@@ -36,8 +38,8 @@ pub(super) fn wait_until_free(database: &Path) -> Result<(), Error> {
     })
 }
 
-/// sled does not survive a write beyond what a file may have. It is kept from one as it is kept from a full
-/// disk, but for what it writes when it opens: up to the end of a segment.
+/// sled does not survive a write beyond the limit on the length of a file. `Room` prevents that in the
+/// same way as a full disk, except for what sled writes when it opens: up to the end of a segment.
 pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
     let segment = SEGMENT_BYTES as u64;
     let needed = match database.metadata() {
@@ -51,7 +53,7 @@ pub(super) fn refuse_short_files(database: &Path) -> Result<(), Error> {
     Err(Error::ShortFiles { limit, needed })
 }
 
-/// Lets go of the reserve as far as it takes.
+/// Opens the database, and releases as much of the reserve as that takes.
 pub(super) fn open_in_room(directory: &Path, reserve: &mut Reserve) -> Result<::sled::Db, Error> {
     reserve.let_go_where_little_is_left()?;
     loop {
@@ -88,7 +90,7 @@ pub(super) fn open_database(directory: &Path) -> Result<::sled::Result<::sled::D
     Ok(attempt(&config))
 }
 
-/// Over damaged files sled may panic instead of refusing.
+/// Opens sled. Over damaged files it may panic instead of returning an error.
 fn attempt(config: &::sled::Config) -> ::sled::Result<::sled::Db> {
     catch_unwind(AssertUnwindSafe(|| config.open())).unwrap_or_else(|_| {
         let reason = "its files are damaged so that it cannot read them";

@@ -1,11 +1,12 @@
-//! Frames that are not in sled yet: the newest of the log, and durable in the journal once that is synced. They are put
-//! into sled together.
+//! The newest frames of the log, which are not in sled yet. They are durable once the journal is synced,
+//! and are put into sled together.
 
 use super::frames::{TIMES_WRITTEN, UNSYNCED_BYTES};
 use hindsight_core::Revision;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// So that sled is synced once for all of them: what it writes beside them takes no more than an eighth.
+/// Small enough for one sync of sled to be enough for all of them: what it writes besides them takes at
+/// most an eighth.
 const BYTES_MAX: usize = UNSYNCED_BYTES / TIMES_WRITTEN * 7 / 8;
 
 const _: () = assert!(BYTES_MAX * TIMES_WRITTEN < UNSYNCED_BYTES);
@@ -13,7 +14,7 @@ const _: () = assert!(BYTES_MAX * TIMES_WRITTEN < UNSYNCED_BYTES);
 /// A frame, and its first revision.
 pub(super) type Frame = (Revision, Arc<[u8]>);
 
-/// In their order. Every other frame of the database is before the first of them.
+/// Pending frames in their order. All frames of the database are before the first of them.
 #[derive(Debug, Default)]
 pub(super) struct Pending {
     inner: Mutex<Inner>,
@@ -30,7 +31,7 @@ impl Pending {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether so many bytes more are too many.
+    /// Whether this many more bytes are too many.
     pub(super) fn is_full_with(&self, bytes: usize) -> bool {
         let held = self.inner().bytes;
         held > 0 && held + bytes > BYTES_MAX
@@ -50,12 +51,13 @@ impl Pending {
         self.inner().frames.is_empty()
     }
 
-    /// All of them are in the database.
+    /// Drops all frames, which are in the database now.
     pub(super) fn clear(&self) {
         *self.inner() = Inner::default();
     }
 
-    /// The first that begins at this revision or behind it, and whether none of the database does.
+    /// The first pending frame that begins at or after this revision, and whether no frame of the
+    /// database can.
     pub(super) fn at_or_after(&self, from: Revision) -> (Option<Frame>, bool) {
         let frames = &self.inner().frames;
         let at = frames.partition_point(|(first, _)| *first < from);
@@ -63,7 +65,7 @@ impl Pending {
         (frames.get(at).cloned(), is_behind)
     }
 
-    /// The last that begins at this revision or before it.
+    /// The last pending frame that begins at or before this revision.
     pub(super) fn at_or_before(&self, until: Revision) -> Option<Frame> {
         let frames = &self.inner().frames;
         let behind = frames.partition_point(|(first, _)| *first <= until);

@@ -1,5 +1,5 @@
-//! sled's settings, which it writes once, in two calls, and never syncs. Here they are always the same, so that
-//! those that a power cut has left unfinished can be written again.
+//! The settings of sled, which it writes once, in two calls, and never syncs. They are always the same
+//! here, so a file that a power cut left incomplete can be written again.
 
 use super::SEGMENT_BYTES;
 use crate::Error;
@@ -7,10 +7,10 @@ use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-/// Ours take less.
+/// Our settings are shorter.
 const LENGTH_MAX: u64 = 1 << 10;
 
-/// Settings of which only a part is there go, and sled writes them anew. Any others are left to sled.
+/// Removes settings that are incomplete, so that sled writes them again. Any others are left to sled.
 pub(super) fn drop_unfinished(directory: &Path) -> Result<(), Error> {
     let path = directory.join("conf");
     let mut found = Vec::new();
@@ -25,7 +25,7 @@ pub(super) fn drop_unfinished(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ours, where some of it has not come to the disk.
+/// Whether these are our settings with a part missing that never reached the disk.
 fn is_unfinished(found: &[u8]) -> bool {
     let whole = whole();
     let is_left = |(byte, written): (&u8, &u8)| *byte == *written || *byte == 0;

@@ -1,4 +1,4 @@
-//! Side files of sled, `snap.*`: it can do without any.
+//! The side files of sled, `snap.*`, all of which it can do without.
 
 use super::entries;
 use crate::Error;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 pub(super) const PREFIX: &str = "snap.";
 
-/// sled mistakes a half-written snapshot for a whole one.
+/// Removes unfinished snapshots, which sled would mistake for whole ones.
 pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
     for path in snapshots(directory)? {
         if path.to_string_lossy().ends_with(".generating") {
@@ -18,13 +18,14 @@ pub(super) fn drop_unfinished_snapshots(directory: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A damaged snapshot keeps sled from opening although every record is there.
+/// Sets snapshots aside. A damaged one keeps sled from opening although every record is there.
 pub(super) fn quarantine_snapshots(directory: &Path) -> Result<(), Error> {
     let found = snapshots(directory)?;
     found.iter().try_for_each(|path| set_aside(directory, path))
 }
 
-/// And so does one that another user made, who asked the log a question while nobody served it.
+/// Sets aside snapshots that belong to another user, who asked the log a question while no server ran.
+/// They keep sled from opening too.
 pub(super) fn quarantine_unreadable_snapshots(directory: &Path) -> Result<(), Error> {
     for path in snapshots(directory)? {
         match File::options().read(true).write(true).open(&path) {
@@ -37,7 +38,8 @@ pub(super) fn quarantine_unreadable_snapshots(directory: &Path) -> Result<(), Er
     Ok(())
 }
 
-/// How far in its log the newest of them reaches, which is its name; sled reads what comes after.
+/// The position in sled's log that the newest snapshot reaches, which is its name; sled reads what
+/// follows.
 pub(super) fn newest_place(directory: &Path) -> Result<u64, Error> {
     let found = snapshots(directory)?;
     let places = found.iter().filter_map(|path| {

@@ -1,14 +1,14 @@
-//! What the system refused, and who waits for whom.
+//! Errors of the system, and the order of concurrent writes.
 
 use super::*;
 use rustix::io::Errno;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Flushes, each with something to write, while others wait.
+/// Flushes, each with something to write, while other writes wait.
 const SYNCS: u64 = 20;
 
-/// Whoever restores one loses what came after it, and gains nothing.
+/// Restoring a backup would lose what came after it, and gain nothing.
 #[test]
 fn what_the_system_refused_advises_no_backup() {
     let message = |error: Errno| {
@@ -69,7 +69,7 @@ fn nobody_writes_between_a_flush_and_its_sync() {
     assert_eq!(order.first(), Some(&"all are durable"), "{order:?}");
 }
 
-/// Frames are found while they are on their way from one place to the other.
+/// Readers find frames also while these pass from the pending ones into the database.
 #[test]
 fn who_reads_misses_nothing_while_frames_reach_the_database() {
     const FRAMES: u64 = 4_000;
@@ -81,7 +81,7 @@ fn who_reads_misses_nothing_while_frames_reach_the_database() {
             let mut looked = 0;
             loop {
                 let last = appended.load(Ordering::Acquire);
-                // Those that are pending, those that no longer are, and an old one.
+                // One that is pending, one that no longer is, and an old one.
                 for one in [last, last / 2, last.saturating_sub(600)] {
                     let one = Revision(one.max(1));
                     let found = [storage.at_or_after(one), storage.at_or_before(one)];
@@ -128,7 +128,7 @@ fn after_a_clean_end_the_database_has_everything_and_after_a_failure_it_is_left_
     }
 }
 
-/// So it needs no room of a disk that others keep full.
+/// So a start needs no space on a full disk.
 #[test]
 fn after_a_clean_end_a_start_takes_nothing_from_the_journal() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -147,7 +147,7 @@ fn after_a_clean_end_a_start_takes_nothing_from_the_journal() {
     assert!(none.is_empty() && newest.first == Revision(3));
 }
 
-/// Whoever knows one format less refuses it by that.
+/// A release that knows only the older format refuses the database by this.
 #[test]
 fn a_database_says_what_format_it_has() {
     let temporary = tempfile::tempdir().expect("a directory");

@@ -1,41 +1,43 @@
-//! The values in a database of sled 0.34, found in the bytes of its file. A segment is a header and, up to a
-//! few bytes before its end, messages:
+//! Finds the values in the file of a database of sled 0.34. A segment consists of a header and messages,
+//! up to a few bytes before its end:
 //!
 //! ```text
 //! crc32 of all behind it, the body first 4 | kind 1 | length | segment | page | body
 //! ```
-//! Numbers take one byte up to 240, and else as many more as the first byte says. A link puts one value under
-//! its key; a node is a page, with all its keys and then all its values. Blobs there are none.
+//! The checksum of a message covers its body and then its header. Numbers take one byte up to 240, and
+//! otherwise as many more as the first byte says. A link sets the value of one key; a node is a page,
+//! with all its keys and then all its values. There are no blobs.
 
 use super::SEGMENT_BYTES;
 use std::ops::Range;
 
-/// Of a segment: a checksum, its place in the log, and how far that is stable.
+/// Length of a segment header: a checksum, its position in the log, and how far the log is stable.
 pub(super) const HEADER_BYTES: usize = 20;
-/// No message begins so close to the end of a segment.
+/// No message begins closer than this to the end of a segment.
 const MESSAGE_BYTES_MIN: usize = 32;
 const CHECKSUM_BYTES: usize = 4;
-/// Kinds of messages.
+/// The kinds of messages.
 const KINDS: Range<u8> = 1..12;
 const CAP: u8 = 2;
 const NODE: u8 = 8;
 const LINK: u8 = 10;
-/// What a link is that puts a value, and what the data of a node is that has values.
+/// In a link: it sets a value. In the data of a node: it has values.
 const SETS: u8 = 0;
 const LEAF: u8 = 0;
-/// Where messages are looked for at every byte, so much is held against checksums, and then no more: somebody
-/// may have stored what looks like many long ones.
+/// The most bytes that are checksummed while messages are searched at every offset, so that bytes which a
+/// user stored, and which look like many long messages, cannot prolong the search.
 const SEARCHED_BYTES_MAX: usize = 1 << 30;
 
-/// Nothing was written there.
+/// Bytes to which nothing was written.
 const BLANK: &[u8] = &[0; 4096];
 
-/// A value, in the segment that it was found in.
+/// A value, and its place in its segment.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) key: Vec<u8>,
     pub(super) place: Range<usize>,
-    /// Of the segment in the log: what was written later has a higher one, or is further behind.
+    /// The number of the segment in the log. Later writes have a higher one, or are further behind in the
+    /// same.
     pub(super) segment: u64,
 }
 
@@ -46,17 +48,17 @@ pub(super) struct Segment<'a> {
     header: Option<Header>,
 }
 
-/// What a segment says of itself.
+/// The header of a segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Header {
-    /// Where it begins in the log.
+    /// The position of the segment in the log.
     pub(super) place: u64,
-    /// How far the log was stable when it was begun.
+    /// How far the log was stable when the segment was begun.
     pub(super) stable: u64,
 }
 
 impl Header {
-    /// Nothing where the checksum does not agree.
+    /// Decodes a header; `None` if its checksum does not match.
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
         let header = bytes.get(..HEADER_BYTES)?;
         let (checksum, header) = header.split_first_chunk::<CHECKSUM_BYTES>()?;
@@ -79,14 +81,14 @@ impl<'a> Segment<'a> {
         Self { bytes, header }
     }
 
-    /// All values in messages that are whole, in their order.
+    /// All values in whole messages, in their order.
     pub(super) fn values(&self) -> Vec<Value> {
         let messages = self.messages(HEADER_BYTES);
         let values = messages.filter_map(|message| message.values(self.bytes));
         values.flatten().collect()
     }
 
-    /// Where the first message is missing or damaged; nothing where they go on to the end.
+    /// The offset of the first message that is missing or damaged; `None` if they reach the end.
     pub(super) fn tear(&self) -> Option<usize> {
         let mut at = HEADER_BYTES;
         while at + MESSAGE_BYTES_MIN <= SEGMENT_BYTES {
@@ -102,7 +104,7 @@ impl<'a> Segment<'a> {
         None
     }
 
-    /// Whether a whole message lies behind this.
+    /// Whether there is a whole message behind this offset.
     pub(super) fn goes_on_behind(&self, at: usize) -> bool {
         let mut rest = self.bytes.get(at..).unwrap_or_default();
         while let Some((piece, behind)) = rest.split_at_checked(BLANK.len()) {
@@ -115,7 +117,7 @@ impl<'a> Segment<'a> {
         self.messages(at).next().is_some()
     }
 
-    /// From here on; where there is none, it is looked for at every byte.
+    /// The messages from this offset on; where there is none, it is searched for at every byte.
     fn messages(&self, mut at: usize) -> impl Iterator<Item = Message> {
         let mut searched = SEARCHED_BYTES_MAX;
         std::iter::from_fn(move || {
@@ -173,7 +175,7 @@ impl Message {
         })
     }
 
-    /// Nothing where it has none, or is none of the two.
+    /// The values of a link or a node; `None` if it has none, or is of another kind.
     fn values(&self, bytes: &[u8]) -> Option<Vec<Value>> {
         let mut body = Bytes {
             bytes: bytes.get(..self.body.end)?,
@@ -209,8 +211,9 @@ impl Bytes<'_> {
         Some(vec![(self.bytes.get(key)?.to_vec(), self.text()?)])
     }
 
-    /// The neighbour, a child that is being merged, whether it is itself, how much of its lowest key all keys
-    /// begin with, that key and the one behind its highest, and what is in it.
+    /// Skips the neighbour, a child that is being merged, whether it is itself one, the length of the
+    /// prefix of its lowest key that all keys share, that key and the one behind its highest; then reads
+    /// the data.
     fn node(&mut self) -> Option<Pairs> {
         self.number()?;
         self.number()?;

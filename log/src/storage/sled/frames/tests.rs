@@ -1,4 +1,4 @@
-//! What is written between two syncs, what is left of what was replaced, and what is read meanwhile.
+//! What is written between two syncs, what remains of replaced frames, and what readers see meanwhile.
 
 mod bundled;
 
@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;
 
-/// A value of its own.
+/// Stores the frame as a value of its own.
 fn put(storage: &SledStorage, number: u64, frame: &[u8]) {
     let frame = (Revision(number), frame.into());
     let put = storage.frames.append(&[frame], &|| storage.make_durable());
@@ -42,7 +42,7 @@ fn no_more_is_written_without_a_sync_than_sled_keeps_apart() {
     assert!((1..=UNSYNCED_BYTES).contains(&most.get()), "{most:?}");
 }
 
-/// As if the frame had been found before it was replaced, and its pieces read after.
+/// The frame was found before it was replaced, and its pieces are read afterwards.
 #[test]
 fn a_frame_that_is_replaced_while_it_is_read_is_looked_for_again() {
     for (first, before, after) in [(1, 1, 6), (2, 2, 6), (3, 3, 3)] {
@@ -96,8 +96,8 @@ fn the_room_of_what_was_replaced_is_used_again() {
     assert!(last <= first + 8, "MiB: {lengths:?}");
 }
 
-/// A frame in pieces is longer than what may be written without a sync, so some of it may be durable
-/// alone.
+/// A frame in pieces is longer than what may be written without a sync, so a part of it may become
+/// durable on its own.
 #[test]
 fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -125,7 +125,7 @@ fn of_a_frame_that_is_synced_in_the_middle_nothing_is_found() {
     assert!(last == Some((Revision(2), frame)), "now it is there");
 }
 
-/// As somebody writes who waits for each answer: small frames, of which many are thinned at one time.
+/// The pattern of a client that waits for each answer: small frames, of which many are thinned at a time.
 #[test]
 fn the_room_of_many_small_frames_is_used_again() {
     const KEPT: u64 = 20_000;
@@ -152,12 +152,12 @@ fn the_room_of_many_small_frames_is_used_again() {
             lengths.push(file.expect("it is there").len() >> 20);
         }
     }
-    // What is left grows too, by less than that.
+    // The part that is kept grows too, but by less than that.
     let (first, last) = (lengths[0], lengths[3]);
     assert!(last <= first + 32, "MiB: {lengths:?}");
 }
 
-/// Pages that are moved are written too, each as large as one can be.
+/// Pages that are moved are written too, each of the largest possible size.
 #[test]
 fn what_is_moved_for_the_room_of_what_was_replaced_is_synced_as_well() {
     for (length, at_once) in [(60 << 10, 1), (10 << 10, 7), (900, 107)] {
@@ -204,7 +204,7 @@ fn what_is_paid_for_and_not_there_is_not_moved() {
     );
 }
 
-/// What sled has noted to be moved may have been written anew meanwhile.
+/// A page that sled has noted for moving may have been rewritten meanwhile.
 #[test]
 fn a_turn_that_moves_nothing_is_not_taken_for_the_last() {
     const PAID: usize = 3 * IDLE_MAX;
@@ -256,7 +256,7 @@ fn how_large_values_are_is_known_at_the_next_start() {
     };
     let storage = SledStorage::open(&path).expect("opened");
     assert_eq!(page_bytes(&storage), largest);
-    // As a release that did not note it leaves a database.
+    // The database of a release that did not note it.
     storage
         .frames
         .written
@@ -284,7 +284,7 @@ fn of_a_frame_that_was_replaced_no_piece_is_left() {
         firsts.collect::<BTreeSet<u64>>()
     };
     assert_eq!(pieces(), BTreeSet::from([2, 4, 6]));
-    // Those of the frames behind the first, and its own.
+    // The pieces of the frames behind the first, and its own.
     for (first, last, left) in [(1, 2, &[4, 6][..]), (4, 5, &[6])] {
         let replaced = storage.replace(Revision(first), Revision(last), &[1; 50]);
         replaced.expect("replaced");

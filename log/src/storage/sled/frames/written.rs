@@ -1,5 +1,5 @@
-//! What sled was given to write: how much of it may be durable alone, and what has to be moved so that the room of
-//! what was replaced is used again.
+//! Accounts for what sled was given to write: how much of it may become durable on its own, and what must
+//! be moved so that the space of replaced values is reused.
 
 use super::super::{engine, open_tree};
 use super::{PIECE_BYTES, Sync};
@@ -7,26 +7,26 @@ use crate::Error;
 use ::sled::{Db, Tree};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// What sled may have written before it is synced. It takes the room of what was replaced for new
-/// segments once it has written what replaces it, and not once that is durable; a segment of 8 MiB
-/// always lies between the two, so with a sync in less than that the one is before the other.
+/// How much sled may write before it is synced. It reuses the space of replaced values for new segments
+/// once it has written what replaces them, not once that is durable. A segment of 8 MiB always lies
+/// between the two, so syncing more often than that keeps the order.
 pub(in super::super) const UNSYNCED_BYTES: usize = 2 << 20;
-/// A value is written once, and again with its page, which is after every tenth change of that.
+/// A value is written once, and again with its page, after every tenth change of that.
 pub(in super::super) const TIMES_WRITTEN: usize = 3;
-/// Of sled's own, for each change.
+/// What sled writes of its own for each change.
 const CHANGE_BYTES: usize = 1 << 10;
 
-/// sled takes a segment again once what is left in it was moved, a page at a time: whenever it rewrites
-/// a page, which is at every eleventh change of that, it moves one. Where much is replaced it falls behind
-/// for ever. So a page is changed for that alone, as often as it takes for one to be moved, for so many bytes
-/// that were replaced, and for each value: what is left over ends once nothing is there to be moved.
+/// sled reuses a segment once all that is left in it was moved, one page at a time: it moves a page
+/// whenever it rewrites one, which is at every eleventh change of a page. If much is replaced, this falls
+/// behind for ever. So a value is changed for this alone: as many times as one move takes, for each
+/// replaced value and for each so many replaced bytes. A surplus ends once nothing is left to move.
 pub(super) const BYTES_FOR_A_MOVE: usize = 16 << 10;
 pub(super) const CHANGES_FOR_A_MOVE: usize = 11;
-/// Values of a page, at most; and what each needs beside itself.
+/// The most values of a page; and what each takes besides itself.
 const PAGE_VALUES: usize = 18;
 const VALUE_BYTES: usize = 64;
-/// A turn that moves nothing writes less. It may be that of a page that was to be moved and was written
-/// anew meanwhile; after so many in a row nothing is left to be moved.
+/// A turn that moves nothing writes less than this. It may have been the turn of a page that was noted
+/// for moving and rewritten meanwhile; after so many idle turns in a row nothing is left to move.
 const TURN_BYTES: usize = 1 << 10;
 pub(super) const IDLE_MAX: usize = 1 << 10;
 const TURNS: &str = "turns-1";
@@ -35,7 +35,7 @@ pub(super) const LARGEST: &[u8] = b"largest";
 
 #[derive(Debug)]
 pub(super) struct Written {
-    /// A value that is changed so that pages are moved, and how large values are.
+    /// Holds a value that is changed to make sled move pages, and the length of the largest value.
     pub(super) turns: Tree,
     pub(super) turn: AtomicU64,
     /// Replaced bytes for which no page was moved yet.
@@ -43,12 +43,12 @@ pub(super) struct Written {
     /// Turns in a row that moved nothing.
     pub(super) idle: AtomicUsize,
     pub(super) unsynced: AtomicUsize,
-    /// No value is or was larger: a power of two.
+    /// An upper bound of the length of every value, past ones too: a power of two.
     largest: AtomicUsize,
 }
 
 impl Written {
-    /// `is_empty` says whether there are any values.
+    /// `is_empty` says that there are no values yet.
     pub(super) fn open(database: &Db, is_empty: bool) -> Result<Self, Error> {
         let turns = open_tree(database, TURNS)?;
         let largest = largest_of(is_empty, &turns)?;
@@ -62,12 +62,13 @@ impl Written {
         })
     }
 
-    /// Is told before every sync.
+    /// Must be called before every sync.
     pub(super) fn syncing(&self) {
         self.unsynced.store(0, Ordering::Relaxed);
     }
 
-    /// Is there whenever the value is, for it is written before.
+    /// Notes the length of a value before the value is written, so that the note is there whenever the
+    /// value is.
     pub(super) fn note_length(&self, length: usize) -> Result<(), Error> {
         if length <= self.largest.load(Ordering::Relaxed) {
             return Ok(());
@@ -79,25 +80,25 @@ impl Written {
         Ok(())
     }
 
-    /// What a page takes at most.
+    /// The most bytes that a page takes.
     pub(super) fn page_bytes(&self) -> usize {
         PAGE_VALUES * (self.largest.load(Ordering::Relaxed).min(PIECE_BYTES) + VALUE_BYTES)
     }
 
-    /// A value of this length was put.
+    /// Accounts for a value of this length that was put.
     pub(super) fn changed(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
         self.wrote(bytes.saturating_mul(TIMES_WRITTEN) + CHANGE_BYTES, sync)
     }
 
-    /// A value of this length was removed.
+    /// Accounts for a value of this length that was removed.
     pub(super) fn removed(&self, bytes: usize, sync: Sync<'_>) -> Result<(), Error> {
         self.owe(bytes);
-        // sled moves a page meanwhile too.
+        // sled also moves a page now and then.
         let moved = self.page_bytes() / CHANGES_FOR_A_MOVE;
         self.wrote(bytes * TIMES_WRITTEN + CHANGE_BYTES + moved, sync)
     }
 
-    /// The room of so many bytes is not needed any more.
+    /// Notes that the space of this many bytes can be reused.
     pub(super) fn owe(&self, bytes: usize) {
         self.owed
             .fetch_add(bytes.max(BYTES_FOR_A_MOVE), Ordering::Relaxed);
@@ -110,8 +111,8 @@ impl Written {
         sync().map(drop)
     }
 
-    /// Has some of the pages moved that were paid for, and makes that durable. False where no more are to be
-    /// moved, be it that none is left.
+    /// Has sled move some of the pages that replaced values call for, and makes that durable. False if no
+    /// more need to be moved, or none is left.
     pub(super) fn move_pages(&self, sync: Sync<'_>) -> Result<bool, Error> {
         let at_once = (UNSYNCED_BYTES / self.page_bytes()).max(1);
         let paid = self.owed.load(Ordering::Relaxed) / BYTES_FOR_A_MOVE;
@@ -143,7 +144,7 @@ impl Written {
     }
 }
 
-/// As it is noted; a database of before that may have any.
+/// The noted length; a database of an older release, which has no note, may have values of any length.
 fn largest_of(is_empty: bool, turns: &Tree) -> Result<usize, Error> {
     let noted = turns.get(LARGEST);
     let noted = noted.map_err(|error| engine("reading", error))?;

@@ -1,4 +1,4 @@
-//! What a journal holds, read without changing it.
+//! Reads the contents of a journal without changing it.
 
 use super::record::{self, ALIGNMENT, BEGIN_BYTES, Found, Salt};
 use super::{BYTES_MAX, NAME};
@@ -13,11 +13,11 @@ use std::path::Path;
 pub(in super::super) struct Kept {
     bytes: Vec<u8>,
     records: Vec<Record>,
-    /// Whatever a whole record in it says was durable.
+    /// The newest frame that any whole record reports as durable.
     synced: Revision,
 }
 
-/// Where a frame is.
+/// The position of a frame in the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Record {
     before: Revision,
@@ -26,7 +26,7 @@ pub(in super::super) struct Record {
 }
 
 impl Kept {
-    /// Of the journal in this directory; nothing where there is none.
+    /// Reads the journal in this directory; empty if there is none.
     pub(in super::super) fn of(directory: &Path) -> Result<Self, Error> {
         let path = directory.join(NAME);
         regular::check(&path, BYTES_MAX)?;
@@ -38,7 +38,7 @@ impl Kept {
 
     pub(super) fn read(bytes: Vec<u8>) -> Result<Self, Error> {
         let (mut records, mut synced) = (Vec::new(), Revision::ZERO);
-        // Without a salt whatever there is tells what is lost.
+        // Even without a salt, whole records show what is lost.
         let salt = Salt::of(&bytes).or_else(|| record::salt_at(&bytes, BEGIN_BYTES));
         let (mut at, mut last) = (salt.map_or(0, |_| BEGIN_BYTES), None);
         while let Some(found) = record::read(&bytes, at, salt)?.filter(|found| follows(last, found))
@@ -52,7 +52,7 @@ impl Kept {
                 at: found.frame,
             });
         }
-        // What is behind is of an earlier round, or shows that something before it is damaged.
+        // What follows is from an earlier round, or shows that something before it is damaged.
         while at < bytes.len() {
             let found = record::read(&bytes, at, salt)?;
             synced = synced.max(found.as_ref().map_or(synced, |one| one.header.synced));
@@ -65,7 +65,7 @@ impl Kept {
         })
     }
 
-    /// Each frame, and the record that it is in.
+    /// Each record, and the frame in it.
     pub(in super::super) fn records(&self) -> impl Iterator<Item = (&Record, &[u8])> {
         self.records
             .iter()
@@ -76,12 +76,12 @@ impl Kept {
         self.bytes.get(record.at.clone()).unwrap_or_default()
     }
 
-    /// The newest frame of which a whole record says that it was durable.
+    /// The newest frame that a whole record reports as durable.
     pub(in super::super) const fn synced(&self) -> Revision {
         self.synced
     }
 
-    /// So many bytes of the file.
+    /// This many bytes of the file, from `at` on; empty if it does not have them.
     pub(in super::super) fn bytes_at(&self, at: u64, length: u32) -> &[u8] {
         let range = usize::try_from(at).ok().zip(usize::try_from(length).ok());
         let range = range.map(|(at, length)| at..at + length);
@@ -90,7 +90,7 @@ impl Kept {
             .unwrap_or_default()
     }
 
-    /// Refuses a log that ends at this revision, if more of it was durable.
+    /// Refuses a log that ends at this revision, if a later frame was durable.
     pub(in super::super) fn check_end(&self, newest: Revision) -> Result<(), Error> {
         if self.synced <= newest {
             return Ok(());
@@ -99,7 +99,7 @@ impl Kept {
         Err(Error::Gap { told, newest })
     }
 
-    /// The frames that a database must have that ends here.
+    /// The frames that a database with this newest frame must have too.
     pub(in super::super) fn until(
         &self,
         newest: Newest,
@@ -110,7 +110,8 @@ impl Kept {
             .take_while(move |(first, _)| *first <= newest.until)
     }
 
-    /// What a database lacks that ends here. Refuses what does not follow that.
+    /// The frames that a database with this newest frame lacks. Refuses a journal that does not continue
+    /// from there.
     pub(in super::super) fn behind(
         &self,
         newest: Newest,
@@ -131,11 +132,11 @@ impl Kept {
     }
 }
 
-/// The newest frame of a database; of one that is damaged, where it begins.
+/// The newest frame of a database.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in super::super) struct Newest {
     pub(in super::super) first: Revision,
-    /// The last revision in it.
+    /// The last revision in it; if the frame is damaged, its first.
     pub(in super::super) until: Revision,
 }
 

@@ -1,17 +1,17 @@
-//! One record:
+//! The format of a record of the journal:
 //!
 //! ```text
 //! magic 4 | format 1 | salt 8 | frame before 8 | first revision 8 | last synced 8 | length 4 | frame | crc32 4 | zeros
 //! ```
-//! and what the file begins with:
+//! and the beginning of the file:
 //!
 //! ```text
 //! magic 4 | salt 8 | crc32 4
 //! ```
-//! Integers are little-endian. A checksum covers everything before it; zeros fill a record up to the next multiple of
-//! 8 bytes. Records have the salt of the file, which is new whenever those before it are to be nothing: what somebody
-//! put into an object, for a frame to hold what looks like a record, does not know it. Format 1 had no salt, and a
-//! file of it begins with its first record.
+//! Integers are little-endian. A checksum covers everything before it; zeros pad a record to a multiple
+//! of 8 bytes. Records carry the salt of the file, and a new salt makes all records before it invalid. A
+//! user who stores an object that makes a frame contain what looks like a record does not know the salt.
+//! Format 1 had no salt, and a file of that format begins with its first record.
 
 use crate::Error;
 use hindsight_core::Revision;
@@ -20,27 +20,27 @@ use std::ops::Range;
 
 /// The newest format that this release reads and writes.
 pub(crate) const FORMAT: u8 = 2;
-/// Of records without a salt.
+/// The format of records without a salt.
 const UNSALTED: u8 = 1;
 const MAGIC: &[u8; 4] = b"HSLJ";
 const BEGIN_MAGIC: &[u8; 4] = b"HSLS";
-/// What the file begins with.
+/// Length of the beginning of the file.
 pub(super) const BEGIN_BYTES: usize = 4 + 8 + 4;
 const CHECKSUM_BYTES: usize = 4;
 /// Every record begins at a multiple of this.
 pub(super) const ALIGNMENT: usize = 8;
 
-/// What the records of a file have in common.
+/// A random number that the valid records of a file share.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Salt(pub(super) u64);
 
 impl Salt {
-    /// One that nobody can know.
+    /// A salt that nobody can predict.
     pub(super) fn random() -> Self {
         Self(RandomState::new().build_hasher().finish())
     }
 
-    /// What a file begins with that has it.
+    /// The beginning of a file with this salt.
     pub(super) fn seal(self) -> [u8; BEGIN_BYTES] {
         let mut begin = [0; BEGIN_BYTES];
         let salted = [&BEGIN_MAGIC[..], &self.0.to_le_bytes()].concat();
@@ -51,7 +51,7 @@ impl Salt {
         begin
     }
 
-    /// That of a file; nothing where it is damaged, or has none.
+    /// The salt of a file; `None` if the beginning is damaged, or has none.
     pub(super) fn of(file: &[u8]) -> Option<Self> {
         let salt = file.strip_prefix(BEGIN_MAGIC)?.first_chunk::<8>()?;
         let salt = Self(u64::from_le_bytes(*salt));
@@ -59,20 +59,20 @@ impl Salt {
     }
 }
 
-/// What a record says beside its frame.
+/// The fields of a record besides its frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) salt: Salt,
     /// The first revision of the frame that was appended before.
     pub(super) before: Revision,
-    /// Of its own frame.
+    /// The first revision of its own frame.
     pub(super) first: Revision,
-    /// Of the newest frame that was durable when this was written.
+    /// The first revision of the newest frame that was durable when this was written.
     pub(super) synced: Revision,
 }
 
 impl Header {
-    /// Makes the record of a frame.
+    /// Encodes the record of a frame.
     pub(super) fn seal(self, frame: &[u8], bytes: &mut Vec<u8>) {
         self.seal_as(FORMAT, frame, bytes);
     }
@@ -85,7 +85,7 @@ impl Header {
         for revision in [self.before, self.first, self.synced] {
             bytes.extend_from_slice(&revision.0.to_le_bytes());
         }
-        // A longer one has no room in the file.
+        // A longer frame has no room in the file.
         let length = u32::try_from(frame.len()).unwrap_or(u32::MAX);
         bytes.extend_from_slice(&length.to_le_bytes());
         bytes.extend_from_slice(frame);
@@ -94,7 +94,7 @@ impl Header {
     }
 }
 
-/// A record that is whole, where its frame is, and where the next record begins.
+/// A whole record: where its frame is, and where the next record begins.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Found {
     pub(super) header: Header,
@@ -102,13 +102,14 @@ pub(super) struct Found {
     pub(super) end: usize,
 }
 
-/// The salt of the record at this place, if that is whole and has one. What users stored never lies at the first.
+/// The salt of the record at this offset, if the record is whole and has one. Bytes that users stored are
+/// never at the first offset.
 pub(super) fn salt_at(bytes: &[u8], at: usize) -> Option<Salt> {
     let (format, found) = whole(bytes, at)?;
     (format != UNSALTED).then_some(found.header.salt)
 }
 
-/// The record at this place; nothing where none is, it is not whole, or it has another salt than this.
+/// The record at this offset; `None` if there is none, it is not whole, or it has another salt.
 pub(super) fn read(bytes: &[u8], at: usize, salt: Option<Salt>) -> Result<Option<Found>, Error> {
     let found = whole(bytes, at).filter(|(_, found)| match salt {
         Some(salt) => found.header.salt == salt,

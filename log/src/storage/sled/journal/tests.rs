@@ -1,4 +1,4 @@
-//! What a journal holds after a crash, and what is refused.
+//! The contents of a journal after a crash, and what is refused.
 
 use super::record::{BEGIN_BYTES, FORMAT, Header, Salt};
 use super::{CAPACITY_BYTES, Journal, Kept, NAME};
@@ -9,12 +9,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-/// Of [`records`].
+/// The salt of [`records`].
 const SALT: Salt = Salt(7);
-/// What fills a record of [`records`] up.
+/// Padding of a record of [`records`].
 const ZEROS: usize = 4;
 
-/// A log with these frames in it, all of them synced, as a kill leaves it.
+/// A log with these frames, all of them synced, as a kill leaves it.
 fn killed(frames: &[u64]) -> (TempDir, SledStorage) {
     let temporary = tempfile::tempdir().expect("a directory");
     let storage = SledStorage::open(&temporary.path().join("events")).expect("opened");
@@ -30,7 +30,7 @@ fn append(storage: &SledStorage, first: u64, length: usize) {
     appended.expect("appended");
 }
 
-/// What is there now, as if the process were gone.
+/// A copy of the files as they are now, as if the process had been killed.
 fn crashed(of: &TempDir) -> (TempDir, PathBuf) {
     let copied = tempfile::tempdir().expect("a directory");
     copy(of.path(), copied.path());
@@ -52,7 +52,7 @@ fn all(storage: &dyn Storage) -> Vec<u64> {
     found
 }
 
-/// A file of these records.
+/// A journal file of these records.
 fn file(parts: &[(u64, u64, u64)]) -> Vec<u8> {
     [&SALT.seal()[..], &records(parts)].concat()
 }
@@ -155,7 +155,7 @@ fn what_was_replaced_is_not_brought_back() {
     }
 }
 
-/// Old history is thinned while others write: that takes nothing out of the journal.
+/// Old history is thinned while others write: that must take nothing out of the journal.
 #[test]
 fn what_is_replaced_far_behind_leaves_the_journal_as_it_is() {
     let (temporary, storage) = killed(&[1, 2, 3]);
@@ -194,7 +194,7 @@ fn a_turned_bit_ends_the_journal_or_is_told() {
         }
         assert_eq!(found, [1, 3, 4][..record], "bit {bit}");
         let newest = Revision(found.last().copied().unwrap_or_default());
-        // Nobody knows of the last whether it was acknowledged.
+        // Whether the last record was acknowledged is not known.
         let is_told = kept.check_end(newest).is_err();
         assert_eq!(is_told, record < 2, "bit {bit}");
     }
@@ -254,7 +254,7 @@ fn records_of_an_earlier_round_are_not_read() {
     assert!(kept.check_end(Revision(7)).is_ok());
 }
 
-/// It would, if its salt were that of the new one: here it comes to stand right behind that.
+/// It would follow if its salt were that of the new one: here it ends up right behind that.
 #[test]
 fn what_was_torn_does_not_follow_what_comes_in_its_place() {
     let (temporary, storage) = killed(&[]);
@@ -273,7 +273,7 @@ fn what_was_torn_does_not_follow_what_comes_in_its_place() {
     assert_eq!(found(&events), [1, 2]);
 }
 
-/// What somebody stored lies in the file as it is, at places that may be those of records.
+/// Bytes that a user stored are in the file unchanged, possibly at offsets of records.
 #[test]
 fn what_looks_like_a_record_and_does_not_know_the_salt_is_none() {
     let others = |format: u8, salt: u64| {
@@ -293,7 +293,7 @@ fn what_looks_like_a_record_and_does_not_know_the_salt_is_none() {
         assert_eq!(firsts(&kept), [1, 3]);
         assert!(kept.check_end(Revision(3)).is_ok());
     }
-    // Of one that does it tells.
+    // With the right salt it does show that.
     let kept = read(&SALT.seal(), &others(FORMAT, SALT.0)).expect("read");
     assert!(kept.check_end(Revision(3)).is_err());
 }
@@ -307,7 +307,7 @@ fn damage_to_what_a_journal_begins_with_takes_no_record() {
         bytes[bit / 8] ^= 1 << (bit % 8);
         let kept = Kept::read(bytes.clone()).expect("read");
         assert_eq!(firsts(&kept), [1, 3], "bit {bit}");
-        // Where that is damaged too, whatever is whole tells of what is lost.
+        // If that is damaged too, any whole record shows what is lost.
         bytes[BEGIN_BYTES] ^= 1;
         let kept = Kept::read(bytes).expect("read");
         assert!(firsts(&kept).is_empty() && kept.check_end(Revision::ZERO).is_err());
@@ -320,7 +320,8 @@ fn damage_to_what_a_journal_begins_with_takes_no_record() {
     assert_eq!(found(&events), [1, 2]);
 }
 
-/// sled may take the first message that it cannot read for the end of a segment, and show what comes after that.
+/// sled may consider the first message that it cannot read the end of a segment, and show what comes
+/// after that.
 #[test]
 fn a_database_that_lacks_what_the_journal_has_is_refused_and_the_journal_left_as_it_is() {
     let (with, storage) = killed(&[1, 2, 3]);

@@ -1,4 +1,4 @@
-//! Frames are put together and taken apart again, and nobody who reads can tell.
+//! Frames are bundled and unbundled without any difference to readers.
 
 use super::super::{FrameTrees, Sync, Value};
 use crate::storage::Stored;
@@ -10,15 +10,15 @@ use std::sync::atomic::Ordering;
 
 const SEEDS: u64 = 12;
 const STEPS: usize = 40;
-/// Some of which are put together, many or two, and some of which are not.
+/// Lengths of frames: many or two of a kind fit into a bundle, or none does.
 const LENGTHS: [usize; 4] = [5, 900, 7_000, 20_000];
-/// So that every write is followed by a sync.
+/// Makes every write be followed by a sync.
 const MUCH: usize = 1 << 40;
 
-/// What is there, told by the plainest means.
+/// The expected contents, kept in the simplest way.
 type Model = BTreeMap<u64, Vec<u8>>;
 
-/// Numbers below a bound that look random, and are the same in every run.
+/// Pseudo-random numbers below a bound, the same in every run.
 fn random(seed: u64) -> impl FnMut(usize) -> u64 {
     let mut numbers = blake3::Hasher::new()
         .update(&seed.to_le_bytes())
@@ -45,7 +45,7 @@ fn assert_same(frames: &FrameTrees, model: &Model, until: u64, what: &str) {
     }
 }
 
-/// Every frame that a walk meets.
+/// All frames that a walk returns.
 fn walked(frames: &FrameTrees) -> Model {
     let (mut found, mut from) = (Model::new(), Revision::ZERO);
     while let Some((first, frame)) = frames.at_or_after(from).expect("read") {
@@ -55,7 +55,7 @@ fn walked(frames: &FrameTrees) -> Model {
     found
 }
 
-/// Of every frame in every value, found or not.
+/// The first revisions of all frames in all values, current or not.
 fn stored_firsts(frames: &FrameTrees) -> Vec<u64> {
     let values = frames.first.iter().map(|one| Value::of(one).expect("read"));
     let firsts = values.flat_map(|value| match value.entries() {
@@ -65,7 +65,7 @@ fn stored_firsts(frames: &FrameTrees) -> Vec<u64> {
     firsts.collect()
 }
 
-/// Replaces, and is cut off after so many writes. False where it needed no more.
+/// Replaces frames, and is interrupted after this many writes. False if it needed no more.
 fn is_cut_off(frames: &FrameTrees, (first, last): (u64, u64), frame: &[u8], writes: usize) -> bool {
     let left = Cell::new(writes);
     let sync: Sync<'_> = &|| match left.get().checked_sub(1) {
@@ -136,7 +136,8 @@ fn bundles_read_and_are_replaced_as_frames_are() {
     assert!(cut_off > 100, "{cut_off}");
 }
 
-/// As a crash leaves them between the two writes that take a bundle apart; and then what is in the second is replaced.
+/// The state that a crash leaves between the two writes that divide a bundle; then the frames of the
+/// second are replaced.
 #[test]
 fn of_frames_that_are_in_two_values_those_of_the_later_count() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -162,7 +163,7 @@ fn of_frames_that_are_in_two_values_those_of_the_later_count() {
         ])
     };
     assert_same(frames, &model(1), 20, "cut off");
-    // Without touching the first value, as a release would that takes no bundle apart.
+    // The first value is left as it is, as by a release that does not divide bundles.
     let later = [
         (Revision(14), [2; 9][..].into()),
         (Revision(16), [1; 9][..].into()),
