@@ -1,5 +1,6 @@
-//! Follows a log from its first commit and asks of each whether it may be there: the invariants that
-//! the writer asks too, and those that need the ownership graph or the whole past.
+//! The audit of a log: follows it from its first commit and checks of each commit whether it is permitted
+//! there, by the invariants that the writer checks too, and by those that need the ownership graph or the
+//! whole past.
 
 mod lives;
 mod owners;
@@ -19,7 +20,7 @@ const OWNERS: &str = "a deletion for the lack of owners says how they were found
 const ORPHANS: &str = "an orphaning owner goes when nobody refers to it";
 const FOREGROUND: &str = "an owner in foreground deletion outlives the dependents that block it";
 
-/// Everything that the commits so far have come to.
+/// The result of all commits so far.
 #[derive(Debug)]
 pub struct Audit {
     state: State,
@@ -28,7 +29,8 @@ pub struct Audit {
     untied: Untied,
 }
 
-/// What is left of a knot that is let go as a whole, a commit after the other.
+/// The remaining members of a knot (objects that wait only for each other), which is released one commit
+/// after the other.
 #[derive(Debug, Default)]
 struct Untied {
     members: BTreeSet<Uid>,
@@ -36,7 +38,8 @@ struct Untied {
 }
 
 impl Audit {
-    /// Before the first commit that is asked about: on an empty state, or on that of what is not asked about.
+    /// Begins before the first commit to be checked: on the empty state, or on the state of the commits
+    /// that are not checked.
     pub fn new(base: State) -> Self {
         Self {
             graph: OwnershipGraph::rebuild(&base),
@@ -51,12 +54,12 @@ impl Audit {
         &self.state
     }
 
-    /// A backup was restored: revisions go on after this one.
+    /// Notes that a backup was restored: revisions continue after this one.
     pub const fn restored(&mut self, revision: Revision) {
         self.state.revision = revision;
     }
 
-    /// Takes the next commit in; refuses the first one that breaks a rule.
+    /// Checks and applies the next commit. Refuses it if it breaks a rule.
     pub fn take(&mut self, commit: &Arc<Commit>) -> Result<(), Violation> {
         invariants::check(&self.state, commit)?;
         self.identity(commit)?;
@@ -101,7 +104,8 @@ impl Audit {
         })
     }
 
-    /// Where a mark explains a removal, the owners were asked then.
+    /// Checks the owners of an object that is deleted for lack of owners. If it was marked before, they
+    /// were checked with the mark.
     fn owners(&self, commit: &Commit) -> Result<(), Violation> {
         let previous = self.state.get(&commit.key);
         let Some(previous) = previous.filter(|one| !one.is_deleting()) else {
@@ -117,7 +121,8 @@ impl Audit {
         }
     }
 
-    /// What is said to have been set and removed is what differs.
+    /// Checks that the events name exactly the finalizers and owners that differ between the two
+    /// versions.
     fn facts(&self, commit: &Commit) -> Result<(), Violation> {
         let Some(next) = commit.object() else {
             return Ok(());
@@ -132,8 +137,9 @@ impl Audit {
         Ok(())
     }
 
-    /// The collector takes its finalizer off an owner when that is due. A client may at any time,
-    /// and nobody waits for dependents in a namespace that goes, or in a kind that does.
+    /// Checks that the collector removes its finalizer from an owner only when that is due. A client may
+    /// remove it at any time; and in a namespace or a kind that is being deleted, nothing waits for
+    /// dependents.
     fn let_go(&mut self, commit: &Commit) -> Result<(), Violation> {
         let home = self.state.namespace(&commit.key.namespace);
         let home_goes = home.is_some_and(|home| home.is_deleting());
@@ -148,7 +154,7 @@ impl Audit {
             return Err(violation(commit, ORPHANS, what));
         }
         let kind = self.state.kinds.by_resource(&commit.key.resource);
-        // A knot may begin to go with one for which nobody would have to wait.
+        // The release of a knot may begin with a member for which no other would have to wait.
         if before.is_some_and(Node::is_waiting)
             && commit.lets_go(FOREGROUND_FINALIZER)
             && !self.untied.go_on(commit, || self.graph.knot(uid))
@@ -164,7 +170,8 @@ impl Audit {
 }
 
 impl Untied {
-    /// Whether this commit begins to let a knot go, or goes on where the commit before it was.
+    /// Whether this commit begins the release of a knot, or continues the one that the previous commit
+    /// was part of.
     fn go_on(&mut self, commit: &Commit, knot: impl FnOnce() -> BTreeSet<Uid>) -> bool {
         let follows = self.last.next() == commit.revision && self.members.contains(&commit.uid);
         if !follows {
@@ -183,7 +190,7 @@ fn violation(commit: &Commit, rule: &'static str, what: impl Into<String>) -> Vi
     }
 }
 
-/// Finalizers and owners that came and went.
+/// Finalizers and owner references that were added and removed.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Facts {
     finalizers_set: BTreeSet<Name>,
@@ -246,8 +253,8 @@ impl Facts {
     }
 }
 
-/// Audits a whole log in which backups were restored at these revisions. Whoever wants to know more is shown
-/// each commit with the state that it finds.
+/// Audits a whole log in which backups were restored at these revisions. `show` receives each commit,
+/// with the state before it.
 pub fn audit<E>(
     empty: State,
     restores: &[Revision],
@@ -268,10 +275,10 @@ pub fn audit<E>(
     Ok(audit)
 }
 
-/// Why a log did not pass.
+/// Why a log failed the audit.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsound<E> {
-    /// It cannot be read.
+    /// The log cannot be read.
     #[error(transparent)]
     Unreadable(E),
     /// A commit breaks a rule.

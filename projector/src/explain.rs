@@ -1,4 +1,5 @@
-//! Why an object was deleted: from its removal back to the request or the policy behind it.
+//! Explains why an object was deleted: the chain of commits from its removal back to the request or
+//! policy behind it.
 
 mod chain;
 mod owners;
@@ -15,35 +16,35 @@ use walk::Walk;
 /// The answer to "why was this deleted?".
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Explanation {
-    /// What was asked about.
+    /// The object in question.
     pub object: Subject,
     /// What became of it.
     pub state: Fate,
-    /// The rule that it was deleted by.
+    /// The rule by which it was deleted.
     pub rule: Option<Rule>,
-    /// Where the chain ends; none where what made its last link necessary is not kept.
+    /// The end of the chain; `None` if the cause of its last link is no longer in the log.
     pub root: Option<Root>,
-    /// From the object back to the root.
+    /// The chain, from the object back to the root.
     pub chain: Vec<Link>,
-    /// Where the object is live: the newest that had the name before it.
+    /// For a live object: the newest deletion of another object that had its name.
     pub earlier: Option<Earlier>,
-    /// Where owners that it had before may be missing, for not everything of its time is kept: from this revision
-    /// on everything is.
+    /// Set if earlier owners of the object may be missing because part of the log of its time was
+    /// dropped: the revision from which on everything is kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Revision>,
 }
 
-/// What became of an object.
+/// What has become of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fate {
     /// It is gone.
     Deleted,
-    /// Its deletion was asked for, and waits for something.
+    /// Its deletion was requested, and waits for something.
     Deleting,
-    /// It is there.
+    /// It exists.
     Live,
-    /// Nothing of this name was ever there.
+    /// There never was an object of this name.
     Unknown,
 }
 
@@ -65,10 +66,10 @@ pub enum Deed {
     /// Removed the object.
     #[serde(rename = "deleted")]
     Deleted,
-    /// Marked it.
+    /// Marked it for deletion.
     #[serde(rename = "deletion requested")]
     DeletionRequested,
-    /// Made it.
+    /// Created it.
     #[serde(rename = "created")]
     Created,
     /// Anything else.
@@ -88,22 +89,22 @@ impl Deed {
     }
 }
 
-/// An object that was deleted, and whose name another has now.
+/// A deleted object whose name another object has now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Earlier {
-    /// Its identity.
+    /// Its uid.
     pub uid: String,
-    /// Of its deletion.
+    /// The revision of its deletion.
     pub revision: Revision,
-    /// Of its deletion.
+    /// The time of its deletion.
     pub time: String,
-    /// The rule that it was deleted by.
+    /// The rule by which it was deleted.
     pub rule: Option<Rule>,
-    /// Where the chain of causes ends.
+    /// The end of its chain of causes; `None` if the cause of the last link is no longer in the log.
     pub root: Option<Root>,
 }
 
-/// An object by all its names.
+/// The names that identify an object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Subject {
@@ -115,22 +116,22 @@ pub struct Subject {
     pub namespace: String,
     /// Name.
     pub name: String,
-    /// Identity; empty if there is none.
+    /// The uid; empty if there is none.
     pub uid: String,
 }
 
-/// The request, or the policy, that everything followed from.
+/// The request, or the policy, from which everything followed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Root {
-    /// Who asked.
+    /// The user who made it.
     pub user: String,
-    /// What they did.
+    /// The verb of the request, or the policy.
     pub verb: String,
-    /// What they did it to.
+    /// The object that it was about.
     pub object: String,
-    /// When, as a revision.
+    /// Its revision.
     pub revision: Revision,
-    /// When.
+    /// Its time.
     pub time: String,
 }
 
@@ -141,32 +142,32 @@ pub struct Link {
     pub revision: Revision,
     /// Its time.
     pub time: String,
-    /// The rule that it followed; absent for other writes.
+    /// The rule that it followed; `None` for other writes.
     pub rule: Option<Rule>,
     /// What it did.
     pub event: Deed,
-    /// What it was done to.
+    /// The object that it changed.
     pub object: String,
-    /// Who did it.
+    /// The user who made it.
     pub user: String,
-    /// How they asked; empty for the collector.
+    /// The verb of the request; empty for the collector.
     pub verb: String,
-    /// Another request for the deletion that this one asks for, where the two wanted something else done
-    /// with dependents: an earlier one, or a later.
+    /// Another request, earlier or later, for the deletion that this one requests, if the two asked for
+    /// different treatment of the dependents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub also: Option<Box<Self>>,
-    /// Where it was decided on several owners, each of them: the commit that it follows in the chain is what
-    /// became of the last.
+    /// All owners, if several were considered. The next link of the chain is what became of the last of
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<Owner>,
-    /// Of the object that was asked about, where its owners decided: the owners that it had before, newest
-    /// first.
+    /// For the object in question, if it was deleted because of its owners: the owners that it had
+    /// before, newest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropped: Vec<Dropped>,
 }
 
-/// Explains the newest deletion of this object; `subject` says how to name it where no body of it does, and the
-/// state what the kinds of its owners are called.
+/// Explains the newest deletion of this object. `subject` names it for the case that no version of its
+/// body is known; `state` resolves the kinds of its owners.
 pub fn explain<H: History>(
     history: &H,
     state: &State,
@@ -235,13 +236,13 @@ pub fn explain<H: History>(
     })
 }
 
-/// The end of a chain, unless what made it necessary is not kept.
+/// The root of a chain, unless the cause of its last link is no longer in the log.
 fn root_of(chain: &[Step]) -> Option<Root> {
     let last = &chain.last()?.commit;
     (!matches!(last.cause, Cause::Commit(_))).then(|| root(last))
 }
 
-/// By the last version that there was: another kind may have the resource now.
+/// Names the object by its last version: its resource may belong to another kind now.
 fn name_by_body<H: History>(
     history: &Walk<'_, H>,
     last: &Commit,
@@ -259,7 +260,7 @@ fn name_by_body<H: History>(
     Ok(())
 }
 
-/// The newest deletion under the name of a live object.
+/// The newest deletion of another object with the name of a live object.
 fn earlier<H: History>(history: &Walk<'_, H>, live: Commit) -> Result<Option<Earlier>, H::Error> {
     let (key, uid) = (live.key.clone(), live.uid.clone());
     let mut newer = live;
@@ -430,7 +431,7 @@ mod tests {
         assert_eq!(explained(Vec::new()).state, Fate::Unknown);
     }
 
-    /// Of an object with one owner, collected at revision 5.
+    /// An object with one owner, collected at revision 5.
     fn collected() -> Commit {
         let owner = created(1, "child", &["owner"]).commit;
         let owner = owner.object().expect("an object").owners()[0].clone();

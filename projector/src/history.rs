@@ -1,19 +1,19 @@
-//! What explanations ask of a log.
+//! What explanations read from a log.
 
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 
 /// The log, as far as an explanation reads it.
 pub trait History {
-    /// What reading can fail with.
+    /// The error of a failed read.
     type Error;
 
     /// The commit at this revision.
     fn commit(&self, revision: Revision) -> Result<Option<Commit>, Self::Error>;
 
-    /// From this revision on every commit is there; of those before, some may be missing.
+    /// The revision from which on every commit is kept; earlier ones may be missing.
     fn floor(&self) -> Result<Revision, Self::Error>;
 
-    /// The newest commit that touched this object, not above `until`; of this identity, if given.
+    /// The newest commit of this object, not after `until`; of this uid only, if one is given.
     fn last(
         &self,
         key: &ObjectKey,

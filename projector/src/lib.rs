@@ -1,5 +1,5 @@
-//! Read models folded from the log: the window that watches resume from, the ownership graph, where
-//! each object is in the log, the explanation of a deletion, and the audit of a whole log. No
+//! Read models folded from the log: the window from which watches resume, the ownership graph, the
+//! positions of each object in the log, the explanation of a deletion, and the audit of a whole log. No
 //! threads, no storage, no commands.
 #![deny(clippy::wildcard_enum_match_arm)]
 

@@ -1,4 +1,4 @@
-//! Who refers to whom, by uid: a fold over changes that equals its rebuild from a state.
+//! The ownership graph, by uid: a fold over changes that equals its rebuild from a state.
 
 mod naming;
 mod removals;
@@ -11,7 +11,7 @@ use naming::Naming;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// One live object, as far as ownership goes.
+/// A live object, as a node of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node(Arc<Object>);
 
@@ -21,17 +21,17 @@ impl Node {
         &self.0
     }
 
-    /// Where it lives.
+    /// Its key.
     pub fn key(&self) -> &ObjectKey {
         &self.0.key
     }
 
-    /// Its references.
+    /// Its owner references.
     pub fn owners(&self) -> &[OwnerReference] {
         self.0.owners()
     }
 
-    /// Whether its deletion was asked for.
+    /// Whether its deletion was requested.
     pub fn is_deleting(&self) -> bool {
         self.0.is_deleting()
     }
@@ -51,26 +51,26 @@ impl Node {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Removal {
     at: Revision,
-    /// Its namespace.
+    /// The namespace of the owner; empty if it was cluster-scoped.
     home: Arc<str>,
-    /// Dependents that refer to it since it was gone.
+    /// Dependents whose references were added after the owner was gone.
     late: BTreeSet<Uid>,
 }
 
-/// Every live object by uid, and for each uid who refers to it, whether or not it exists.
+/// Every live object by uid, and for each uid the objects that refer to it, whether or not it exists.
 #[derive(Debug, Clone, Default)]
 pub struct OwnershipGraph {
     nodes: BTreeMap<Uid, Node>,
     dependents: BTreeMap<Uid, BTreeSet<Uid>>,
     naming: Naming,
-    /// Owners that were removed while somebody referred to them, for as long as one of those does.
+    /// Owners that were removed while objects referred to them, for as long as one of these does.
     removed: BTreeMap<Uid, Removal>,
     position: Revision,
 }
 
 impl OwnershipGraph {
-    /// The graph of a state. When the owners that are not there were removed, only the log knows:
-    /// see [`Self::recall`].
+    /// The graph of a state. The state does not show when absent owners were removed, the log does: see
+    /// [`Self::recall`].
     pub fn rebuild(state: &State) -> Self {
         let mut graph = Self::default();
         for object in state.objects() {
@@ -80,7 +80,7 @@ impl OwnershipGraph {
         graph
     }
 
-    /// Takes the next change in.
+    /// Applies the next change.
     pub fn apply(&mut self, change: &Change) {
         let commit = &change.commit;
         match commit.object() {
@@ -90,7 +90,7 @@ impl OwnershipGraph {
         self.position = commit.revision;
     }
 
-    /// The last revision that was taken in.
+    /// The last revision that was applied.
     pub const fn position(&self) -> Revision {
         self.position
     }
@@ -105,23 +105,24 @@ impl OwnershipGraph {
         self.nodes.iter()
     }
 
-    /// Who refers to this uid, whether or not it exists.
+    /// The objects that refer to this uid, whether or not it exists.
     pub fn dependents(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Node)> {
         let uids = self.dependents.get(owner).into_iter().flatten();
         uids.filter_map(|uid| Some((uid, self.nodes.get(uid)?)))
     }
 
-    /// Whether anybody refers to this uid.
+    /// Whether any object refers to this uid.
     pub fn has_dependents(&self, owner: &Uid) -> bool {
         self.dependents.contains_key(owner)
     }
 
-    /// Live objects with a reference, to whomever, that names this custom kind.
+    /// Live objects with a reference to any owner of this custom kind.
     pub fn naming(&self, kind: &Kind) -> impl Iterator<Item = &Uid> {
         self.naming.of(&kind.resource.group, &kind.kind)
     }
 
-    /// Dependents, other than itself, whose reference blocks this owner. By uid alone, as upstream.
+    /// Dependents other than the owner itself whose reference blocks its deletion. Matched by uid alone,
+    /// as upstream.
     pub fn blockers(&self, owner: &Uid) -> impl Iterator<Item = (&Uid, &Node)> {
         self.dependents(owner).filter(move |(uid, node)| {
             *uid != owner
@@ -132,13 +133,14 @@ impl OwnershipGraph {
         })
     }
 
-    /// When the owner of this dependent was removed, if the dependent referred to it by then.
+    /// When the owner was removed, if this dependent already referred to it then.
     pub fn removed_at(&self, owner: &Uid, dependent: &Uid) -> Option<Revision> {
         let removal = self.removed.get(owner)?;
         (!removal.late.contains(dependent)).then_some(removal.at)
     }
 
-    /// The same, of an owner that this dependent could have: one in another namespace is nobody's.
+    /// As [`Self::removed_at`], but only for an owner that this dependent may have: not for one in
+    /// another namespace.
     pub fn removed_near_at(
         &self,
         owner: &Uid,
@@ -150,7 +152,8 @@ impl OwnershipGraph {
         self.removed_at(owner, uid).filter(|_| is_near)
     }
 
-    /// Waiting objects that only wait for each other, of which this is one; empty if it is not.
+    /// The knot of this object: objects in foreground deletion that wait only for each other. Empty if it
+    /// is not part of one.
     pub fn knot(&self, uid: &Uid) -> BTreeSet<Uid> {
         let blockers = |at: &Uid| {
             self.blockers(at)
@@ -175,7 +178,7 @@ impl OwnershipGraph {
         }
     }
 
-    /// What is reached where all of it waits; most often the first step shows that not all does.
+    /// What is reached from here, if all of it waits. Most often the first step shows that it does not.
     fn reach_waiting(&self, from: &Uid, next: impl Fn(&Uid) -> Vec<Uid>) -> Option<BTreeSet<Uid>> {
         let mut reached = BTreeSet::new();
         let mut open = vec![from.clone()];
@@ -276,7 +279,7 @@ pub(crate) mod tests {
         change(revision, vec![Event::ObjectUpdated { object }], name)
     }
 
-    /// It refers to this owner, and did not before.
+    /// An object that gets this owner, which it did not have before.
     pub(crate) fn adopted(revision: u64, name: &str, owner: &str) -> Change {
         let object = object(revision, name, &[owner]);
         let added = object.owners().iter().cloned();

@@ -1,12 +1,12 @@
-//! Where in the log each object was touched: what finds an object's last change without reading
-//! everything after it.
+//! An index of the positions in the log at which each object was changed. It finds the last change of an
+//! object without reading everything after it.
 
 use hindsight_core::{ObjectKey, Revision};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// A fold of commits. Objects are known by the hash of their key, which two may share: what is
-/// found must be looked at, and is never missing.
+/// A fold of commits. Objects are identified by the hash of their key, so two may share positions: a
+/// position that is found must be checked, but none is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Places {
     covers: Revision,
@@ -16,7 +16,7 @@ pub struct Places {
 }
 
 impl Places {
-    /// Nothing yet, and room for this many commits.
+    /// An empty index with room for this many commits.
     pub fn new(max: usize) -> Self {
         Self {
             covers: Revision::ZERO,
@@ -26,18 +26,18 @@ impl Places {
         }
     }
 
-    /// The last commit that it knows of; it knows of all before.
+    /// The last commit in the index, which also contains all before it.
     pub const fn covers(&self) -> Revision {
         self.covers
     }
 
-    /// Whether it takes no more.
+    /// Whether there is room for no more commits.
     pub const fn is_full(&self) -> bool {
         self.held >= self.max
     }
 
-    /// Takes the commit that comes next, which after a restore is not the one that follows; one from
-    /// before, and what there is no room for, is left out.
+    /// Adds the next commit; after a restore its revision need not be the following one. Commits up to
+    /// [`Self::covers`], and all when it is full, are left out.
     pub fn push(&mut self, key: &ObjectKey, revision: Revision) {
         if self.is_full() || revision <= self.covers {
             return;

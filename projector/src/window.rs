@@ -1,10 +1,11 @@
-//! The newest changes, for watches: each watcher keeps a position and pulls.
+//! The newest changes, for watches: each watcher keeps a position and pulls the changes after it.
 
 use hindsight_core::{Change, Expired, Revision};
 use imbl::Vector;
 use std::sync::Arc;
 
-/// Bounded by count and by the bytes of the bodies it keeps alive. Cloning is cheap.
+/// Limited by the number of changes, and by the bytes of the bodies that they keep alive. Cloning is
+/// cheap.
 #[derive(Debug, Clone)]
 pub struct Window {
     changes: Vector<Arc<Change>>,
@@ -35,7 +36,7 @@ impl Window {
         }
     }
 
-    /// Adds the next change; the oldest make room.
+    /// Adds the next change, and drops the oldest beyond the limits.
     pub fn push(&mut self, change: Arc<Change>) {
         self.bytes += size(&change);
         self.changes.push_back(change);
@@ -48,7 +49,7 @@ impl Window {
         }
     }
 
-    /// At most `limit` changes after a revision, oldest first; empty when nothing is newer.
+    /// At most `limit` changes after a revision, oldest first; empty if nothing is newer.
     pub fn after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired> {
         if revision < self.before {
             return Err(Expired {
@@ -61,13 +62,13 @@ impl Window {
         if skip >= end {
             return Ok(Vec::new());
         }
-        // An iterator would walk to the place; watchers are near the end, and ask at every change.
+        // An iterator would walk to the position; watchers are near the end, and read at every change.
         let wanted = self.changes.focus().narrow(skip..end);
         Ok(wanted.into_iter().cloned().collect())
     }
 }
 
-/// The version before counts as well: it is kept alive until its change is dropped.
+/// The bytes that a change keeps alive: also those of the previous version.
 fn size(change: &Change) -> usize {
     let before = change.previous.as_ref();
     change.commit.weight() + before.map_or(0, |object| object.body.len())

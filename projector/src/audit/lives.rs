@@ -1,18 +1,19 @@
-//! What became of every object that ever was: by it is known what a deletion may name as its cause.
+//! When every object that ever existed was marked and removed: this decides what a deletion may name as
+//! its cause.
 
 use hindsight_core::command::Propagation;
 use hindsight_core::{Cause, Commit, Event, Object, Revision, Rule, State, Uid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The marks and the ends of all objects, by uid.
+/// The marks and removals of all objects, by uid.
 #[derive(Debug)]
 pub(super) struct Lives {
     by_uid: BTreeMap<Uid, Life>,
-    /// Live objects of which the newest commit is a mark that no request asked for: its cause, and what
-    /// it asked for.
+    /// Live objects whose newest commit is a mark that no request asked for: its cause and its
+    /// propagation.
     marked_last: BTreeMap<Uid, (Revision, Propagation)>,
-    /// Of whoever ended by then nothing is known.
+    /// Nothing is known about objects that were removed at this revision or before.
     begin: Revision,
 }
 
@@ -22,17 +23,17 @@ struct Life {
     ended: Option<Revision>,
 }
 
-/// What is wrong with the cause that a deletion names.
+/// What is wrong with the cause of a deletion.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Wrong {
-    /// It is about nobody by whom this object could go.
+    /// It is about no object that this one could be deleted along with.
     Stranger(Revision),
-    /// It made this very step necessary once already, and nothing happened to the object since.
+    /// It has caused this very step once already, and nothing has happened to the object since.
     Again(Revision),
 }
 
 impl Lives {
-    /// Of a state that commits are to follow.
+    /// For a state that commits follow.
     pub(super) fn of(state: &State) -> Self {
         let mut lives = Self {
             by_uid: BTreeMap::new(),
@@ -46,12 +47,12 @@ impl Lives {
         lives
     }
 
-    /// Whether anybody had it before.
+    /// Whether an object with this uid was there before.
     pub(super) fn knows(&self, uid: &Uid) -> bool {
         self.by_uid.contains_key(uid)
     }
 
-    /// Takes a commit in that may be there.
+    /// Takes note of a commit that passed.
     pub(super) fn note(&mut self, commit: &Commit) {
         let life = self.by_uid.entry(commit.uid.clone()).or_default();
         match commit.object() {
@@ -69,7 +70,7 @@ impl Lives {
         }
     }
 
-    /// Asks of a mark, and of a removal that no mark explains, whether its cause could be one.
+    /// Checks the cause of a mark, or of a removal without an earlier mark.
     pub(super) fn judge(
         &self,
         state: &State,
@@ -94,7 +95,8 @@ impl Lives {
         Ok(())
     }
 
-    /// The mark of the container, what became of an owner, or, where nothing did, the object itself.
+    /// Whether the cause is the mark of the container, the mark or removal of an owner, or, if none of
+    /// that happened, the last write of the object itself.
     fn is_about(&self, state: &State, previous: &Object, rule: Rule, cause: Revision) -> bool {
         let is_mark = |container: Option<&Arc<Object>>| {
             let mark = container.and_then(|container| container.mark);
@@ -120,7 +122,7 @@ impl Lives {
         }
     }
 
-    /// Whether this commit marked an owner or took it away.
+    /// Whether this commit marked or removed an owner.
     fn had(&self, owner: &Uid, cause: Revision) -> bool {
         match self.by_uid.get(owner) {
             Some(life) => [life.marked, life.ended].contains(&Some(cause)),

@@ -1,10 +1,10 @@
-//! Whether owners were found as the rule of a deletion says. What the state shows of them is asked with every commit;
-//! here those are looked for by uid, wherever they are.
+//! Checks that owners were absent as the rule of a deletion claims. The writer checks with every commit
+//! what the state shows of them; here they are looked up by uid, wherever they are.
 
 use crate::{Node, OwnershipGraph};
 use hindsight_core::{Object, Rule};
 
-/// What is wrong with a deletion of a live object by this rule.
+/// What is wrong with a deletion of a live object by this rule, if anything.
 pub(super) fn wrong(graph: &OwnershipGraph, previous: &Object, rule: Rule) -> Option<String> {
     let references = previous.meta.owner_references.iter();
     let there: Vec<&Node> = references.filter_map(|one| graph.node(&one.uid)).collect();
@@ -16,7 +16,7 @@ pub(super) fn wrong(graph: &OwnershipGraph, previous: &Object, rule: Rule) -> Op
         let namespace = &owner.key().namespace;
         !namespace.is_empty() && namespace != home
     };
-    // Where the rule is that one is elsewhere, that one may be gone since it was decided.
+    // Under the rule that an owner is in another namespace, that owner may have gone since the decision.
     let is_unlike = |owner: &&&Node| {
         rule == Rule::NoSuchOwner || rule == Rule::OwnersAbsent && is_elsewhere(owner)
     };

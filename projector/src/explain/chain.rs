@@ -1,4 +1,4 @@
-//! From a commit back to what made it necessary, a commit at a time.
+//! Follows a commit back to its causes, one commit at a time.
 
 use super::rule_of;
 use super::walk::Walk;
@@ -7,25 +7,25 @@ use hindsight_core::object::FOREGROUND_FINALIZER;
 use hindsight_core::{Cause, Commit, Event, Revision, Rule};
 use std::collections::BTreeSet;
 
-/// Longer chains are cut, and have no root.
+/// Longer chains are cut off, and have no root.
 pub(super) const STEPS_MAX: usize = 10_000;
 
 /// A commit of the chain.
 #[derive(Debug)]
 pub(super) struct Step {
     pub(super) commit: Commit,
-    /// Another request for the same deletion, which asked for something else.
+    /// Another request for the same deletion, with another propagation.
     pub(super) also: Option<Commit>,
 }
 
 impl Step {
-    /// A removal, or another write.
+    /// A step without another request.
     pub(super) const fn alone(commit: Commit) -> Self {
         Self { commit, also: None }
     }
 }
 
-/// From a removal to its mark, and from there to what made that necessary.
+/// The chain from a removal to the mark of the object, and from there to the cause of the mark.
 pub(super) fn follow<H: History>(
     history: &Walk<'_, H>,
     start: Step,
@@ -43,7 +43,7 @@ pub(super) fn follow<H: History>(
     Ok(chain)
 }
 
-/// The mark of an object that is being deleted, of which this is the newest commit.
+/// The step of a mark; `newest` is the newest commit of the object, which is still being deleted.
 pub(super) fn marked<H: History>(
     history: &Walk<'_, H>,
     mark: Commit,
@@ -53,7 +53,7 @@ pub(super) fn marked<H: History>(
     Ok(Step { commit: mark, also })
 }
 
-/// A removal that was asked for earlier goes back to that request.
+/// The step before a commit. A removal that was requested earlier goes back to that request.
 fn behind<H: History>(history: &Walk<'_, H>, commit: &Commit) -> Result<Option<Step>, H::Error> {
     if let Some(mark) = mark_before(history, commit)? {
         return marked(history, mark, commit.revision.previous()).map(Some);
@@ -70,7 +70,8 @@ fn behind<H: History>(history: &Walk<'_, H>, commit: &Commit) -> Result<Option<S
     made_wait(history, cause, commit.revision.previous()).map(Some)
 }
 
-/// What made an owner wait for its dependents: a later request than the first, where that left them alone.
+/// The request that made an owner wait for its dependents: a later one than the first, if the first left
+/// them alone.
 fn made_wait<H: History>(
     history: &Walk<'_, H>,
     mark: Commit,
@@ -86,7 +87,7 @@ fn made_wait<H: History>(
     })
 }
 
-/// The newest request after the first that had an owner wait with this finalizer.
+/// The newest request after the first that set this finalizer on the owner.
 pub(super) fn begun<H: History>(
     history: &Walk<'_, H>,
     mark: &Commit,
@@ -96,7 +97,7 @@ pub(super) fn begun<H: History>(
     newest_since(history, mark, until, |commit| begins(commit, finalizer))
 }
 
-/// The mark of what this commit removed.
+/// The mark of the object that this commit removed.
 pub(super) fn mark_before<H: History>(
     history: &Walk<'_, H>,
     commit: &Commit,
@@ -111,7 +112,7 @@ pub(super) fn mark_before<H: History>(
     }
 }
 
-/// The newest request after the first, where somebody wanted something else done with dependents.
+/// The newest request after the first, if it asked for different treatment of the dependents.
 fn asked_again<H: History>(
     history: &Walk<'_, H>,
     mark: &Commit,
@@ -123,8 +124,9 @@ fn asked_again<H: History>(
     Ok(again.filter(|again| again.propagation() != mark.propagation()))
 }
 
-/// The newest commit of an object after its mark, and not above `until`, that is so. Of an object that was
-/// written for long while it was going the newest versions are looked at, and the first request is told.
+/// The newest commit of an object after its mark, and not after `until`, that satisfies `is_so`. If the
+/// object was written many times during its deletion, only the newest versions are examined; if none of
+/// them does, the first request is reported.
 fn newest_since<H: History>(
     history: &Walk<'_, H>,
     mark: &Commit,
@@ -146,7 +148,7 @@ fn newest_since<H: History>(
     Ok(None)
 }
 
-/// From here on its dependents go, or are let go, before it does.
+/// Whether this request makes the owner wait until its dependents are deleted or released.
 fn begins(commit: &Commit, with: &str) -> bool {
     let waits = |event: &Event| matches!(event, Event::FinalizerAdded { finalizer } if &**finalizer == with);
     commit.propagation().is_some() && commit.events.iter().any(waits)

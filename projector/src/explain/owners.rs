@@ -1,4 +1,5 @@
-//! The owners of what the collector took: those that it referred to at its end, and those before.
+//! The owners of an object that the collector deleted: those that it referred to at the end, and earlier
+//! ones.
 
 use super::chain::{begun, mark_before};
 use super::walk::Walk;
@@ -11,62 +12,62 @@ use hindsight_core::{Cause, Commit, Event, OwnerReference, Revision, Rule, State
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
-/// Owners of one object that are looked up.
+/// The most owners of one object that are looked up.
 const OWNERS_MAX: usize = 100;
 
 /// An owner as it was found when a dependent was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Owner {
-    /// As the reference says.
+    /// As in the reference.
     pub kind: String,
-    /// As the reference says.
+    /// As in the reference.
     pub name: String,
-    /// As the reference says.
+    /// As in the reference.
     pub uid: String,
-    /// Whether it waited for its dependents; otherwise it was not there.
+    /// Whether it was in foreground deletion, waiting for its dependents; otherwise it did not exist.
     pub waits: bool,
-    /// Of the object that was asked about: what became of it, where the log tells.
+    /// For the object in question: what became of the owner, if the log still shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
 }
 
-/// A reference to an owner that was taken from an object before it was deleted.
+/// A reference to an owner that was removed from an object before that was deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dropped {
-    /// As the reference said.
+    /// As in the reference.
     pub kind: String,
-    /// As the reference said.
+    /// As in the reference.
     pub name: String,
-    /// As the reference said.
+    /// As in the reference.
     pub uid: String,
-    /// When it was taken.
+    /// The revision at which it was removed.
     pub revision: Revision,
-    /// When it was taken.
+    /// The time at which it was removed.
     pub time: String,
-    /// Who took it.
+    /// The user who removed it.
     pub user: String,
-    /// How they asked; empty for the collector.
+    /// The verb of the request; empty for the collector.
     pub verb: String,
-    /// Where the collector took it: what had become of the owner, where the log tells.
+    /// If the collector removed it: what had become of the owner, if the log still shows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<End>,
 }
 
-/// What became of an owner, and who asked for that.
+/// What became of an owner, and who requested that.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
-    /// In one word.
+    /// The kind of end.
     #[serde(rename = "as")]
     pub ended: EndedAs,
-    /// When it was so.
+    /// The revision at which it came to that.
     pub revision: Revision,
-    /// When it was so.
+    /// The time at which it came to that.
     pub time: String,
     /// The rule that its deletion followed.
     pub rule: Option<Rule>,
-    /// Who asked for its deletion.
+    /// The user who requested its deletion.
     pub user: String,
-    /// How they asked; empty for the collector.
+    /// The verb of the request; empty for the collector.
     pub verb: String,
 }
 
@@ -74,15 +75,15 @@ pub struct End {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EndedAs {
-    /// It is not there any more.
+    /// It no longer exists.
     Gone,
-    /// It waits for its dependents to go.
+    /// It waits until its dependents are deleted.
     Waiting,
-    /// It waits for its dependents to be let go.
+    /// It waits until its dependents are released.
     Orphaning,
 }
 
-/// All that a deletion was decided on; one alone is told by the next link.
+/// All owners that a deletion was decided on; none if there is only one, which the next link shows.
 pub(super) fn named(commit: &Commit) -> Vec<Owner> {
     let several = findings(commit).filter(|owners| owners.len() > 1);
     let owner = |found: &OwnerFinding| Owner {
@@ -95,8 +96,8 @@ pub(super) fn named(commit: &Commit) -> Vec<Owner> {
     several.into_iter().flatten().map(owner).collect()
 }
 
-/// Adds to the link of this deletion what became of the owners, and which there were before. Some of these may
-/// be missing where the object is older than the revision that comes of it.
+/// Adds to the link of this deletion what became of the owners, and which owners the object had before.
+/// Some of these may be missing if a floor is returned: the object is older than that.
 pub(super) fn tell<H: History>(
     history: &Walk<'_, H>,
     state: &State,
@@ -131,8 +132,8 @@ struct Look<'a, H> {
 }
 
 impl<H: History> Look<'_, H> {
-    /// Of the object's newest versions before its deletion, whom each refers to no more; and since when it was
-    /// there, as far as that is known.
+    /// The owners that the object's versions before its deletion dropped, newest first; and the revision
+    /// from which on it existed, as far as that is known.
     fn dropped(
         &self,
         deletion: &Commit,
@@ -200,13 +201,14 @@ impl<H: History> Look<'_, H> {
         Ok(Some(end(ended, begun.as_ref().unwrap_or(&mark), None)))
     }
 
-    /// The owner's newest commit before this step.
+    /// The newest commit of the owner before this step.
     fn last_of(&self, step: &Commit, owner: &OwnerReference) -> Result<Option<Commit>, H::Error> {
         let until = step.revision.previous();
         if let Some(key) = owner_key(self.state, &step.key.namespace, owner) {
             return self.history.last(&key, Some(&owner.uid), until);
         }
-        // Nobody says what its kind is called; it may be the one that the step is about.
+        // The kind of the owner cannot be resolved; the owner may be the object that the cause of the
+        // step is about.
         let Cause::Commit(cause) = step.cause else {
             return Ok(None);
         };
@@ -215,7 +217,7 @@ impl<H: History> Look<'_, H> {
     }
 }
 
-/// Whom the object of a commit refers to no more.
+/// The owner references that a commit removed from its object.
 fn removed(commit: &Commit) -> impl Iterator<Item = &OwnerReference> {
     commit.events.iter().filter_map(|event| match event {
         Event::OwnerRemoved { owner } => Some(owner),
@@ -244,7 +246,7 @@ fn waits(owner: &Object) -> Option<(EndedAs, &'static str)> {
     }
 }
 
-/// Of a removal that was asked for earlier by that request.
+/// The end of an owner by `commit`; `asked` is the earlier request, if there was one.
 fn end(ended: EndedAs, commit: &Commit, asked: Option<&Commit>) -> End {
     let asked = asked.unwrap_or(commit);
     End {

@@ -1,20 +1,21 @@
-//! A walk through a log that has an end: of one question.
+//! Reads of the log on behalf of one question, with a limit on how many there are.
 
 use crate::History;
 use hindsight_core::{Commit, ObjectKey, Revision, Uid};
 use std::cell::Cell;
 use std::iter::from_fn;
 
-/// Versions of an object that are passed over to find who had its name before, who else asked for its deletion,
-/// or whom it referred to.
+/// The most versions of one object that are passed over to find who had its name before, who else
+/// requested its deletion, or which owners it had.
 const VERSIONS_MAX: usize = 1_000;
-/// The same of all objects of a question: chains and versions add up, and do not multiply.
+/// The same limit for all objects of one question together: chains and versions add up, and do not
+/// multiply.
 pub(super) const ALL_VERSIONS_MAX: usize = 20_000;
 
-/// What one question reads of a log.
+/// The history, as one question reads it.
 pub(super) struct Walk<'a, H> {
     history: &'a H,
-    /// Versions that it may still pass over.
+    /// How many versions it may still pass over.
     left: Cell<usize>,
 }
 
@@ -26,7 +27,7 @@ impl<'a, H: History> Walk<'a, H> {
         }
     }
 
-    /// As many turns as versions of one object may be passed over.
+    /// Yields once for each version of one object that may be passed over.
     pub(super) fn versions(&self) -> impl Iterator<Item = ()> {
         let one = || {
             let left = self.left.get().checked_sub(1)?;
@@ -65,7 +66,7 @@ mod tests {
     use hindsight_core::{Cause, Event, Rule, command::Propagation};
     use std::convert::Infallible;
 
-    /// A cascade without an end, in which each owner was written a hundred times while it went.
+    /// An endless cascade, in which each owner was written a hundred times during its deletion.
     #[derive(Default)]
     struct Endless {
         asked: Cell<usize>,
@@ -80,7 +81,7 @@ mod tests {
             Ok(Revision::ZERO)
         }
 
-        /// Marked, because its owner was.
+        /// A mark whose cause is the mark of the owner.
         fn commit(&self, revision: Revision) -> Result<Option<Commit>, Infallible> {
             self.asked.set(self.asked.get() + 1);
             let name = format!("o{revision}");
@@ -96,7 +97,7 @@ mod tests {
             Ok(Some(commit))
         }
 
-        /// Written once more.
+        /// Another write of the object.
         fn last(
             &self,
             key: &ObjectKey,

@@ -1,22 +1,23 @@
-//! Which live objects refer to an owner of a custom kind, whether or not that owner exists: what the
-//! end of the kind turns unknown.
+//! Which live objects refer to an owner of a custom kind, whether or not that owner exists. When the kind
+//! is removed, these owners become unresolvable.
 
 use hindsight_core::object::{Name, Object};
 use hindsight_core::{OwnerReference, Uid};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Uids by group and kind, as references spell them in any version.
+/// Uids of dependents by group and kind of the owner, whatever version the reference has.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Naming(BTreeMap<(Name, Name), BTreeSet<Uid>>);
 
 impl Naming {
-    /// Whoever names this kind.
+    /// The objects that name this kind.
     pub(super) fn of(&self, group: &str, kind: &str) -> impl Iterator<Item = &Uid> {
         let named = self.0.get(&(group.into(), kind.into()));
         named.into_iter().flatten()
     }
 
-    /// Takes the next version of an object in. One that is going is not decided any more.
+    /// Replaces a version of an object by the next. Objects that are being deleted are left out: nothing
+    /// is decided on their owners.
     pub(super) fn replace(&mut self, uid: &Uid, before: Option<&Object>, after: Option<&Object>) {
         let (before, after) = (named_by(before), named_by(after));
         for kind in before.difference(&after) {
@@ -39,7 +40,7 @@ fn named_by(object: Option<&Object>) -> BTreeSet<(Name, Name)> {
     owners.iter().filter_map(custom_kind).collect()
 }
 
-/// The group of a custom kind has a dot in it.
+/// The group and kind of the owner, if its kind is custom: such a group contains a dot.
 fn custom_kind(owner: &OwnerReference) -> Option<(Name, Name)> {
     let (group, _) = owner.api_version.split_once('/')?;
     group
@@ -76,7 +77,7 @@ mod tests {
         let other_version = ("example.com/v2", "Widget");
         let gadget = ("example.com/v1", "Gadget");
         let built_in = ("apps/v1", "Widget");
-        // Versions of one object, one after the other; who names widgets, who gadgets.
+        // Successive versions of one object, and whether it names widgets, and gadgets.
         let table: [(&[_], bool, bool, bool); 6] = [
             (&[widget], false, true, false),
             (&[other_version, gadget], false, true, true),

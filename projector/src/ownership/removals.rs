@@ -1,4 +1,4 @@
-//! When owners that are not there any more were removed: the log knows.
+//! Finds in the log when absent owners were removed.
 
 use super::{OwnershipGraph, Removal};
 use hindsight_core::{Commit, Event, Uid};
@@ -6,16 +6,17 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Of an owner whose removal is looked for: who referred to it as far back as was read, and who came
-/// after that.
+/// The search for the removal of an owner: the dependents that still referred to it as far back as was
+/// read, and those whose references are newer than that.
 struct Sought {
     referring: BTreeSet<Uid>,
     late: BTreeSet<Uid>,
 }
 
 impl OwnershipGraph {
-    /// Learns what [`Self::rebuild`] could not: when those were removed who are referred to and are not
-    /// there. Reads the log back from [`Self::position`], as far as the oldest of those references.
+    /// Learns what [`Self::rebuild`] could not: when the absent owners that objects refer to were
+    /// removed. Reads the log backward from [`Self::position`], no further than the oldest of those
+    /// references.
     pub fn recall<C: Borrow<Commit>, E>(
         &mut self,
         back: impl IntoIterator<Item = Result<C, E>>,
@@ -64,7 +65,7 @@ fn refers_no_further_back(absent: &mut BTreeMap<Uid, Sought>, owner: &Uid, depen
     }
 }
 
-/// Whom the object of a commit did not refer to before.
+/// The owners that the object of a commit did not refer to before.
 pub fn new_owners(commit: &Commit) -> impl Iterator<Item = &Uid> {
     let owners = commit.events.iter().flat_map(|event| match event {
         Event::ObjectCreated { object } => object.owners(),
@@ -87,8 +88,8 @@ mod tests {
     use hindsight_core::{Change, Revision};
     use std::convert::Infallible;
 
-    /// Whether a graph that begins after these changes, of which it knows the objects that are left,
-    /// recalls what one that followed them knows.
+    /// Compares the graph that followed these changes with one that knows only the remaining objects and
+    /// recalls the removals.
     fn recalled(changes: &[Change]) -> OwnershipGraph {
         let mut followed = OwnershipGraph::default();
         changes.iter().for_each(|change| followed.apply(change));
