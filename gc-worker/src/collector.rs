@@ -1,5 +1,5 @@
-//! All the workers as one value without threads: told of changes, it says what to do next. A
-//! driver, a simulator or a test turns the crank.
+//! All workers as one value without threads: it observes changes and returns the steps to take next. A
+//! driver, a simulator or a test runs the loop.
 
 #[cfg(test)]
 mod tests;
@@ -19,46 +19,46 @@ use std::borrow::Borrow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-/// Who is asked again when a step was out of date, or was never decided.
+/// The source of a step: what is looked at again if the step was out of date, or was never decided.
 #[derive(Debug, Clone)]
 enum Origin {
-    /// A job whose time is over: it is due until it goes.
+    /// A job whose time to live is over: it is due until it is gone.
     Deadline,
-    /// What a dependent is told.
+    /// A warning about a reference of a dependent.
     Warning(Warning),
     /// An owner or a dependent.
     Object(Uid),
-    /// A container that is going.
+    /// A container (namespace or definition) that is being deleted.
     Container(ObjectKey),
-    /// A definition that is let go.
+    /// A definition that is released.
     Definition(ObjectKey),
 }
 
-/// Steps, each with whom it comes from and who carries it out.
+/// Steps, each with its origin and the worker that carries it out.
 type Batch = Vec<(Origin, Worker, Step)>;
 
-/// Everything that must be known to say what goes next.
+/// Everything that must be known to decide which steps come next.
 #[derive(Debug, Clone)]
 pub struct Collector {
     graph: OwnershipGraph,
     queue: Queue<Uid>,
     unresolved: BTreeSet<Uid>,
-    /// Those whose turn comes when others have been decided.
+    /// Objects whose turn comes when others have been decided.
     deferred: BTreeSet<Uid>,
-    /// Containers that may be going.
+    /// Containers to be looked at, which may be being deleted.
     containers: Queue<ObjectKey>,
-    /// Who waits for a container to be emptied, by container.
+    /// Objects that wait for a container to be emptied, by container.
     behind: BTreeMap<Uid, BTreeSet<Uid>>,
-    /// Definitions that are going.
+    /// Definitions that are being deleted.
     ending: BTreeSet<ObjectKey>,
     deadlines: Deadlines,
     warnings: Warnings,
-    /// Where the steps of the last batch come from, but for those that are answered.
+    /// The origins of the steps of the last batch, except those that have been answered.
     in_flight: VecDeque<Origin>,
 }
 
 impl Collector {
-    /// Looks at everything once: what a stopped process left undone is found here.
+    /// Looks at every object of the state once, which also finds what a stopped process left undone.
     pub fn new(state: &State) -> Self {
         let mut collector = Self {
             graph: OwnershipGraph::rebuild(state),
@@ -85,9 +85,9 @@ impl Collector {
         collector
     }
 
-    /// Reads the log back from the state that it was made of, so that what it finds undone has the
-    /// cause that it would have had, see [`OwnershipGraph::recall`], and that nobody is told twice. To be
-    /// done before the first batch.
+    /// Reads the log backward from the state that was passed to [`Self::new`]. Steps that were left
+    /// undone then have the cause that they would have had (see [`OwnershipGraph::recall`]), and no
+    /// warning is repeated. To be called before the first batch.
     pub fn recall<C: Borrow<Commit>, E>(
         &mut self,
         back: impl IntoIterator<Item = Result<C, E>>,
@@ -113,7 +113,7 @@ impl Collector {
         &self.graph
     }
 
-    /// Takes a durable change in.
+    /// Observes a durable change.
     pub fn observe(&mut self, change: &Change) {
         self.graph.apply(change);
         self.warnings.note(change, &self.graph);
@@ -130,9 +130,9 @@ impl Collector {
         }
     }
 
-    /// At most about `limit` steps that this state calls for, deletions first and reports last; none when
-    /// it is at rest. Tell [`Self::settle`] and [`Self::unsettle`] what became of them before asking again;
-    /// of what nobody told anything the steps come again.
+    /// About `limit` steps at most that this state calls for, deletions first and reports last; empty
+    /// when there is nothing to do. Report their outcome with [`Self::settle`] and [`Self::unsettle`]
+    /// before the next call; steps without an outcome are returned again.
     pub fn next_batch(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Worker, Step)> {
         self.unsettle(self.in_flight.len());
         let mut batch = Batch::default();
@@ -149,7 +149,8 @@ impl Collector {
             let Some(uid) = self.queue.pop() else { break };
             self.look(state, &emptying, &uid, &mut batch);
         }
-        // Last: where they cannot be written they come again and again, and must not be in the way.
+        // Warnings come last: if they cannot be written they return again and again, and must not be in
+        // the way.
         let room = limit.saturating_sub(batch.len());
         for (warning, step) in self.warnings.take(state, now, room) {
             batch.push((Origin::Warning(warning), Worker::GarbageCollector, step));
@@ -166,8 +167,8 @@ impl Collector {
         steps.collect()
     }
 
-    /// What the containers that are going call for; which of them are not empty yet. Something is left
-    /// of the batch for those who wait for no container.
+    /// Adds the steps that containers in deletion call for; returns those that are not empty yet. A part
+    /// of the batch is left for objects that wait for no container.
     fn empty_containers(
         &mut self,
         state: &State,
@@ -201,7 +202,7 @@ impl Collector {
         emptying
     }
 
-    /// Whoever waited for a container that is empty now is looked at again.
+    /// Queues the objects that waited for a container that is empty now.
     fn go_on_behind(&mut self, emptying: &BTreeSet<Uid>) {
         let is_empty = |container: &Uid, _: &mut BTreeSet<Uid>| !emptying.contains(container);
         for (_, waiting) in self.behind.extract_if(.., is_empty) {
@@ -209,11 +210,11 @@ impl Collector {
         }
     }
 
-    /// What lets definitions go whose end changes nothing for anybody who is still to be decided. It
-    /// comes first, so that nobody else's work holds it up.
+    /// Adds the steps that release definitions whose end changes the outcome for no undecided object.
+    /// This comes first, so that no other work delays it.
     fn end_definitions(&mut self, state: &State, limit: usize, batch: &mut Batch) {
         let graph = &self.graph;
-        // An end asks by itself what is still being emptied around it.
+        // `View::end` finds out by itself which containers around it are being emptied.
         let emptying = &BTreeSet::new();
         let view = View {
             graph,
@@ -249,7 +250,8 @@ impl Collector {
         if !plan.first.is_empty() {
             self.deferred.insert(uid.clone());
         }
-        // Who waits for others waits in this state whoever asks: nobody is looked at twice.
+        // In this state an object waits for the others however often it is looked at, so none is queued
+        // twice.
         for first in plan.first {
             if !self.deferred.contains(&first) {
                 self.queue.push(first);
@@ -262,8 +264,8 @@ impl Collector {
         }
     }
 
-    /// Of so many of the last batch, the first that are not answered, nothing was decided: too much waited, or
-    /// there was no room. Whom they come from is looked at again.
+    /// Reports that nothing was decided for the first `count` unanswered steps of the last batch, because
+    /// too much was waiting or the disk was full. Their origins are looked at again.
     pub fn unsettle(&mut self, count: usize) {
         let count = count.min(self.in_flight.len());
         for origin in self.in_flight.drain(..count) {
@@ -271,14 +273,15 @@ impl Collector {
                 Origin::Object(uid) => self.queue.push(uid),
                 Origin::Container(key) => self.containers.push(key),
                 Origin::Warning(warning) => self.warnings.push(warning),
-                // These are asked at every batch until they have what they want.
+                // These are considered in every batch, until they are done.
                 Origin::Deadline | Origin::Definition(_) => {}
             }
         }
     }
 
-    /// Answers to the last batch, in its order: to the first that are not answered. What was out of date is
-    /// looked at again, and so is what was carried out: one look may take several steps.
+    /// Reports the answers to the last batch in its order, from the first unanswered step on. An object
+    /// is looked at again if its step was out of date, and also if it was carried out, because one object
+    /// may take several steps.
     pub fn settle<'a>(&mut self, answers: impl Iterator<Item = Result<(), &'a Rejection>>) {
         for answer in answers {
             let Some(origin) = self.in_flight.pop_front() else {
@@ -293,7 +296,7 @@ impl Collector {
                 Origin::Container(key) if is_stale => {
                     self.containers.push(key);
                 }
-                // Refused for good, until it changes: it would be asked for ever.
+                // Refused for good, until the definition changes: otherwise it would be tried for ever.
                 Origin::Definition(key) if !is_stale && answer.is_err() => {
                     self.ending.remove(&key);
                 }
@@ -319,7 +322,8 @@ impl Collector {
         }
     }
 
-    /// An instance that comes to wait, where its definition is going already.
+    /// Queues the definition of an instance that has begun to wait, in case the definition is being
+    /// deleted already.
     fn note_definition_of(&mut self, change: &Change) {
         let object = change.commit.object();
         if object.is_some_and(|object| object.is_waiting()) {
@@ -328,8 +332,8 @@ impl Collector {
         }
     }
 
-    /// A removal may have emptied its namespace; what is going, and whose finalizers change, changes what
-    /// that says of itself.
+    /// Queues the namespace of an object. A removal may have emptied it; and when the finalizers of an
+    /// object in deletion change, the conditions of its namespace do too.
     fn note_container_of(&mut self, change: &Change) {
         let key = &change.commit.key;
         self.note_definition_of(change);
@@ -347,7 +351,7 @@ impl Collector {
     }
 }
 
-/// The container with this key, where it is going.
+/// The container with this key, if it is being deleted.
 fn going<'a>(state: &'a State, key: &ObjectKey) -> Option<&'a Arc<Object>> {
     state.get(key).filter(|object| object.is_deleting())
 }

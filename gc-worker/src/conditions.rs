@@ -1,5 +1,5 @@
-//! What a namespace that cannot go yet says about it. Source: upstream's namespace controller,
-//! `deletion/status_condition_utils.go`; pods that remain are reported too.
+//! The status conditions of a namespace that cannot be removed yet. Source: upstream's namespace
+//! controller, `deletion/status_condition_utils.go`; pods that remain are reported too.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use hindsight_core::{GroupResource, State, Time};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Type, reason and message when all is well; the reason otherwise.
+/// For each condition: type, reason and message if all is well, and the reason otherwise.
 const CONDITIONS: [(&str, &str, &str, &str); 5] = [
     (
         "NamespaceDeletionDiscoveryFailure",
@@ -45,7 +45,7 @@ const CONDITIONS: [(&str, &str, &str, &str); 5] = [
 const CONTENT_REMAINING: &str = "NamespaceContentRemaining";
 const FINALIZERS_REMAINING: &str = "NamespaceFinalizersRemaining";
 
-/// The conditions that the namespace should have, where it has others.
+/// The conditions that the namespace should have, if they differ from its current ones.
 pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Value> {
     let document = namespace.document();
     let current = document
@@ -78,7 +78,7 @@ pub(crate) fn changed(state: &State, namespace: &Object, now: Time) -> Option<Va
     (others != current).then(|| json!({"status": {"conditions": others}}))
 }
 
-/// Messages by the type of the condition that they belong to.
+/// The messages of failing conditions, by type; empty if all is well.
 fn remaining(state: &State, namespace: &Object) -> BTreeMap<&'static str, String> {
     let mut resources: BTreeMap<String, usize> = BTreeMap::new();
     let mut finalizers: BTreeMap<String, usize> = BTreeMap::new();

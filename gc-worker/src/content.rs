@@ -1,4 +1,5 @@
-//! What goes because its container goes: the objects of a namespace, the instances of a definition.
+//! Deletes the contents of containers that are being deleted: the objects of a namespace, the instances
+//! of a definition.
 
 use crate::plan::{Step, cause_of_mark, deletion, target};
 use crate::worker::Worker;
@@ -17,7 +18,7 @@ use std::sync::Arc;
 
 const BACKGROUND: Option<Propagation> = Some(Propagation::Background);
 
-/// What a container that is going calls for, and who does it.
+/// The steps that a container in deletion calls for, and the worker that takes them.
 pub(crate) fn steps(
     state: &State,
     container: &Object,
@@ -37,7 +38,7 @@ pub(crate) fn steps(
     }
 }
 
-/// Whether there is still something to be removed from a container that is going, or the token of
+/// Whether there is still something to be removed from a container in deletion: contents, or the token of
 /// an empty namespace.
 pub(crate) fn is_busy(state: &State, container: &Object) -> bool {
     if is_namespace(&container.key) {
@@ -47,7 +48,7 @@ pub(crate) fn is_busy(state: &State, container: &Object) -> bool {
     }
 }
 
-/// Containers from which something is still to be removed.
+/// Containers in deletion from which something is still to be removed.
 pub(crate) fn emptying(graph: &OwnershipGraph, state: &State) -> BTreeSet<Uid> {
     let going = graph.nodes().filter(|(_, node)| node.is_deleting());
     let busy = going.filter(|(_, node)| {
@@ -57,8 +58,8 @@ pub(crate) fn emptying(graph: &OwnershipGraph, state: &State) -> BTreeSet<Uid> {
     busy.map(|(uid, _)| uid.clone()).collect()
 }
 
-/// Pods first, while there are any; then everything else; then the namespace itself. Where nothing
-/// more can be done it says what remains.
+/// Pods first, as long as there are any; then everything else; then the namespace itself. If nothing more
+/// can be done, the steps report in the conditions what remains.
 fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(namespace);
     let steps = removals(state, namespace, &cause, limit);
@@ -72,7 +73,7 @@ fn of_namespace(state: &State, namespace: &Object, now: Time, limit: usize) -> V
         .collect()
 }
 
-/// It says that its instances go, and they do.
+/// Reports in its conditions that the instances are being deleted, and deletes them.
 fn of_definition(state: &State, definition: &Object, now: Time, limit: usize) -> Vec<Step> {
     let status = terminating::changed(state, definition, now);
     let mut steps: Vec<Step> = status
@@ -114,23 +115,24 @@ fn removals(state: &State, namespace: &Object, cause: &Cause, limit: usize) -> V
         let pods = state.list(&pods, Some(name)).filter(|pod| is_held(pod));
         return deletions(state, pods, why, BACKGROUND, limit);
     }
-    // What has no definition nobody can delete; it stands in the conditions. A kind of which no version
-    // is served has one, and its objects go.
+    // An object whose kind has no definition cannot be deleted; the conditions report it. A kind without
+    // a served version does have a definition, and its objects are deleted.
     let is_defined = |object: &Object| state.kinds.by_resource(&object.key.resource).is_some();
     let contents = state.contents(name);
     let contents = contents.filter(|object| is_held(object) && is_defined(object));
     deletions(state, contents, why, BACKGROUND, limit)
 }
 
-/// Whether a deletion in the background still changes it: it lives, or waits for its dependents.
-/// Upstream deletes the whole collection again in each of its rounds.
+/// Whether a background deletion would still change it: it is live, or waits for its dependents. Upstream
+/// deletes the whole collection again in each of its rounds.
 fn is_held(object: &Object) -> bool {
     let waits = object.is_waiting() || object.is_orphaning();
     let stops = object.meta.deletion_grace_period_seconds > Some(0);
     !object.is_deleting() || (waits && !stops)
 }
 
-/// Whether it goes on once it is empty: it holds the token, or nothing at all.
+/// Whether the namespace can be finalized once it is empty: it has our token, or no tokens and no
+/// finalizers at all.
 fn waits_for_contents(namespace: &Object) -> bool {
     let document = namespace.document();
     let tokens = spec_finalizers(&document);
@@ -139,8 +141,9 @@ fn waits_for_contents(namespace: &Object) -> bool {
     is_free || tokens.iter().any(is_ours)
 }
 
-/// Every instance, deleted without a policy, so that its own finalizers say what becomes of its
-/// dependents. None of them waits for these: they may wait for the definition.
+/// Deletes every instance, without a propagation policy, so that its own finalizers determine what
+/// happens to its dependents. Instances that wait for their dependents are deleted in the background: the
+/// dependents may wait for the definition.
 fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let cause = cause_of_mark(definition);
     let why = (Rule::CrdDeleted, &cause);
@@ -150,13 +153,13 @@ fn instances(state: &State, definition: &Object, limit: usize) -> Vec<Step> {
     let instances = state.instances(&definition.key);
     let waiting = instances.filter(|object| object.is_waiting());
     let room = limit.saturating_sub(steps.len());
-    // Only as they are: somebody may have asked meanwhile that their dependents stay.
+    // Only at the revision that was read: a request may have asked meanwhile that their dependents stay.
     let each = waiting.map(|object| (object, Some(object.revision)));
     steps.extend(each.take(room).map(|one| step(state, one, why, BACKGROUND)));
     steps
 }
 
-/// A definition that goes and has no instances is let go.
+/// The release of a definition in deletion that has no instances left.
 pub(crate) fn release_of(state: &State, definition: &Object) -> Option<Step> {
     let is_held = definition.meta.has_finalizer(DEFINITION_FINALIZER);
     if !is_held || state.instances(&definition.key).next().is_some() {
@@ -182,7 +185,7 @@ fn deletions<'a>(
     each.map(|one| step(state, one, why, propagation)).collect()
 }
 
-/// The deletion of an object, at one revision of it or at any.
+/// The deletion of an object, at a given revision or at any.
 fn step(
     state: &State,
     (object, revision): (&Arc<Object>, Option<Revision>),

@@ -1,43 +1,43 @@
-//! What would come of a command: decided and collected on a copy of the state until it rests. Nothing
-//! is written, and no webhook is asked.
+//! Forecasts the consequences of a command: decides it on a copy of the state and runs the collectors
+//! until nothing is left to do. Nothing is written, and no webhook is called.
 
 use crate::trial::{asked_by_nobody, carry_out};
 use crate::{Collector, Step, Worker, letting_go};
 use hindsight_core::{Change, Command, Commit, Decision, Rejection, State, Time};
 use std::borrow::Borrow;
 
-/// Steps of the collector between two looks at the state.
+/// Steps of the collector in one batch.
 const BATCH_STEPS: usize = 256;
-/// What is due already is followed so many times as far as what comes of the command.
+/// What is due already is followed for this many times as many changes as the command.
 const DUE_TIMES: usize = 10;
 
-/// What would come of a command.
+/// The consequences of a command.
 #[derive(Debug)]
 pub struct Forecast {
-    /// What the asker would be told.
+    /// The answer that the command would get.
     pub answer: Result<Decision, Rejection>,
-    /// What would be written, and what is due already with it.
+    /// What would be written, including what is due already.
     pub course: Course,
-    /// What would be written without the command: nothing, where nothing is due already.
+    /// What would be written without the command; empty if nothing is due already.
     pub due: Course,
 }
 
 /// What is written from a state on.
 #[derive(Debug)]
 pub struct Course {
-    /// In this order, or in another that comes to the same.
+    /// The changes, in this order or in another with the same result.
     pub changes: Vec<Change>,
-    /// The state after all that.
+    /// The state after these changes.
     pub end: State,
-    /// Whether nothing is left to do; otherwise more changes would follow than were asked for.
+    /// Whether nothing is left to do; otherwise there are more changes than were asked for.
     pub is_whole: bool,
     collector: Collector,
 }
 
 impl Course {
-    /// What would follow from its end if all who hold what is being deleted let it go: finalizers that are not the
-    /// collectors' are taken off, and nodes have stopped their pods. So many changes of it, with the clock standing
-    /// still; of a course that is not whole, none.
+    /// What would follow after its end if everything that holds objects in deletion released them:
+    /// finalizers other than the collectors' are removed, and nodes have stopped their pods. At most
+    /// `changes_max` changes, with the clock standing still; none if this course is not whole.
     #[must_use]
     pub fn once_let_go(
         &self,
@@ -54,7 +54,7 @@ impl Course {
     }
 }
 
-/// Where a look ahead begins.
+/// The state from which a forecast begins.
 #[derive(Debug, Clone)]
 pub struct Ground {
     state: State,
@@ -62,7 +62,8 @@ pub struct Ground {
 }
 
 impl Ground {
-    /// A state, and the log read back from it: who was there before decides by which rule others go.
+    /// A state, and the log read backward from it: which owners existed earlier determines the rules by
+    /// which objects are deleted.
     pub fn new<C: Borrow<Commit>, E>(
         state: &State,
         back: impl IntoIterator<Item = Result<C, E>>,
@@ -76,10 +77,10 @@ impl Ground {
     }
 }
 
-/// Looks ahead for so many changes, with the clock standing still; where something is due already, for so
-/// many more than that. What is refused is not followed, nor what cannot be told apart from what is due.
-/// `command_of` says in whose name a step is taken: [`Worker::command`], at the command's time, and with a seed that
-/// no other has.
+/// Looks ahead for at most `changes_max` changes, with the clock standing still; what is due already is
+/// allowed in addition. A refused command is not followed, nor one whose consequences cannot be told
+/// apart from what is due. `command_of` turns a step into the command of its worker: [`Worker::command`],
+/// at the time of `command`, and with a unique seed.
 pub fn forecast(
     ground: Ground,
     command: Command,
@@ -115,7 +116,7 @@ impl Fork {
         }
     }
 
-    /// Until it rests, or has come to so many changes.
+    /// Runs the collectors until nothing is left to do (true), or there are this many changes (false).
     fn collect(
         &mut self,
         now: Time,
@@ -140,8 +141,8 @@ impl Fork {
         }
     }
 
-    /// Until nobody holds anything that is being deleted, or it has come to so many changes. Everybody is asked once,
-    /// and again where something changed.
+    /// Removes what holds objects in deletion, until nothing does (true) or there are this many changes
+    /// (false). Each object is tried once, and again after it changed.
     fn let_go(
         &mut self,
         now: Time,
@@ -158,7 +159,7 @@ impl Fork {
                 if self.changes.len() >= changes_max {
                     return false;
                 }
-                // Who is refused holds it still.
+                // If the request is refused, the object is still held.
                 self.run(asked_by_nobody(intent, now)).ok();
             }
             if self.changes.len() == before {

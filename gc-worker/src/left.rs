@@ -1,15 +1,16 @@
-//! What the collectors have left to do: where a log ends is where a process did.
+//! Counts what the collectors have left to do at the end of a log, where a process may have stopped.
 
 use crate::trial::{carry_out, of_nobody};
 use crate::{Collector, Step};
 use hindsight_core::{State, Time};
 
-/// How many deletions, releases and dropped references this state calls for at this time; what follows from
-/// them is not counted, nor what would only be reported. Of an owner that many refer to a look takes so many.
+/// The number of deletions, releases and dropped references that this state calls for at this time. What
+/// follows from them is not counted, nor are mere reports. Of an owner with many dependents, only as many
+/// are counted as one look takes.
 pub fn left(state: &State, now: Time) -> usize {
     let batch = Collector::new(state).next_batch(state, now, usize::MAX);
     let mut state = state.clone();
-    // What two call for is there twice: each is decided on what the others leave.
+    // Two origins may ask for the same step: each is decided on the state that the others leave.
     let changes = |step: Step| {
         let done = carry_out(&mut state, of_nobody(step, now));
         done.is_ok_and(|(_, changes)| !changes.is_empty())
@@ -64,7 +65,7 @@ mod tests {
         state
     }
 
-    /// Nobody can delete it, and the collectors ask again and again.
+    /// An object that nobody can delete, although the collectors try again and again.
     fn immortal() -> State {
         let mut state = empty();
         let owner = json!({"apiVersion": "v1", "kind": "Node", "name": "gone", "uid": "gone"});

@@ -1,4 +1,4 @@
-//! What others hold of what is being deleted, and the requests by which they would let it go.
+//! What holds objects in deletion, other than the collectors, and the requests that would release them.
 
 use hindsight_core::Rule;
 use hindsight_core::command::{Delete, FieldValidation, Intent, Patch, PatchObject, Target};
@@ -13,17 +13,17 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Finalizers that the collectors take off by themselves.
+/// Finalizers that the collectors remove by themselves.
 const COLLECTORS: [&str; 3] = [FOREGROUND_FINALIZER, ORPHAN_FINALIZER, DEFINITION_FINALIZER];
 
-/// Whatever is being deleted.
+/// The keys of all objects in deletion.
 pub(crate) fn going(state: &State) -> BTreeSet<ObjectKey> {
     let going = state.objects().filter(|object| object.is_deleting());
     going.map(|object| object.key.clone()).collect()
 }
 
-/// What lets an object go that is being deleted and waits for somebody else: its node has stopped it, or its
-/// finalizers are taken off.
+/// The request that releases an object in deletion that waits for others: its node reports it stopped, or
+/// its finalizers are removed.
 pub(crate) fn request(state: &State, key: &ObjectKey) -> Option<Intent> {
     let object = state.get(key).filter(|object| object.is_deleting())?;
     let kind = state.kinds.by_resource(&object.key.resource)?;
@@ -55,7 +55,7 @@ pub(crate) fn request(state: &State, key: &ObjectKey) -> Option<Intent> {
     }))
 }
 
-/// What a namespace holds itself with, where others do too.
+/// The tokens of a namespace without those of others; `None` if there are none of others.
 fn without_tokens_of_others(object: &Object) -> Option<Vec<Value>> {
     let document = is_namespace(&object.key).then(|| object.document())?;
     let tokens = spec_finalizers(&document);

@@ -1,5 +1,5 @@
-//! Deciders over projections: what must be deleted now, and why. They only submit commands, which
-//! are decided again where they are carried out.
+//! Garbage collection as deciders over projections: what must be deleted now, and why. They only submit
+//! commands, each of which is decided again against the state on which it is carried out.
 #![deny(clippy::wildcard_enum_match_arm)]
 
 mod collector;

@@ -1,4 +1,4 @@
-//! Whether what the collectors did in a log is what they would have done in any other order of steps.
+//! Checks that the collectors' work in a log would have had the same result in any other order of steps.
 
 use crate::Collector;
 use crate::trial::{carry_out, of_nobody};
@@ -7,14 +7,15 @@ use hindsight_core::{
 };
 use std::collections::BTreeSet;
 
-/// Each run that is taken again comes after so many times as many as the one before it.
+/// The number of runs between two that are repeated grows by this factor.
 const SPARSER: u64 = 4;
-/// Small batches, so that what one step makes necessary comes before others that were due.
+/// The limit of small batches, in which the consequences of a step come before other steps that were due.
 const FEW_STEPS: usize = 7;
 
-/// Follows a log. From where the collectors begin with what a request left them, and from where the next
-/// request finds them, they are let go on until they rest, in different orders: both must come to the same.
-/// All runs cannot be taken again, so it is the first, the fourth, the sixteenth, and so on.
+/// Follows a log. From the state in which a request left the collectors, and from the state in which the
+/// next request found them, they are run until nothing is left to do, in different orders: the results
+/// must be the same. Not every run can be repeated, so it is the first, the fourth, the sixteenth, and so
+/// on.
 #[derive(Debug)]
 pub struct Orders {
     begin: Option<State>,
@@ -25,17 +26,17 @@ pub struct Orders {
     taken: u64,
 }
 
-/// Two orders come to two ends.
+/// Two orders have different results.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "what the collectors do between revision {after} and revision {before} depends on their order: of {what}"
 )]
 pub struct Parted {
-    /// Where both begin.
+    /// The revision at which both begin.
     pub after: Revision,
-    /// Up to here the log has gone one of the ways.
+    /// The revision up to which the log went one of the ways.
     pub before: Revision,
-    /// The first object that differs, and how.
+    /// The first object that differs, and how it does.
     pub what: String,
 }
 
@@ -53,7 +54,7 @@ impl Default for Orders {
 }
 
 impl Orders {
-    /// The next commit, and the state that it finds.
+    /// Observes the next commit; `before` is the state before it.
     pub fn take(&mut self, before: &State, commit: &Commit) -> Result<(), Parted> {
         if !is_collectors(commit) {
             return self.end(before);
@@ -71,7 +72,7 @@ impl Orders {
         Ok(())
     }
 
-    /// After the last commit, or where somebody asks for something: nothing is known of what else follows.
+    /// Ends a run, at the end of the log or before a request; what else would have followed is not known.
     pub fn end(&mut self, state: &State) -> Result<(), Parted> {
         self.is_running = false;
         let Some(begin) = self.begin.take() else {
@@ -92,25 +93,26 @@ impl Orders {
         Ok(())
     }
 
-    /// How many runs were taken again.
+    /// The number of runs that were repeated.
     pub const fn taken(&self) -> u64 {
         self.taken
     }
 }
 
-/// Whether it is a step that the collectors take by themselves; what else no request asks for is created.
+/// Whether the collectors took this step by themselves; other commits that no request asked for create
+/// objects.
 fn is_collectors(commit: &Commit) -> bool {
     let is_report = is_event(&commit.key);
     let creates = matches!(commit.events.last(), Some(Event::ObjectCreated { .. }));
     commit.cause != Cause::Request && (is_report || !creates)
 }
 
-/// Events take no part in collection, and are made when somebody has something to tell.
+/// Events take no part in collection, and are created only for reports.
 fn is_event(key: &ObjectKey) -> bool {
     &*key.resource.resource == "events" && ["", "events.k8s.io"].contains(&&*key.resource.group)
 }
 
-/// What the collectors leave when they have come to rest, at this time.
+/// The state in which the collectors have nothing left to do, at this time.
 fn rest(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
     let mut collector = Collector::new(&state);
     let mut limit = limit;
@@ -134,7 +136,7 @@ fn rest(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
         if state.revision > before {
             continue;
         }
-        // Those that are refused for ever may be all that is in a small batch.
+        // A small batch may consist only of steps that are refused for ever.
         if limit == usize::MAX {
             return state;
         }
@@ -142,7 +144,7 @@ fn rest(mut state: State, now: Time, limit: usize, reversed: bool) -> State {
     }
 }
 
-/// The first object of which two ends are left, in words.
+/// The first object in which two results differ, as a phrase.
 fn difference(one: &State, other: &State) -> Option<String> {
     let [mut left, mut right] = [one, other].map(|state| {
         let objects = state.objects().map(AsRef::as_ref);
@@ -165,7 +167,7 @@ fn difference(one: &State, other: &State) -> Option<String> {
     }
 }
 
-/// What must not depend on an order.
+/// The parts of an object that must not depend on an order.
 #[derive(Debug, PartialEq, Eq)]
 struct End<'a> {
     object: &'a str,
@@ -182,7 +184,7 @@ impl<'a> End<'a> {
             object: object.meta.uid.as_str(),
             is_going,
             finalizers: object.meta.finalizers.iter().map(|one| &**one).collect(),
-            // What goes may lose them on the way, or not.
+            // An object in deletion may or may not lose references on the way.
             owners: owners.filter(|_| !is_going).collect(),
         }
     }

@@ -22,29 +22,30 @@ use hindsight_projector::OwnershipGraph;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Steps of one look; what is cut off comes with the next one. A batch holds up other writers.
+/// The most steps of one look; the rest comes with the next one. A batch delays other writers.
 const STEPS_MAX: usize = 768;
-/// What of a knot is let go at once: it is one record, which a backup takes no longer ones of.
+/// The most bytes of a knot that are released at once: this is one record, and a backup takes no longer
+/// ones.
 const KNOT_BYTES_MAX: usize = 32 << 20;
-/// What a member needs beside its body.
+/// The bytes that a member takes besides its body.
 const MEMBER_BYTES: usize = 1 << 10;
 
-/// One command that the collector wants carried out, and the commit that made it necessary.
+/// A command of the collector, and the commit that made it necessary.
 #[derive(Debug, Clone)]
 pub struct Step {
     /// What to do.
     pub intent: Intent,
-    /// Because of what.
+    /// Why.
     pub cause: Cause,
 }
 
-/// What one look at an object comes to.
+/// The result of one look at an object.
 #[derive(Debug, Default)]
 pub(crate) struct Plan {
     pub(crate) steps: Vec<Step>,
-    /// Its references cannot be resolved; a new kind may change that.
+    /// A reference cannot be resolved; a new kind may change that.
     pub(crate) unresolved: bool,
-    /// Others must be looked at first.
+    /// Objects that must be looked at first.
     pub(crate) first: Vec<Uid>,
 }
 
@@ -60,7 +61,7 @@ impl Plan {
         }
     }
 
-    /// Nothing, until these have been looked at.
+    /// No steps until these have been looked at.
     fn waits(first: Vec<Uid>) -> Self {
         Self {
             first,
@@ -69,17 +70,17 @@ impl Plan {
     }
 }
 
-/// What a decision reads.
+/// The inputs of a decision.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) graph: &'a OwnershipGraph,
     pub(crate) state: &'a State,
-    /// Containers that are being emptied: whatever is in or below them waits for that.
+    /// Containers that are being emptied: everything in or below them waits for that.
     pub(crate) emptying: &'a BTreeSet<Uid>,
 }
 
-/// Every step of the garbage collector that this state calls for, in no order: all of them may be
-/// carried out, and whichever is first does not matter.
+/// Every step of the garbage collector that this state calls for. All of them may be carried out, in any
+/// order.
 pub fn due(graph: &OwnershipGraph, state: &State) -> Vec<Step> {
     let emptying = content::emptying(graph, state);
     let view = View {
@@ -102,8 +103,8 @@ pub(crate) fn plan(view: View<'_>, uid: &Uid) -> Plan {
     }
 }
 
-/// All members of a knot come to one step, which one of them takes: a definition, if there is one, for
-/// these end in an order of their own.
+/// The member that takes the single step of a knot, which all its members arrive at: a definition, if
+/// there is one, because these end in an order of their own; otherwise the first.
 fn speaker(steps: &[Step]) -> Option<Uid> {
     let knot = steps.iter().find_map(|step| {
         if let Intent::Untie(knot) = &step.intent {
@@ -116,7 +117,7 @@ fn speaker(steps: &[Step]) -> Option<Uid> {
     definition.or_else(|| knot.members.first())?.uid.clone()
 }
 
-/// Also what another member of its knot is to do.
+/// The plan for an object, even if the step is for another member of its knot to take.
 fn whole_plan(view: View<'_>, uid: &Uid) -> Plan {
     let Some(object) = view.object(uid) else {
         return Plan::default();
@@ -144,7 +145,7 @@ impl View<'_> {
             .filter(|object| object.meta.uid == *uid)
     }
 
-    /// Every dependent loses the reference; then, with none left, the owner is let go.
+    /// Every dependent loses the reference; the owner is released when none is left.
     fn orphan(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
         let first = self.undecided_around(owner);
@@ -181,8 +182,9 @@ impl View<'_> {
         })
     }
 
-    /// An owner in foreground deletion goes once every dependent is decided and none blocks it. Owners
-    /// that only wait for each other go together, in one step, so that a crash leaves no half.
+    /// An owner in foreground deletion is released once every dependent is decided and none blocks it.
+    /// Owners that only wait for each other are released together, in one step, so that a crash cannot
+    /// leave half of them.
     fn wait(&self, owner: &Object) -> Plan {
         let uid = &owner.meta.uid;
         let first = self.before_release(uid);
@@ -221,7 +223,7 @@ impl View<'_> {
         })
     }
 
-    /// Whom the release of a waiting owner could change the decision of.
+    /// Objects whose decision could change when a waiting owner is released.
     fn before_release(&self, owner: &Uid) -> Vec<Uid> {
         let mut first: Vec<Uid> = self.undecided_above(owner).collect();
         for (dependent, _) in self.graph.dependents(owner) {
@@ -232,7 +234,7 @@ impl View<'_> {
         first
     }
 
-    /// A live dependent that sees the owner waiting and could still be acted on.
+    /// Adds a live dependent that sees the owner waiting and may still be acted on.
     fn add_undecided(&self, dependent: &Uid, owner: &Uid, first: &mut Vec<Uid>) {
         let Some(object) = self
             .object(dependent)
@@ -251,7 +253,8 @@ impl View<'_> {
         if self.is_pending(dependent) {
             first.push(dependent.clone());
         } else {
-            // One of these may come to orphan it, and with the reference to it what is unresolvable goes.
+            // An owner above may still come to orphan it, which also removes a reference that cannot be
+            // resolved.
             first.extend(self.undecided_above(dependent));
         }
     }
@@ -288,7 +291,8 @@ impl View<'_> {
         })
     }
 
-    /// An owner is about to let it go, even where the reference misspells that owner.
+    /// Whether an owner is about to orphan it. By uid alone, even if the reference gives a wrong name or
+    /// kind.
     fn will_be_orphaned(&self, object: &Object) -> bool {
         let orphaning = |one: &OwnerReference| {
             self.graph
@@ -309,8 +313,9 @@ impl View<'_> {
         Step { intent, cause }
     }
 
-    /// No owner holds it: it goes. Under a waiting owner a node with dependents of its own goes in
-    /// the foreground; where that would close a circle, it first stops blocking.
+    /// No owner holds the object: it is deleted. If an owner waits for it and it has dependents of its
+    /// own, it is deleted in the foreground; if that would close a circle, it first stops blocking its
+    /// owners.
     fn delete(&self, object: &Object, gone: &[OwnerReference], waiting: bool) -> Vec<Step> {
         let uid = &object.meta.uid;
         let cause = self.cause(object, gone);
@@ -347,7 +352,7 @@ impl View<'_> {
         vec![Step { intent, cause }]
     }
 
-    /// Which kind of absence it is.
+    /// The rule that fits the way in which the owners are absent.
     fn absence(&self, object: &Object, gone: &[OwnerReference]) -> Rule {
         let elsewhere = |one: &OwnerReference| {
             let node = self.graph.node(&one.uid);
@@ -362,13 +367,13 @@ impl View<'_> {
         }
     }
 
-    /// Whether there is anybody with the uid that a reference names, or was when it was made.
+    /// Whether the owner with this uid exists, or existed when the reference was made.
     fn was_there(&self, object: &Object, owner: &Uid) -> bool {
         let removed = self.graph.removed_at(owner, &object.meta.uid);
         self.graph.node(owner).is_some() || removed.is_some()
     }
 
-    /// The newest removal or mark among the owners; the object's own write if it refers to nobody.
+    /// The newest removal or mark among these owners; if there is neither, the object's own last write.
     fn cause(&self, object: &Object, gone: &[OwnerReference]) -> Cause {
         let when = |one: &OwnerReference| {
             let waits = classify(self.state, object, one) == OwnerClass::Waiting;
@@ -406,7 +411,7 @@ impl View<'_> {
     }
 }
 
-/// As many as have room, and one at least. Of a larger knot the others may wait for these.
+/// As many members as fit, and at least one. The rest of a larger knot then waits for these.
 fn fitting(members: &[&Arc<Object>], bytes_max: usize) -> Vec<Target> {
     let mut bytes = 0;
     let fits = members.iter().take_while(|one| {
@@ -430,7 +435,7 @@ pub(crate) fn target(key: &ObjectKey, uid: &Uid, revision: Option<Revision>) -> 
     }
 }
 
-/// A deletion of what is there, in the version that it is stored in.
+/// A deletion of the target by this rule, in the version in which it is stored.
 pub(crate) fn deletion(state: &State, target: Target, rule: Rule) -> Delete {
     let kind = state.kinds.by_resource(&target.key.resource);
     let version = kind.and_then(|kind| kind.storage_version());

@@ -1,10 +1,10 @@
-//! What must be looked at, each at most once; and which objects those are after a change.
+//! The queue of objects to look at, each at most once, and the objects that a change adds to it.
 
 use hindsight_core::{Change, Event, Uid};
 use hindsight_projector::{Node, OwnershipGraph};
 use std::collections::{BTreeSet, VecDeque};
 
-/// First in, first out, without repetitions. It never holds more than there are live objects.
+/// First in, first out, without duplicates. It never holds more than there are live objects.
 #[derive(Debug, Clone)]
 pub(crate) struct Queue<T> {
     order: VecDeque<T>,
@@ -46,7 +46,7 @@ impl<T: Ord + Clone> Queue<T> {
     }
 }
 
-/// Whom a change concerns. `graph` has taken the change in already.
+/// The objects that a change concerns. `graph` already contains the change.
 pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     let uid = &change.commit.uid;
     let is_there = |owner: &Uid| graph.node(owner).is_some();
@@ -67,7 +67,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     if object.is_deleting() || !object.meta.owner_references.is_empty() {
         found.push(uid.clone());
     }
-    // It has one more to let go of, or to wait for.
+    // The owner has one more dependent to release, or to wait for.
     let is_going = |owner: &Uid| graph.node(owner).is_some_and(Node::is_deleting);
     for event in &change.commit.events {
         match event {
@@ -97,7 +97,7 @@ pub(crate) fn affected(change: &Change, graph: &OwnershipGraph) -> Vec<Uid> {
     if change.commit.events.iter().any(holds_on) {
         let dependents = graph.dependents(uid).map(|(dependent, _)| dependent);
         found.extend(dependents.cloned());
-        // What it blocks may now be part of a circle.
+        // An owner that it blocks may now be part of a circle.
         let blocked = object.meta.owner_references.iter().map(|one| &one.uid);
         found.extend(blocked.cloned());
     }
@@ -112,7 +112,7 @@ mod tests {
     use serde_json::json;
     use std::sync::Arc;
 
-    /// Who is looked at when somebody comes to refer to a live owner and to one that goes.
+    /// The objects that are queued when an object comes to refer to a live owner and to one in deletion.
     #[test]
     fn an_owner_that_goes_is_looked_at_when_it_gets_a_dependent() {
         let mut state = world(&[("live", &[]), ("going!orphan", &[])]);

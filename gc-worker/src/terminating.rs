@@ -1,5 +1,5 @@
-//! What a definition that cannot go yet says about it: its instances do.
-//! Source: upstream's `crd_finalizer.go`, which adds after each minute that there are still some.
+//! The condition of a definition that cannot be removed yet: its instances are being deleted. Source:
+//! upstream's `crd_finalizer.go`, which adds after each minute that there are still some.
 
 use hindsight_core::object::Object;
 use hindsight_core::{State, Time};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 const REASON: &str = "InstanceDeletionInProgress";
 const MESSAGE: &str = "CustomResource deletion is in progress";
 
-/// The conditions that the definition should have, where instances hold it and it does not say so.
+/// The conditions that the definition should have, if instances hold it and it does not say so yet.
 pub(crate) fn changed(state: &State, definition: &Object, now: Time) -> Option<Value> {
     state.instances(&definition.key).next()?;
     let document = definition.document();
@@ -50,7 +50,7 @@ mod tests {
 
     const NOW: &str = "2024-01-02T00:00:00Z";
 
-    /// What a definition with these conditions, of which there is an instance or none, comes to say.
+    /// The new conditions of a definition that has these, with or without an instance.
     fn said(conditions: &Value, has_instance: bool) -> Option<Value> {
         let mut state = empty();
         let definition = json!({"apiVersion": "apiextensions.k8s.io/v1",

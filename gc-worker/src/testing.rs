@@ -1,4 +1,4 @@
-//! States for tests, put together object by object, without anybody's consent.
+//! States for tests, built object by object and without any checks.
 
 use hindsight_core::kind::BuiltinKinds;
 use hindsight_core::{
@@ -12,13 +12,13 @@ pub(crate) fn empty() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
-/// Adds this document; the uid is the name, where it has none.
+/// Adds this document as an object; its uid is its name unless it has one.
 pub(crate) fn put(state: &mut State, resource: (&str, &str), document: Value) -> Arc<Object> {
     let change = write(state, resource, document);
     Arc::clone(change.commit.object().expect("an object"))
 }
 
-/// The same, or its next version.
+/// As [`put`], or adds the next version of the object.
 pub(crate) fn write(state: &mut State, resource: (&str, &str), mut document: Value) -> Change {
     let name = document["metadata"]["name"].as_str().expect("a name");
     let namespace = document["metadata"]["namespace"].as_str();
@@ -39,7 +39,7 @@ pub(crate) fn write(state: &mut State, resource: (&str, &str), mut document: Val
     applied(state, key, uid, events)
 }
 
-/// Takes an object away.
+/// Removes an object.
 pub(crate) fn remove(state: &mut State, resource: (&str, &str), place: (&str, &str)) -> Change {
     let key = ObjectKey::new(GroupResource::new(resource.0, resource.1), place.0, place.1);
     let uid = state.get(&key).expect("an object").meta.uid.clone();
@@ -66,9 +66,9 @@ fn applied(state: &mut State, key: ObjectKey, uid: Uid, events: Vec<Event>) -> C
     Change { commit, previous }
 }
 
-/// `NAME` is a live object, `NAME!A,B` one that goes and is held by finalizers `A` and `B`. Owners:
-/// `NAME`, `NAME!` where it blocks, `~NAME` by another name, `?NAME` by an unknown kind; who is not
-/// among the objects is nobody.
+/// `NAME` is a live object, `NAME!A,B` one in deletion that is held by finalizers `A` and `B`. Owners:
+/// `NAME`, `NAME!` if the reference blocks, `~NAME` with a wrong name, `?NAME` with an unknown kind; an
+/// owner that is not among the objects does not exist.
 pub(crate) fn world(objects: &[(&str, &[&str])]) -> State {
     let mut state = empty();
     for (object, owners) in objects {

@@ -1,4 +1,4 @@
-//! What comes of a command on a state of one's own, which nobody else sees.
+//! Carries out commands on a private copy of the state.
 
 use crate::Step;
 use hindsight_core::{
@@ -6,7 +6,7 @@ use hindsight_core::{
 };
 use std::sync::{Arc, LazyLock};
 
-/// A step in nobody's name.
+/// The command for a step, by an anonymous actor.
 pub(crate) fn of_nobody(step: Step, now: Time) -> Command {
     Command {
         cause: step.cause,
@@ -14,13 +14,13 @@ pub(crate) fn of_nobody(step: Step, now: Time) -> Command {
     }
 }
 
-/// A request in nobody's name. Without a seed, for those that make an object are not tried.
+/// A request by an anonymous actor. Without a seed, because requests that create objects are not tried.
 pub(crate) fn asked_by_nobody(intent: Intent, now: Time) -> Command {
     static NOBODY: LazyLock<Arc<Actor>> = LazyLock::new(|| Arc::new(Actor::new("")));
     Command::new(Arc::clone(&NOBODY), now, [0; 16], intent)
 }
 
-/// Decides the command and makes what comes of it part of the state.
+/// Decides the command and applies its commits to the state.
 pub(crate) fn carry_out(
     state: &mut State,
     command: Command,

@@ -1,4 +1,4 @@
-//! Finished jobs whose time to live is over. Source: upstream's `ttlafterfinished` controller.
+//! Deletes finished jobs whose time to live is over. Source: upstream's `ttlafterfinished` controller.
 
 use crate::plan::{Step, deletion, target};
 use hindsight_core::command::{Delete, Intent, Propagation};
@@ -15,7 +15,7 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Takes a version of an object in; anything but a finished job with a time to live has none.
+    /// Notes the newest version of an object. Only a finished job with a time to live has a deadline.
     pub(crate) fn note(&mut self, key: &ObjectKey, object: Option<&Object>) {
         if &*key.resource.resource != "jobs" || &*key.resource.group != "batch" {
             return;
@@ -55,7 +55,7 @@ impl Deadlines {
     }
 }
 
-/// The end of the job plus its time to live.
+/// The time at which the job finished, plus its time to live.
 fn deadline(job: &Value) -> Option<Time> {
     let seconds = job.pointer("/spec/ttlSecondsAfterFinished")?.as_i64()?;
     let conditions = job.pointer("/status/conditions")?.as_array()?;

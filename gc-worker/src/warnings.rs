@@ -1,4 +1,4 @@
-//! References to an owner in another namespace: the dependent is told by an `Event`. Source:
+//! Warns of references to an owner in another namespace, with an `Event` about the dependent. Source:
 //! upstream's graph builder, `addDependentToOwners` and `reportInvalidNamespaceOwnerRef`.
 
 #[cfg(test)]
@@ -18,21 +18,21 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 pub(crate) use told::Doubts;
 
-/// Where events about cluster-scoped objects live.
+/// The namespace of events about cluster-scoped objects.
 const DEFAULT_NAMESPACE: &str = "default";
-/// Warnings that wait; upstream's recorder drops what is too much as well.
+/// The most warnings that wait; upstream's recorder drops what exceeds its limit as well.
 const WARNINGS_MAX: usize = 1 << 16;
 const UID_CHARACTERS: usize = 8;
 const COMPONENT: &str = "garbage-collector-controller";
 
-/// References that have yet to be looked at.
+/// References that have yet to be checked.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Warnings {
     waiting: VecDeque<Warning>,
     doubts: Doubts,
 }
 
-/// References of one dependent that lead somewhere now, in their order.
+/// References of one dependent whose owners exist now, in their order.
 #[derive(Debug, Clone)]
 pub(crate) struct Warning {
     dependent: Arc<Object>,
@@ -40,7 +40,7 @@ pub(crate) struct Warning {
 }
 
 impl Warnings {
-    /// Looks at a change; `graph` has taken it in already.
+    /// Checks a change; `graph` already contains it.
     pub(crate) fn note(&mut self, change: &Change, graph: &OwnershipGraph) {
         let commit = &change.commit;
         let Some(object) = commit.object() else {
@@ -57,8 +57,9 @@ impl Warnings {
         }
     }
 
-    /// What is there when a collector begins: every reference that is wrong in its namespace. What was told of it is
-    /// there under the same name, or was until somebody deleted it: see [`Self::doubts`].
+    /// Checks an object that exists when a collector begins: every reference with a wrong namespace. If
+    /// it was reported, the event exists under the same name, unless somebody has deleted it: see
+    /// [`Self::doubts`].
     pub(crate) fn begin(&mut self, state: &State, object: &Arc<Object>, graph: &OwnershipGraph) {
         let Some(all) = Warning::of(object, object.owners().iter(), graph) else {
             return;
@@ -90,12 +91,13 @@ impl Warnings {
         }
     }
 
-    /// Of what was there when the collector began. Whoever reads the log back clears them up.
+    /// The doubts about objects that existed when the collector began. Reading the log backward clears
+    /// them up.
     pub(crate) fn doubts(&mut self) -> Doubts {
         std::mem::take(&mut self.doubts)
     }
 
-    /// Nobody is told again.
+    /// Drops the warnings that were given before.
     pub(crate) fn forget(&mut self, doubts: &Doubts) {
         self.waiting.retain(|warning| {
             let dependent = &warning.dependent.meta.uid;
@@ -115,7 +117,7 @@ impl Warnings {
         }
     }
 
-    /// Where there are too many, the oldest goes.
+    /// Queues a warning; beyond the limit, the oldest is dropped.
     pub(crate) fn push(&mut self, warning: Warning) {
         if self.waiting.len() == WARNINGS_MAX {
             self.waiting.pop_front();
@@ -123,7 +125,7 @@ impl Warnings {
         self.waiting.push_back(warning);
     }
 
-    /// The next few, with what they call for.
+    /// The next warnings, with their steps.
     pub(crate) fn take(&mut self, state: &State, now: Time, limit: usize) -> Vec<(Warning, Step)> {
         let count = limit.min(self.waiting.len());
         let next = self.waiting.drain(..count);
@@ -135,7 +137,7 @@ impl Warnings {
     }
 }
 
-/// References to those whom the object did not refer to before; not those that only changed.
+/// References to owners that the object did not refer to before; not those that only changed.
 fn added<'a>(change: &'a Change, object: &'a Object) -> impl Iterator<Item = &'a OwnerReference> {
     let before = change.previous.as_ref().map_or(&[][..], |one| one.owners());
     let before: BTreeSet<&Uid> = before.iter().map(|one| &one.uid).collect();
@@ -143,26 +145,26 @@ fn added<'a>(change: &'a Change, object: &'a Object) -> impl Iterator<Item = &'a
     owners.filter(move |one| !before.contains(&one.uid))
 }
 
-/// Whether an owner is in another namespace than its dependent; one that is in none is near everywhere.
+/// Whether an owner is in another namespace than its dependent. A cluster-scoped owner is not.
 pub(crate) fn is_elsewhere(owner: &ObjectKey, dependent: &ObjectKey) -> bool {
     !owner.namespace.is_empty() && owner.namespace != dependent.namespace
 }
 
-/// As which version discovery shows an object.
+/// The version in which discovery shows an object.
 fn api_version(kinds: &Kinds, object: &Object) -> String {
     let kind = kinds.by_resource(&object.key.resource);
     let preferred = kind.and_then(|kind| Some(kind.api_version(&kind.versions.first()?.name)));
     preferred.unwrap_or_else(|| (*object.type_meta.api_version).into())
 }
 
-/// Whether the graph of upstream's collector has it.
+/// Whether the graph of upstream's collector contains it.
 fn is_collected(kinds: &Kinds, object: &Object) -> bool {
     let kind = kinds.by_resource(&object.key.resource);
     kind.is_none_or(|kind| kind.strategy.collected)
 }
 
 impl Warning {
-    /// One of these references may have to be told of.
+    /// A warning, if one of these references may have to be reported.
     fn of<'a>(
         dependent: &Arc<Object>,
         references: impl Iterator<Item = &'a OwnerReference>,
@@ -181,8 +183,8 @@ impl Warning {
         })
     }
 
-    /// The reference to tell of: one event at most, and only where the first that looks wrong is wrong in
-    /// its namespace.
+    /// The reference to report: at most one event, and only if the first reference that looks wrong has a
+    /// wrong namespace.
     fn misplaced(&self, kinds: &Kinds) -> Option<&OwnerReference> {
         let mut known = self.named.iter();
         let (reference, owner) = known.find(|named| self.looks_wrong(kinds, named))?;
@@ -214,7 +216,7 @@ impl Warning {
         })
     }
 
-    /// The event that tells of this reference.
+    /// The key of the event that reports this reference.
     fn told_as(&self, owner: &OwnerReference) -> ObjectKey {
         self.event_key(&self.name(owner))
     }
@@ -251,8 +253,9 @@ impl Warning {
         })
     }
 
-    /// The same whoever tells it, after whatever else has changed: who is told twice has that name already.
-    /// Not every name of a dependent can begin that of an event.
+    /// The name of the event. It is the same whichever collector reports, whatever else has changed, so a
+    /// repeated report collides with the first. Not every name of a dependent is valid at the beginning
+    /// of an event's name.
     fn name(&self, owner: &OwnerReference) -> String {
         let dependent = &self.dependent.meta.uid;
         let pair = format!("{}{}", beginning(dependent), beginning(&owner.uid));
@@ -265,13 +268,13 @@ impl Warning {
     }
 }
 
-/// Enough of an identity to tell it from others.
+/// Enough of a uid to tell it from others.
 fn beginning(uid: &Uid) -> &str {
     let text = uid.as_str();
     text.get(..UID_CHARACTERS).unwrap_or(text)
 }
 
-/// Whether a reference names its owner as the collector sees it, but for the namespace.
+/// Whether a reference names its owner as the collector sees it, except for the namespace.
 fn is_named(kinds: &Kinds, reference: &OwnerReference, owner: &Object) -> bool {
     reference.name == owner.key.name
         && reference.kind == owner.type_meta.kind

@@ -1,10 +1,10 @@
-//! Who carries steps out: the identities of upstream's controllers.
+//! The identities by which steps are carried out: those of upstream's controllers.
 
 use crate::Step;
 use hindsight_core::{Actor, Command, Time};
 use std::sync::Arc;
 
-/// Which of the server's own identities a step is carried out as.
+/// The identity of the server by which a step is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Worker {
     /// `generic-garbage-collector`.
@@ -18,7 +18,7 @@ pub enum Worker {
 }
 
 impl Worker {
-    /// All of them.
+    /// All workers.
     pub const ALL: [Self; 4] = [
         Self::GarbageCollector,
         Self::NamespaceController,
@@ -26,8 +26,8 @@ impl Worker {
         Self::TtlController,
     ];
 
-    /// Its user, as the log names it. That of the definition controller is the server itself, who also makes the
-    /// first namespaces of a log.
+    /// Its user name, as in the log. The user of the definition controller is the server itself, which
+    /// also creates the first namespaces of a log.
     pub const fn user(self) -> &'static str {
         match self {
             Self::GarbageCollector => "system:serviceaccount:kube-system:generic-garbage-collector",
@@ -39,14 +39,14 @@ impl Worker {
         }
     }
 
-    /// The worker with this user, as in [`hindsight_core::Commit::actor`]. Nothing keeps another program from
-    /// calling itself so.
+    /// The worker with this user name, as in [`hindsight_core::Commit::actor`]. Nothing keeps another
+    /// client from using the same name.
     pub fn of(actor: &Actor) -> Option<Self> {
         let mut all = Self::ALL.into_iter();
         all.find(|worker| *worker.user() == *actor.user)
     }
 
-    /// Its identity.
+    /// Its actor: user and groups.
     pub fn actor(self) -> Actor {
         let group = match self {
             Self::DefinitionController => "system:masters",
@@ -60,7 +60,7 @@ impl Worker {
         }
     }
 
-    /// Whose the fields are that it writes: that of the program which it is part of upstream.
+    /// The field manager of its writes: the program of which it is a part upstream.
     pub const fn field_manager(self) -> &'static str {
         match self {
             Self::DefinitionController => "kube-apiserver",
@@ -70,7 +70,7 @@ impl Worker {
         }
     }
 
-    /// A step of it as a command.
+    /// The command for one of its steps.
     pub fn command(self, step: Step, time: Time, seed: [u8; 16]) -> Command {
         Command {
             cause: step.cause,

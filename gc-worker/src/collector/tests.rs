@@ -1,4 +1,4 @@
-//! What becomes of the answers to a batch.
+//! What follows from the answers to a batch.
 
 use super::Collector;
 use crate::Worker;
@@ -39,7 +39,7 @@ fn what_was_out_of_date_is_looked_at_again_and_what_was_refused_is_not() {
     }
 }
 
-/// Somebody may have asked meanwhile that its dependents stay.
+/// A request may have asked meanwhile that the dependents stay.
 #[test]
 fn an_instance_that_waits_while_its_definition_goes_is_deleted_as_it_was_looked_at() {
     let mut state = definition_that_goes();
@@ -57,7 +57,7 @@ fn an_instance_that_waits_while_its_definition_goes_is_deleted_as_it_was_looked_
     assert_eq!(targets.collect::<Vec<_>>(), [expected]);
 }
 
-/// A dependent whose owner is in another namespace: it goes, and is told why.
+/// A dependent whose owner is in another namespace: it is deleted, and a warning says why.
 fn dependent_from_elsewhere(number: usize) -> Value {
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": "owner"});
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata":
@@ -75,7 +75,7 @@ fn dependents_from_elsewhere(count: usize) -> State {
     state
 }
 
-/// It is held by an object that nobody can delete any more, and says so.
+/// A namespace in deletion that is held by an object with a finalizer, and reports it in its conditions.
 fn namespace_that_is_held() -> State {
     let mut state = namespace_that_goes(0);
     let mut held = config_map("going", "held");
@@ -167,7 +167,8 @@ fn config_map(namespace: &str, name: &str) -> Value {
             {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone"}]}})
 }
 
-/// A namespace that goes, with so many objects whose owner is gone; another with one of these.
+/// A namespace in deletion with this many objects whose owner is gone, and another namespace with one of
+/// these.
 fn namespace_that_goes(contents: usize) -> State {
     let mut state = empty();
     let mut namespace = |metadata: Value| {
@@ -216,7 +217,8 @@ fn who_waited_for_a_namespace_is_looked_at_when_nothing_is_left_to_be_removed_th
     let mut state = namespace_that_goes(2);
     let mut collector = Collector::new(&state);
     assert_eq!(collector.next_batch(&state, Time(0), 2).len(), 2);
-    // Somebody else takes the mark away from under it: nobody does so, but who waits must not wait for ever.
+    // The mark of the namespace is taken away, which nobody does, but objects that wait must not wait for
+    // ever.
     let document = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "going"}});
     put(&mut state, NAMESPACES, document);
     let batch = collector.next_batch(&state, Time(0), 8);

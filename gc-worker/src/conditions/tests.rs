@@ -1,4 +1,4 @@
-//! What a namespace says of itself.
+//! The conditions that a namespace reports.
 
 use super::changed;
 use crate::testing::{empty, put};
@@ -27,12 +27,12 @@ fn find<'a>(conditions: &'a [Value], kind: &str) -> &'a Value {
     found.expect(kind)
 }
 
-/// Type, status, reason and message.
+/// Type, status, reason and message of a condition.
 type Said<'a> = [&'a str; 4];
-/// A name, and its finalizers.
+/// An object's name and its finalizers.
 type Content<'a> = (&'a str, &'a [&'a str]);
 
-/// As upstream has them. The first three cannot fail here.
+/// As upstream sets them. The first three cannot fail here.
 const ALL_IS_WELL: [Said<'_>; 5] = [
     [
         "NamespaceDeletionDiscoveryFailure",

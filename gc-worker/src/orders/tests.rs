@@ -1,4 +1,4 @@
-//! Runs that any order comes to, and steps that none does.
+//! Runs that have the same result in any order, and runs that do not.
 
 use super::{Orders, is_collectors};
 use crate::testing::{empty, remove, world, write};
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 const MAPS: (&str, &str) = ("", "configmaps");
 
-/// What was made by hand, as if a collector had done it.
+/// A change that was made by hand, as a commit of a collector.
 fn collected(change: Change) -> Commit {
     Commit {
         cause: Cause::Commit(Revision(1)),
@@ -16,7 +16,8 @@ fn collected(change: Change) -> Commit {
     }
 }
 
-/// What is said of a log in which, from this state on, the collectors do that and a request follows.
+/// The verdict on a log in which the collectors take these steps from this state on, and then a request
+/// follows.
 fn said(begin: &State, steps: impl FnOnce(&mut State) -> Vec<Change>) -> (Option<String>, u64) {
     let commits = steps(&mut begin.clone()).into_iter().map(collected);
     let (mut state, mut orders) = (begin.clone(), Orders::default());

@@ -1,6 +1,6 @@
-//! When a definition ends. With it the references to its kind turn unknown, and what it owns loses an
-//! owner: it waits for whoever these could come out otherwise for, and for nobody else. See
-//! `docs/decisions/0005-owners-first.md`.
+//! Decides when a definition ends. Its end makes the references to its kind unresolvable, and takes an
+//! owner from its dependents. So it waits for every object whose outcome could change by that, and for no
+//! other. See `docs/decisions/0005-owners-first.md`.
 
 use super::{Step, View, whole_plan};
 use crate::content;
@@ -12,7 +12,7 @@ use hindsight_core::{Kind, Object, ObjectKey, OwnerReference, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Whether this lets a definition go.
+/// Whether this step releases a definition.
 pub(crate) fn ends_a_definition(step: &Step) -> bool {
     released(step).any(is_definition)
 }
@@ -35,8 +35,8 @@ fn released(step: &Step) -> impl Iterator<Item = &ObjectKey> {
 }
 
 impl View<'_> {
-    /// What lets a definition go, once its time has come. Where the ends of two could matter to each
-    /// other the lower name comes first.
+    /// The step that releases a definition, once its time has come. If the ends of two definitions could
+    /// affect each other, the lower name comes first.
     pub(crate) fn end(
         &self,
         key: &ObjectKey,
@@ -63,16 +63,16 @@ impl View<'_> {
         Some((Worker::DefinitionController, step))
     }
 
-    /// Whether this definition is let go, now or later, without anybody's request, and some of these
-    /// could come out otherwise for it.
+    /// Whether this definition will be released, now or later, without another request, and could thereby
+    /// change the outcome for one of these objects.
     fn will_touch(&self, definition: &Object, others: &BTreeSet<Uid>) -> bool {
         let touched = self.touched(definition);
         !touched.is_disjoint(others)
             && (self.release_of(definition).is_some() || !self.is_quiet(&touched))
     }
 
-    /// A definition and everything that may go with it or because of it; and whoever names a kind that
-    /// ends with it.
+    /// A definition and everything that may be deleted with it or because of it, and the objects with a
+    /// reference to a kind that ends with it.
     fn touched(&self, definition: &Object) -> BTreeSet<Uid> {
         let mut touched = BTreeSet::new();
         let mut naming = Vec::new();
@@ -108,8 +108,8 @@ impl View<'_> {
         kind.is_custom().then_some(&**kind)
     }
 
-    /// Whether the collector has nothing left to do in or above these, and would not let another kind
-    /// go that they name.
+    /// Whether the collector has nothing left to do in or above these objects, and would not release
+    /// another definition whose kind they refer to.
     fn is_quiet(&self, touched: &BTreeSet<Uid>) -> bool {
         let mut open: Vec<Uid> = touched.iter().cloned().collect();
         for uid in touched {
@@ -129,7 +129,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether it will be acted on; the end of a definition not counted, which has an order of its own.
+    /// Whether it will be acted on, not counting the end of a definition, which has an order of its own.
     fn has_work(&self, uid: &Uid) -> bool {
         if self.is_pending(uid) {
             return true;

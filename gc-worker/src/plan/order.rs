@@ -1,5 +1,5 @@
-//! Owners are decided before their dependents, so that one outcome follows whatever is looked at
-//! first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
+//! Decides owners before their dependents, so that the result does not depend on which object is looked
+//! at first. Upstream has no such order. See `docs/decisions/0005-owners-first.md`.
 
 use super::View;
 use hindsight_core::event::OwnerClass;
@@ -9,14 +9,14 @@ use hindsight_projector::Node;
 use std::collections::BTreeSet;
 
 impl View<'_> {
-    /// Whoever is above an object and the collector has yet to act on.
+    /// The objects above this one on which the collector has yet to act.
     pub(super) fn undecided_above(&self, uid: &Uid) -> impl Iterator<Item = Uid> {
         let above = self.above(uid).into_iter();
         above.filter(|one| self.is_pending(one))
     }
 
-    /// Those of them that come before it. In a circle whoever orphans comes first, and a container that is
-    /// being emptied, and of the others the first by its key: uids are chance.
+    /// Those of them that are decided before this one. In a circle these are owners that orphan,
+    /// containers that are being emptied, and of the others those with a lower key: uids are random.
     pub(super) fn undecided_before(&self, uid: &Uid) -> Vec<Uid> {
         let key = |one: &Uid| self.graph.node(one).map(Node::key);
         let leads = |other: &Uid| {
@@ -28,8 +28,8 @@ impl View<'_> {
             .collect()
     }
 
-    /// What may yet take an owner with it that orphans its dependents, so that it orphans none. Its
-    /// own owners decide nothing about it any more.
+    /// Undecided objects that may still delete an owner which orphans its dependents, so that it orphans
+    /// none. Its own owners have no influence on it any more.
     pub(super) fn undecided_around(&self, owner: &Object) -> Vec<Uid> {
         let uid = &owner.meta.uid;
         let around = self.climb(self.containers(&owner.key).cloned().collect());
@@ -40,15 +40,16 @@ impl View<'_> {
             .collect()
     }
 
-    /// Owners of an object, what contains it, and theirs, as far as they exist.
+    /// The owners and containers of an object, and theirs in turn, as far as they exist.
     fn above(&self, uid: &Uid) -> BTreeSet<Uid> {
         let mut found = self.climb(self.over(uid));
         found.remove(uid);
         found
     }
 
-    /// These and all above them. What is going already hides what is above it: that decides nothing
-    /// about anybody below any more, but for a container that goes or is about to, which lets go who waits in it.
+    /// These objects and all above them. An object in deletion hides what is above it, which has no
+    /// influence on the objects below any more. The exceptions are the containers of an object that
+    /// waits: when such a container is deleted, the object is released.
     pub(super) fn climb(&self, mut open: Vec<Uid>) -> BTreeSet<Uid> {
         let mut found = BTreeSet::new();
         while let Some(at) = open.pop() {
@@ -68,8 +69,8 @@ impl View<'_> {
         found
     }
 
-    /// The first step up. Whoever is about to go under a waiting owner asks whether it has dependents
-    /// of its own, and what contains those may take them.
+    /// The first step up. An object that is about to be deleted under a waiting owner is decided by
+    /// whether it has dependents, and the containers of those may delete them.
     pub(super) fn over(&self, uid: &Uid) -> Vec<Uid> {
         let Some(node) = self.graph.node(uid) else {
             return Vec::new();
@@ -88,7 +89,7 @@ impl View<'_> {
         live.is_some_and(|object| self.classes(object).contains(&OwnerClass::Waiting))
     }
 
-    /// What an object goes with: its namespace, and the definition of its kind.
+    /// The containers of an object: its namespace, and the definition of its kind.
     fn containers(&self, key: &ObjectKey) -> impl Iterator<Item = &Uid> {
         let namespace = self.state.namespace(&key.namespace);
         let kind = self.state.kinds.by_resource(&key.resource);
@@ -102,7 +103,7 @@ impl View<'_> {
             .chain(definition)
     }
 
-    /// Whether a look at it, in its turn, would change it, its dependents or what is in it.
+    /// Whether a look at this object, in its turn, would change it, its dependents or its contents.
     pub(super) fn is_pending(&self, uid: &Uid) -> bool {
         if self.emptying.contains(uid) {
             return true;

@@ -1,4 +1,4 @@
-//! Which steps are due on one state, and which must wait for others.
+//! The steps that are due on a state, and those that must wait for others.
 
 use super::{Step, due, fitting};
 use crate::testing::{empty, put, world};
@@ -86,7 +86,7 @@ fn nobody_waits_for_those_above_something_that_goes() {
 
 #[test]
 fn whoever_is_below_an_owner_that_orphans_waits_for_it() {
-    // In a circle with its owner, and with the owner's owner.
+    // A circle with its owner, and with the owner's owner.
     only(
         &[("x!orphan", &[]), ("m", &["x", "b"]), ("b", &["m", "gone"])],
         &["drop owners of m"],
@@ -120,7 +120,7 @@ fn a_waiting_owner_waits_for_dependents_that_do_not_block_it() {
     const W: (&str, &[&str]) = ("w!foregroundDeletion", &[]);
     only(&[W, ("d", &["w"])], &["delete d"]);
     only(&[W, ("d", &["~w"])], &["delete d"]);
-    // Of an unknown owner nothing follows, until another owner has let the object go.
+    // Nothing follows from an owner of an unknown kind, until another owner has released the object.
     only(
         &[W, ("d", &["w", "?u"])],
         &["release w from foregroundDeletion"],
@@ -160,7 +160,7 @@ fn a_knot_that_waits_for_somebody_else_stays_closed() {
     );
 }
 
-/// These objects, and their namespace, which goes and is owned by one of them.
+/// These objects, in a namespace that is being deleted and is owned by one of them.
 fn in_a_namespace_that_goes(objects: &[(&str, &[&str])], owner: &str) -> State {
     let mut state = world(objects);
     let document = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {
@@ -187,7 +187,7 @@ fn of_a_knot_too_long_for_one_record_as_many_go_as_have_room_and_one_at_least() 
     assert_eq!([0, 1 << 11, 1 << 20].map(room_for), [1, 1, 3]);
 }
 
-/// By its uid somebody is there, whom the reference names otherwise.
+/// An object with this uid exists, but the reference gives another name, kind or namespace.
 #[test]
 fn the_rule_of_a_deletion_says_where_the_owner_is() {
     for (resource, kind, namespace, rule) in [

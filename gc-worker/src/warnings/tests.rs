@@ -1,4 +1,4 @@
-//! When a dependent is told, how often, and what.
+//! When a warning is given about a dependent, how often, and its contents.
 
 use crate::collector::Collector;
 use crate::testing::{empty, remove, write};
@@ -38,7 +38,7 @@ impl World {
         self.changes.push(change);
     }
 
-    /// What a collector tells that begins now and knows the log.
+    /// The warnings of a collector that begins now and has read the log.
     fn begun_anew(&mut self) -> Vec<Value> {
         self.collector = Collector::new(&self.state);
         let back = self
@@ -50,7 +50,7 @@ impl World {
         self.told()
     }
 
-    /// `there` is in a namespace of its own; `here`, and whoever is named as `dependent`, in another.
+    /// Objects named `there...` are in one namespace, all others in another.
     fn config_map(&mut self, name: &str, references: &[Value]) {
         let namespace = if name.starts_with("there") {
             "two"

@@ -1,4 +1,5 @@
-//! What was told before a collector began: the log knows, also where somebody has deleted it since.
+//! Finds in the log which warnings were given before a collector began, even if the events were deleted
+//! since.
 
 use hindsight_core::{Commit, Event, ObjectKey, Uid};
 use hindsight_projector::new_owners;
@@ -8,11 +9,11 @@ use std::sync::Arc;
 /// Warnings of which it is not known whether they were given already.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Doubts {
-    /// By what they are told as.
+    /// By the key of the event.
     open: BTreeMap<ObjectKey, Doubt>,
-    /// Those that were given, or were never due.
+    /// Warnings that were given, or were never due.
     settled: BTreeSet<Pair>,
-    /// Owners that are not there and were not since the moment up to which the log was read back.
+    /// Owners that do not exist and did not at any time back to the point up to which the log was read.
     nobody: BTreeSet<Uid>,
 }
 
@@ -22,7 +23,7 @@ pub(super) type Pair = (Uid, Uid);
 #[derive(Debug, Clone)]
 struct Doubt {
     pair: Pair,
-    /// Owners that the dependent refers to as it should: nothing was told of them.
+    /// Owners to which the dependent has correct references: nothing was reported about them.
     right: Arc<BTreeSet<Uid>>,
 }
 
@@ -39,8 +40,9 @@ impl Doubts {
         self.open.is_empty()
     }
 
-    /// Reads the log back: what was told of a reference is behind it. When a reference came, one at most was told of, the
-    /// first that looked wrong; an owner that came later was told of whatever was before it.
+    /// Reads the next commit of the log, backward: an event that reports a reference is later than the
+    /// reference. When references were added, at most one was reported, the first that looked wrong; when
+    /// an owner was created, every reference to it that existed was.
     pub(crate) fn read(&mut self, commit: &Commit) {
         if let Some(doubt) = self.open.remove(&commit.key) {
             self.settled.insert(doubt.pair);
