@@ -1,6 +1,6 @@
-//! Crashes, failing disks and rot, made to order: what the log is after each of them.
+//! Crashes, failing disks and bit rot, injected on purpose: the state of the log after each of them.
 //!
-//! `HINDSIGHT_LONG=1 cargo test -p hindsight-log --release faults` goes through all states where the
+//! `HINDSIGHT_LONG=1 cargo test -p hindsight-log --release faults` goes through all states of which the
 //! usual run takes a sample.
 
 mod ahead;
@@ -28,7 +28,7 @@ mod snapshots;
 mod thinning;
 mod times;
 
-/// Whether to go through everything.
+/// Whether to go through all states.
 fn is_long() -> bool {
     option_env!("HINDSIGHT_LONG").is_some()
 }

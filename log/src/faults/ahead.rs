@@ -1,4 +1,4 @@
-//! What a log was at a time: the same with snapshots and without, where a clock was ahead for a moment.
+//! The state of a log at a given time, with and without snapshots, if a clock was ahead for a moment.
 
 use super::disk::Disk;
 use super::script;
@@ -7,7 +7,8 @@ use hindsight_core::{Actor, Change, Command, Revision, State, Time};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Of each commit. What was made ahead of its time is replaced by the next.
+/// The times of the commits. The object that was written ahead of its time is replaced by the next
+/// commit.
 const TIMES: [i64; 6] = [10, 20, 1000, 30, 40, 50];
 
 struct Silent;
@@ -16,7 +17,7 @@ impl Publish for Silent {
     fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
-/// A log of those, and the snapshot that its writer leaves at its end.
+/// A log of commits at these times, and the snapshot that its writer leaves at its end.
 fn written(snapshots: &Snapshots) -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
@@ -39,7 +40,7 @@ fn written(snapshots: &Snapshots) -> Arc<Disk> {
     disk
 }
 
-/// The state at each time, or that it is not kept.
+/// For each time, the revision of the state; `None` if that is not kept.
 fn answers(reader: &Reader) -> Vec<(i64, Option<Revision>)> {
     let asked = (0..=1100).step_by(5).map(|time| {
         let state = reader.state_at_time(script::empty(), Time(time));
@@ -72,7 +73,7 @@ fn a_snapshot_of_the_writer_answers_for_no_time_before_its_latest_commit() {
     assert!(states(Revision(2)) && states(newest), "{expected:?}");
 }
 
-/// With what was made ahead of its time gone.
+/// The same log after thinning, without the commit that was ahead of its time.
 fn thinned() -> (Reader, Vec<(i64, Option<Revision>)>) {
     let (_directory, snapshots) = snapshots();
     let disk = written(&snapshots);

@@ -1,4 +1,4 @@
-//! Backups of the script of the fault tests: restored, damaged, taken while the log is written to.
+//! Backups of the log of the script: restored, damaged, or made while the log is written to.
 
 use super::disk::Disk;
 use super::script;
@@ -38,7 +38,7 @@ pub(super) fn backup_of(reader: &Reader) -> Vec<u8> {
     file
 }
 
-/// A log that a backup was put into.
+/// A log that was restored from a backup.
 pub(super) struct Target {
     pub(super) storage: Arc<dyn Storage>,
     snapshots: Snapshots,
@@ -87,7 +87,7 @@ fn at(reader: &Reader, revision: Revision) -> State {
     reader.state_at(script::empty(), revision).expect("folded")
 }
 
-/// The hash of the state, as if this was its revision.
+/// The hash of the state, as if it had this revision.
 fn hash_at(mut state: State, revision: Revision) -> String {
     state.revision = revision;
     state.hash()
@@ -270,7 +270,7 @@ fn parts(file: &[u8]) -> Vec<&[u8]> {
     parts
 }
 
-/// An entry again, with another payload.
+/// An entry of this kind, with this payload.
 fn entry(kind: u8, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).expect("it fits").to_le_bytes();
     let mut entry = [&[kind][..], &length, payload].concat();
@@ -304,7 +304,7 @@ fn a_thinned_frame_that_is_sound_and_not_the_one_that_was_backed_up_is_refused()
     assert!(error.to_string().contains("does not agree"), "{error}");
 }
 
-/// The same backup, as it was written first.
+/// The same backup in the first format.
 pub(super) fn first_format(file: &[u8]) -> Vec<u8> {
     let parts = parts(file);
     let (end, before) = parts.split_last().expect("an end");
@@ -390,7 +390,7 @@ fn the_newest_snapshot_that_can_be_used_goes_along() {
     assert_eq!(none.snapshots.revisions().expect("listed"), []);
 }
 
-/// Thins the whole log once so many bytes are written.
+/// Thins the whole log once this many bytes have been written.
 struct Thinned {
     disk: Arc<Disk>,
     until: Option<Revision>,

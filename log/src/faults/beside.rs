@@ -1,4 +1,4 @@
-//! What may be beside a log that is not its own, and what happens to the log's own when it is moved.
+//! Foreign files beside a log, and what happens to the log's own files when the directory is moved.
 
 use super::disk::Disk;
 use super::script::{self, Commands};
@@ -20,7 +20,7 @@ impl Publish for Silent {
     fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
-/// A log of so many objects whose names begin alike.
+/// A log of this many objects, with names that have a common prefix.
 fn logged(prefix: &str, count: u64) -> Arc<Disk> {
     let disk = Arc::new(Disk::default());
     let (writer, _) = script::open(&disk);
@@ -37,7 +37,7 @@ fn logged(prefix: &str, count: u64) -> Arc<Disk> {
     disk
 }
 
-/// What the log is after this revision.
+/// The base of the log at this revision.
 fn base_at(disk: &Arc<Disk>, revision: u64) -> Base {
     let reader = Reader::new(Arc::<Disk>::clone(disk));
     let mut base = Base::empty(script::empty());
@@ -97,7 +97,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
-/// A log in a directory, with a snapshot after so many revisions.
+/// A log in a directory, with a snapshot every so many commits.
 fn started(at: &Path, storage: Arc<dyn Storage>, every: u64) -> Writer {
     let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
     log.keep_snapshots(kept_beside(at), every).expect("started");
@@ -111,7 +111,7 @@ fn whatever_comes_to_the_place_of_a_directory_is_left_as_it_is() {
     fs::create_dir_all(at.join("snapshots")).expect("made");
     let disk = Arc::new(Disk::default());
     let mut commands = Commands::default();
-    // None is due before it is moved.
+    // No snapshot is due before the directory is moved.
     let writer = started(&at, Arc::<Disk>::clone(&disk), 100);
     for _ in 0..5 {
         script::submit(&writer, &disk, commands.submission()).expect("written");
@@ -154,7 +154,7 @@ fn what_cannot_be_listed_is_not_known_and_nothing_of_it_is_removed() {
     drop(started(temporary.path(), disk, 1));
 }
 
-/// Here a link to itself, of which the system cannot say what it is; elsewhere a disk that fails.
+/// Here a link to itself, which the system cannot examine; in practice a disk that fails.
 #[cfg(unix)]
 #[test]
 fn a_snapshot_of_which_the_system_says_nothing_is_not_taken_for_none() {
@@ -173,7 +173,8 @@ fn a_snapshot_of_which_the_system_says_nothing_is_not_taken_for_none() {
     assert_eq!(snapshots.revisions().expect("listed"), before);
 }
 
-/// Opens the log from its newest snapshot, writes until about here, and ends; the log is to be small.
+/// Opens the log from its newest snapshot, writes to about this revision, and ends. The policy keeps the
+/// log small.
 pub(super) fn thinning_life(
     disk: &Arc<Disk>,
     snapshots: &Snapshots,
@@ -208,7 +209,7 @@ fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_d
     let disk = Arc::new(Disk::default());
     let storage = Arc::clone(&disk) as Arc<dyn Storage>;
     let mut commands = Commands::default();
-    // Each life leaves one at its end.
+    // Each life leaves a snapshot at its end.
     let newest = thinning_life(&disk, &snapshots, &mut commands, 200).max(thinning_life(
         &disk,
         &snapshots,
@@ -230,7 +231,7 @@ fn history_is_thinned_up_to_the_older_snapshot_so_that_a_damaged_newest_can_be_d
     verify(&Reader::new(disk), |_| {}).expect("intact");
 }
 
-/// A disk that does not say whether there is room for a snapshot before it is let.
+/// A disk that does not answer whether there is space for a snapshot until it is allowed to.
 #[derive(Debug)]
 struct Slow {
     disk: Arc<Disk>,

@@ -1,5 +1,5 @@
-//! Logs that somebody put together: records of two logs, records in another order, and files that
-//! were copied while they were written.
+//! Logs assembled by hand: records of two logs, records in another order, and files that were copied
+//! while they were written.
 
 use super::refusals::{append, tail, written, written_frames};
 use super::rot::{Frames, frames, open};
@@ -11,12 +11,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const FRAMES: usize = 5;
 const COPIES: usize = 6;
-/// Where a frame has the hash of the one before.
+/// Offset of the previous hash in a frame.
 const PREVIOUS_AT: usize = 4 + 1 + 8 + 4;
 
 type Prepare = fn(&Path);
 
-/// What is refused, and a part of the message.
+/// What is refused: a name, how it is made, and a part of the message.
 const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "another log behind this one",
@@ -94,7 +94,7 @@ fn a_file_of_two_logs_is_whole_or_refused() {
     }
 }
 
-/// What a copy holds is a beginning of the log, and no shorter than its witness says.
+/// A copy holds a prefix of the log that is no shorter than its witness claims.
 #[test]
 fn a_copy_made_while_the_log_is_written_is_whole_or_refused() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -149,7 +149,7 @@ fn of_another_log(bytes: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// As `cp -r` does: file by file, and whatever vanishes meanwhile is not there.
+/// Copies like `cp -r`: file by file, ignoring files that vanish meanwhile.
 pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("made");
     for entry in fs::read_dir(from).expect("listed") {

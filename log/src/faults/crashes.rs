@@ -1,5 +1,5 @@
-//! The script, crashed at every step, and every disk that may be left: the log that opens holds all
-//! that was shown or acknowledged, nothing that was not submitted, and replays to the same state.
+//! Crashes the script at every step, with every disk that may be left: the log that opens holds all that
+//! was shown or acknowledged, nothing that was not submitted, and replays to the same state.
 
 use super::disk::{Crash, Disk, Step};
 use super::is_long;
@@ -10,10 +10,10 @@ use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Up to so many unsynced frames, every subset of them is tried.
+/// Up to this many unsynced frames, every subset of them is tried.
 const SUBSETS_MAX: usize = 10;
 
-/// Logs that opened, by how many frames they hold and which note was found.
+/// The newest revision of logs that opened, by their number of frames and the note that was found.
 type Opened = BTreeMap<(usize, Option<Revision>), Revision>;
 
 #[test]
@@ -44,7 +44,7 @@ fn every_crash_of_a_thousand_commits_leaves_all_that_was_acknowledged_and_no_mor
     assert!(states > 2 * steps.len() && refused > 0);
 }
 
-/// The last revision that is certainly there.
+/// The last revision that must have survived.
 fn newest(crash: &Crash) -> Revision {
     crash
         .synced
@@ -55,8 +55,8 @@ fn newest(crash: &Crash) -> Revision {
         })
 }
 
-/// As the contract of [`Storage`] has it: the first of the unsynced frames, and a note of any age.
-/// What a second crash while the first is recovered from leaves is among them.
+/// Crashes within the contract of [`Storage`]: the first of the unsynced frames survive, and a note of
+/// any age. This includes whatever a second crash during recovery can leave.
 fn check_lawful(crash: &Crash, expected: &Expected, opened: &mut Opened) -> usize {
     let mut states = 0;
     for witness in witnesses(crash) {
@@ -72,8 +72,9 @@ fn check_lawful(crash: &Crash, expected: &Expected, opened: &mut Opened) -> usiz
     states
 }
 
-/// Frames behind a missing one, or a last one that is cut short, which a storage must not show:
-/// refused, and said to be of unknown standing.
+/// Crashes outside the contract, which a storage must not show: frames behind a missing one, or a last
+/// frame that is cut short. They are refused, and whether the record was acknowledged is reported as
+/// unknown.
 fn check_broken(crash: &Crash) -> usize {
     let left = broken(crash);
     left.par_iter().for_each(|disk| {
@@ -88,7 +89,7 @@ fn check_broken(crash: &Crash) -> usize {
     left.len()
 }
 
-/// Holds the opened log against what it was at this revision.
+/// Opens the log and compares it with what it was at this revision.
 fn opens(disk: Disk, expected: &Expected) -> Revision {
     let disk = Arc::new(disk);
     let (log, state) = Log::open(Arc::clone(&disk) as Arc<dyn Storage>, empty()).expect("opened");
@@ -121,7 +122,8 @@ fn cuts(length: usize) -> Vec<usize> {
     [length - 1, length / 4096 * 4096].into()
 }
 
-/// The note may be of any age; those in the middle are no different from each other.
+/// Notes of any age; in the usual run not all of those in the middle, which do not differ from each
+/// other.
 fn witnesses(crash: &Crash) -> Vec<Option<Tail>> {
     if is_long() {
         return crash.witnesses.clone();

@@ -1,4 +1,4 @@
-//! Damage to the files of a database: what is still whole of it is neither lost nor hidden.
+//! Damage to the files of a database: whatever is still intact is neither lost nor hidden.
 
 use super::copies::copy;
 use super::disk::Disk;
@@ -17,14 +17,15 @@ use std::sync::Arc;
 
 const FILES_DAMAGED: usize = 40;
 const RECORDS: u64 = 60;
-/// sled notes how far it is when it opens a database that has grown, and reads from there the next time.
+/// Frames after which the log is opened again: sled then notes its position if the database has grown,
+/// and reads from there the next time.
 const OPENED_AT: [usize; 2] = [30, 60];
-/// No message begins behind this.
+/// No message begins closer than this to the end of a segment.
 const BEFORE_END: usize = 32;
-/// More than a value of sled's has here.
+/// More than a value of sled has here.
 const LARGE_BYTES: usize = 96 << 10;
 
-/// Of single objects, some of which are in several values: one in so many.
+/// Frames of single objects; one in `apart` is so large that it takes several values.
 fn frames(apart: u64) -> Vec<(Revision, Arc<[u8]>)> {
     frames_of(|number| {
         if number % apart == 0 {
@@ -35,7 +36,7 @@ fn frames(apart: u64) -> Vec<(Revision, Arc<[u8]>)> {
     })
 }
 
-/// Of single objects of these lengths.
+/// Frames of single objects of these lengths.
 fn frames_of(length: impl Fn(u64) -> usize) -> Vec<(Revision, Arc<[u8]>)> {
     let disk = Arc::new(Disk::default());
     let (writer, _) = script::open(&disk);
@@ -56,12 +57,12 @@ fn frames_of(length: impl Fn(u64) -> usize) -> Vec<(Revision, Arc<[u8]>)> {
     disk.frames()
 }
 
-/// A log in files, opened now and then, after a clean end.
+/// A log in files, opened now and then, after a clean shutdown.
 fn make(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
     write(directory, frames).0
 }
 
-/// The same, as a kill leaves it: the newest records are in the journal alone.
+/// The same as a kill leaves it: the newest records are in the journal alone.
 fn make_killed(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> Revision {
     let temporary = tempfile::tempdir().expect("a directory");
     let (newest, _storage) = write(temporary.path(), frames);
@@ -91,7 +92,7 @@ fn write(directory: &Path, frames: &[(Revision, Arc<[u8]>)]) -> (Revision, SledS
 
 type Make = fn(&Path, &[(Revision, Arc<[u8]>)]) -> Revision;
 
-/// One without a fault: where it ends, what is in it, and how long its database is.
+/// A log without damage: its end, its commits, and the length of its database.
 fn whole(directory: &Path, apart: u64, make: Make) -> (Revision, Vec<Commit>, usize) {
     let newest = make(directory, &frames(apart));
     let commits = commits(&intact(directory).reader);
@@ -154,10 +155,11 @@ fn what_is_left_of_a_log_is_not_written_to() {
     assert!(writes.iter().all(Result::is_err), "{writes:?}");
 }
 
-/// Records of one batch may reach the disk in any order: where the power goes before their sync, that is no fault.
+/// The records of one batch may reach the disk in any order, so a tear is normal after a power cut before
+/// their sync.
 #[test]
 fn a_torn_record_that_nobody_was_told_of_is_let_go() {
-    // Each is a value of its own.
+    // Each frame is a value of its own.
     let frames = &frames_of(|_| LARGE_BYTES / 4)[..8];
     for (told, is_let_go) in [(4, true), (5, true), (6, false), (7, false)] {
         let temporary = tempfile::tempdir().expect("a directory");
@@ -190,7 +192,7 @@ fn a_torn_record_that_nobody_was_told_of_is_let_go() {
     }
 }
 
-/// Turns a bit behind the header of a frame, wherever it is stored.
+/// Flips a bit behind the header of a frame, in every copy.
 fn damage_every_copy(events: &Path, frame: &[u8]) {
     const BEGIN: usize = 64;
     let mut copies = 0;
@@ -206,7 +208,7 @@ fn damage_every_copy(events: &Path, frame: &[u8]) {
     assert!(copies > 0, "it is there");
 }
 
-/// Whether a start takes the log as it is.
+/// Whether a start accepts the log as it is.
 fn is_opened(events: &Path) -> bool {
     SledStorage::open(events).is_ok_and(|storage| {
         let reader = Reader::new(Arc::new(storage));
@@ -215,7 +217,7 @@ fn is_opened(events: &Path) -> bool {
     })
 }
 
-/// Whole segments come after it: it was synced, whatever an old witness says.
+/// Whole segments follow the tear, so the record was synced, whatever an old witness says.
 #[test]
 fn a_tear_before_the_end_is_let_go_by_nobody() {
     let disk = Arc::new(Disk::default());
@@ -253,10 +255,10 @@ fn a_tear_before_the_end_is_let_go_by_nobody() {
     assert!(!is_opened(&events), "nor by a start");
 }
 
-/// After a power cut the witness of the tail may be blank, and the journal says how much was acknowledged.
+/// After a power cut the witness may be blank; the journal then shows how much was acknowledged.
 #[test]
 fn a_tear_in_what_the_journal_says_was_synced_is_refused_before_anything_is_written() {
-    // Each is a value of its own, and the first are in no journal any more.
+    // Each frame is a value of its own, and the first are no longer in the journal.
     let frames = frames_of(|_| LARGE_BYTES / 4);
     let temporary = tempfile::tempdir().expect("a directory");
     let events = temporary.path().join("events");
@@ -292,7 +294,7 @@ fn without_the_file_of_its_witness_a_log_is_not_taken_for_whole() {
     assert!(!is_opened(&temporary.path().join("events")));
 }
 
-/// Whoever tries to start, and tries again, makes nothing worse.
+/// Starts, even repeated ones, must not make anything worse.
 #[test]
 fn damage_to_the_files_is_noticed_or_harmless() {
     for make in [make, make_killed] {
@@ -324,7 +326,7 @@ fn damage_anywhere(make: Make) {
     assert_eq!(open(&sound).expect("the undamaged one opens"), newest);
 }
 
-/// Nothing is left in the segment behind it, but all of the next.
+/// Nothing is left of the segment behind the damage, but the next one is intact.
 #[test]
 fn damage_at_the_end_of_a_segment_takes_no_other() {
     let temporary = tempfile::tempdir().expect("a directory");
@@ -346,7 +348,7 @@ fn damage_at_the_end_of_a_segment_takes_no_other() {
 struct Found {
     opened: usize,
     told: usize,
-    /// Of those: every record is whole somewhere.
+    /// How many of those have a whole copy of every record.
     all_there: usize,
 }
 
@@ -380,7 +382,7 @@ impl Found {
     }
 }
 
-/// Turns a bit, or blanks a page.
+/// Flips a bit, or blanks a page.
 fn damage(directory: &Path, place: Range<usize>, bit: usize) {
     let path: PathBuf = directory.join("events/db");
     let mut bytes = fs::read(&path).expect("read");

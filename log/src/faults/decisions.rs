@@ -7,11 +7,12 @@ use hindsight_core::{GroupResource, Intent, ObjectKey, Revision, Rule};
 use serde_json::json;
 use std::sync::Arc;
 
-/// Where a frame of 64 KiB has room for the first commit of the decision and not for the second.
+/// Sizes for which a frame of 64 KiB has room for the first commit of the decision, but not for the
+/// second.
 const BODIES: std::ops::Range<usize> = (62 << 10)..(64 << 10);
 const BYTES_APART: usize = 100;
 
-/// A pod that no node has: it is marked, and then it goes.
+/// A pod that is on no node: its deletion marks it and removes it at once.
 fn pod(bytes: usize) -> serde_json::Value {
     let container = json!({"name": "c", "image": "i", "imagePullPolicy": "Always",
         "terminationMessagePolicy": "File"});

@@ -1,5 +1,5 @@
-//! A storage that records what is done to it, fails when it is told to, and can be crashed at any
-//! step: what was synced stays, and of the rest what the test chooses.
+//! A storage that records its calls, fails where it is told to, and can be crashed at any step: what was
+//! synced survives, and of the rest whatever the test chooses.
 
 use crate::storage::conformance::{Backend, conforms};
 use crate::{Error, Purpose, Storage, Stored, Tail};
@@ -9,21 +9,21 @@ use std::io::ErrorKind;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 const DELETIONS_BYTES: usize = 8 << 10;
-/// What a snapshot leaves to writes.
+/// What a snapshot must leave to writes.
 pub(super) const AHEAD_BYTES: usize = 64 << 10;
 
-/// What happened to the disk, and what the world was told meanwhile.
+/// A call of the disk, or something that clients saw meanwhile.
 #[derive(Debug, Clone)]
 pub(super) enum Step {
     Append(Revision, Arc<[u8]>),
-    /// In the place of those up to the second.
+    /// Replaces the frames from the first revision to the second.
     Replace(Revision, Revision, Arc<[u8]>),
     Sync,
     FailedSync,
     Witness(Tail),
     /// Readers and watchers see everything up to here.
     Shown(Revision),
-    /// Somebody was answered about everything up to here.
+    /// Somebody received an answer about everything up to here.
     Told(Revision),
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Faults {
     pub(super) sync: Option<(usize, ErrorKind)>,
     pub(super) replace: Option<(usize, ErrorKind)>,
     pub(super) read: Option<(usize, ErrorKind)>,
-    /// What was replaced is left behind.
+    /// Replaced frames are left behind.
     pub(super) leaves_replaced: bool,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Disk {
     faults: Faults,
     found: Option<Tail>,
     inner: Mutex<Inner>,
-    /// Told when it is not stuck any more.
+    /// Notified when the disk is no longer stuck.
     moves: Condvar,
 }
 
@@ -55,9 +55,9 @@ struct Inner {
     syncs: usize,
     replacements: usize,
     reads: usize,
-    /// Syncs do not come back.
+    /// Syncs do not return.
     is_stuck: bool,
-    /// Bytes that it takes altogether.
+    /// Its capacity in bytes.
     room: Option<usize>,
 }
 
@@ -69,7 +69,7 @@ impl Disk {
         }
     }
 
-    /// With frames already there, and without faults.
+    /// A disk without faults that holds these frames.
     pub(super) fn holding(
         frames: impl IntoIterator<Item = (Revision, Arc<[u8]>)>,
         found: Option<Tail>,
@@ -113,7 +113,7 @@ impl Disk {
             .collect()
     }
 
-    /// While it is stuck, whoever syncs waits.
+    /// Syncs block while the disk is stuck.
     pub(super) fn set_stuck(&self, is_stuck: bool) {
         self.inner().is_stuck = is_stuck;
         self.moves.notify_all();
@@ -148,7 +148,7 @@ impl Disk {
 }
 
 impl Storage for Disk {
-    /// A frame that could not be written may still be there after a crash.
+    /// A frame whose append failed may still be there after a crash.
     fn append(&self, first: Revision, frame: &[u8]) -> Result<(), Error> {
         let mut inner = self.inner();
         inner.appends += 1;
@@ -217,8 +217,8 @@ impl Backend for Disk {
         self
     }
 
-    /// After what was synced, any of the first of what came then; what replaces others may be there with
-    /// some of them. The note of any age; the newest comes last.
+    /// What was synced, with the first of the later frames, any number of them; a replacement together
+    /// with some of the frames that it replaces; and a note of any age. The newest comes last.
     fn crashed(&self) -> Vec<Box<dyn Backend>> {
         let steps = self.steps();
         let is_sync = |step: &Step| matches!(step, Step::Sync);
@@ -306,7 +306,7 @@ impl Crash {
         match step {
             Step::Append(first, bytes) => self.unsynced.push((*first, Arc::clone(bytes))),
             Step::Sync => self.synced.append(&mut self.unsynced),
-            // Those of a log that is thinned are crashed one by one: `retention`.
+            // Crashes of a log that is thinned are tested one by one: see `retention`.
             Step::Replace(..) | Step::FailedSync => {}
             Step::Witness(tail) => self.witnesses.push(Some(*tail)),
             Step::Shown(revision) => self.shown = self.shown.max(*revision),
@@ -318,14 +318,14 @@ impl Crash {
         self.witnesses.last().copied().flatten()
     }
 
-    /// What was synced, and of the rest those that are kept.
+    /// What was synced, and those of the rest that are kept.
     pub(super) fn keeping(&self, kept: impl Fn(usize) -> bool, witness: Option<Tail>) -> Disk {
         let rest = self.unsynced.iter().enumerate();
         let rest = rest.filter(|(index, _)| kept(*index)).map(|(_, one)| one);
         Disk::holding(self.synced.iter().chain(rest).cloned(), witness)
     }
 
-    /// What was synced, the unsynced ones before the last, and so much of the last.
+    /// What was synced, the unsynced frames before the last, and this many bytes of the last.
     pub(super) fn torn(&self, bytes: usize, witness: Option<Tail>) -> Option<Disk> {
         let (last, before) = self.unsynced.split_last()?;
         let cut = last.1.get(..bytes)?.into();

@@ -1,5 +1,5 @@
 //! A disk that fails at its n-th call: what was answered before stands, nothing is answered or shown
-//! after, nothing is tried again, and what is left opens.
+//! afterwards, nothing is retried, and what is left opens.
 
 use super::disk::{Crash, Disk, Faults, Step};
 use super::is_long;
@@ -18,7 +18,7 @@ fn a_failing_disk_poisons_the_log_at_whichever_call_it_fails() {
     assert_eq!(run(&whole), []);
     let expected = expected(&whole);
     let stride = if is_long() { 1 } else { 17 };
-    // The first sync is that of opening: its failure is a refusal to open.
+    // The first sync is the one of opening: if it fails, the log does not open.
     for at in (1..whole.syncs()).step_by(stride) {
         for kind in [ErrorKind::Other, ErrorKind::StorageFull] {
             let sync = Some((at, kind));
@@ -105,13 +105,13 @@ fn a_panic_of_the_thread_that_thins_the_log_poisons_it() {
     let writer = log.start(state, Box::new(Silent)).expect("started");
     let poison = writer.poison().clone();
     submit(&writer, &disk, Commands::default().submission()).expect("written");
-    // Which waits for that thread, and has it write the snapshot if it has not yet.
+    // Dropping the writer waits for that thread, which writes the snapshot if it has not done so yet.
     drop(writer);
     let reason = poison.reason().expect("poisoned");
     assert!(reason.contains("panic"), "{reason}");
 }
 
-/// A log that is thinned, and what is known of that.
+/// A log that is being thinned, and what is known about that.
 struct Thinned {
     disk: Arc<Disk>,
     poison: Poison,
@@ -139,7 +139,7 @@ impl Thinned {
     }
 }
 
-/// Nothing was written by it, so nothing is unknown.
+/// The failed call wrote nothing, so nothing is unknown.
 #[test]
 fn a_read_that_fails_while_the_log_is_thinned_poisons_nothing_and_is_tried_again() {
     let (whole, directory) = (logged(), tempfile::tempdir().expect("a directory"));

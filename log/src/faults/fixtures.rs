@@ -1,4 +1,4 @@
-//! One of each format that ever was written, in `log/golden`: read by the code of today.
+//! One file of each format that was ever written, in `log/golden`, read by today's code.
 
 use super::backups::{Target, backup_of, first_format};
 use super::disk::Disk;
@@ -15,7 +15,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What is committed is small.
+/// Fixtures that are committed must be small.
 const BYTES_MAX: usize = 64 << 10;
 const PAGE: usize = 512;
 
@@ -23,8 +23,8 @@ fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden")
 }
 
-/// The frames of a log, and what it must come to. A release adds one for a format that it begins to write, and
-/// cannot make those before it again.
+/// The frames of each log, and the file with its expected result. A release adds a log for a format that
+/// it begins to write; it cannot make the earlier ones again.
 const LOGS: [(&[&str], &str); 2] = [
     (
         &["frame-1", "frame-2-thinned", "frame-2-restored", "frame-3"],
@@ -33,7 +33,7 @@ const LOGS: [(&[&str], &str); 2] = [
     (&["frame-4"], "expected-4"),
 ];
 
-/// Of each format, and what of it a log can hold.
+/// The fixtures: one of each format, and each kind of frame that a log can hold.
 fn names() -> Vec<String> {
     let frames = LOGS.iter().flat_map(|(frames, _)| frames.iter());
     let numbered = [
@@ -52,7 +52,7 @@ fn names() -> Vec<String> {
         .collect()
 }
 
-/// Every fixture, and the state that it was made of.
+/// All fixtures, and the state from which they were made.
 struct Made {
     files: Vec<(String, Vec<u8>)>,
     expected: String,
@@ -84,7 +84,8 @@ fn written(disk: &Arc<Disk>) {
     write(vec![map("last")]);
 }
 
-/// A log of all formats that this release writes: its beginning thinned, and restored from a backup.
+/// A log with all formats that this release writes: its beginning is thinned, and it was restored from a
+/// backup.
 fn log() -> (Target, Vec<(Revision, Vec<u8>)>) {
     let disk = Arc::new(Disk::default());
     written(&disk);
@@ -132,7 +133,7 @@ fn made() -> Made {
     for made_again in ["events.reserve", "events.place"] {
         fs::remove_file(at.join(made_again)).ok();
     }
-    // What is in it too has to be found without it.
+    // The contents of the journal must be found without it, too.
     fs::remove_file(at.join("events/journal")).expect("removed");
     put("directory-2", packed(at));
     let report = verify(&reader, |_| {}).expect("intact");
@@ -144,7 +145,7 @@ fn made() -> Made {
     }
 }
 
-/// A journal is as good without those at its end.
+/// A journal without the zeros at its end, which is equivalent.
 fn without_zeros(file: &Path) -> Vec<u8> {
     let mut bytes = fs::read(file).expect("read");
     let end = bytes.iter().rposition(|byte| *byte != 0);
@@ -203,7 +204,7 @@ fn unpack(packed: &[u8], directory: &Path) {
     }
 }
 
-/// Those that are there stay as they are.
+/// Fixtures that exist are left as they are.
 fn write_the_missing() {
     let made = made();
     let files = made
@@ -227,7 +228,7 @@ fn fixture(name: &str) -> Vec<u8> {
     bytes
 }
 
-/// What the first log must come to.
+/// The expected result of the first log.
 fn expected(of: &str) -> String {
     expected_in("expected", of)
 }
@@ -245,7 +246,7 @@ fn assert_expected(storage: Arc<dyn Storage>, file: &str, what: &str) {
     assert_eq!(state.hash(), expected("state"), "{what}");
 }
 
-/// With `HINDSIGHT_FIXTURES=write` those that are missing are made first.
+/// With `HINDSIGHT_FIXTURES=write`, missing fixtures are made first.
 #[test]
 fn every_format_has_a_fixture() {
     if option_env!("HINDSIGHT_FIXTURES") == Some("write") {

@@ -1,4 +1,4 @@
-//! A disk that is full: what is refused, what goes on, and that it ends by itself.
+//! A full disk: what is refused, what continues, and that the log recovers by itself.
 
 use super::disk::{Disk, Step};
 use super::script::{Commands, create, delete, empty, noise, open, patch, submit};
@@ -30,7 +30,7 @@ fn on_a_full_disk_deletions_go_on_and_writes_do_when_there_is_room_again() {
     let attempts: Vec<_> = (0..40).map(|index| write(vec![map(index)])).collect();
     let written = attempts.iter().filter(|attempt| attempt.is_ok()).count();
     assert!((10..30).contains(&written), "{written}");
-    // What is under way is counted as well, so there may have been a little room after the first.
+    // Batches in flight are counted too, so a little space may have been left after the first refusal.
     assert!(
         attempts[30..]
             .iter()
@@ -61,7 +61,7 @@ impl Publish for Nobody {
     fn publish(&mut self, _: State, _: Vec<Arc<Change>>) {}
 }
 
-/// A log that decides what waits, as one batch, when it is told to.
+/// A log that decides the waiting submissions, as one batch, only when it is told to.
 struct ByBatch {
     writer: Writer,
     steps: Steps,
@@ -80,7 +80,7 @@ impl ByBatch {
         }
     }
 
-    /// Each a submission of its own; whether it was carried out.
+    /// Submits each of these on its own; returns whether it was carried out.
     fn batch(&mut self, submissions: Vec<Vec<Intent>>) -> Vec<Result<Vec<bool>, Unavailable>> {
         let submit = |intents: Vec<Intent>| {
             let made = intents.into_iter().map(|one| self.commands.command(one));
@@ -98,7 +98,7 @@ impl ByBatch {
     }
 }
 
-/// The first write that finds no room, and one that comes when it is known that there is none.
+/// The first write that finds no space, and one that comes when that is known already.
 #[test]
 fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
     let disk = Arc::new(Disk::default());
@@ -107,7 +107,7 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
     let written = log.batch(vec![vec![namespace], (0..8).map(map).collect()]);
     assert_eq!(written, [Ok(vec![true]), Ok(vec![true; 8])]);
     let used: usize = disk.frames().iter().map(|(_, frame)| frame.len()).sum();
-    // What was written last is counted twice, as if it were under way.
+    // The last write counts twice, as if it were still in flight.
     disk.set_room(used + (48 << 10));
     let full = || Err(Unavailable::Full);
     for first in [0, 4] {
@@ -115,7 +115,7 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
         let found = log.batch(vec![
             vec![delete(&name(0))],
             (20..26).map(map).collect(),
-            // What is to be deleted was to be written in the same batch.
+            // The object to be deleted was to be written in the same batch.
             vec![delete(&name(1)), delete("c20")],
             vec![patch(&name(2), json!({"data": null}))],
             vec![delete(&name(2))],
@@ -135,7 +135,7 @@ fn a_write_that_finds_no_room_takes_no_deletion_with_it() {
     assert_eq!(left, ["c20", "c3", "c7"]);
 }
 
-/// Large ones that come at once are refused together, and then what fits is written.
+/// Large writes that come together are refused together; smaller ones that fit are written afterwards.
 #[test]
 fn a_burst_that_finds_no_room_stops_no_smaller_write() {
     let disk = Arc::new(Disk::default());

@@ -1,4 +1,4 @@
-//! A directory that is taken from under an open log, and one that is opened a second time.
+//! A directory that is moved or removed under an open log, and one that is opened a second time.
 
 use super::rot::frames;
 use crate::{Error, SledStorage, Storage};

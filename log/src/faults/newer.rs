@@ -1,4 +1,4 @@
-//! A log that a newer release wrote to: what this one can tell of it, and what it can save.
+//! A log that a newer release wrote to: what this release can report of it, and what it can save.
 
 use super::refusals::{append, newer, tail, written_frames};
 use super::rot::{frames, open};
@@ -9,7 +9,7 @@ use std::path::Path;
 
 const KNOWN: usize = 5;
 const ALL: usize = 8;
-/// Of a witness: its slots, and what in one its checksum is of.
+/// The size of a slot of the witness, and of the part of a slot that its checksum covers.
 const SLOT_BYTES: usize = 4096;
 const NOTE_BYTES: usize = 4 + 1 + 8 + 32;
 

@@ -1,5 +1,5 @@
-//! Pipes, devices and directories in the place of files, and files that are too long: refused by name, and
-//! neither waited for nor read.
+//! Pipes, devices and directories in the place of files, and files that are too long: they are refused by
+//! name, without waiting for them or reading them.
 
 use super::beside::{kept_beside, thinning_life};
 use super::disk::Disk;
@@ -21,10 +21,10 @@ fn pipe(at: &Path) {
     assert!(made.expect("mkfifo runs").success());
 }
 
-/// Made there.
+/// Makes something at a path.
 type Make = fn(&Path);
 
-/// What never ends, or is never there.
+/// Things that are not regular files: reading them never ends, or is not possible.
 const NO_FILES: [(&str, Make); 3] = [
     ("a pipe", pipe),
     ("a device", |at| symlink("/dev/zero", at).expect("made")),
@@ -91,14 +91,14 @@ fn what_is_in_the_place_of_a_snapshot_is_passed_over_and_left_as_it_is() {
     }
 }
 
-/// A name, and what is put there, given a snapshot.
+/// The name of a foreign file, and how it is made; the second path is that of a snapshot.
 type Theirs = (&'static str, fn(&Path, &Path));
 
 #[test]
 fn what_others_keep_beside_snapshots_stops_neither_them_nor_thinning() {
     let copied = |from: &Path, to: &Path| assert!(fs::copy(from, to).is_ok());
     let a_directory = |_: &Path, to: &Path| fs::create_dir(to).expect("made");
-    // It opens, and reading it is refused: nobody knows of what it is.
+    // It opens, but reading it is refused, so what it holds is unknown.
     let unread = |_: &Path, to: &Path| symlink("/proc/self/mem", to).expect("made");
     let theirs: [Theirs; 6] = [
         ("00000000000000099999.snapshot", a_directory),
@@ -126,7 +126,7 @@ fn what_others_keep_beside_snapshots_stops_neither_them_nor_thinning() {
     }
 }
 
-/// Blocks of nothing would be read for as long as it is.
+/// Otherwise empty blocks would be read to the end of the file.
 #[test]
 fn a_snapshot_that_goes_on_with_nothing_is_damaged_at_once() {
     let directory = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,5 @@
-//! Backups that could not be finished say why, to whoever makes them and to whoever reads them.
+//! Backups that cannot be finished report why, both to the process that makes them and to the one that
+//! reads them.
 
 use super::disk::Disk;
 use super::script;
@@ -12,8 +13,8 @@ fn logged() -> Arc<Disk> {
     disk
 }
 
-/// Thins the log up to here once so many frames are copied, and what came of it for who makes the backup
-/// and for who reads it.
+/// Thins the log up to here once this many frames are copied. Returns the result of making the backup,
+/// and of reading it.
 fn overtaken(copied: usize, until: fn(&[Revision]) -> Revision) -> [Result<(), Error>; 2] {
     let disk = logged();
     let reader = Reader::new(Arc::clone(&disk) as Arc<dyn Storage>);
@@ -41,7 +42,7 @@ fn a_backup_that_thinning_overtakes_says_so_to_its_reader_too() {
         for until in [middle, newest, all_of_it] {
             match overtaken(copied, until) {
                 [Err(Error::Overtaken { .. }), Err(Error::Overtaken { .. })] => all += 1,
-                // One that was copied ends where a thinned one begins.
+                // A frame that was copied ends where a thinned one begins.
                 [Ok(()), Ok(())] => {}
                 other => panic!("{copied}: {other:?}"),
             }

@@ -1,4 +1,5 @@
-//! Directories that are not as a clean stop left them: which open, and what the others are told.
+//! Directories that are not as a clean shutdown left them: which of them open, and why the others are
+//! refused.
 
 mod opening;
 
@@ -13,10 +14,10 @@ use std::sync::Arc;
 
 const FRAMES: usize = 5;
 
-/// The directory, made as the name says.
+/// Makes the directory that the name describes.
 type Prepare = fn(&Path);
 
-/// What is refused, and a part of the message.
+/// What is refused: a name, how it is made, and a part of the message.
 const REFUSED: &[(&str, Prepare, &str)] = &[
     (
         "no witness",
@@ -174,7 +175,7 @@ fn what_is_not_the_log_that_was_acknowledged_is_refused_and_told_why() {
     }
 }
 
-/// What a question finds that opens the files and does not walk through them.
+/// Asks a question, which opens the files but does not walk through them.
 fn asked(at: &Path) -> Result<Revision, Error> {
     let storage = Arc::new(SledStorage::open(&at.join("events"))?);
     let reader = Reader::new(storage);
@@ -203,13 +204,13 @@ fn whoever_only_asks_is_refused_what_a_start_is_refused() {
     }
 }
 
-/// It is what a kill leaves, and no damage: the whole one beside it is used.
+/// A kill leaves it, so it is not damage: the whole snapshot beside it is used.
 #[test]
 fn an_unfinished_snapshot_is_removed_and_nothing_else_is_touched() {
     let temporary = tempfile::tempdir().expect("a directory");
     let at = temporary.path();
     written(at);
-    // sled writes one when it opens a database that has grown.
+    // sled writes a snapshot when it opens a database that has grown.
     open(at).expect("opened");
     assert_eq!(snapshots(at).count(), 1);
     put(at, "events/snap.FFFFFFFFFFFFFFFF.generating", b"x");
@@ -240,13 +241,13 @@ pub(super) fn written_frames(at: &Path, count: usize) {
     }
 }
 
-/// A log was written, and then this happened.
+/// A log, to which this happened after it was written.
 pub(super) fn after(at: &Path, happened: impl FnOnce(&Path)) {
     written(at);
     happened(at);
 }
 
-/// The same, where the database has to speak for itself.
+/// The same without a journal, so that only the database counts.
 fn without_a_journal(at: &Path, happened: impl FnOnce(&Path)) {
     written(at);
     remove(at, "events/journal");
@@ -291,13 +292,13 @@ fn remove(at: &Path, name: &str) {
     fs::remove_file(at.join(name)).expect("removed");
 }
 
-/// sled itself, as the storage has it.
+/// sled itself, with the settings of the storage.
 fn engine(at: &Path) -> ::sled::Db {
     let sled = ::sled::Config::new().segment_size(8 << 20);
     sled.path(at.join("events")).open().expect("opened")
 }
 
-/// A database of some segments.
+/// A database of several segments.
 fn segments(at: &Path) {
     let storage = SledStorage::open(&at.join("events")).expect("made");
     for first in 1..8 {
@@ -322,7 +323,8 @@ fn cut_in_half(at: &Path, name: &str) {
     file.set_len(length / 2).expect("cut");
 }
 
-/// Each part of it is whole, and sled panics over two that have one place.
+/// Two copies of the database in one file. Each is intact, but sled panics over two segments with one
+/// position.
 fn twice(at: &Path) {
     let path = at.join("events/db");
     let mut bytes = fs::read(&path).expect("read");
@@ -332,7 +334,7 @@ fn twice(at: &Path) {
     fs::write(path, bytes).expect("written");
 }
 
-/// The end of each value that has the last frame, wherever in the database it is.
+/// Blanks the end of each value that holds the last frame, wherever it is in the database.
 fn blank_last(at: &Path) {
     const BLANK: usize = 20;
     let events = at.join("events");
@@ -354,7 +356,7 @@ fn snapshots(at: &Path) -> impl Iterator<Item = String> {
     names.filter(|name| name.contains("snap."))
 }
 
-/// What is left as it is, beside the configuration of the engine and without a witness.
+/// What is refused and left as it is, beside the configuration of the engine and without a witness.
 const UNTOUCHED: &[(&str, Prepare, &str)] = &[
     (
         "bytes in place of the database",

@@ -1,4 +1,4 @@
-//! Logs that were thinned: what they still know is right, and what they do not know they refuse.
+//! Logs that were thinned: what they still hold is correct, and what they no longer hold they refuse.
 
 use super::disk::{Disk, Faults};
 use super::script;
@@ -40,7 +40,7 @@ fn state_at(reader: &Reader, revision: u64) -> State {
     state.expect("folded")
 }
 
-/// Revisions where frames end.
+/// The revisions at which frames end.
 fn ends(disk: &Arc<Disk>) -> Vec<Revision> {
     let frames = reader(disk);
     let frames = frames.frames(Revision(1));
@@ -53,7 +53,7 @@ fn is_deletion(commit: &Commit) -> bool {
     commit.events.iter().any(|event| event.verdict().is_some())
 }
 
-/// Hashes of the state of the script's log, each folded once.
+/// The hash of the state of the script's log at this revision; each is folded only once.
 fn hash_of(whole: &Reader, revision: Revision) -> String {
     static HASHES: Mutex<BTreeMap<Revision, String>> = Mutex::new(BTreeMap::new());
     let mut hashes = HASHES.lock().expect("unpoisoned");
@@ -61,7 +61,7 @@ fn hash_of(whole: &Reader, revision: Revision) -> String {
     hashes.entry(revision).or_insert_with(folded).clone()
 }
 
-/// Everything that a log must still be able to say after it was thinned, or half of it was.
+/// Checks all that a log must still answer correctly after it was thinned, completely or in part.
 pub(super) fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Reader) {
     let thinned = reader(storage);
     let newest = whole.newest().expect("read");
@@ -107,7 +107,7 @@ pub(super) fn assert_thinned<S: Storage + 'static>(storage: &Arc<S>, whole: &Rea
     }
 }
 
-/// From wherever one looks back: each commit once, and every deletion.
+/// Read backward from any revision, each commit appears once, and every deletion does.
 fn assert_backwards(thinned: &Reader, whole: &Reader) {
     let newest = whole.newest().expect("read");
     for until in (1..=newest.0).step_by(29).map(Revision) {
@@ -127,7 +127,7 @@ fn thin_to(disk: &Arc<Disk>, floor: Revision, kinds: &[GroupResource]) -> Result
     thin(&**disk, &reader(disk), floor, script::empty(), kinds)
 }
 
-/// The last commit before the first that was later than this.
+/// The last commit before the first one that is later than this time.
 fn until(whole: &Reader, time: Time) -> Revision {
     let commits = commits(whole, Revision(1));
     let later = commits.iter().find(|commit| commit.time > time);
@@ -158,7 +158,7 @@ fn a_snapshot_of_another_state_than_the_log_comes_to_is_found() {
     snapshots.write(&base).expect("written");
     let state = state_at_floor(&with, &script::empty(), floor).expect("they agree");
     assert_eq!(state.hash(), hash_of(&reader(&logged()), floor));
-    // As if something had been lost between.
+    // As if something had been lost in between.
     let newest = base.state.revision;
     base.state = state_at(&reader(&disk), until.0);
     base.state.revision = newest;
@@ -207,7 +207,7 @@ fn a_crash_at_any_replacement_leaves_a_log_that_opens_and_tells_its_floor() {
     let whole = logged();
     let ends = ends(&whole);
     let floor = ends[150];
-    // So that more than a few frames are needed for what is kept.
+    // These kinds are kept so that more than a few frames are needed for what is kept.
     let kinds = [GroupResource::new("", "configmaps")];
     let mut floors = BTreeSet::new();
     let mut crashes = 0;
@@ -240,7 +240,7 @@ fn a_crash_at_any_replacement_leaves_a_log_that_opens_and_tells_its_floor() {
     assert!(crashes > 8 && floors.len() > 2, "{crashes} {floors:?}");
 }
 
-/// There is nothing that no walk meets.
+/// No stored frame is missed by the walk.
 fn assert_walked(disk: &Arc<Disk>) {
     let walked = reader(disk);
     let walked = walked.frames(Revision(1));
@@ -307,7 +307,7 @@ fn a_writer_with_a_policy_keeps_its_log_as_small_or_as_young_as_it_says() {
     }
 }
 
-/// A stored frame, and what it says of itself changed so that every checksum agrees.
+/// A stored frame with changed fields and correct checksums.
 pub(super) fn forged(
     first: Revision,
     bytes: &[u8],
@@ -357,7 +357,7 @@ fn a_thinned_frame_that_says_what_cannot_be_is_refused() {
     ];
     for (index, forge) in forgeries.into_iter().enumerate() {
         let mut frames = thinned.frames();
-        // The first is small: it names the floor.
+        // The first thinned frame is small: it states the floor.
         let (first, bytes) = &mut frames[1];
         *bytes = forged(*first, bytes, forge).expect("a thinned one").into();
         let storage = Arc::new(Disk::holding(frames, None));
@@ -367,8 +367,8 @@ fn a_thinned_frame_that_says_what_cannot_be_is_refused() {
     }
 }
 
-/// The state knows since when an owner waits, and a release that was decided before is stale. An owner
-/// that waited once, and waits again, must not seem to have waited all the time.
+/// The state records since when an owner waits, and a release that was decided before that is stale. An
+/// owner that waited, stopped, and waits again must not seem to have waited all the time.
 #[test]
 fn since_when_an_owner_waits_is_not_forgotten() {
     let whole = Arc::new(Disk::default());

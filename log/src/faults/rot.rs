@@ -1,4 +1,4 @@
-//! Bits that turn by themselves: in the frames, and in the files that hold them.
+//! Bits that flip by themselves: in frames, and in the files that hold them.
 
 use super::disk::{Disk, Step};
 use super::is_long;
@@ -13,12 +13,12 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 const LOG_BYTES: usize = 1 << 20;
-/// Every so many bits of a log are turned in the usual run.
+/// The usual run flips one in so many bits of a log.
 const BITS_APART: usize = 4999;
 
 pub(super) type Frames = Vec<(Revision, Arc<[u8]>)>;
 
-/// The script's, run once for all tests.
+/// The frames of the script, which is run once for all tests.
 pub(super) fn frames() -> Frames {
     static FRAMES: OnceLock<Frames> = OnceLock::new();
     FRAMES.get_or_init(recorded).clone()
@@ -64,7 +64,7 @@ fn every_turned_bit_of_a_log_is_noticed() {
     assert_eq!(bits, (LOG_BYTES * 8).div_ceil(step));
 }
 
-/// What the chain does not cover of a thinned frame, its own checksum does.
+/// The chain does not cover all of a thinned frame; its own checksum covers the rest.
 #[test]
 fn every_turned_bit_of_what_was_thinned_is_noticed() {
     let whole = Arc::new(Disk::holding(frames(), None));
@@ -110,7 +110,7 @@ fn a_turned_bit_refuses_the_log_and_the_record_is_named() {
     }
 }
 
-/// Nobody who goes back through the log passes over what is not there.
+/// Reading backward must not skip a missing record.
 #[test]
 fn a_record_that_is_missing_is_noticed_backwards_too() {
     let frames = frames();
@@ -131,7 +131,7 @@ fn a_record_that_is_missing_is_noticed_backwards_too() {
     }
 }
 
-/// A crash may leave any of what a thinned frame stands for.
+/// A crash may leave any of the frames that a thinned one replaces.
 #[test]
 fn what_is_left_of_what_was_thinned_is_no_hole_backwards() {
     let whole = frames();

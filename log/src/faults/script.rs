@@ -1,5 +1,5 @@
-//! About a thousand commits in some hundred batches, the same every time: objects of all sizes are
-//! made, changed, held by finalizers and deleted.
+//! The script: about a thousand commits in some hundred batches, the same every time. Objects of all
+//! sizes are created, changed, held by finalizers and deleted.
 
 use super::disk::{Disk, Step};
 use crate::{Log, Publish, Storage, Submitted, Tail, Writer};
@@ -17,17 +17,17 @@ use std::sync::{Arc, mpsc};
 
 const COMMITS: u64 = 1000;
 const NAMES: u64 = 40;
-/// Some of these together need more than one frame.
+/// Large enough for a few of these together to need more than one frame.
 const LARGE_BYTES: usize = 24 << 10;
 
-/// What the log is at each revision where a frame ends.
+/// The end and the state hash of the log at each revision where a frame ends.
 pub(super) type Expected = BTreeMap<Revision, (Tail, String)>;
 
 pub(super) fn empty() -> State {
     State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)))
 }
 
-/// Runs the script until it is through or the log refuses; the refusals, in order.
+/// Runs the script until it ends or the log refuses; returns the refusals in order.
 pub(super) fn run(disk: &Arc<Disk>) -> Vec<Unavailable> {
     let (writer, state) = open(disk);
     let mut commands = Commands::default();
@@ -57,7 +57,7 @@ impl Publish for Shown {
     }
 }
 
-/// The newest revision that the answer speaks of.
+/// Submits the commands and returns the newest revision in the answer.
 pub(super) fn submit(
     writer: &Writer,
     disk: &Arc<Disk>,
@@ -81,7 +81,7 @@ pub(super) fn submit(
     answer.recv().expect("an answer")
 }
 
-/// State and chain at every frame's end of a log that nothing happened to.
+/// The end and the state hash at the end of every frame, for a log without faults.
 pub(super) fn expected(disk: &Disk) -> Expected {
     let frames = Arc::new(Disk::holding(
         disk.steps().iter().filter_map(|step| match step {
@@ -150,7 +150,7 @@ impl Commands {
         self.command(intent)
     }
 
-    /// A linear congruential generator; its high bits.
+    /// A linear congruential generator, of which the high bits are used.
     fn dice(&mut self) -> u64 {
         self.made = self
             .made
@@ -161,7 +161,7 @@ impl Commands {
 
     pub(super) fn command(&mut self, intent: Intent) -> Command {
         let seed = u128::from(self.dice()) << 64 | u128::from(self.dice());
-        // It steps back now and then.
+        // The clock steps back now and then.
         self.clock += if self.dice().is_multiple_of(50) {
             -75
         } else {
@@ -172,7 +172,7 @@ impl Commands {
     }
 }
 
-/// A text that does not become smaller when it is compressed.
+/// Text that cannot be compressed.
 pub(super) fn noise(seed: u64, length: usize) -> String {
     let mut bytes = vec![0; length];
     let mut hasher = blake3::Hasher::new();

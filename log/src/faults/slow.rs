@@ -1,4 +1,5 @@
-//! A disk that does not answer: writes wait, as many as there is room for, and nobody is told anything.
+//! A disk that does not respond: writes wait until the limits are reached, and nobody is answered or
+//! shown anything.
 
 use super::disk::{Disk, Step};
 use super::script::{Commands, create, empty, open, submit};
@@ -8,15 +9,15 @@ use serde_json::json;
 use std::ops::RangeInclusive;
 use std::sync::{Arc, mpsc};
 
-/// Places in the queue.
+/// The limit of submissions in the queue.
 const PLACES: usize = 4096;
-/// Bytes in them, and in the batches that have left them.
+/// The limit of their bytes, including batches that have left the queue.
 const BYTES: usize = 64 << 20;
 const LARGE_BYTES: usize = 900 << 10;
-/// Of which a document is made with as little text as possible.
+/// Values in a document with as little text as possible.
 const NESTED: usize = 1000;
 
-/// A namespace with so much text in it.
+/// A namespace with this many bytes of text.
 fn namespace(name: &str, bytes: usize) -> Intent {
     let kept = [
         "v".repeat(bytes / 4),
@@ -28,7 +29,7 @@ fn namespace(name: &str, bytes: usize) -> Intent {
     create("namespaces", "", document)
 }
 
-/// One that is small as text and large in memory.
+/// A namespace that is small as text and large in memory.
 fn nested(name: &str) -> Intent {
     let kept = vec![json!({"a": {}}); NESTED];
     create(
@@ -40,14 +41,14 @@ fn nested(name: &str) -> Intent {
 
 #[test]
 fn behind_a_stuck_disk_writes_wait_and_one_too_many_is_refused_at_once() {
-    // Beside those that wait: the batch at the disk, the next one, and the one that is decided.
+    // Besides those in the queue: the batch at the disk, the next one, and the one that is being decided.
     fill(|name| namespace(name, 0), PLACES..=4 * PLACES);
 }
 
 #[test]
 fn behind_a_stuck_disk_large_writes_wait_as_far_as_there_is_memory_for_them() {
     let places = BYTES / LARGE_BYTES;
-    // The last that is let in may be of any size.
+    // The last one that is let in may be of any size.
     fill(|name| namespace(name, LARGE_BYTES), places..=places + 1);
 }
 
@@ -57,7 +58,8 @@ fn what_waits_is_measured_by_what_it_takes_in_memory_and_not_by_its_text() {
     fill(nested, places / 2..=places + 1);
 }
 
-/// Submits until something is refused, of which so many may be there by then; the others are written.
+/// Submits until something is refused. By then this many may have been accepted; all of these are
+/// written.
 fn fill(intent: impl Fn(&str) -> Intent, places: RangeInclusive<usize>) {
     let disk = Arc::new(Disk::default());
     let (writer, _) = open(&disk);
@@ -73,7 +75,7 @@ fn fill(intent: impl Fn(&str) -> Intent, places: RangeInclusive<usize>) {
     });
     let is_seen = |step: &Step| matches!(step, Step::Shown(_) | Step::Told(_));
     let is_shown = disk.steps().iter().any(is_seen);
-    // First: a writer that is dropped waits for it.
+    // This comes first, because dropping the writer waits for the disk.
     disk.set_stuck(false);
     assert!(!is_shown, "nothing is durable yet");
     let (accepted, refusal) = refused.expect("the queue is full at last");

@@ -1,4 +1,4 @@
-//! Snapshots of the script of the fault tests: read back, damaged, and begun from.
+//! Snapshots of the log of the script: read back, damaged, and used as a base.
 
 use super::disk::{AHEAD_BYTES, Disk};
 use super::script;
@@ -25,7 +25,7 @@ fn end(disk: &Arc<Disk>) -> Base {
     base
 }
 
-/// As the log was after so many frames.
+/// The bases of the log, one every so many frames.
 fn bases(disk: &Arc<Disk>, every: usize) -> Vec<Base> {
     let reader = Reader::new(Arc::<Disk>::clone(disk));
     let mut base = Base::empty(script::empty());
@@ -107,7 +107,7 @@ fn every_damaged_byte_and_every_cut_is_noticed_and_the_snapshot_set_aside() {
     let path = only_file(&directory);
     let whole = std::fs::read(&path).expect("read");
     let revision = base.state.revision;
-    // Each is read and hashed whole, so a stride keeps this short.
+    // Each file is read and hashed whole, so a stride keeps this short.
     for place in (0..whole.len()).step_by(whole.len() / 500 + 1) {
         let mut damaged = whole.clone();
         damaged[place] ^= 0x10;
@@ -137,7 +137,7 @@ fn a_snapshot_that_the_system_does_not_read_is_left_as_it_is() {
         .path()
         .join("snapshots/00000000000000000007.snapshot");
     std::fs::create_dir_all(directory.path().join("snapshots")).expect("made");
-    // It opens, and reading it is refused.
+    // It opens, but reading it is refused.
     std::os::unix::fs::symlink("/proc/self/mem", &path).expect("made");
     assert!(snapshots.newest(&script::empty()).is_none());
     assert_eq!(snapshots.revisions().expect("listed"), [Revision(7)]);
@@ -278,7 +278,7 @@ fn a_writer_that_has_written_too_little_for_a_snapshot_ends_without_one() {
     assert_eq!(snapshots.revisions().expect("listed"), []);
 }
 
-/// Nothing is ever old.
+/// A policy by which nothing is ever old.
 fn keeps_all() -> Retention {
     Retention {
         age_micros: None,
@@ -288,7 +288,7 @@ fn keeps_all() -> Retention {
     }
 }
 
-/// Opens the log, writes these one by one, and ends. The snapshots that are there then.
+/// Opens the log, writes these one by one, and ends. Returns the snapshots that are there then.
 fn life(
     disk: &Arc<Disk>,
     snapshots: &Snapshots,
@@ -322,7 +322,7 @@ fn where_there_is_little_room_no_snapshot_is_begun_and_those_there_are_stay() {
         let object = json!({"metadata": {"name": name}, "data": {"k": script::noise(7, bytes)}});
         commands.command(script::create("configmaps", "default", object))
     };
-    // Behind what the log is thinned up to there will be more.
+    // If the log is thinned up to the snapshot, there will be more space afterwards.
     for (thins, left, is_written) in [
         (false, AHEAD_BYTES / 2, false),
         (false, 2 * AHEAD_BYTES, true),

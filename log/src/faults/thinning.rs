@@ -1,4 +1,4 @@
-//! What the thinning of a log costs, counted: by what became old, and not by what is kept.
+//! The cost of thinning a log is counted: it depends on how much became old, not on how much is kept.
 
 use super::disk::Disk;
 use super::script;
@@ -10,7 +10,7 @@ use hindsight_core::{Revision, Time};
 use serde_json::json;
 use std::sync::Arc;
 
-/// A log that is written to, and what thins it.
+/// A log that is written to, and its pruner.
 struct Kept {
     storage: Arc<Counting>,
     snapshots: Snapshots,
@@ -20,9 +20,9 @@ struct Kept {
     _directory: tempfile::TempDir,
 }
 
-/// Objects that are changed all the time, and as many that are made and deleted.
+/// Objects that are changed all the time, and as many that are created and deleted.
 const ROUND: u64 = 60;
-/// Bytes of history that are whole.
+/// Bytes of history that stay whole.
 const WHOLE_BYTES: u64 = 40_000;
 
 struct Silent;
@@ -57,7 +57,7 @@ impl Kept {
         script::submit(&self.writer, &disk, vec![command]).expect("written");
     }
 
-    /// The same amount of history again, most of which is soon superseded.
+    /// Writes the same amount of history again, most of which is soon superseded.
     fn write_round(&mut self) {
         for index in 0..ROUND {
             self.made += 1;
@@ -150,7 +150,7 @@ fn a_round_costs_what_became_old_and_not_what_is_kept() {
     assert!(late.1 > 0, "nothing was thinned");
 }
 
-/// Others write between the pieces, and wait for one at most.
+/// Others write between the turns, and wait for one turn at most.
 #[test]
 fn a_round_comes_in_pieces_however_much_became_old() {
     let mut kept = Kept::new();
@@ -189,7 +189,7 @@ fn a_round_comes_in_pieces_however_much_became_old() {
     assert_eq!(folded.expect("kept").hash(), base.state.hash());
 }
 
-/// What is known of a log is found again from its frames.
+/// What is known about a log is derived from its frames again.
 #[test]
 fn a_restart_between_any_two_pieces_goes_on_where_it_was() {
     let mut kept = Kept::new();

@@ -1,4 +1,5 @@
-//! The past by time is the same with snapshots and without, whatever the clock did and whatever was restored.
+//! The state at a given time is the same with and without snapshots, whatever the clock did and whatever
+//! was restored.
 
 use super::disk::Disk;
 use super::script::{self, Commands};
@@ -8,7 +9,7 @@ use serde_json::json;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
-/// What happens to a log, and the time by the clock then.
+/// An event in a log, and the time of the clock then.
 #[derive(Clone, Copy)]
 enum Step {
     Write(i64),
@@ -19,11 +20,11 @@ use Step::{Restore as R, Write as W};
 
 const HISTORIES: &[&[Step]] = &[
     &[W(10), W(20), R(30), W(40), W(50)],
-    // The clock was ahead when it was restored, or behind.
+    // The clock was ahead at the restore, or behind.
     &[W(10), W(20), R(900), W(40), W(50), W(60)],
     &[W(40), W(50), R(10), W(60), W(70)],
     &[W(10), W(900), W(30), R(40), W(50)],
-    // And more than once.
+    // More than one restore.
     &[
         W(10),
         R(900),
@@ -76,7 +77,7 @@ fn restored(disk: Arc<Disk>, time: Time) -> Arc<Disk> {
     target
 }
 
-/// Of every revision at which a frame ends.
+/// The bases at all revisions where a frame ends.
 fn bases(reader: &Reader) -> Vec<Base> {
     let mut base = Base::empty(script::empty());
     let frames = reader.whole(base.tail()).expect("readable");

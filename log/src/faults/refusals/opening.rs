@@ -5,7 +5,7 @@ use super::{
     snapshots, written,
 };
 
-/// What opens, and at which frame of those that were written.
+/// What opens, and up to which of the frames that were written.
 pub(super) const OPENING: &[(&str, Prepare, usize)] = &[
     ("nothing at all", |_| {}, 0),
     ("no directory of events", |at| make(at, &[]), 0),

@@ -1,4 +1,4 @@
-//! When the log is thinned where nobody writes.
+//! When the log is thinned while nobody writes.
 
 use super::*;
 use crate::{Log, MemoryStorage, Publish, Reader, Retention};
@@ -14,7 +14,7 @@ impl Publish for Silent {
 
 const COMMITS: u64 = 40;
 
-/// So many commits, and a snapshot of the end.
+/// A log of this many commits, and a snapshot of its end.
 fn logged(snapshots: &Snapshots, empty: &State) -> Arc<dyn Storage> {
     let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
     let opened = Log::open(Arc::clone(&storage), empty.clone());
@@ -66,7 +66,7 @@ fn a_log_that_nobody_writes_to_is_thinned_after_a_minute_and_every_hour() {
             received: crossbeam_channel::never(),
         };
         let floor = || Reader::new(Arc::clone(&storage)).floor().expect("read");
-        // No round is under way: what is a pause between two pieces begins none.
+        // No round is in progress: the pause between two turns does not begin one.
         assert_eq!(work.step(idle(), PRUNED_PAUSE), Some(PRUNED_EVERY));
         assert_eq!(floor(), Revision::ZERO);
         let mut pieces = 0;
