@@ -97,7 +97,7 @@ fn files(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     named.collect()
 }
 
-/// A log in a directory, with a snapshot every so many commits.
+/// A log in a directory, with a snapshot every `every` commits.
 fn started(at: &Path, storage: Arc<dyn Storage>, every: u64) -> Writer {
     let (mut log, state) = Log::open(storage, script::empty()).expect("opened");
     log.keep_snapshots(kept_beside(at), every).expect("started");

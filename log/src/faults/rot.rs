@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 const LOG_BYTES: usize = 1 << 20;
-/// The usual run flips one in so many bits of a log.
+/// The usual run flips one bit in this many of a log.
 const BITS_APART: usize = 4999;
 
 pub(super) type Frames = Vec<(Revision, Arc<[u8]>)>;

@@ -25,7 +25,7 @@ fn end(disk: &Arc<Disk>) -> Base {
     base
 }
 
-/// The bases of the log, one every so many frames.
+/// The bases of the log, one every `every` frames.
 fn bases(disk: &Arc<Disk>, every: usize) -> Vec<Base> {
     let reader = Reader::new(Arc::<Disk>::clone(disk));
     let mut base = Base::empty(script::empty());

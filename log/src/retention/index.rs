@@ -8,7 +8,7 @@ use hindsight_core::state::is_definition;
 use hindsight_core::{Cause, Commit, GroupResource, ObjectKey, Revision, State};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The key of an object, shortened to so many bytes of its hash that collisions can be ruled out.
+/// The key of an object, shortened to the part of its hash that rules out collisions.
 type Short = [u8; 16];
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 
 use hindsight_core::Time;
 
-/// The fraction of the age (one in so many) for which a single step of the wall clock counts at most.
+/// The age divided by this is the most for which a single step of the wall clock counts.
 const STEPS_IN_AN_AGE: i64 = 16;
 
 /// A clock that advances from commit to commit.

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 /// Consecutive frames are counted together, in extents of at most this many bytes and frames.
 const EXTENT_BYTES: u64 = 64 << 10;
 const EXTENT_FRAMES: u32 = 256;
-/// The fraction of the retention age (one in so many) that an extent may span.
+/// The retention age divided by this is the most that an extent may span.
 const EXTENTS_IN_AN_AGE: i64 = 64;
 
 #[derive(Debug)]

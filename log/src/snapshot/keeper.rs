@@ -16,8 +16,7 @@ use std::time::Duration;
 
 /// Snapshots that are kept: if the newest is damaged, the one before it is used.
 const KEPT: usize = 2;
-/// At a clean shutdown a snapshot is due after this fraction (one in so many) of the usual number of
-/// commits.
+/// At a clean shutdown a snapshot is due after the usual number of commits divided by this.
 const AT_END: u64 = 10;
 
 /// How often the log is thinned while nothing is written, and how soon after the start.

@@ -402,9 +402,9 @@ fn entries(directory: &Path) -> Result<Vec<PathBuf>, Error> {
 }
 
 /// Syncs the database and drops it from the page cache before sled reads it. sled continues from what it
-/// reads, some of which may be in memory only, and overwrites what follows with blanks. And after a
-/// failed fsync the page cache may count pages as written that never reached the disk, without reporting
-/// that again; the journal, which has them, would be begun anew.
+/// reads, some of which may be in memory only, and blanks what that replaces. And after a failed fsync the
+/// page cache may count pages as written that never reached the disk, without reporting that again; the
+/// journal, which has them, would be begun anew.
 fn sync_what_a_kill_left(database: &Path) -> Result<(), Error> {
     let file = match File::open(database) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -299,8 +299,8 @@ impl Value {
         alone.or(later.map(|(first, _)| *first))
     }
 
-    /// The first revision of the last frame in it that begins at or before `until`; the value itself must
-    /// begin there.
+    /// The first revision of the last frame in it that begins at or before `until`, as the value itself
+    /// must.
     fn before(&self, until: Revision) -> Revision {
         let last = self.entries().iter().rfind(|(first, _)| *first <= until);
         last.map_or(self.key, |(first, _)| *first)

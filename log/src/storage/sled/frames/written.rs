@@ -19,14 +19,14 @@ const CHANGE_BYTES: usize = 1 << 10;
 /// sled reuses a segment once all that is left in it was moved, one page at a time: it moves a page
 /// whenever it rewrites one, which is at every eleventh change of a page. If much is replaced, this falls
 /// behind for ever. So a value is changed for this alone: as many times as one move takes, for each
-/// replaced value and for each so many replaced bytes. A surplus ends once nothing is left to move.
+/// replaced value and for each `BYTES_FOR_A_MOVE` bytes of it. A surplus ends once nothing is left to move.
 pub(super) const BYTES_FOR_A_MOVE: usize = 16 << 10;
 pub(super) const CHANGES_FOR_A_MOVE: usize = 11;
 /// The most values of a page; and what each takes besides itself.
 const PAGE_VALUES: usize = 18;
 const VALUE_BYTES: usize = 64;
 /// A turn that moves nothing writes less than this. It may have been the turn of a page that was noted
-/// for moving and rewritten meanwhile; after so many idle turns in a row nothing is left to move.
+/// for moving and rewritten meanwhile; after `IDLE_MAX` idle turns in a row nothing is left to move.
 const TURN_BYTES: usize = 1 << 10;
 pub(super) const IDLE_MAX: usize = 1 << 10;
 const TURNS: &str = "turns-1";
