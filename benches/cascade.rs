@@ -1,5 +1,5 @@
-//! Cascades of the collector, durable and in process: objects a second, the peak of memory, and how
-//! long other writers had to wait meanwhile. Each case runs in a process of its own.
+//! Measures cascading deletions by the collector, durable and in process: objects per second, peak
+//! memory, and how long other writers wait meanwhile. Each case runs in a process of its own.
 #![allow(
     clippy::print_stdout,
     reason = "printing figures is what this program is for"
@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 const NAMESPACE: &str = "cascade";
-/// Commands that are handed in together.
+/// Commands that are submitted as one batch.
 const BATCH: usize = 1024;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -56,7 +56,7 @@ enum Policy {
     Orphan,
 }
 
-/// The server's own.
+/// The allocator that the server uses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -78,7 +78,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// In a process of its own, so that its peak of memory is its own.
+/// Runs one case in a process of its own, so that its peak memory is not another case's.
 fn alone(shape: Shape, policy: Policy, scale: usize) -> Result<()> {
     let status = std::process::Command::new(std::env::current_exe()?)
         .args(["--shape", &name(&shape), "--policy", &name(&policy)])
@@ -130,11 +130,12 @@ struct Bench {
     plane: ControlPlane,
 }
 
-/// What was built: the deletions that start it, and what has gone at its end.
+/// A case that was built: the roots whose deletion starts the cascade, and how many objects it
+/// touches.
 struct Case {
     roots: Vec<ObjectKey>,
     objects: usize,
-    /// Those that an orphaning deletion changes.
+    /// Objects that an orphaning deletion changes or removes.
     orphaned: usize,
 }
 
@@ -172,7 +173,7 @@ impl Bench {
         })
     }
 
-    /// Objects with the owners at these places of the same list.
+    /// Creates one object per entry; an entry is the index of the object's owner in the same list.
     fn objects(&self, owners: &[Option<usize>]) -> Result<()> {
         let mut commands = Vec::with_capacity(BATCH);
         let mut uids: Vec<Uid> = Vec::with_capacity(owners.len());
@@ -186,7 +187,7 @@ impl Bench {
                 }
             }
             let command = command(&self.plane, create(NAMESPACE, metadata));
-            // The identity that it will have.
+            // The UID that the object will get, which follows from the command's seed.
             uids.push(Uid::from_seed(command.seed, 0));
             commands.push(command);
             if commands.len() == BATCH {
@@ -215,7 +216,7 @@ impl Bench {
         })
     }
 
-    /// From the deletion until its last consequence.
+    /// Deletes the roots and returns the time until the cascade is complete.
     fn cascade(&self, case: &Case, policy: Policy) -> Result<Duration> {
         let propagation = match policy {
             Policy::Background => Propagation::Background,
@@ -241,7 +242,7 @@ impl Bench {
         Ok(start.elapsed())
     }
 
-    /// Somebody else writes all the while.
+    /// Writes to another namespace until `done` is set, and measures how long each write takes.
     fn disturb(&self, done: &AtomicBool) -> Result<Figures> {
         let start = Instant::now();
         let mut waited = Vec::new();
@@ -269,7 +270,8 @@ fn is_over(state: &State, case: &Case, policy: Policy) -> bool {
     gone && (orphans || state.population(NAMESPACE) == 0)
 }
 
-/// Parents before children; each but the last generation has `width` of them.
+/// The owners of a tree, parents before children: each object except those of the last generation has
+/// `width` dependents.
 fn tree(width: usize, depth: usize) -> Vec<Option<usize>> {
     let mut owners = vec![None];
     let mut generation = 0..1;

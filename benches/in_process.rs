@@ -1,5 +1,5 @@
-//! Durable events through the embedded control plane from many writers, beside a plain append with
-//! fdatasync and the storage alone in the same run.
+//! Measures durable events per second through the embedded control plane with many writers, beside
+//! two baselines in the same run: a plain append with fdatasync, and the storage layer alone.
 #![allow(
     clippy::print_stdout,
     reason = "printing figures is what this program is for"
@@ -31,10 +31,10 @@ struct Arguments {
     seconds: f64,
 }
 
-/// How long each of them writes before it is another's turn.
+/// How long each of the three writes before the next one's turn.
 const TURN: Duration = Duration::from_millis(100);
 
-/// The server's own.
+/// The allocator that the server uses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -57,7 +57,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// Rates of all three in turn, so that a disk that others slow down is slow for all.
+/// Returns the rates of all three, measured in alternating turns, so that other load on the disk
+/// slows all of them alike.
 fn alternate(
     directory: &Path,
     (writers, batch): (usize, usize),
@@ -93,7 +94,8 @@ fn median(rates: impl IntoIterator<Item = f64>) -> f64 {
     rates.get(rates.len() / 2).copied().unwrap_or_default()
 }
 
-/// What so many writers write in a turn, who each wait for a batch before the next.
+/// Returns how many events the writers write in one turn; each waits for its batch before it submits
+/// the next.
 fn durable(plane: &ControlPlane, (writers, batch): (usize, usize), names: u32) -> Result<u32> {
     std::thread::scope(|scope| {
         let one = |writer| scope.spawn(move || write(plane, &format!("{names}-{writer}"), batch));
@@ -133,7 +135,7 @@ fn create(name: &str, index: u32) -> Intent {
     })
 }
 
-/// 400-byte events in a file of their own, synced every batch.
+/// The first baseline: 400-byte events appended to a file, with an fdatasync after each batch.
 struct Plain {
     file: std::fs::File,
     bytes: Vec<u8>,
@@ -149,7 +151,7 @@ impl Plain {
         })
     }
 
-    /// Events written in a turn.
+    /// Returns how many events were written in a turn.
     fn append_for(&mut self, turn: Duration) -> Result<u32> {
         let (start, mut events) = (Instant::now(), 0_u32);
         while start.elapsed() < turn {
@@ -161,8 +163,8 @@ impl Plain {
     }
 }
 
-/// Frames of as many bytes in the log's storage, synced each: what is left of the plain append before
-/// anything is decided.
+/// The second baseline: frames of the same size in the log's storage, with a sync after each. It
+/// shows what the storage layer costs before anything is decided.
 struct Stored {
     storage: SledStorage,
     frame: Vec<u8>,
@@ -180,7 +182,7 @@ impl Stored {
         })
     }
 
-    /// Events written in a turn.
+    /// Returns how many events were written in a turn.
     fn append_for(&mut self, turn: Duration) -> Result<u32> {
         let (start, mut events) = (Instant::now(), 0_u32);
         while start.elapsed() < turn {

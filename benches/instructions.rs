@@ -1,5 +1,6 @@
-//! Instructions an operation, counted by valgrind: a figure that a noisy machine does not move.
-//! Prints each beside what `benches/instructions.txt` has, and `--write` puts them there.
+//! Counts the instructions per operation under valgrind: unlike a time, the count does not vary on a
+//! noisy machine. Prints each count beside the one recorded in `benches/instructions.txt`; `--write`
+//! records the new counts there.
 #![allow(
     clippy::print_stdout,
     reason = "printing figures is what this program is for"
@@ -19,11 +20,11 @@ use std::hint::black_box;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Operations that are counted.
+/// How many operations are counted; the figure is their mean.
 const TIMES: usize = 50;
-/// Objects that are there.
+/// Objects that exist before the operations.
 const OBJECTS: usize = 200;
-/// A ratio above this is pointed at.
+/// The output flags a count that exceeds the recorded one by more than this ratio.
 const MUCH: f64 = 1.1;
 const JSON: &str = "application/json";
 const PROFILE: &str = if cfg!(debug_assertions) {
@@ -63,7 +64,7 @@ enum HotPath {
     Replay,
 }
 
-/// The server's own.
+/// The allocator that the server uses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -92,7 +93,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What is counted, and nothing else: valgrind is told this name.
+/// Runs the counted part of an operation: valgrind collects only within this function, which it finds
+/// by name.
 #[inline(never)]
 fn counted<T>(work: impl FnOnce() -> T) -> T {
     black_box(work())
@@ -134,13 +136,13 @@ fn place(index: usize) -> String {
     format!("{MAPS}/{}", world::name(index))
 }
 
-/// As many objects as operations are counted elsewhere.
+/// Lists `TIMES` objects in one request, so that the mean is per object.
 fn list() -> Result<()> {
     let world = World::new(TIMES)?;
     counted(|| world.ask(Method::GET, MAPS, JSON, Bytes::new())).map(drop)
 }
 
-/// Each event alone, as on a server that is not busy.
+/// Delivers each event by itself, as on a server that is not busy.
 fn watch(world: &World) -> Result<()> {
     let path = format!(
         "{MAPS}?watch=true&resourceVersion={}",
@@ -168,7 +170,7 @@ fn cascade(world: &World) -> Result<()> {
     Ok(())
 }
 
-/// A log of as many commits as operations are counted, the namespace among them.
+/// Replays a log of `TIMES` commits, the namespace's among them.
 fn replay() -> Result<()> {
     let world = World::new(TIMES - 1)?;
     let (storage, empty) = (world.plane.storage(), stepped::empty());
@@ -177,7 +179,7 @@ fn replay() -> Result<()> {
     Ok(())
 }
 
-/// Instructions of one operation, from valgrind's own words.
+/// Returns the instructions of one operation, as parsed from valgrind's output.
 fn count(path: &str) -> Result<u64> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -195,14 +197,14 @@ fn count(path: &str) -> Result<u64> {
     Ok(collected.parse::<u64>()? / u64::try_from(TIMES)?)
 }
 
-/// Figures by path and profile.
+/// Recorded counts, by hot path and build profile.
 #[derive(Debug, Default)]
 struct Table {
     figures: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
 impl Table {
-    /// Empty where there is none yet.
+    /// Reads the table, which is empty if the file does not exist yet.
     fn read(file: &PathBuf) -> Result<Self> {
         let mut table = Self::default();
         let text = std::fs::read_to_string(file).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! The parts by themselves, through what their crates make public: `cargo bench -p hindsight-benches`.
+//! Micro-benchmarks of single parts, through the public API of their crates: `cargo bench -p
+//! hindsight-benches`.
 #![allow(
     clippy::expect_used,
     reason = "a measurement stops where its ground is not what it expects"
@@ -21,11 +22,11 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-/// The server's own.
+/// The allocator that the server uses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Objects that are there.
+/// Objects that exist before the measurement.
 const OBJECTS: usize = 10_000;
 /// Commands of one batch.
 const BATCH: usize = 64;
@@ -40,7 +41,7 @@ fn world() -> World {
     World::new(OBJECTS).expect("a world")
 }
 
-/// A decision on a state of many objects.
+/// Measures one decision on a state of `OBJECTS` objects.
 fn decides(bencher: Bencher<'_, '_>, wish: impl Fn() -> Intent + Sync) {
     let world = world();
     let state = world.state();
@@ -79,7 +80,7 @@ fn apply_create(bencher: Bencher<'_, '_>) {
         });
 }
 
-/// A decided batch to a frame, hashed, and published.
+/// Encodes a decided batch as a frame, hashes it and publishes it.
 #[divan::bench]
 fn encode_frame_of_64(bencher: Bencher<'_, '_>) {
     let world = world();
@@ -104,7 +105,7 @@ fn decode_frame_of_64(bencher: Bencher<'_, '_>) {
         .bench_local(|| assert_eq!(reader.scan(Revision(2)).count(), BATCH));
 }
 
-/// A log from its frames to the state.
+/// Opens a log: from its frames to the state.
 #[divan::bench]
 fn fold(bencher: Bencher<'_, '_>) {
     let world = world();
@@ -113,7 +114,7 @@ fn fold(bencher: Bencher<'_, '_>) {
         .bench_local(|| Log::open(world.plane.storage(), stepped::empty()).expect("a log"));
 }
 
-/// An owner with a dependent.
+/// A world with an owner and its dependent, and the dependent.
 fn family() -> (World, Arc<Object>) {
     let world = world();
     let owner = world.state();
@@ -133,7 +134,7 @@ fn classify_owner(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| classify(&state, black_box(&dependent), reference));
 }
 
-/// All that is due on a whole state, an object.
+/// Finds all that is due on a whole state; the figure is per object.
 #[divan::bench]
 fn plan_of_all(bencher: Bencher<'_, '_>) {
     let (world, _) = family();
@@ -145,7 +146,7 @@ fn plan_of_all(bencher: Bencher<'_, '_>) {
         .bench_local(|| assert_eq!(due(&graph, &state).len(), 1));
 }
 
-/// A change that concerns nobody, observed.
+/// The collector observes a change that makes nothing due.
 #[divan::bench]
 fn observe_change(bencher: Bencher<'_, '_>) {
     let world = world();
@@ -189,7 +190,7 @@ fn form_of(patch: &Patch) -> &'static str {
     }
 }
 
-/// Three patches of one small document.
+/// Three patches of one small document, one per format.
 static PATCHES: LazyLock<[Patch; 3]> = LazyLock::new(|| {
     [
         Patch::Json(json!([
@@ -212,7 +213,7 @@ fn patches(bencher: Bencher<'_, '_>, form: &str) {
     bencher.bench_local(|| patch::apply(black_box(&live), patch).expect("it applies"));
 }
 
-/// An answer of the API, without a socket.
+/// Measures an answer of the API, without a socket.
 fn answers(bencher: Bencher<'_, '_>, (path, accept): (&str, &str), items: usize) {
     let world = world();
     let ask = || world.ask(Method::GET, path, accept, Bytes::new());
@@ -237,7 +238,7 @@ fn encode_table(bencher: Bencher<'_, '_>) {
     answers(bencher, (MAPS, TABLE), OBJECTS);
 }
 
-/// What one watcher is sent for one write.
+/// Encodes the event that one watcher is sent for one write.
 #[divan::bench(args = [JSON, TABLE])]
 fn encode_watch_event(bencher: Bencher<'_, '_>, accept: &str) {
     let world = world();

@@ -1,6 +1,6 @@
-//! What a start costs: a log of many events opened with a snapshot and without, each in a process of
-//! its own; its size on the disk beside the bytes of its events; and how long writers wait while a
-//! snapshot is written.
+//! Measures what a start costs: a log of many events is opened with a snapshot and without, each in a
+//! process of its own. Also prints the log's size on the disk beside the bytes of its events, and how
+//! long writers wait while a snapshot is written.
 #![allow(
     clippy::print_stdout,
     reason = "printing figures is what this program is for"
@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Commands that are handed in together.
+/// Commands that are submitted as one batch.
 const BATCH: usize = 1024;
 const NEVER: u64 = 0;
 
@@ -40,7 +40,7 @@ struct Arguments {
     open: Option<PathBuf>,
 }
 
-/// The server's own.
+/// The allocator that the server uses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -66,7 +66,7 @@ fn main() -> Result<()> {
     again("opened with a snapshot   ", &data)
 }
 
-/// Bytes of bodies that were written.
+/// Fills the log and returns the bytes of the objects' bodies that were written.
 fn fill(data: &Path, arguments: &Arguments) -> Result<u64> {
     let plane = plane(data, NEVER)?;
     let mut bodies = 0;
@@ -86,7 +86,7 @@ fn fill(data: &Path, arguments: &Arguments) -> Result<u64> {
     Ok(bodies)
 }
 
-/// Bytes of events before they are compressed.
+/// Returns the bytes of all encoded events before compression.
 fn encoded(data: &Path) -> Result<u64> {
     let storage = SledStorage::open(&data.join("events"))?;
     let report = verify(&Reader::new(Arc::new(storage)), |_| {})?;
@@ -105,7 +105,7 @@ fn key(name: &str) -> ObjectKey {
     ObjectKey::new(GroupResource::new("", "configmaps"), "default", name)
 }
 
-/// Every object is made, then changed in turn.
+/// Every object is created first; then they are changed in turn.
 fn intent(index: usize, objects: usize) -> Intent {
     let name = format!("c{}", index % objects);
     let data = json!({"value": noise(index)});
@@ -128,7 +128,7 @@ fn intent(index: usize, objects: usize) -> Intent {
     })
 }
 
-/// 200 characters that no compression makes much shorter, others for each number.
+/// 200 characters that hardly compress, different for each index.
 fn noise(index: usize) -> String {
     const LETTERS: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut state = (index as u64)
@@ -169,8 +169,8 @@ fn open(directory: &Path) -> Result<()> {
     Ok(())
 }
 
-/// How long writes take, one after the other, while nothing else happens and while a snapshot of all
-/// objects is written: the first commit makes one due.
+/// Measures sequential writes while nothing else happens and while a snapshot of all objects is
+/// written, which the first commit makes due.
 fn snapshot(data: &Path) -> Result<()> {
     let quiet = waits(&plane(data, NEVER)?, 1_000_000, |done| done < 1_000)?;
     println!("a write, while nothing else goes on  {quiet}");
@@ -192,7 +192,8 @@ fn has_snapshot(directory: &Path) -> bool {
     ends.any(|is_snapshot| is_snapshot)
 }
 
-/// Of writes that change something: numbered from `first` on, which were not written before.
+/// Measures writes while `goes_on`. They are numbered from `first`, which no earlier write was, so
+/// each changes something.
 fn waits(plane: &ControlPlane, first: usize, goes_on: impl Fn(usize) -> bool) -> Result<Figures> {
     let begin = Instant::now();
     let mut waits = Vec::new();

@@ -1,5 +1,5 @@
-//! What snapshots and the thinning of the log cost those who write: events a second and how long a write waits,
-//! without either, with snapshots, and with both, in turns.
+//! Measures what snapshots and the thinning of the log cost writers: events per second and the
+//! latency of a write without either, with snapshots, and with both, in turns.
 #![allow(
     clippy::print_stdout,
     reason = "printing figures is what this program is for"
@@ -41,10 +41,10 @@ struct Arguments {
     bytes: u64,
 }
 
-/// Objects of a writer that are changed again and again.
+/// Objects of each writer that are never deleted, and changed again and again.
 const LASTING: u64 = 500;
 
-/// The server's own.
+/// The allocator that the server uses.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -59,12 +59,12 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// What else goes on.
+/// What else goes on during the writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Beside {
     Nothing,
     Snapshots,
-    /// After each snapshot.
+    /// Snapshots, and the log is thinned after each.
     Thinning,
 }
 
@@ -124,7 +124,7 @@ fn clock() -> Time {
     Time(i64::try_from(micros).unwrap_or(i64::MAX))
 }
 
-/// Hands in one batch after the other; how long each took.
+/// Submits one batch after the other and returns how long each took.
 fn write(plane: &ControlPlane, writer: usize, batch: usize, budget: Duration) -> Vec<Duration> {
     let actor = Arc::new(Actor::new("bench"));
     let (start, mut waits, mut made) = (Instant::now(), Vec::new(), 0);
@@ -146,7 +146,8 @@ fn write(plane: &ControlPlane, writer: usize, batch: usize, budget: Duration) ->
     waits
 }
 
-/// Mostly changes of what is there; one in eight makes an object, and one in eight removes the one before.
+/// Mostly changes of existing objects; one write in eight creates an object, and the next one deletes
+/// it.
 fn intent(writer: usize, made: u64) -> Intent {
     let key = |name: &str| ObjectKey::new(GroupResource::new("", "configmaps"), "default", name);
     let create = |name: String| {

@@ -1,4 +1,5 @@
-//! One owner is deleted: how soon its last dependent is gone, as a client sees it that keeps asking.
+//! Deletes one owner and measures how soon its last dependent is gone, as seen by a client that
+//! polls.
 
 use crate::phase::{Bench, each};
 use crate::requests::{self, MAPS};
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often it asks.
+/// Pause between two polls.
 const PAUSE: Duration = Duration::from_millis(5);
 
 pub(crate) async fn run(bench: &mut Bench, dependents: usize) -> Result<()> {

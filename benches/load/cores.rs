@@ -1,4 +1,4 @@
-//! Who used the cores while something ran, and on what: a profile of the server, where one is wanted.
+//! CPU use of client and server during a phase and, on request, a `perf` profile of the server.
 
 use anyhow::{Context, Result};
 use hindsight_benches::process;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
-/// Until `perf` watches all threads.
+/// Time that `perf` needs to attach to all threads.
 const ATTACHING: Duration = Duration::from_millis(500);
 
-/// From the start of a phase on.
+/// CPU accounting since the start of a phase.
 pub(crate) struct Cores {
     start: Instant,
     server: Option<u32>,
@@ -18,7 +18,7 @@ pub(crate) struct Cores {
 }
 
 impl Cores {
-    /// Counts from now on; with a file, `perf` writes there what the server does.
+    /// Starts counting; with a file, `perf` records a profile of the server there.
     pub(crate) async fn watch(server: Option<u32>, file: Option<PathBuf>) -> Result<Self> {
         let profile = match server.zip(file) {
             Some((server, file)) => {
@@ -36,7 +36,7 @@ impl Cores {
         })
     }
 
-    /// `cores: client 0.71, server 1.02`.
+    /// Ends the phase and returns the cores used, such as `cores: client 0.71, server 1.02`.
     pub(crate) fn used(mut self) -> Result<String> {
         let (ours, theirs) = now(self.server)?;
         let elapsed = self.start.elapsed().as_secs_f64();

@@ -1,5 +1,6 @@
-//! Loads a Kubernetes API server over TLS and prints what it did, beside a static TLS answer on the
-//! same cores. Without `--kubeconfig` or `--server` it starts `hindsight serve` on a fresh directory.
+//! Puts load on a Kubernetes API server over TLS and prints its throughput and latencies, beside
+//! those of a static TLS answer on the same cores. Without `--kubeconfig` or `--server` it starts
+//! `hindsight serve` on a fresh directory.
 #![allow(
     clippy::print_stdout,
     reason = "printing figures is what this program is for"
@@ -132,7 +133,7 @@ fn offer(arguments: &Arguments) -> watch::Offer {
     }
 }
 
-/// The server that was named, or our own.
+/// Returns the server that the arguments name, or starts one of our own.
 async fn server(arguments: &Arguments) -> Result<(Target, Option<Serving>)> {
     let mut own = None;
     let mut access = match (&arguments.kubeconfig, &arguments.server) {

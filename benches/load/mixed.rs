@@ -1,4 +1,5 @@
-//! Many clients that mostly read: of a hundred requests 80 get one object, 5 list a hundred, 15 replace one.
+//! A mixed load that mostly reads: of a hundred requests, 80 get one object, 5 list a hundred objects
+//! and 15 replace one.
 
 use crate::phase::Bench;
 use crate::requests::{self, Asking};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 struct Share {
     verb: &'static str,
-    /// Up to which of a hundred requests.
+    /// Upper bound of this share's draws out of 100; the lower bound is that of the share before.
     until: usize,
     make: fn(usize) -> Asking,
 }
@@ -33,7 +34,7 @@ const SHARES: [Share; 3] = [
     },
 ];
 
-/// Which of the shares, and how long it took.
+/// The index of a share, and a latency.
 type Timed = (usize, Duration);
 
 pub(crate) async fn run(bench: &mut Bench, objects: usize, seconds: u64) -> Result<()> {
@@ -86,7 +87,8 @@ async fn one(
     Ok(all)
 }
 
-/// The same requests in every run. Source: Knuth's MMIX generator.
+/// The next pseudo-random draw, so that every run sends the same requests. Source: Knuth's MMIX
+/// generator.
 const fn next(draw: usize) -> usize {
     draw.wrapping_mul(6_364_136_223_846_793_005)
         .wrapping_add(1_442_695_040_888_963_407)

@@ -1,4 +1,4 @@
-//! Measured phases of requests that are spread over clients, and their latencies.
+//! Measured phases: requests that are spread over clients, and their latencies.
 
 use crate::Arguments;
 use crate::cores::Cores;
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Whole lists that are measured.
+/// How many full lists are measured.
 const LISTS: usize = 20;
 
 /// The server under test, and what is known of it so far.
@@ -39,14 +39,14 @@ impl Bench {
         }
     }
 
-    /// Watches a phase of this name.
+    /// Starts the CPU accounting of the phase of this name.
     pub(crate) async fn cores(&self, phase: &str) -> Result<Cores> {
         let server = self.own.as_ref().and_then(|own| own.pid().ok());
         let file = self.profile.as_ref().map(|folder| folder.join(phase));
         Cores::watch(server, file).await
     }
 
-    /// Measures the static answer, of which the other figures are shares.
+    /// Measures the static answer; later figures are printed as a share of it.
     pub(crate) async fn ceiling(&mut self, requests: usize) -> Result<()> {
         let (process, target) = serving::static_answer().await?;
         let cores = Cores::watch(process.id(), None).await?;
@@ -89,7 +89,7 @@ impl Bench {
         })
     }
 
-    /// Makes the objects that a workload needs, where no other has.
+    /// Creates the objects that a workload needs, unless an earlier workload did.
     pub(crate) async fn fill(&mut self, objects: usize) -> Result<()> {
         if self.filled {
             return Ok(());
@@ -106,7 +106,7 @@ impl Bench {
         Ok(())
     }
 
-    /// The whole collection again and again: when its first byte is there, and its last.
+    /// Lists the whole collection repeatedly and measures the time to the first and to the last byte.
     pub(crate) async fn lists(&mut self, objects: usize) -> Result<()> {
         self.fill(objects).await?;
         let mut connection = self.target.connect().await?;

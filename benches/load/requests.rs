@@ -1,4 +1,4 @@
-//! What is asked of the server.
+//! The requests that the workloads send.
 
 use bytes::Bytes;
 use http::Method;
@@ -52,7 +52,7 @@ pub(crate) fn page(_: usize) -> Asking {
     }
 }
 
-/// A replace without a revision: the last writer wins.
+/// A replace without a `resourceVersion`: the last writer wins.
 pub(crate) fn replace(index: usize) -> Asking {
     Asking {
         method: Method::PUT,
@@ -63,7 +63,7 @@ pub(crate) fn replace(index: usize) -> Asking {
     }
 }
 
-/// Takes the map over for this owner.
+/// A replace that makes the `ConfigMap` a dependent of this owner.
 pub(crate) fn adopt(index: usize, owner: &str) -> Asking {
     let owners = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": owner}]);
     Asking {

@@ -1,4 +1,4 @@
-//! Processes that this program starts to measure them: `hindsight serve`, and the static answer.
+//! The processes that this program starts and measures: `hindsight serve`, and the static answer.
 
 use anyhow::{Context, Result};
 use hindsight_benches::client::Target;
@@ -39,7 +39,7 @@ impl Serving {
         })
     }
 
-    /// Stops it cleanly and starts it on the same directory.
+    /// Stops the server cleanly and starts it again on the same directory.
     pub(crate) async fn again(mut self) -> Result<Self> {
         let stopped = Command::new("kill")
             .args(["-TERM", &self.pid()?.to_string()])
@@ -62,7 +62,7 @@ impl Serving {
     }
 }
 
-/// The static answer in a process of its own; it ends with the handle.
+/// Starts the static answer in a process of its own, which ends when the handle is dropped.
 pub(crate) async fn static_answer() -> Result<(Child, Target)> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("--serve-static");

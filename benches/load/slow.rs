@@ -10,10 +10,10 @@ const SPREAD: Spread = Spread {
     watchers: 100,
     connections: 100,
 };
-/// What the kernel keeps for it, so that it is full soon.
+/// Receive buffer of the watcher that never reads, in bytes; small, so that it is full soon.
 const RECEIVE_BUFFER: u32 = 4096;
 
-/// The same twice: without it, and with it.
+/// Measures the same load twice, without and with a watcher that never reads.
 pub(crate) async fn run(bench: &Bench, offer: Offer) -> Result<()> {
     watch::prepare(bench).await?;
     let (rate, count) = offer.writes(SPREAD.watchers);

@@ -1,5 +1,5 @@
-//! Many watchers of one collection. A delay is the time from sending a write until its event is
-//! with a watcher: it holds the request, the fsync and the delivery.
+//! Many watchers of one collection. A delay is the time from sending a write until a watcher has its
+//! event: it includes the request, the fsync and the delivery.
 
 use crate::phase::Bench;
 use crate::requests::MAPS;
@@ -16,10 +16,11 @@ use std::time::{Duration, Instant};
 const WRITERS: usize = 8;
 /// Objects that are written again and again.
 const WATCHED: usize = 64;
-/// Deliveries of a flood, in which every writer writes as fast as it is answered.
+/// Deliveries of a flood, in which every writer sends its next write as soon as the last one is
+/// answered.
 const FLOOD: usize = 1_000_000;
 
-/// One connection for each watcher, and few with many streams.
+/// One connection for each watcher, and few connections with many streams.
 const SPREADS: [Spread; 4] = [
     Spread {
         watchers: 100,
@@ -39,7 +40,7 @@ const SPREADS: [Spread; 4] = [
     },
 ];
 
-/// What is offered: so many deliveries a second in all, for so long.
+/// The offered load: deliveries per second to all watchers together, and how long it lasts.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Offer {
     pub(crate) deliveries: usize,
@@ -47,7 +48,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// Writes a second, and writes in all, with so many watchers.
+    /// Returns the writes per second, and in all, that this load means for this number of watchers.
     pub(crate) fn writes(self, watchers: usize) -> (usize, usize) {
         let rate = (self.deliveries / watchers).max(1);
         let seconds = usize::try_from(self.lasts.as_secs()).unwrap_or(1);
@@ -65,7 +66,7 @@ pub(crate) async fn run(bench: &Bench, offer: Offer) -> Result<()> {
     Ok(())
 }
 
-/// Makes what is written later.
+/// Creates the objects that are written later.
 pub(crate) async fn prepare(bench: &Bench) -> Result<()> {
     let mut connection = bench.target.connect().await?;
     for index in 0..WATCHED {
@@ -77,7 +78,7 @@ pub(crate) async fn prepare(bench: &Bench) -> Result<()> {
     Ok(())
 }
 
-/// One line of figures: so many writes, at a rate or as fast as they are answered.
+/// Sends `count` writes, at a rate or as fast as they are answered, and prints one line of figures.
 pub(crate) async fn measured(
     bench: &Bench,
     spread: Spread,
@@ -108,8 +109,8 @@ fn summed(seen: Vec<Seen>, start: Instant) -> Figures {
     Figures::new(delays, last.duration_since(start))
 }
 
-/// Writes by a few writers; with a rate each write has its time, and is late only if the one before
-/// was.
+/// Sends writes from a few writers. With a rate, each write has a due time; it is sent later only if
+/// its writer's previous write is not answered by then.
 pub(crate) async fn write(
     target: &Arc<Target>,
     count: usize,
@@ -142,7 +143,7 @@ pub(crate) async fn write(
     Ok(Figures::new(latencies, start.elapsed()))
 }
 
-/// A replace that says when it was sent.
+/// A replace whose body carries the time at which it was sent.
 fn map(index: usize) -> (String, Bytes) {
     let name = format!("watched-{}", index % WATCHED);
     let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name},

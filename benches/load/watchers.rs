@@ -1,5 +1,5 @@
-//! Watchers of one collection: each reads its stream and notes how old every event was when it came.
-//! Events carry the time at which their write was sent, so one clock measures both ends.
+//! Watchers of one collection: each reads its stream and notes how old every event was when it
+//! arrived. Events carry the time at which their write was sent, so one clock measures both ends.
 
 use crate::requests::MAPS;
 use anyhow::{Context, Result, bail, ensure};
@@ -13,15 +13,15 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
-/// What stands before the time in an event.
+/// The text that precedes the time in an event.
 const MARK: &str = "\"sent\":\"";
-/// How long a watcher waits for the next event before it is said to be lost.
+/// How long a watcher waits for the next event before the measurement fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The beginning of the clock that events carry.
+/// Time zero of the clock that events carry.
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
 
-/// Now, in nanoseconds of that clock; of twenty digits in an event.
+/// Nanoseconds since `EPOCH`; events write them with twenty digits.
 pub(crate) fn clock() -> u64 {
     u64::try_from(EPOCH.elapsed().as_nanos()).unwrap_or(u64::MAX)
 }
@@ -30,7 +30,7 @@ pub(crate) fn clock() -> u64 {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spread {
     pub(crate) watchers: usize,
-    /// One for each watcher is HTTP/1.1; fewer are HTTP/2 with streams.
+    /// As many as watchers means HTTP/1.1; fewer means HTTP/2 with several streams each.
     pub(crate) connections: usize,
 }
 
@@ -50,15 +50,15 @@ pub(crate) struct Seen {
     pub(crate) last: Instant,
 }
 
-/// Watchers whose streams are open, and who wait for a number of events.
+/// Watchers whose streams are open but not read yet.
 pub(crate) struct Watchers {
     streams: Vec<Incoming>,
-    /// Connections of HTTP/2 end with their last handle.
+    /// Kept because an HTTP/2 connection ends with its last handle.
     connections: Vec<Connection>,
 }
 
 impl Watchers {
-    /// Opens all; from here on every event comes to each of them.
+    /// Opens all streams; from then on every event is sent to each watcher.
     pub(crate) async fn open(target: &Arc<Target>, spread: Spread) -> Result<Self> {
         let mut watchers = Self {
             streams: Vec::with_capacity(spread.watchers),
@@ -79,7 +79,7 @@ impl Watchers {
         Ok(watchers)
     }
 
-    /// Lets each read until it has seen so many events.
+    /// Lets each watcher read until it has seen this number of events.
     pub(crate) fn read(self, events: usize) -> Reading {
         let tasks = self.streams.into_iter();
         Reading {
@@ -91,7 +91,7 @@ impl Watchers {
     }
 }
 
-/// Watchers that read.
+/// Watchers that are reading their streams.
 pub(crate) struct Reading {
     tasks: Vec<JoinHandle<Result<Seen>>>,
     connections: Vec<Connection>,
@@ -109,7 +109,7 @@ impl Reading {
     }
 }
 
-/// A watch from the present on.
+/// Returns the path of a watch that starts at the current revision.
 pub(crate) async fn path(target: &Target) -> Result<String> {
     let mut connection = target.connect().await?;
     let list = format!("{MAPS}?limit=1");

@@ -1,5 +1,5 @@
-//! A client like one busy controller: one connection, HTTP/1.1 with one request at a time, or HTTP/2
-//! with as many streams as are asked for.
+//! A client that behaves like one busy controller: one connection, either HTTP/1.1 with one request
+//! at a time or HTTP/2 with as many streams as are asked for.
 
 use crate::kubeconfig::Access;
 use anyhow::{Context, Result, anyhow};
@@ -14,10 +14,10 @@ use rustls_pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use std::sync::Arc;
 use tokio::net::{TcpSocket, lookup_host};
 
-/// Where the server is, and who we are.
+/// The server's address, our credentials and the TLS setup.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// `127.0.0.1:6443`.
+    /// Host and port, such as `127.0.0.1:6443`.
     pub address: String,
     token: Option<Arc<str>>,
     tls: Arc<rustls::ClientConfig>,
@@ -32,7 +32,7 @@ pub struct Dial {
     pub receive_buffer: Option<u32>,
 }
 
-/// One connection. A clone of one of HTTP/2 shares it.
+/// One HTTP/1.1 connection, or one stream of an HTTP/2 connection.
 #[derive(Debug)]
 pub struct Connection {
     sender: Sender,
@@ -47,7 +47,7 @@ enum Sender {
 }
 
 impl Target {
-    /// The server of a kubeconfig, or one that was said in full.
+    /// The target that `access` describes; its port is 443 unless the address names one.
     pub fn new(access: &Access) -> Result<Self> {
         let trusting =
             rustls::ClientConfig::builder().with_root_certificates(roots(&access.authority)?);
@@ -69,7 +69,7 @@ impl Target {
         })
     }
 
-    /// Opens a connection of HTTP/1.1.
+    /// Opens an HTTP/1.1 connection.
     pub async fn connect(&self) -> Result<Connection> {
         self.dial(Dial::default()).await
     }
@@ -115,7 +115,7 @@ impl Target {
 }
 
 impl Connection {
-    /// Another stream of the same connection; `None` where it has only one.
+    /// Another stream of the same connection; `None` for HTTP/1.1, which has only one.
     pub fn stream(&self) -> Option<Self> {
         match &self.sender {
             Sender::One(_) => None,
@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// One request; the answer's body is left to read.
+    /// Sends one request and leaves the body of the answer to be read.
     pub async fn open(
         &mut self,
         method: Method,
@@ -156,7 +156,7 @@ impl Connection {
         Ok(response?)
     }
 
-    /// One request and its whole answer.
+    /// Sends one request and reads the whole answer.
     pub async fn send(
         &mut self,
         method: Method,
@@ -168,7 +168,7 @@ impl Connection {
         Ok((status, response.into_body().collect().await?.to_bytes()))
     }
 
-    /// One request that must succeed.
+    /// Sends one request that must succeed, and returns the body of the answer.
     pub async fn must(&mut self, method: Method, path: &str, body: Bytes) -> Result<Bytes> {
         let (status, answer) = self.send(method.clone(), path, body).await?;
         if status.is_success() {

@@ -1,4 +1,5 @@
-//! Who we are to a server and why we trust it: from a kubeconfig of any cluster, or said in full.
+//! How to reach a server: its address, the authority to trust and our credentials, from the
+//! kubeconfig of any cluster or set directly.
 
 use anyhow::{Context, Result, anyhow};
 use base64::prelude::{BASE64_STANDARD, Engine};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 pub struct Access {
     /// `https://host:port`.
     pub server: String,
-    /// The authority that the server's certificate comes from.
+    /// The certificate authority that issued the server's certificate.
     pub authority: Vec<u8>,
     /// A client certificate and its key.
     pub certificate: Option<(Vec<u8>, Vec<u8>)>,
@@ -19,7 +20,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// The current context of a kubeconfig; what it keeps in files is read relative to it.
+    /// Reads the current context of a kubeconfig; the files that it names are relative to its folder.
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).context("the kubeconfig cannot be read")?;
         let config: Value = serde_saphyr::from_str(&text).context("the kubeconfig is not YAML")?;
@@ -48,7 +49,8 @@ impl Access {
     }
 }
 
-/// The entry of a list of a kubeconfig with this name; the first where no context is current.
+/// Returns the entry of this name from a list of a kubeconfig, or the first entry if the name is
+/// missing.
 fn named<'a>(config: &'a Value, list: &str, kind: &str, name: &Value) -> Result<&'a Value> {
     let entries = member(config, list)
         .as_array()
@@ -62,7 +64,7 @@ fn named<'a>(config: &'a Value, list: &str, kind: &str, name: &Value) -> Result<
         .ok_or_else(|| anyhow!("the kubeconfig has no {kind} {name}"))
 }
 
-/// What stands under `<member>-data`, or in the file that `name` names.
+/// Returns the decoded `<name>-data`, or else the content of the file that `name` refers to.
 fn content(entry: &Value, name: &str, folder: &Path) -> Result<Option<Vec<u8>>> {
     if let Some(text) = member(entry, &format!("{name}-data")).as_str() {
         let bytes = BASE64_STANDARD.decode(text);
@@ -76,7 +78,7 @@ fn content(entry: &Value, name: &str, folder: &Path) -> Result<Option<Vec<u8>>> 
     bytes.map(Some)
 }
 
-/// `null` where it is missing.
+/// Returns the member, or `null` if it is missing.
 fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.get(name).unwrap_or(&Value::Null)
 }

@@ -1,5 +1,5 @@
-//! What the measuring programs share: clients, a static ceiling, percentiles, and a control plane
-//! that does one thing at a time.
+//! What the benchmarks share: clients, the static server that marks the ceiling, percentiles, and a
+//! control plane that does one step at a time.
 
 pub mod client;
 pub mod command;

@@ -1,4 +1,4 @@
-//! What many durations come to.
+//! The rate and the latency percentiles of many operations.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 /// Rate and latency of one measured phase.
 #[derive(Debug, Clone)]
 pub struct Figures {
-    /// How many were done.
+    /// Number of operations.
     pub count: usize,
     /// How long the whole phase took.
     pub elapsed: Duration,
@@ -14,7 +14,7 @@ pub struct Figures {
 }
 
 impl Figures {
-    /// From every single latency of a phase.
+    /// The figures of a phase, from the latency of every operation.
     pub fn new(mut latencies: Vec<Duration>, elapsed: Duration) -> Self {
         latencies.sort_unstable();
         Self {
@@ -24,13 +24,13 @@ impl Figures {
         }
     }
 
-    /// Done per second.
+    /// Operations per second.
     pub fn rate(&self) -> f64 {
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         f64::from(count) / self.elapsed.as_secs_f64().max(1e-9)
     }
 
-    /// The latency that `percent` of them did not exceed.
+    /// The latency that `percent` per cent of the operations did not exceed.
     pub fn percentile(&self, percent: usize) -> Duration {
         let last = self.count.saturating_sub(1);
         let index = (self.count * percent / 100).min(last);

@@ -1,15 +1,15 @@
-//! What a process has used, as the kernel counts it.
+//! CPU time and memory of a process, as the kernel reports them under `/proc`.
 
 use anyhow::{Context, Result};
 use std::time::Duration;
 
-/// The kernel tells times of a process in hundredths of a second.
+/// The kernel reports the times of a process in hundredths of a second.
 const TICKS: u64 = 100;
 
 /// CPU time of a process and all its threads so far.
 pub fn cpu(pid: u32) -> Result<Duration> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"))?;
-    // The name of the program may hold spaces; it ends with the last bracket.
+    // The program's name may contain spaces; it ends at the last bracket.
     let (_, fields) = stat.rsplit_once(')').context("no name")?;
     let ticks = |at| {
         let field = fields.split_whitespace().nth(at);
@@ -24,7 +24,7 @@ pub fn resident_mb(pid: u32) -> Result<f64> {
     megabytes(pid, "VmRSS:")
 }
 
-/// The most memory that it ever held, in megabytes.
+/// Peak resident memory in megabytes.
 pub fn peak_mb(pid: u32) -> Result<f64> {
     megabytes(pid, "VmHWM:")
 }

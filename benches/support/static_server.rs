@@ -1,4 +1,5 @@
-//! The ceiling: the same TLS and HTTP stack with a fixed answer and nothing behind it.
+//! The ceiling for all figures: the server's TLS and HTTP stack with a fixed answer and nothing
+//! behind it.
 
 use anyhow::Result;
 use bytes::Bytes;
@@ -12,7 +13,8 @@ use std::sync::Arc;
 
 use tokio::net::TcpListener;
 
-/// Serves it until the process ends; the first line says where, and which certificate to trust.
+/// Serves the answer until the process ends; the first line of output has the address and the
+/// certificate to trust.
 pub async fn announce(answer: Bytes) -> Result<()> {
     let (address, pem) = start(answer).await?;
     let line = format!("{address} {}\n", pem.replace('\n', "\\n"));
@@ -20,7 +22,8 @@ pub async fn announce(answer: Bytes) -> Result<()> {
     std::future::pending().await
 }
 
-/// Starts it on a free port of this runtime; its address and the certificate to trust.
+/// Starts the server on a free port, within this runtime; returns its address and the certificate to
+/// trust.
 pub async fn start(answer: Bytes) -> Result<(String, String)> {
     let key = rcgen::generate_simple_self_signed(vec!["127.0.0.1".to_owned()])?;
     let private = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.signing_key.serialize_der()));

@@ -1,5 +1,5 @@
-//! A control plane in memory that does one thing at a time, on the caller's thread: what it does is
-//! the same in every run, so it can be counted.
+//! An in-memory control plane that does one step at a time on the caller's thread: every run does the
+//! same work, so its instructions can be counted.
 
 use anyhow::{Context, Result, anyhow};
 use futures_util::future::{BoxFuture, ready};
@@ -19,7 +19,7 @@ const WINDOW_BYTES_MAX: usize = 16 << 20;
 /// A day in 2026, in microseconds.
 const NOW: i64 = 1_790_000_000_000_000;
 
-/// Before the first commit, with all built-in kinds and their schemas.
+/// The state before the first commit, with all built-in kinds and their schemas.
 pub fn empty() -> State {
     static KINDS: LazyLock<Arc<BuiltinKinds>> = LazyLock::new(builtin_kinds);
     State::new(Arc::clone(&KINDS))
@@ -29,7 +29,7 @@ pub fn empty() -> State {
 struct Published {
     state: Arc<State>,
     window: Window,
-    /// Since somebody took them.
+    /// The changes since they were last taken.
     changes: Vec<Arc<Change>>,
 }
 
@@ -52,7 +52,7 @@ impl Publish for Publisher {
     }
 }
 
-/// The writer by steps, and what it published.
+/// A writer that is driven step by step, and what it has published.
 pub struct Stepped {
     writer: Writer,
     steps: Mutex<Steps>,
@@ -63,7 +63,7 @@ pub struct Stepped {
 }
 
 impl Stepped {
-    /// An empty one.
+    /// Opens an empty control plane.
     pub fn open() -> Result<Self> {
         let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::default());
         let (log, state) = Log::open(Arc::clone(&storage), empty())?;
@@ -88,17 +88,17 @@ impl Stepped {
         })
     }
 
-    /// Where its frames are.
+    /// The storage that holds the log's frames.
     pub fn storage(&self) -> Arc<dyn Storage> {
         Arc::clone(&self.storage)
     }
 
-    /// What changed since the last time.
+    /// Takes the changes since the last call.
     pub fn take_changes(&self) -> Vec<Arc<Change>> {
         std::mem::take(&mut lock(&self.published).changes)
     }
 
-    /// Has commands decided as one batch, and leaves them to be written.
+    /// Decides commands as one batch, without writing it.
     pub fn decide(&self, commands: Vec<Command>) -> Result<Arc<Mutex<Option<Submitted>>>> {
         let answer = Arc::new(Mutex::new(None));
         let place = Arc::clone(&answer);
@@ -113,7 +113,7 @@ impl Stepped {
         lock(&self.steps).sync()
     }
 
-    /// Both; each command must be accepted.
+    /// Decides, writes and publishes; each command must be accepted.
     pub fn write(&self, commands: Vec<Command>) -> Result<Vec<Decision>> {
         let answer = self.decide(commands)?;
         self.sync();

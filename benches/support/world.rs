@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tokio::runtime::Runtime;
 
-/// The maps of the only namespace.
+/// The path of the `ConfigMaps` in the only namespace.
 pub const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Steps of the collector that are carried out together.
+/// Steps of the collector that are submitted as one batch.
 const STEPS: usize = 1024;
 
 /// Everything that a hot path needs.
@@ -28,7 +28,7 @@ pub struct World {
 }
 
 impl World {
-    /// A namespace with so many small maps, named by [`name`].
+    /// A world with one namespace and this many small `ConfigMaps`, named by [`name`].
     pub fn new(maps: usize) -> Result<Self> {
         let plane = Arc::new(Stepped::open()?);
         let backend: Arc<dyn Backend> = Arc::<Stepped>::clone(&plane);
@@ -59,7 +59,7 @@ impl World {
         Command::new(Arc::clone(&self.actor), now, seed, intent)
     }
 
-    /// Carries out wishes as one batch.
+    /// Submits intents as one batch.
     pub fn write(&self, intents: Vec<Intent>) -> Result<()> {
         if intents.is_empty() {
             return Ok(());
@@ -68,14 +68,14 @@ impl World {
         self.plane.write(commands).map(drop)
     }
 
-    /// A request through the API, and its whole answer.
+    /// Sends a request through the API and returns the whole answer.
     pub fn ask(&self, method: Method, path: &str, accept: &str, body: Bytes) -> Result<Bytes> {
         let answer = self.open(method, path, accept, body)?;
         let whole = self.runtime.block_on(answer.collect())?;
         Ok(whole.to_bytes())
     }
 
-    /// A request through the API; the answer's body is left to read.
+    /// Sends a request through the API and leaves the body of the answer to be read.
     pub fn open(&self, method: Method, path: &str, accept: &str, body: Bytes) -> Result<ApiBody> {
         let request = http::Request::builder()
             .method(method)
@@ -90,7 +90,7 @@ impl World {
         Ok(answer.into_body())
     }
 
-    /// The next piece of an open watch.
+    /// Returns the next piece of an open watch.
     pub fn next(&self, watch: &mut ApiBody) -> Result<Bytes> {
         let frame = self.runtime.block_on(watch.frame());
         let frame = frame.context("the watch ended")??;
@@ -117,12 +117,12 @@ impl World {
     }
 }
 
-/// The name of a map.
+/// The name of a `ConfigMap`.
 pub fn name(index: usize) -> String {
     format!("c{index:06}")
 }
 
-/// Where a map is.
+/// The key of a `ConfigMap`.
 pub fn key(index: usize) -> ObjectKey {
     ObjectKey::new(
         GroupResource::new("", "configmaps"),
@@ -131,7 +131,7 @@ pub fn key(index: usize) -> ObjectKey {
     )
 }
 
-/// A small map, perhaps owned by another.
+/// A small `ConfigMap`, optionally owned by another.
 pub fn map(index: usize, owner: Option<(usize, &str)>) -> Value {
     let mut metadata = json!({"name": name(index), "labels": {"app": "web", "tier": "front"}});
     if let Some((members, (at, uid))) = metadata.as_object_mut().zip(owner) {
@@ -152,18 +152,18 @@ fn made(key: ObjectKey, object: Value) -> Intent {
     })
 }
 
-/// Makes a map.
+/// Creates a `ConfigMap`.
 pub fn create(index: usize) -> Intent {
     owned(index, None)
 }
 
-/// Makes a map of this owner.
+/// Creates a `ConfigMap` with this owner.
 pub fn owned(index: usize, owner: Option<(usize, &str)>) -> Intent {
     let place = ObjectKey::new(GroupResource::new("", "configmaps"), "default", "");
     made(place, map(index, owner))
 }
 
-/// Gives a map another value.
+/// Gives a `ConfigMap` another value.
 pub fn update(index: usize, value: &str) -> Intent {
     let mut object = map(index, None);
     if let Some(data) = object.get_mut("data") {
@@ -178,7 +178,7 @@ pub fn update(index: usize, value: &str) -> Intent {
     })
 }
 
-/// Deletes a map, its dependents after it.
+/// Deletes a `ConfigMap` with background propagation.
 pub fn delete(index: usize) -> Intent {
     Intent::Delete(Delete {
         propagation: Some(Propagation::Background),

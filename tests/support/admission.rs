@@ -1,4 +1,4 @@
-//! A control plane with a webhook beside it.
+//! A control plane with an admission webhook beside it.
 
 use crate::http::{Answer as Answered, Client};
 use crate::webhook::{Answer, Webhook};
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 const JSON: &str = "application/json";
 /// Media type of a merge patch.
 pub const MERGE: &str = "application/merge-patch+json";
-/// Where ConfigMaps are.
+/// The path of ConfigMaps.
 pub const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const GROUP: &str = "/apis/admissionregistration.k8s.io/v1";
 
-/// A control plane, somebody who asks it, and a webhook.
+/// A control plane, a client of it, and a webhook.
 #[derive(Debug)]
 pub struct Scene {
     /// The control plane.
     pub plane: ControlPlane,
-    /// The administrator.
+    /// The administrator's client.
     pub client: Client,
     /// The webhook, not configured yet.
     pub webhook: Webhook,
@@ -29,7 +29,8 @@ impl Scene {
         Self::with(Config::default(), handler)
     }
 
-    /// The same, in which nothing happens by itself: what is asked for stays to be looked at.
+    /// Starts all three without collectors, so that what is marked for deletion stays to be looked
+    /// at.
     pub fn without_collectors(
         handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static,
     ) -> Self {
@@ -52,7 +53,7 @@ impl Scene {
         }
     }
 
-    /// Configures webhooks, each called at its path, with these members over the usual ones.
+    /// Configures webhooks, each called at its path, with these members merged over the defaults.
     pub fn configure(&self, kind: &str, hooks: &[(&str, Value)]) {
         let hook = |(path, members): &(&str, Value)| {
             let mut hook = json!({
@@ -73,7 +74,7 @@ impl Scene {
         self.ok("POST", &path, &body);
     }
 
-    /// One request; JSON, and a merge patch where it patches.
+    /// Sends one request with a JSON body; a PATCH is a merge patch.
     pub fn send(&self, method: &str, path: &str, body: &Value) -> Answered {
         let media = if method == "PATCH" { MERGE } else { JSON };
         let text = if body.is_null() {
@@ -84,7 +85,7 @@ impl Scene {
         self.client.send(method, path, media, &text)
     }
 
-    /// One request that must succeed.
+    /// Sends one request that must succeed.
     pub fn ok(&self, method: &str, path: &str, body: &Value) -> Value {
         let answer = self.send(method, path, body);
         assert!(answer.code < 300, "{method} {path}: {}", answer.text);
@@ -102,7 +103,7 @@ pub fn map(name: &str) -> Value {
     json!({"metadata": {"name": name}})
 }
 
-/// Sets a label beside those that the object has.
+/// An answer that adds a label to those that the object has.
 pub fn label(request: &Value, key: &str, value: &str) -> Answer {
     let mut labels = request["object"]["metadata"]["labels"].clone();
     labels[key] = json!(value);

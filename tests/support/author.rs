@@ -1,30 +1,31 @@
-//! Makes operations up, each for the world as it is: few names, so that they come again; namespaces
-//! and definitions that go and come back; requests that are sent twice.
+//! Generates random operations, each for the current state of the world: few names, so that they
+//! recur; namespaces and definitions that are deleted and created again; requests that are sent
+//! twice.
 
 use crate::dice::Dice;
 use crate::history::{Both, Id, New, Operation, Owner, Who};
 use crate::reference::{Kind, Policy};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How much happens in a history, and among how many.
+/// The length of a history, and the number of names and objects in it.
 #[derive(Debug, Clone, Copy)]
 pub struct Length {
-    /// Operations.
+    /// Number of operations.
     pub operations: u64,
-    /// Names of each kind in each namespace.
+    /// Number of names of each kind in each namespace.
     pub names: u64,
-    /// Objects at one time.
+    /// The most objects at one time.
     pub objects: usize,
 }
 
-/// Most histories: short ones meet more corners in the same time.
+/// The length of most histories: short ones reach more corner cases in the same time.
 pub const SHORT: Length = Length {
     operations: 60,
     names: 5,
     objects: 50,
 };
 
-/// A history that goes on.
+/// The length of a long history.
 pub const LONG: Length = Length {
     operations: 2000,
     names: 12,
@@ -32,10 +33,10 @@ pub const LONG: Length = Length {
 };
 
 const NAMESPACES: [&str; 4] = ["n1", "n2", "n3", "n4"];
-/// Two of the collector's own, which a client may set on a live object too.
+/// The last two are the collector's own, which a client may set on a live object too.
 const FINALIZERS: [&str; 5] = ["x/a", "x/b", "x/c", "orphan", "foregroundDeletion"];
 
-/// What a history begins with, so that it is not refused for lack of a place.
+/// The containers that a history begins with, so that creates are not refused for lack of one.
 const GROUND: [(Kind, &str); 4] = [
     (Kind::Namespace, "n1"),
     (Kind::Namespace, "n2"),
@@ -98,7 +99,7 @@ impl Author {
         Operation::Create(self.made.len() - 1, new)
     }
 
-    /// Containers more seldom: with them goes much.
+    /// An object to act on. Containers are chosen more seldom, because much is deleted with them.
     fn target(&mut self, live: &[Id]) -> Id {
         let id = self.dice.pick(live);
         if self.made[id].0.is_container() && self.dice.roll(3) > 0 {
@@ -167,7 +168,7 @@ impl Author {
         }
     }
 
-    /// At times one owner twice, spelled alike or not.
+    /// References; sometimes one owner twice, spelled alike or not.
     fn owners(&mut self, dependent: Kind) -> Vec<Owner> {
         let count = self.dice.pick(&[0, 0, 1, 1, 1, 2, 2, 3]);
         let mut owners: Vec<Owner> = Vec::new();
@@ -180,7 +181,8 @@ impl Author {
         owners
     }
 
-    /// Mostly somebody who is or was there, at times misspelt, unknown or made up.
+    /// A reference, mostly to an object that exists or existed, sometimes misspelt, unknown or made
+    /// up.
     fn owner(&mut self, dependent: Kind) -> Owner {
         let blocks = self.dice.roll(2) == 0;
         if self.dice.roll(12) == 0 {
@@ -207,8 +209,8 @@ impl Author {
         }
     }
 
-    /// Who was made lately is more likely to be there. What has no namespace names mostly others that
-    /// have none: all else is unresolvable.
+    /// An object that was created, recent ones with a higher probability. A cluster-scoped dependent
+    /// mostly refers to cluster-scoped owners, since it cannot resolve others.
     fn somebody(&mut self, dependent: Kind) -> Id {
         let count = self.made.len() as u64;
         let mut id = 0;
@@ -223,7 +225,7 @@ impl Author {
     }
 }
 
-/// Makes a history up while it runs; the operations, and what went wrong.
+/// Generates a history while it runs; returns the operations, and what went wrong.
 pub fn live_through(
     seed: u64,
     length: Length,
@@ -248,7 +250,7 @@ pub fn live_through(
     (history, None)
 }
 
-/// Steps that the collector takes at a time: one, two or many.
+/// Steps in a batch of the collector: one, two or many.
 pub const fn limit(seed: u64) -> usize {
     match seed % 3 {
         0 => 1,

@@ -1,5 +1,6 @@
-//! The same requests to this control plane and to another server of the Kubernetes API, one after the other, and what
-//! each has made of them once its collector rests: every answer and every object has to be the same.
+//! Sends the same requests to this control plane and to another server of the Kubernetes API, one
+//! after the other, and compares them once the collectors rest: every answer and every object must be
+//! the same.
 
 mod author;
 mod picture;
@@ -15,17 +16,17 @@ use picture::{Excuse, Picture};
 use side::Side;
 use std::time::{Duration, Instant};
 
-/// Between two looks at a server that has not come to rest.
+/// Pause between two looks at a server that has not come to rest.
 const PAUSE: Duration = Duration::from_millis(40);
-/// Steps that the collector here takes at a time.
+/// Steps in a batch of our collector.
 const LIMIT: usize = 16;
 
-/// Somebody who answers requests of the Kubernetes API, as the administrator's.
+/// A server of the Kubernetes API, as the administrator sees it.
 pub trait Server {
-    /// One request and its answer.
+    /// Sends one request and returns its answer.
     fn send(&mut self, method: &str, path: &str, media: &str, body: &str) -> Answer;
 
-    /// Lets its collector come to rest, where that can be told from outside.
+    /// Lets its collector come to rest, if that can be seen from outside.
     fn rest(&mut self) {}
 }
 
@@ -39,12 +40,12 @@ impl Server for Stage {
     }
 }
 
-/// A run of the history of a seed; the names and uids of another are others.
+/// One run of the history of a seed. Each run has names and UIDs of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Attempt {
-    /// Which history.
+    /// The seed of the history.
     pub seed: u64,
-    /// Which run of it.
+    /// The number of the run.
     pub number: u16,
 }
 
@@ -54,27 +55,29 @@ impl std::fmt::Display for Attempt {
     }
 }
 
-/// How long another server may take.
+/// How long the other server may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Patience {
-    /// Until it is where this one is.
+    /// Until it shows the same objects as this one.
     pub to_agree: Duration,
-    /// At the end of a history, in which it must stay there.
+    /// How long, at the end of a history, it must keep showing them.
     pub to_stay: Duration,
 }
 
 /// What was counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Counts {
-    /// Requests, to each of both.
+    /// Requests to each of the two servers.
     pub requests: u64,
     /// Objects that were compared after them.
     pub objects: u64,
-    /// Histories that ended early, because the other had not looked at who came to an owner that waited.
+    /// Histories that ended early because the other server had not looked at a dependent that came to
+    /// an owner already waiting.
     pub undecided: u64,
-    /// Histories that ended early, because the other had let an owner go that should have waited.
+    /// Histories that ended early because the other server let an owner go that should have waited.
     pub unblocked: u64,
-    /// Histories with which the other does not always come to the same end, but to that of this one too.
+    /// Histories in which the other server does not always come to the same end, but in some runs to
+    /// this one's.
     pub by_chance: u64,
 }
 
@@ -96,7 +99,7 @@ impl Counts {
     }
 }
 
-/// One history on both.
+/// Runs one history on both servers.
 ///
 /// # Errors
 ///
@@ -143,7 +146,8 @@ fn follow(
     Ok(counts)
 }
 
-/// Waits until the other shows the same objects, or why it never will.
+/// Waits until the other server shows the same objects; returns why it never will, if that is
+/// excused.
 fn agree(
     here: &Picture,
     theirs: &mut Side<'_>,

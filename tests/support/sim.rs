@@ -1,6 +1,6 @@
-//! The control plane in one thread, with every chance taken from one seed: clients, the writer, the
-//! projections, the collector, watches and a clock over a disk that fails. The same seed gives the
-//! same trace. See `docs/decisions/0009-simulator.md`.
+//! Deterministic simulation: the control plane in one thread, with every random choice derived from
+//! one seed. Clients, the writer, the projections, the collector, watches and a clock run over a disk
+//! that fails. The same seed gives the same trace. See `docs/decisions/0009-simulator.md`.
 
 pub mod check;
 pub mod clients;
@@ -53,11 +53,11 @@ pub struct Simulation {
     options: Options,
     /// Chooses the steps.
     chooser: Dice,
-    /// Fall for the rest of a step.
+    /// Makes every other choice within a step.
     dice: Dice,
     /// Every step so far.
     taken: Vec<Step>,
-    /// Microseconds. Nothing but commands sees it.
+    /// The simulated time in microseconds; only commands carry it.
     clock: i64,
     disk: Arc<Disk>,
     running: Option<Running>,
@@ -65,36 +65,36 @@ pub struct Simulation {
     clients: Clients,
     watchers: Vec<Watcher>,
     trace: Trace,
-    /// Syncs that do not come yet.
+    /// How many of the next syncs are delayed: each of them does nothing.
     slow: u64,
-    /// Submissions that are still to be turned away.
+    /// How many of the next submissions are turned away.
     overloaded: u64,
-    /// Ends of the log that were written down, oldest first.
+    /// Snapshots of the log's end, oldest first.
     snapshots: Vec<Base>,
     /// The last backup.
     backup: Option<Backup>,
 }
 
-/// What lives as long as the process.
+/// State that lives as long as the simulated process.
 #[derive(Debug)]
 struct Running {
     server: Server,
     collecting: Collecting,
-    /// What a reader saw some time ago.
+    /// The state before the last one that was published; `Bug::StaleRead` answers from it.
     stale: hindsight_core::State,
     poisoned: bool,
-    /// Writes that the disk refused before this life.
+    /// Writes that the disk had refused when this process started.
     refused: u64,
 }
 
-/// A schedule that went wrong.
+/// A schedule that broke a promise.
 #[derive(Debug)]
 pub struct Failure {
-    /// What was played.
+    /// The schedule that was played.
     pub schedule: Schedule,
-    /// What is wrong.
+    /// The promise that it broke.
     pub violation: Violation,
-    /// What happened.
+    /// What happened until then.
     pub trace: Trace,
 }
 
@@ -112,7 +112,7 @@ impl std::fmt::Display for Failure {
     }
 }
 
-/// Runs the schedule of a seed to its end. One that fails is run again to be told.
+/// Runs the schedule of a seed to its end. If it fails it is run again with its trace written down.
 pub fn run(options: Options) -> Result<Trace, Box<Failure>> {
     let told = |failure: Box<Failure>| {
         let again = play(options, None, true);
@@ -121,12 +121,12 @@ pub fn run(options: Options) -> Result<Trace, Box<Failure>> {
     play(options, None, false).map_err(told)
 }
 
-/// The same, told.
+/// Runs the schedule of a seed to its end and writes its trace down.
 pub fn tell(options: Options) -> Result<Trace, Box<Failure>> {
     play(options, None, true)
 }
 
-/// Runs a schedule whose steps are given.
+/// Runs a schedule whose steps are given; with `is_told` its trace is written down.
 pub fn replay(schedule: &Schedule, is_told: bool) -> Result<Trace, Box<Failure>> {
     play(schedule.options, Some(&schedule.steps), is_told)
 }
@@ -150,12 +150,13 @@ fn play(options: Options, steps: Option<&[Step]>, is_told: bool) -> Result<Trace
     }
 }
 
-/// Frames are decoded by all threads of a pool: here that is this thread and no other.
+/// Makes this thread the only one of its rayon pool: frames are decoded by all threads of a pool.
 fn alone() {
     thread_local! {
         static IS_ALONE: () = {
             let pool = ThreadPoolBuilder::new().num_threads(1).use_current_thread();
-            // It must outlive the thread, whose last act would otherwise be to wait for itself.
+            // Leaked, because dropping the pool at the end of the thread would make the thread wait
+            // for itself.
             std::mem::forget(pool.build().expect("a pool of one thread"));
         };
     }

@@ -1,4 +1,4 @@
-//! Makes histories up for two servers: few names, so that they come again.
+//! Generates random histories for two servers, with few names, so that they recur.
 
 use crate::dice::Dice;
 use serde_json::{Value, json};
@@ -8,18 +8,19 @@ const NAMES: u64 = 5;
 const STEPS: u64 = 25;
 const FINALIZERS: [&str; 3] = ["x.example.com/a", "x.example.com/b", "x.example.com/c"];
 
-/// What an object is, and what a reference says that one is.
+/// The kind of an object, and the kind that a reference names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// Namespaced.
     ConfigMap,
-    /// Namespaced, and on no node: it goes at once.
+    /// Namespaced, and not assigned to a node: it is removed at once.
     Pod,
-    /// On a node that nobody runs: it goes when it is told that it has stopped.
+    /// A pod assigned to a node that nobody runs: it is removed only by a deletion without a grace
+    /// period.
     Assigned,
     /// Cluster-scoped.
     PriorityClass,
-    /// Of a group that nobody serves.
+    /// Of a group that is not served.
     Unknown,
 }
 
@@ -62,32 +63,32 @@ impl Kind {
     }
 }
 
-/// Where an object is.
+/// The identity of an object, without its UID.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Kind.
     pub kind: Kind,
-    /// One of two, or none where the kind has none.
+    /// One of two namespaces; `None` for cluster-scoped kinds.
     pub namespace: Option<&'static str>,
     /// Name.
     pub name: String,
 }
 
-/// Somebody who was made, or whom nobody ever made.
+/// The object that a reference is to: one that was created, or one that never existed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// The object of a creation.
+    /// The object of the creation with this number.
     Made(usize),
-    /// A uid that is made up for this reference alone.
+    /// A UID that is made up for this reference alone.
     Nobody(u64),
 }
 
-/// A reference.
+/// An owner reference.
 #[derive(Debug, Clone)]
 pub struct Owner {
-    /// Whose uid.
+    /// The object whose UID it has.
     pub who: Who,
-    /// Kind and name.
+    /// The kind and name that it names.
     pub target: Target,
     /// `blockOwnerDeletion`.
     pub blocks: bool,
@@ -98,18 +99,18 @@ pub struct Owner {
 pub struct Metadata {
     /// Finalizers.
     pub finalizers: Vec<String>,
-    /// References.
+    /// Owner references.
     pub owners: Vec<Owner>,
 }
 
 /// One request.
 #[derive(Debug, Clone)]
 pub enum Step {
-    /// Makes an object, with a number of its own.
+    /// Creates an object; the creation has a number.
     Create(usize, Target, Metadata),
-    /// Deletes one, with these options, in which a uid is the number of a creation.
+    /// Deletes an object with these options, in which a UID is given as the number of a creation.
     Delete(Target, Value),
-    /// Deletes all of its kind in its namespace.
+    /// Deletes all objects of this kind in this namespace.
     Clear(Target, Value),
     /// Replaces its finalizers.
     SetFinalizers(Target, Vec<String>),
@@ -117,16 +118,21 @@ pub enum Step {
     SetOwners(Target, Vec<Owner>),
 }
 
-/// What happens in the history of a seed. What Kubernetes leaves to chance, or never comes to an end with, is not in it:
+/// The steps of the history of a seed. It leaves out what Kubernetes leaves to chance, or never
+/// finishes:
 ///
-/// - whether a reference that does not block is looked at before its owner is let go, if something holds that owner
-///   afterwards: one of both is in a history;
+/// - whether a non-blocking reference is looked at before its owner is let go, if something holds
+/// that owner
+///   afterwards: a history has either such references or such holds;
 /// - an object that waits for itself;
-/// - a reference to somebody that an update spells in another way: it is not looked at again;
-/// - how long the pods of a collection have to stop: until 1.21 the first decided it for the others;
-/// - who refers to an owner to which an object without a namespace refers too, though it has one: that reference
-///   cannot be resolved, and there keeps others with the same uid from being looked at;
-/// - an object that loses such a reference: nobody looks at it again.
+/// - a reference that an update spells differently: Kubernetes does not look at it again;
+/// - how long the pods of a deleted collection have to stop: until 1.21 the first pod decided it for
+/// the others;
+/// - other dependents of an owner to which a cluster-scoped object refers although the owner is
+/// namespaced: that
+///   reference cannot be resolved, and in Kubernetes it keeps others with the same UID from being
+/// looked at;
+/// - an object that loses such a reference: Kubernetes does not look at it again.
 pub fn history(seed: u64) -> Vec<Step> {
     let mut dice = Dice(seed);
     let holds = dice.roll(2) == 0;
@@ -141,10 +147,10 @@ pub fn history(seed: u64) -> Vec<Step> {
 
 struct Author {
     dice: Dice,
-    /// Whether objects are held by finalizers, and by their nodes; else references may not block.
+    /// Whether objects are held by finalizers and by their nodes; if so, every reference blocks.
     holds: bool,
     made: Vec<Target>,
-    /// Every reference so far, and whose it is.
+    /// Every reference so far, with its dependent.
     told: Vec<(Target, Owner)>,
 }
 
@@ -203,7 +209,7 @@ impl Author {
         }
     }
 
-    /// Who was made lately is more likely to be there.
+    /// An object that was created, recent ones with a higher probability.
     fn somebody(&mut self) -> (usize, Target) {
         let count = self.made.len() as u64;
         let back = self.dice.roll(count).min(self.dice.roll(count));
@@ -244,7 +250,7 @@ impl Author {
         }
     }
 
-    /// No object refers to itself, or to its own name.
+    /// References of a dependent; none is to itself or to its own name.
     fn owners(&mut self, dependent: &Target, is_new: bool) -> Vec<Owner> {
         let count = self.dice.pick(&[0, 1, 1, 1, 2, 2, 3]);
         let mut owners: Vec<Owner> = Vec::new();
@@ -260,7 +266,7 @@ impl Author {
         owners
     }
 
-    /// Whether the dependent has called this owner something else.
+    /// Whether the dependent named this owner differently before.
     fn respells(&self, dependent: &Target, owner: &Owner) -> bool {
         let mut told = self.told.iter();
         told.any(|(who, one)| {
@@ -268,14 +274,14 @@ impl Author {
         })
     }
 
-    /// Whether somebody without a namespace refers to somebody who has one, or did.
+    /// Whether a cluster-scoped object refers, or has referred, to a namespaced one.
     fn refers_into_a_namespace(&self, dependent: &Target) -> bool {
         let is_it =
             |(who, one): &(Target, Owner)| who == dependent && one.target.namespace.is_some();
         dependent.namespace.is_none() && self.told.iter().any(is_it)
     }
 
-    /// Mostly somebody who is or was there, at times misspelt or made up.
+    /// A reference, mostly to an object that exists or existed, sometimes misspelt or made up.
     fn owner(&mut self, dependent: &Target, is_new: bool) -> Owner {
         let blocks = self.holds || self.dice.roll(2) == 0;
         let (id, mut target) = self.somebody();

@@ -1,4 +1,5 @@
-//! What a server shows of a history.
+//! A picture of the objects that a server shows after the steps of a history, and how two pictures
+//! may differ.
 
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,18 +9,18 @@ use std::fmt::{Display, Formatter, Result};
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Picture(BTreeMap<String, Seen>);
 
-/// Why another collector may have left other objects.
+/// A known reason why another collector may have left other objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Excuse {
-    /// Who came to refer to an owner that waited already was not looked at. Kubernetes' collector looks at those whom
-    /// the owner has when it begins to wait.
+    /// A dependent that was added to an owner already waiting was not looked at. Kubernetes'
+    /// collector looks at the dependents that the owner has when it begins to wait.
     Undecided,
-    /// It took a chain for a circle, and let an owner go that should have waited. Source: `attemptToDeleteItem`, whose
-    /// circle detection has false positives, as it says itself.
+    /// It mistook a chain for a circle, and let an owner go that should have waited. Source:
+    /// `attemptToDeleteItem`, whose circle detection has false positives, as it says itself.
     Unblocked,
 }
 
-/// An object; identities are the numbers of creations.
+/// An object; UIDs are replaced by the numbers of creations.
 #[derive(Debug)]
 struct Seen {
     id: String,
@@ -29,7 +30,8 @@ struct Seen {
     owners: Vec<(String, Value, Value)>,
 }
 
-/// What the references of an object say that goes anyway depends on which of its owners was gone first.
+/// The references of an object that is being deleted are not compared: they depend on which of its
+/// owners was gone first.
 impl PartialEq for Seen {
     fn eq(&self, other: &Self) -> bool {
         let same_owners = || self.owners == other.owners;
@@ -63,7 +65,7 @@ impl Picture {
         self.0.len() as u64
     }
 
-    /// What may have led to this, where the other is what should be.
+    /// The reason why this picture may differ from `other`, which is how it should be.
     pub(super) fn excuse(&self, other: &Self) -> Option<Excuse> {
         let both = self.0.iter();
         let mut both = both.filter_map(|(path, seen)| Some((seen, other.0.get(path)?)));
@@ -73,8 +75,8 @@ impl Picture {
         self.is_undecided(other).then_some(Excuse::Undecided)
     }
 
-    /// Whether it differs from the other only in live objects that refer to an owner that waits, and in those that depend
-    /// on them.
+    /// Whether it differs from the other only in live objects that refer to a waiting owner, and in
+    /// dependents of those.
     fn is_undecided(&self, other: &Self) -> bool {
         let differ = |(path, seen): &(&String, &Seen)| other.0.get(*path) != Some(*seen);
         let mut left: Vec<&Seen> = self.0.iter().filter(differ).map(|(_, seen)| seen).collect();
@@ -103,7 +105,7 @@ impl Picture {
 }
 
 impl Seen {
-    /// Whether a reference blocks no longer that does in the other.
+    /// Whether a reference that blocks in the other picture no longer blocks here.
     fn is_unblocked(&self, other: &Self) -> bool {
         let blocks = |one: &(String, Value, Value)| one.2 == Value::Bool(true);
         let of = |id: &str| other.owners.iter().find(|one| one.0 == id);

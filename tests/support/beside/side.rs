@@ -1,4 +1,4 @@
-//! One of the two servers, and how the objects of a history are called there.
+//! One of the two servers, and the names and UIDs that the objects of a history have there.
 
 use super::author::{self, Owner, Step, Target, Who};
 use super::picture::Picture;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// Until a new namespace takes pods.
+/// How long it may take until pods can be created in a new namespace.
 const BEGIN: Duration = Duration::from_secs(30);
 const PRIORITY_CLASSES: &str = "/apis/scheduling.k8s.io/v1/priorityclasses";
-/// The label of everything that is made.
+/// The label of everything that is created.
 const LABEL: &str = "hindsight.example.com/beside";
 
-/// A server, and what it was told.
+/// A server, and the requests that it was sent.
 pub(super) struct Side<'a> {
     attempt: Attempt,
     server: &'a mut dyn Server,
@@ -44,7 +44,7 @@ impl<'a> Side<'a> {
         self.takes_pods()
     }
 
-    /// Waits until pods are taken: a namespace may need a service account before.
+    /// Waits until pods are accepted: a namespace may need a service account first.
     fn takes_pods(&mut self) -> Result<(), String> {
         let since = Instant::now();
         let pod = json!({"metadata": {"name": "p"}, "spec": author::Kind::Pod.spec()}).to_string();
@@ -72,7 +72,7 @@ impl<'a> Side<'a> {
         self.server.rest();
     }
 
-    /// Removes what is left, whoever holds it.
+    /// Removes what is left, finalizers or not.
     pub(super) fn clear(&mut self) {
         for path in self.collections() {
             for object in items(&self.list(&path).json()) {
@@ -89,7 +89,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// Status, reason and kind of the answer.
+    /// Carries out one step and returns the answer's code, kind and reason.
     pub(super) fn carry_out(&mut self, step: &Step) -> String {
         let media = "application/json";
         let answer = match step {
@@ -141,7 +141,7 @@ impl<'a> Side<'a> {
         self.server.send(method, path, media, body)
     }
 
-    /// What is asked of which identity is asked of the one that the object has here.
+    /// The options, with the number of a creation replaced by the UID that the object has here.
     fn options(&self, options: &Value) -> String {
         let mut options = options.clone();
         if let Some(uid) = options.pointer_mut("/preconditions/uid") {
@@ -160,7 +160,8 @@ impl<'a> Side<'a> {
         owners.iter().map(reference).collect()
     }
 
-    /// Of an object that was never made, one that nobody has, in no other history either.
+    /// The UID of an object; if it was never created, one that no other object has, in this history
+    /// or another.
     fn uid(&self, who: Who) -> String {
         let Attempt { seed, number } = self.attempt;
         match who {
@@ -187,7 +188,7 @@ impl<'a> Side<'a> {
         Ok(picture)
     }
 
-    /// Which creation made it.
+    /// The number of the creation that made the object with this UID.
     fn id(&self, uid: &str) -> String {
         let made = self.uids.iter().find(|(_, known)| *known == uid);
         made.map_or_else(|| uid.to_owned(), |(id, _)| format!("c{id}"))
@@ -211,7 +212,8 @@ impl<'a> Side<'a> {
         format!("beside-{}-{name}", self.attempt)
     }
 
-    /// What has no namespace shares its names with everybody.
+    /// The object's name here. Cluster-scoped names are shared by all histories, so they get a
+    /// prefix.
     fn name(&self, target: &Target) -> String {
         match target.namespace {
             Some(_) => target.name.clone(),

@@ -1,4 +1,4 @@
-//! What must hold whatever happens: one file for each promise.
+//! The promises that must hold whatever happens, with one file of checks for each.
 
 #[cfg(test)]
 mod canaries;
@@ -23,13 +23,13 @@ use history::History;
 /// A promise that was broken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Which promise.
+    /// The name of the promise.
     pub checker: &'static str,
-    /// How.
+    /// How it was broken.
     pub what: String,
 }
 
-/// Kept, or broken.
+/// Whether a promise was kept, or how it was broken.
 pub type Checked = Result<(), Violation>;
 
 /// A broken promise.
@@ -37,7 +37,7 @@ pub fn violation(checker: &'static str, what: String) -> Violation {
     Violation { checker, what }
 }
 
-/// Broken unless this is so.
+/// Reports the promise as broken unless `kept`.
 pub fn ensure(checker: &'static str, kept: bool, what: impl FnOnce() -> String) -> Checked {
     if kept {
         Ok(())
@@ -46,13 +46,14 @@ pub fn ensure(checker: &'static str, kept: bool, what: impl FnOnce() -> String) 
     }
 }
 
-/// What is judged by what the log has, before some of it is taken back. It is counted at the end.
+/// The checks of what is in the log, run before a restore takes some of it back. Its counts are
+/// discarded: the run at the end counts.
 pub fn of_the_log(history: &History, clients: &Clients) -> Checked {
     facts::check(history, clients, &mut trace::Trace::default())?;
     explanations::audited(history)
 }
 
-/// Everything that is judged by the whole history.
+/// All checks of the whole history, run at the end of a schedule.
 pub fn after_all(simulation: &mut Simulation) -> Checked {
     let Simulation {
         history,

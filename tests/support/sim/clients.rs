@@ -1,4 +1,4 @@
-//! What clients sent, were told and read: the history that the checkers judge.
+//! What clients sent, were answered and read: the history that the checkers judge.
 
 use super::server::Answer;
 use hindsight_core::{Command, Decision, Intent, ObjectKey, Rejection, Revision, Uid};
@@ -9,36 +9,36 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Operation {
     /// Its number, which is also in `request.id` of what it writes.
     pub number: u64,
-    /// Who sent it; nobody for the collector.
+    /// The client that sent it; `None` for the collector.
     pub client: Option<usize>,
-    /// What it was.
+    /// The command.
     pub command: Command,
-    /// When it was sent.
+    /// The tick at which it was sent.
     pub sent: u64,
-    /// What was visible then.
+    /// The newest revision that was visible then.
     pub base: Revision,
-    /// What a dry run said then.
+    /// The outcome of a dry run at that moment.
     pub dry: Option<Result<Decision, Rejection>>,
-    /// What became of it.
+    /// How it ended.
     pub end: End,
 }
 
-/// What became of a command.
+/// How a command ended.
 #[derive(Debug)]
 pub enum End {
     /// Not answered yet.
     Pending,
-    /// The server failed meanwhile: done or not, nobody was told.
+    /// The server failed meanwhile: whether the command was carried out is not known.
     Unknown,
-    /// Nothing was done: too much waited, or there was no room.
+    /// Turned away without being decided: too much waited, or there was no room.
     TurnedAway,
-    /// Answered.
+    /// Carried out or refused.
     Answered {
-        /// When.
+        /// The tick of the answer.
         at: u64,
-        /// What was visible then.
+        /// The newest revision that was visible then.
         newest: Revision,
-        /// With what.
+        /// The decision, or why it was refused.
         answer: Result<Decision, Rejection>,
     },
 }
@@ -46,39 +46,39 @@ pub enum End {
 /// One read.
 #[derive(Debug)]
 pub struct Read {
-    /// When.
+    /// The tick of the read.
     pub at: u64,
-    /// The state that answered.
+    /// The revision of the state that answered.
     pub revision: Revision,
-    /// What was looked for.
+    /// The object that was looked for.
     pub key: ObjectKey,
-    /// What was there.
+    /// The version that was found.
     pub found: Option<(Uid, Revision)>,
 }
 
 /// Everything that was sent and read.
 #[derive(Debug, Default)]
 pub struct Clients {
-    /// By number.
+    /// Every command, by its number.
     pub operations: BTreeMap<u64, Operation>,
-    /// In order.
+    /// Every read, in order.
     pub reads: Vec<Read>,
-    /// Numbers of those that are not answered.
+    /// The numbers of the commands that are not answered yet.
     pending: BTreeSet<u64>,
     /// The last command of each client.
     last: BTreeMap<usize, u64>,
-    /// One number for everything that can be seen from outside.
+    /// A clock that ticks with everything that can be seen from outside.
     ticks: u64,
 }
 
 impl Clients {
-    /// The next moment.
+    /// Advances the clock by one tick and returns it.
     pub fn tick(&mut self) -> u64 {
         self.ticks += 1;
         self.ticks
     }
 
-    /// A command is sent.
+    /// Records that a command is sent.
     pub fn send(&mut self, operation: Operation) {
         self.pending.insert(operation.number);
         if let Some(client) = operation.client {
@@ -97,19 +97,19 @@ impl Clients {
         self.pending().any(|one| one.client == Some(client))
     }
 
-    /// What this client sent last, where nobody told it what became of that, or nothing did.
+    /// The last intent of this client, if its outcome is unknown or it was turned away.
     pub fn unheard(&self, client: usize) -> Option<Intent> {
         let last = self.operations.get(self.last.get(&client)?)?;
         matches!(last.end, End::Unknown | End::TurnedAway).then(|| last.command.intent.clone())
     }
 
-    /// Commands that are not answered.
+    /// The commands that are not answered yet.
     pub fn pending(&self) -> impl Iterator<Item = &Operation> {
         let numbers = self.pending.iter();
         numbers.filter_map(|number| self.operations.get(number))
     }
 
-    /// A command is answered.
+    /// Records that a command is answered.
     pub fn answer(&mut self, number: u64, answer: Answer, newest: Revision) {
         let at = self.tick();
         self.pending.remove(&number);
@@ -122,7 +122,7 @@ impl Clients {
         }
     }
 
-    /// The server is gone: nobody will hear what became of what is under way.
+    /// The server is gone: the outcome of every pending command stays unknown.
     pub fn forget_pending(&mut self) {
         for number in std::mem::take(&mut self.pending) {
             if let Some(operation) = self.operations.get_mut(&number) {
@@ -133,7 +133,7 @@ impl Clients {
 }
 
 impl Operation {
-    /// What it was answered with, where it was done.
+    /// The answer's tick, the visible revision and the decision, if the command was accepted.
     pub fn done(&self) -> Option<(u64, Revision, &Decision)> {
         match &self.end {
             End::Answered {
@@ -145,12 +145,12 @@ impl Operation {
         }
     }
 
-    /// Whether nothing may come of it.
+    /// Whether the command must not have written anything.
     pub fn wrote_nothing(&self) -> bool {
         matches!(self.end, End::TurnedAway) || self.refused().is_some()
     }
 
-    /// Why it was refused, where it was.
+    /// The visible revision and the rejection, if the command was refused.
     pub fn refused(&self) -> Option<(Revision, &Rejection)> {
         match &self.end {
             End::Answered {

@@ -1,5 +1,5 @@
-//! Turns the collector's crank as the product's driver does: one batch at a time, on what was
-//! published when it looked.
+//! Drives the collector as the product's driver does: one batch at a time, on what was published when
+//! it looked.
 
 use super::options::Bug;
 use super::server::{Answer, Published};
@@ -8,7 +8,7 @@ use hindsight_gc::{Collector, Step};
 use hindsight_log::Reader;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The collector of one life of the process.
+/// The collector within one lifetime of the process.
 #[derive(Debug)]
 pub struct Collecting {
     /// What is broken on purpose.
@@ -16,15 +16,15 @@ pub struct Collecting {
     collector: Collector,
     state: State,
     inbox: VecDeque<Published>,
-    /// Numbers of the commands under way, in order.
+    /// Numbers of the commands that were submitted and not settled, in order.
     under_way: Vec<u64>,
     answered: BTreeMap<u64, Answer>,
-    /// Nothing to do until something is published.
+    /// Whether there is nothing to do until something is published.
     pub idle: bool,
 }
 
 impl Collecting {
-    /// Looks at everything once, and into the log for what the state does not say.
+    /// Starts from a whole state, and recalls from the log what the state does not say.
     pub fn new(state: &State, reader: &Reader, bug: Option<Bug>) -> Self {
         let mut collector = Collector::new(state);
         collector.recall(reader.scan_back(state.revision)).ok();
@@ -39,19 +39,19 @@ impl Collecting {
         }
     }
 
-    /// Is told of a durable batch, and looks at it when its turn comes.
+    /// Queues a durable batch, which is observed at the collector's next turn.
     pub fn observe(&mut self, published: Published) {
         self.inbox.push_back(published);
         self.idle = false;
     }
 
-    /// The graph, once everything that was published is taken in.
+    /// The graph, after everything published so far is observed.
     pub fn graph(&mut self) -> &hindsight_projector::OwnershipGraph {
         self.observe_waiting();
         self.collector.graph()
     }
 
-    /// Hears what became of a command; true when it was one of its own.
+    /// Records the answer to a command; true if the command was the collector's own.
     pub fn hear(&mut self, number: u64, answer: &Answer) -> bool {
         let own = self.under_way.contains(&number);
         if own {
@@ -60,7 +60,7 @@ impl Collecting {
         own
     }
 
-    /// The next steps, unless earlier ones are still under way.
+    /// The next steps; none while earlier ones are still under way.
     pub fn turn(&mut self, now: Time, limit: usize) -> Vec<Step> {
         if !self.hear_out() {
             return Vec::new();
@@ -71,12 +71,12 @@ impl Collecting {
         batch.into_iter().map(|(_, step)| step).collect()
     }
 
-    /// These are under way from here on.
+    /// Records that these commands are under way.
     pub fn sent(&mut self, numbers: Vec<u64>) {
         self.under_way = numbers;
     }
 
-    /// Whether nothing is under way, settling what was.
+    /// Settles the last batch once all of it is answered; false if it is not.
     fn hear_out(&mut self) -> bool {
         if self.answered.len() < self.under_way.len() {
             return false;
@@ -100,7 +100,7 @@ impl Collecting {
         self.collector.settle(std::iter::once(answer));
     }
 
-    /// For good.
+    /// Settles a step as refused for good.
     fn refuse(&mut self) {
         self.settle(Err(&Rejection::Unprocessable));
     }

@@ -1,4 +1,4 @@
-//! What happens to a disk between two lives of a process, and how it is put right again.
+//! What happens to the disk between two lifetimes of the process, and how it is repaired.
 
 use super::disk::{Disk, Frames, Inner, Room};
 use super::options::Faults;
@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// How damage is undone.
 #[derive(Debug, Clone)]
 pub enum Repair {
-    /// Put these bytes back: a backup had them.
+    /// Put these bytes back, as from a backup.
     Restore(Arc<[u8]>),
-    /// Take this frame and all later ones away: they were never acknowledged.
+    /// Remove this frame and all later ones, which were never acknowledged.
     Cut,
 }
 
@@ -47,15 +47,15 @@ impl Inner {
 }
 
 impl Disk {
-    /// The process is gone; what it wrote is still in the cache.
+    /// The process is killed; what it wrote is still in the page cache.
     pub fn kill(&self) {
         let mut inner = self.inner();
         inner.armed = None;
         inner.unreadable = None;
     }
 
-    /// The power is gone: of what was not synced the first few frames are left, and perhaps a torn
-    /// one after them, or later ones without an earlier one. Says what it did.
+    /// The power is cut: of the unsynced frames the first few survive, perhaps followed by a torn
+    /// one, or later frames survive without an earlier one. Returns which it was.
     pub fn cut(&self, faults: Faults, loses_synced: bool) -> &'static str {
         let mut inner = self.inner();
         let what = inner.settle_unsynced(faults);
@@ -71,7 +71,8 @@ impl Disk {
         what
     }
 
-    /// One bit of one frame flips, in the cache and on the disk. False where there is no frame.
+    /// Flips one bit of one frame, in the cache and on the disk. `None` if no undamaged frame is
+    /// left.
     pub fn rot(&self) -> Option<Revision> {
         let mut inner = self.inner();
         let synced: Vec<Revision> = inner.durable.keys().copied().collect();
@@ -92,12 +93,12 @@ impl Disk {
         Some(first)
     }
 
-    /// Whether a record is damaged.
+    /// Whether any frame is damaged.
     pub fn is_damaged(&self) -> bool {
         !self.inner().damage.is_empty()
     }
 
-    /// Puts every damage right, as an operator would: what must go, goes last.
+    /// Repairs all damage as an operator would: first bytes are put back, then frames are removed.
     pub fn repair(&self) {
         let mut inner = self.inner();
         let damage = std::mem::take(&mut inner.damage);
@@ -118,7 +119,7 @@ impl Disk {
         }
     }
 
-    /// No fault waits any more.
+    /// Disarms every fault and makes room.
     pub fn calm(&self) {
         let mut inner = self.inner();
         inner.armed = None;

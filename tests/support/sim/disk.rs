@@ -1,4 +1,5 @@
-//! A disk that can be cut, torn and filled: what was written, and what of it would survive.
+//! A simulated disk that can lose power, tear writes and fill up: it keeps what was written, and what
+//! of that would survive.
 
 use super::damage::Repair;
 use crate::dice::Dice;
@@ -11,21 +12,21 @@ use std::sync::{Arc, Mutex, MutexGuard};
 /// Frames by their first revision.
 pub type Frames = BTreeMap<Revision, Arc<[u8]>>;
 
-/// A fault that waits for its operation.
+/// A fault that is armed for a later operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// From this operation on nothing happens any more.
+    /// The power fails: this write and all later ones are refused.
     PowerCut,
-    /// The operation is refused; what it did is not known.
+    /// The operation is refused; whether it took effect is not known.
     Refused,
 }
 
-/// What a disk says that there is room for.
+/// What the disk reports room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Room {
     /// Everything.
     Plenty,
-    /// What is kept for deletions.
+    /// Only deletions, for which some space is reserved.
     Deletions,
     /// Nothing.
     Nothing,
@@ -37,36 +38,36 @@ pub struct Disk {
     inner: Mutex<Inner>,
 }
 
-/// What [`Disk`] guards.
+/// The contents of a [`Disk`], behind its mutex.
 #[derive(Debug)]
 pub struct Inner {
-    /// What readers see.
+    /// The frames that readers see: the page cache.
     pub live: Frames,
-    /// What a power cut leaves.
+    /// The frames that a power cut leaves.
     pub durable: Frames,
-    /// The note of the acknowledged end, in the cache and on the disk.
+    /// The witness of the acknowledged end of the log, as readers see it.
     pub witness: Option<Tail>,
-    /// As a power cut leaves it.
+    /// The witness that a power cut leaves.
     pub durable_witness: Option<Tail>,
-    /// What was done to frames, and how it is undone.
+    /// The damaged frames, and how each is repaired.
     pub damage: Vec<(Revision, Repair)>,
-    /// Chance of its own.
+    /// The disk's own source of chance.
     pub dice: Dice,
-    /// Writes until the fault.
+    /// Writes until the armed fault.
     pub armed: Option<(u64, Fault)>,
     /// Reads until one is refused.
     pub unreadable: Option<u64>,
-    /// No room for another frame, though it said otherwise: others fill it meanwhile.
+    /// There is no room for another frame, whatever `room` reports: others fill the disk meanwhile.
     pub full: bool,
-    /// What it says when it is asked.
+    /// What it reports when it is asked for room.
     pub room: Room,
     /// The power has failed.
     pub cut: bool,
-    /// A sync was refused: nobody knows what the cache is worth.
+    /// A sync was refused: whether the cache is on the disk is not known.
     pub doubtful: bool,
-    /// A sync that does nothing.
+    /// Whether syncs report success and do nothing.
     pub forgetful: bool,
-    /// Refusals so far, of whatever kind.
+    /// Refusals so far, reads included.
     pub refused: u64,
     /// Refusals of writes and syncs so far.
     pub refused_writes: u64,
@@ -110,7 +111,8 @@ impl Disk {
 }
 
 impl Inner {
-    /// Frames that a power cut may take, those that replace others first.
+    /// Frames that a power cut may lose, in order of revision: those that replace older ones come
+    /// before those that were appended.
     pub fn unsynced(&self) -> Vec<Revision> {
         let is_dirty = |(first, bytes): &(&Revision, &Arc<[u8]>)| {
             let durable = self.durable.get(first);
@@ -120,7 +122,7 @@ impl Inner {
         dirty.map(|(first, _)| *first).collect()
     }
 
-    /// The fault of this write, if its time has come.
+    /// The armed fault, if it is due at this write.
     fn on_write(&mut self) -> Option<Fault> {
         if self.cut {
             return Some(Fault::PowerCut);
@@ -185,7 +187,7 @@ impl Inner {
         Ok(())
     }
 
-    /// The first few of the unsynced frames reach the disk; which are left is returned.
+    /// Lets the first few unsynced frames reach the disk and returns the others.
     pub fn keep_some(&mut self) -> Vec<Revision> {
         let mut unsynced = self.unsynced();
         let kept = self.dice.roll(unsynced.len() as u64 + 1);
@@ -235,7 +237,7 @@ impl Storage for Disk {
         }
     }
 
-    /// It reaches the disk now and then.
+    /// The witness is not synced: it reaches the disk now and then.
     fn witness(&self, tail: &Tail) {
         let mut inner = self.inner();
         inner.witness = Some(*tail);

@@ -1,4 +1,4 @@
-//! What goes wrong, as the dice fall.
+//! Carries out the faults of a schedule.
 
 use super::Simulation;
 use super::check::{Checked, ensure};
@@ -6,13 +6,13 @@ use super::disk::{Fault, Room};
 use super::steps::Act;
 use hindsight_log::Error;
 
-/// Submissions in a row that are turned away.
+/// The most submissions in a row that are turned away.
 const OVERLOADED_MAX: u64 = 4;
 /// Ten years, in microseconds.
 const JUMP_MICROS_MAX: u64 = 10 * 365 * 86_400 * 1_000_000;
 
 impl Simulation {
-    /// One fault.
+    /// Carries out one fault.
     pub(super) fn fault(&mut self, act: Act) {
         match act {
             Act::Cut => self.cut(),
@@ -44,7 +44,8 @@ impl Simulation {
         }
     }
 
-    /// It says so, of writes or of everything, or is full when it is written to.
+    /// Fills the disk: it reports no room for writes or for anything, or fails an append although it
+    /// reported room.
     fn fill(&mut self) {
         let mut disk = self.disk.inner();
         match self.dice.roll(3) {
@@ -56,7 +57,7 @@ impl Simulation {
             .note("full", format_args!("{} {:?}", disk.full, disk.room));
     }
 
-    /// Nobody starts a process on a full disk without making room.
+    /// Starts the process if it is down. An operator makes room on a full disk first.
     pub(super) fn start_again(&mut self) -> Checked {
         if self.running.is_some() {
             return Ok(());
@@ -65,7 +66,7 @@ impl Simulation {
         self.start()
     }
 
-    /// The next one, or one of those of a start.
+    /// Refuses the next read, or, if the process is down, one of the reads of its start.
     fn refuse_a_read(&mut self) {
         let reads = if self.running.is_none() {
             self.dice.roll(6)
@@ -76,7 +77,8 @@ impl Simulation {
         self.trace.note("unreadable", reads);
     }
 
-    /// A starting process syncs before it does anything else.
+    /// Arms a fault for one of the next writes; for the first if the process is down, because a
+    /// starting process syncs before it does anything else.
     pub(super) fn arm(&mut self, fault: Fault) {
         let writes = if self.running.is_none() {
             0
@@ -119,7 +121,7 @@ impl Simulation {
         self.trace.note("disconnect", index);
     }
 
-    /// A read of the log failed: it says so, and only where the disk is to blame.
+    /// Checks that a failed read of the log is explained by the disk.
     pub(super) fn unread(&mut self, error: &Error, refused_before: u64) -> Checked {
         self.trace.note("unread", error);
         let refused = self.disk.inner().refused > refused_before;

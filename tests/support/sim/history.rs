@@ -1,5 +1,5 @@
-//! What was ever visible: the commits in order, and a state that follows them. What a restore took back
-//! was visible too, to those who were there.
+//! Everything that was ever visible: the commits in order, and a state that follows them. This
+//! includes what a restore took back, because it was visible before.
 
 use super::check::{Checked, ensure};
 use crate::sim::server::empty;
@@ -10,36 +10,37 @@ use std::sync::Arc;
 /// Everything that was published or recovered. It only grows.
 #[derive(Debug)]
 pub struct History {
-    /// In order, from revision 1.
+    /// The commits in order, from revision 1.
     pub commits: Vec<Arc<Commit>>,
-    /// The fold of them: before each, and after the last. Before the first one behind a restore it is what
-    /// was restored.
+    /// The fold of the commits: the state before each, and after the last. The state before the first
+    /// commit after a restore is the restored one.
     pub states: Vec<State>,
-    /// The state that a restore took the place of, by its revision.
+    /// The states that restores replaced, by their revisions.
     ends: BTreeMap<Revision, State>,
-    /// How many commits there were at each restore, and where revisions went on.
+    /// For each restore, how many commits there were, and the revision after which revisions go on.
     lives: Vec<(usize, Revision)>,
-    /// What the log has of it.
+    /// The part of the history that is in the log.
     pub log: Kept,
     apply: Apply,
 }
 
-/// What a log, or a backup of it, has of the history.
+/// The part of the history that is in a log or in a backup of it.
 #[derive(Debug, Clone, Default)]
 pub struct Kept {
-    /// Where it ends.
+    /// The revision of its end.
     pub revision: Revision,
-    /// How many commits there were.
+    /// How many commits the history had.
     commits: usize,
-    /// Which of them, by their places, are not in it: a restore took them back.
+    /// The positions of the commits that are not in it, because a restore took them back.
     gone: BTreeSet<usize>,
-    /// Where a state was published, which was the fold.
+    /// The revisions at which a state was published that equalled the fold.
     published: BTreeSet<Revision>,
-    /// Where restored backups ended, and where revisions went on.
+    /// For each restore, the revision at which the backup ended, and the one after which revisions go
+    /// on.
     pub restores: Vec<(Revision, Revision)>,
 }
 
-/// Removals leave the object where it is.
+/// Applies a commit, but leaves a removed object where it is.
 fn forgetful(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
     if commit.object().is_some() {
         return apply(state, commit);
@@ -51,7 +52,7 @@ fn forgetful(state: &mut State, commit: &Commit) -> Option<Arc<Object>> {
 type Apply = fn(&mut State, &Commit) -> Option<Arc<Object>>;
 
 impl History {
-    /// Nothing yet.
+    /// An empty history; with `forgets` its fold ignores removals.
     pub fn new(forgets: bool) -> Self {
         Self {
             commits: Vec::new(),
@@ -63,14 +64,14 @@ impl History {
         }
     }
 
-    /// The last commit that is known, or the last restore.
+    /// The revision of the last commit or restore.
     pub fn newest(&self) -> Revision {
         let commit = self.commits.last().map(|one| one.revision);
         let restore = self.lives.last().map(|(_, revision)| *revision);
         commit.max(restore).unwrap_or_default()
     }
 
-    /// The fold of everything.
+    /// The fold of all commits.
     pub fn replica(&self) -> &State {
         self.states.last().expect("there is one before the first")
     }
@@ -106,21 +107,22 @@ impl History {
         self.commits.iter().zip(&self.states)
     }
 
-    /// Those that are in the log, or were dropped there.
+    /// The commits in the log, each with the state before it. Commits that were thinned away are
+    /// included.
     pub fn kept_with_states(&self) -> impl DoubleEndedIterator<Item = (&Arc<Commit>, &State)> {
         let all = self.commits.iter().enumerate();
         let kept = all.filter(|(place, _)| !self.log.gone.contains(place));
         kept.filter_map(|(place, commit)| Some((commit, self.states.get(place)?)))
     }
 
-    /// The same without the states.
+    /// The commits in the log, including those that were thinned away.
     pub fn kept(&self) -> impl DoubleEndedIterator<Item = &Arc<Commit>> {
         let all = self.commits.iter().enumerate();
         let kept = all.filter(|(place, _)| !self.log.gone.contains(place));
         kept.map(|(_, commit)| commit)
     }
 
-    /// Every restore there was: how many commits there were, and where revisions went on.
+    /// For every restore, how many commits there were, and the revision after which revisions go on.
     pub fn lives(&self) -> &[(usize, Revision)] {
         &self.lives
     }
@@ -131,7 +133,7 @@ impl History {
         found.filter(|one| self.lives.is_empty() || one.revision == revision)
     }
 
-    /// The next commit.
+    /// Adds the next commit.
     pub fn push(&mut self, commit: &Arc<Commit>) -> Checked {
         let expected = self.newest().next();
         ensure(
@@ -146,7 +148,7 @@ impl History {
         Ok(())
     }
 
-    /// The next change, whose previous version must be what was there.
+    /// Adds the next change, and checks that its previous version is the one that existed.
     pub fn push_change(&mut self, change: &Change) -> Checked {
         let there = self
             .replica()
@@ -162,7 +164,7 @@ impl History {
         })
     }
 
-    /// Notes that this is the state at its revision.
+    /// Checks that this published state equals the fold, and notes its revision.
     pub fn note_state(&mut self, state: &State) -> Checked {
         let same = state.is_same(self.replica());
         ensure("replay equals live", same, || {
@@ -172,7 +174,7 @@ impl History {
         Ok(())
     }
 
-    /// What a backup of the log has now.
+    /// The part of the history that a backup made now would have.
     pub fn now(&self) -> Kept {
         Kept {
             revision: self.newest(),
@@ -181,7 +183,7 @@ impl History {
         }
     }
 
-    /// The log is what it was then, and revisions go on after this one.
+    /// Resets the log to what it was then; revisions go on after `revision`.
     pub fn restore(&mut self, then: &Kept, revision: Revision) {
         let mut restored = self.state(then.revision).cloned().unwrap_or_else(empty);
         restored.revision = revision;

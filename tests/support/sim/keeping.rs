@@ -1,4 +1,4 @@
-//! Snapshots, and the thinning of the log.
+//! Snapshots, starts from them, and the thinning of the log.
 
 use super::Simulation;
 use super::check::{self, Checked};
@@ -6,11 +6,11 @@ use super::server::empty;
 use hindsight_core::Revision;
 use hindsight_log::{Base, Error, thin};
 
-/// As the program keeps them.
+/// How many snapshots are kept, as in the program.
 const SNAPSHOTS_MAX: usize = 2;
 
 impl Simulation {
-    /// The state is written down; it is the one that was published there.
+    /// Takes a snapshot and checks that it is the state that was published at its revision.
     pub(super) fn snapshot(&mut self) -> Checked {
         let Some(running) = &self.running else {
             return Ok(());
@@ -29,7 +29,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Where the next life begins: at the beginning, or at the newest snapshot.
+    /// What the next start begins from: the empty state, or the newest snapshot.
     pub(super) fn base(&mut self) -> Base {
         let kept = self.snapshots.last();
         match kept.filter(|_| self.dice.roll(2) == 0) {
@@ -41,7 +41,7 @@ impl Simulation {
         }
     }
 
-    /// The log is thinned up to some revision, not beyond any snapshot.
+    /// Thins the log up to some published revision, not beyond the oldest snapshot.
     pub(super) fn prune(&mut self) -> Checked {
         let Some(running) = &self.running else {
             return Ok(());

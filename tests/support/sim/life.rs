@@ -1,4 +1,4 @@
-//! Starting and ending the process, and what comes out of it in between.
+//! Starts and ends the process, and delivers what its writer publishes and answers.
 
 use super::check::{self, Checked, ensure, violation};
 use super::collecting::Collecting;
@@ -7,7 +7,7 @@ use super::{Bug, Running, Simulation};
 use hindsight_core::Revision;
 
 impl Simulation {
-    /// A starting process reads the log and goes on from it, or refuses and changes nothing.
+    /// Starts the process: it reads the log and goes on from it, or refuses and changes nothing.
     pub(super) fn start(&mut self) -> Checked {
         let refused = self.disk.inner().refused;
         let base = self.base();
@@ -65,14 +65,14 @@ impl Simulation {
         Ok(())
     }
 
-    /// The process is gone; its memory with it.
+    /// Kills the process; its memory is lost.
     pub(super) fn kill(&mut self) {
         self.running = None;
         self.clients.forget_pending();
         let (cut, doubtful) = self.disk.fate();
         if cut || doubtful {
-            // The power went first; or a sync was refused, and the cache shows what the disk may
-            // not have: nobody may trust it.
+            // The power failed before; or a sync was refused, and the cache may show what the disk
+            // does not have, so it is dropped as in a power cut.
             self.cut();
             return;
         }
@@ -80,7 +80,7 @@ impl Simulation {
         self.trace.note("kill", "");
     }
 
-    /// The power is gone; what was not synced with it.
+    /// Cuts the power; what was not synced may be lost.
     pub(super) fn cut(&mut self) {
         self.running = None;
         self.clients.forget_pending();
@@ -89,7 +89,7 @@ impl Simulation {
         self.trace.note(what, "");
     }
 
-    /// What the writer published and answered.
+    /// Delivers what the writer published, then its answers.
     pub(super) fn deliver(&mut self) -> Checked {
         if self.disk.inner().cut {
             self.cut();
@@ -128,7 +128,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// Nothing that is not published may be read, from wherever.
+    /// Checks that a reader sees nothing beyond what is published.
     pub(super) fn is_visible(&self, revision: Revision, reader: &str) -> Checked {
         let newest = self.history.newest();
         ensure("durable before visible", revision <= newest, || {

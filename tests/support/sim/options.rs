@@ -1,32 +1,33 @@
-//! What one schedule is made of: everything here follows from its seed.
+//! The options of a schedule: clients, watches, workload and possible faults. All of them follow from
+//! its seed.
 
 use crate::dice::Dice;
 
-/// Changes in a window that nobody falls out of.
+/// Changes in a window that is so large that no watch falls out of it.
 const WINDOW_MAX: usize = 1000;
-/// Steps that the collector takes at once, as in the product.
+/// Steps in a batch of the collector, as in the product.
 const COLLECTED_MAX: usize = 512;
 
 /// A part that is broken on purpose, to show that a checker sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bug {
-    /// The disk says that it synced, and did not.
+    /// The disk reports a sync that it did not do.
     SyncDoesNothing,
-    /// A power cut takes the last frame that was synced.
+    /// A power cut loses the last synced frame.
     SyncedFrameLost,
     /// A fold that forgets removals.
     ApplyForgets,
     /// A watch that loses an event now and then.
     WatchLoses,
-    /// A watch that is told some things twice.
+    /// A watch that receives some events twice.
     WatchRepeats,
     /// Reads that are answered from an older state.
     StaleRead,
-    /// A dry run that tells of another clock.
+    /// A dry run that is decided at another time.
     DryRunGuesses,
-    /// A collector whose last step never arrives.
+    /// A collector whose last step of each batch is never submitted.
     CollectorStops,
-    /// A collector that takes for decided what was turned away.
+    /// A collector that treats commands that were turned away as decided.
     CollectorForgets,
     /// A restore after which revisions go on where the backup ended.
     RestoreRepeats,
@@ -51,22 +52,22 @@ impl Bug {
     ];
 }
 
-/// What one schedule is made of, beside its steps.
+/// The options of one schedule, all but its steps.
 #[derive(Debug, Clone, Copy)]
 pub struct Options {
     /// Everything else follows from it.
     pub seed: u64,
-    /// How many steps before the faults end.
+    /// How many steps there are before the faults end.
     pub steps: u64,
     /// What is broken on purpose.
     pub bug: Option<Bug>,
-    /// Who sends requests.
+    /// How many clients send requests.
     pub clients: usize,
-    /// Who watches.
+    /// How many watches there are.
     pub watchers: usize,
     /// How many changes the window keeps.
     pub window: usize,
-    /// How many steps the collector takes at once.
+    /// How many steps are in a batch of the collector.
     pub collected_at_once: usize,
     /// Namespaces are deleted too.
     pub namespaces: bool,
@@ -108,18 +109,18 @@ pub struct Faults {
     pub clock: bool,
     /// Watchers stall.
     pub stalls: bool,
-    /// The state is written down, and begun from.
+    /// Snapshots are taken, and started from.
     pub snapshots: bool,
     /// The beginning of the log is thinned.
     pub prunes: bool,
-    /// Too much waits to be written.
+    /// Submissions are turned away, as if too much waited.
     pub overload: bool,
     /// Backups are made and restored.
     pub restores: bool,
 }
 
 impl Options {
-    /// The schedule of this seed.
+    /// The options of this seed.
     pub fn of(seed: u64, steps: u64) -> Self {
         let mut dice = Dice(seed.wrapping_mul(0x2545_f491_4f6c_dd1d));
         let mut on = || dice.roll(2) == 0;
@@ -160,7 +161,7 @@ impl Options {
         }
     }
 
-    /// As little as there can be: one of each, no faults.
+    /// The smallest options: one client, one watch, no faults.
     pub fn plain() -> Self {
         let none = Faults {
             cuts: false,
@@ -196,7 +197,7 @@ impl Options {
         }
     }
 
-    /// How far it is from plain.
+    /// How much these options have beyond [`Options::plain`].
     pub fn weight(&self) -> usize {
         let mut copy = *self;
         let flags = copy.flags().iter().filter(|(_, is_on)| **is_on).count();
@@ -205,14 +206,14 @@ impl Options {
         self.clients + self.watchers + flags + bounds
     }
 
-    /// The same with a part broken.
+    /// The same options with a part broken on purpose.
     #[must_use]
     pub const fn with(mut self, bug: Bug) -> Self {
         self.bug = Some(bug);
         self
     }
 
-    /// What a schedule is about by word, and where that is said.
+    /// The options that are on or off, by the word that a script uses for each.
     pub fn flags(&mut self) -> [(&'static str, &mut bool); 7] {
         [
             ("namespaces", &mut self.namespaces),
@@ -225,7 +226,7 @@ impl Options {
         ]
     }
 
-    /// Whether this part is broken.
+    /// Whether this part is broken on purpose.
     pub fn has(&self, bug: Bug) -> bool {
         self.bug == Some(bug)
     }

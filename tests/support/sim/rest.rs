@@ -1,4 +1,4 @@
-//! The end of a schedule: no more faults, and everything comes to rest within bounds.
+//! The end of a schedule: faults stop, and everything must come to rest within bounds.
 
 use super::check::{self, Checked, violation};
 use super::workload;
@@ -11,8 +11,8 @@ use hindsight_core::{Cause, State, Time};
 const ROUNDS_MAX: u64 = 2_000;
 
 impl Simulation {
-    /// Puts everything right, lets the writer finish, then has one more object deleted and
-    /// everything collected that is due.
+    /// Ends all faults, lets the writer finish, then has one more object deleted and everything
+    /// collected that is due.
     pub(super) fn come_to_rest(&mut self) -> Checked {
         self.disk.calm();
         self.slow = 0;
@@ -39,7 +39,7 @@ impl Simulation {
         self.running.as_ref().ok_or_else(down)
     }
 
-    /// Until every client is answered.
+    /// Lets the writer run until every client is answered.
     pub(super) fn write_out(&mut self) -> Checked {
         for _ in 0..ROUNDS_MAX {
             self.decide();
@@ -52,7 +52,8 @@ impl Simulation {
         Err(violation("liveness", "somebody is not answered".into()))
     }
 
-    /// A deletion whose whole outcome is foretold, by the naive evaluator and on a fork.
+    /// Deletes one object, with its whole outcome foretold by the naive evaluator and by a plan, and
+    /// compares.
     fn last_request(&mut self) -> Checked {
         let state = self.running()?.server.state.clone();
         let Some(object) = workload::any_object(&mut self.dice, &state) else {
@@ -80,7 +81,7 @@ impl Simulation {
         check::collector::nothing_is_left(&rest, Time(self.clock))
     }
 
-    /// Until nothing is due any more.
+    /// Lets the collector run until nothing is due.
     fn collect_all(&mut self) -> Checked {
         for _ in 0..ROUNDS_MAX {
             self.collect();
@@ -95,7 +96,7 @@ impl Simulation {
         ))
     }
 
-    /// Until every watch has seen everything.
+    /// Lets every watch read until it has seen everything.
     fn watch_out(&mut self) -> Checked {
         let newest = self.running()?.server.state.revision;
         for index in 0..self.watchers.len() {

@@ -1,5 +1,5 @@
-//! Backups of the log, and logs that are made of them. Whoever restores has stopped the server, and puts
-//! the new log in the place of the old one once it is whole.
+//! Backups of the log, and restores from them. As an operator would, a restore first stops the
+//! server, and puts the new log in place of the old one only once it is whole.
 
 use super::check::{self, Checked, ensure};
 use super::disk::{Disk, Fault, Room};
@@ -12,20 +12,20 @@ use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// As many revisions are passed over as `hindsight restore` does unless it is told otherwise.
+/// How many revisions `hindsight restore` skips by default.
 const BUMP: u64 = 1_000_000_000;
 
-/// A file, and what of the history is in it.
+/// A backup file, and the part of the history that is in it.
 #[derive(Debug, Clone)]
 pub struct Backup {
     /// The file.
     pub bytes: Vec<u8>,
-    /// What the log had then.
+    /// What was in the log at that time.
     pub kept: Kept,
 }
 
 impl Simulation {
-    /// The log is copied while it is served.
+    /// Makes a backup while the server runs.
     pub(super) fn back_up(&mut self) -> Checked {
         let Some(running) = &self.running else {
             return Ok(());
@@ -53,7 +53,7 @@ impl Simulation {
         }
     }
 
-    /// The backup becomes a log, or nothing changes.
+    /// Restores the last backup, perhaps a damaged copy of it; if that fails nothing changes.
     pub(super) fn restore(&mut self) -> Checked {
         let Some(Backup { mut bytes, kept }) = self.backup.clone() else {
             return Ok(());
@@ -81,7 +81,7 @@ impl Simulation {
         }
     }
 
-    /// Perhaps one that fails.
+    /// A new disk, on which a fault may be armed.
     fn new_disk(&mut self) -> Disk {
         let dice = Dice(self.dice.roll(u64::MAX));
         let disk = Disk::new(dice, self.options.has(Bug::SyncDoesNothing));
@@ -98,7 +98,8 @@ impl Simulation {
         disk
     }
 
-    /// As `hindsight restore` does: the bump is more than was written since.
+    /// Fills a disk from a backup as `hindsight restore` does. The revisions that are skipped are
+    /// more than were written since the backup.
     fn fill_from(
         &mut self,
         disk: &Arc<Disk>,
@@ -116,7 +117,7 @@ impl Simulation {
         let storage = Arc::<Disk>::clone(disk) as Arc<dyn Storage>;
         let restore = Restore {
             storage: &storage,
-            // There are none: nothing is named so.
+            // There are no snapshots: no file has an empty path.
             snapshots: &Snapshots::at(PathBuf::new()),
             bump: NonZeroU64::new(bump).expect("not zero"),
             time: Time(self.clock),
@@ -124,7 +125,7 @@ impl Simulation {
         restore.take(bytes, |_, _| {})
     }
 
-    /// What comes after the backup is gone, as somebody wanted.
+    /// Replaces the log by the restored one: what was written after the backup is gone, as intended.
     fn restored(&mut self, disk: Arc<Disk>, kept: &Kept, revision: Revision) -> Checked {
         let newest = self.history.newest();
         self.trace
@@ -141,7 +142,7 @@ impl Simulation {
     }
 }
 
-/// A file that is not whole is no backup.
+/// Checks that a damaged or incomplete backup is refused.
 pub fn is_refused(bytes: &[u8]) -> Checked {
     let copied = copy_backup(bytes, std::io::sink(), |_, _| {});
     ensure("a broken backup is refused", copied.is_err(), || {
@@ -149,7 +150,7 @@ pub fn is_refused(bytes: &[u8]) -> Checked {
     })
 }
 
-/// One bit of it; false where there is none.
+/// Flips one bit; false if there is none.
 fn flip(dice: &mut Dice, bytes: &mut [u8]) -> bool {
     let bit = usize::try_from(dice.roll((bytes.len() as u64 * 8).max(1))).expect("small");
     let byte = bytes.get_mut(bit / 8);

@@ -1,4 +1,4 @@
-//! What clients, the writer, the collector and the watches do in a step.
+//! The steps of clients, the writer, the collector and the watches.
 
 use super::check::{self, Checked};
 use super::clients::{End, Operation, Read};
@@ -9,7 +9,7 @@ use hindsight_core::{Cause, Command, Intent, Request, Revision, Time, decide};
 use hindsight_log::Error;
 use std::sync::Arc;
 
-/// Of so many requests one is rehearsed.
+/// One in this many requests is also run as a dry run.
 const REHEARSED_EVERY: u64 = 2;
 
 impl Simulation {
@@ -31,7 +31,7 @@ impl Simulation {
             self.send(Some(client), vec![(intent, Cause::Request)]);
             return;
         }
-        // At times several at once, as the deletion of a collection sends them.
+        // Sometimes several at once, as the deletion of a collection sends them.
         let count = self.dice.pick(&[1, 1, 1, 4]);
         let number = self.clients.next_number();
         let intents = (number..number + count).map(|number| {
@@ -44,7 +44,7 @@ impl Simulation {
         self.send(Some(client), intents);
     }
 
-    /// Hands commands in as one submission.
+    /// Submits commands together, and returns their numbers.
     pub(super) fn send(
         &mut self,
         client: Option<usize>,
@@ -124,7 +124,7 @@ impl Simulation {
         self.look_back()
     }
 
-    /// The past, read while everything goes on, is what it was.
+    /// Reads a past state while the server runs, and checks that it is as it was published.
     fn look_back(&mut self) -> Checked {
         let Some(running) = self.running.as_ref().filter(|_| self.dice.roll(4) == 0) else {
             return Ok(());
@@ -136,7 +136,7 @@ impl Simulation {
         if let Some((from, at)) = self.history.log.restores.last()
             && self.dice.roll(4) == 0
         {
-            // Nothing ever was there: it is as it was in the backup.
+            // No commit has this revision, which the restore skipped: the state is the backup's.
             (shown, revision) = (*from, at.previous());
         }
         let reader = &running.server.reader;

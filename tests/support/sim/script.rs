@@ -1,15 +1,15 @@
-//! A schedule as text: what it is made of, then a step a line. What it needs to be played again.
+//! A schedule as text, from which it can be played again: its options, then one step per line.
 
 use super::options::{Bug, Options};
 use super::steps::{Act, Step};
 use std::fmt::{Display, Formatter};
 
-/// A schedule that can be played again, and without some of it.
+/// A schedule that can be played again, whole or without some of its steps.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    /// What it is made of.
+    /// Its options.
     pub options: Options,
-    /// What happens, in order.
+    /// Its steps, in order.
     pub steps: Vec<Step>,
 }
 
@@ -33,7 +33,7 @@ impl Display for Schedule {
 }
 
 impl Schedule {
-    /// Reads one; an error names the line that nobody understands.
+    /// Parses a script; an error names the line that was not understood.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut schedule = Self {
             options: Options::plain(),

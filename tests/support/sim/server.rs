@@ -1,4 +1,5 @@
-//! One life of the process: the log opened, its writer by steps, what is published.
+//! One lifetime of the process: the opened log, its writer driven step by step, and what it
+//! publishes.
 
 use super::disk::Disk;
 use super::options::Options;
@@ -9,10 +10,10 @@ use hindsight_projector::Window;
 use std::collections::VecDeque;
 use std::sync::{Arc, LazyLock, Mutex};
 
-/// Two objects do not fit into a frame of so many bytes.
+/// A frame limit at which two objects do not fit into one frame.
 const SMALL_FRAME_BYTES: usize = 512;
 
-/// Before the first commit: the built-in kinds and nothing else.
+/// The state before the first commit: the built-in kinds and nothing else.
 pub fn empty() -> State {
     static EMPTY: LazyLock<State> =
         LazyLock::new(|| State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None))));
@@ -22,18 +23,18 @@ pub fn empty() -> State {
 /// A durable batch as it was published.
 pub type Published = (State, Vec<Arc<Change>>);
 
-/// What became of one command.
+/// The answer to one command.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// It was carried out, or refused for what it was.
+    /// It was carried out, or rejected.
     Decided(Result<Decision, Rejection>),
-    /// Nothing was done: too much waited, or there was no room.
+    /// It was turned away without being decided: too much waited, or there was no room.
     TurnedAway,
-    /// Nobody can tell.
+    /// The server failed: the outcome is not known.
     Unknown,
 }
 
-/// Answers by the number of their command, as they came.
+/// Answers with the number of their command, in the order in which they came.
 pub type Answers = Arc<Mutex<VecDeque<(u64, Answer)>>>;
 
 /// A running process.
@@ -45,9 +46,9 @@ pub struct Server {
     pub reader: Reader,
     /// The newest durable state.
     pub state: State,
-    /// The newest changes.
+    /// The window of the newest changes.
     pub window: Window,
-    /// Where a backup was last restored: positions before it have expired.
+    /// The revision of the last restore: positions before it have expired.
     pub restored: Revision,
     published: Arc<Mutex<Vec<Published>>>,
     answers: Answers,
@@ -85,7 +86,7 @@ impl Server {
         })
     }
 
-    /// Hands commands in, by their numbers.
+    /// Submits commands, each with its number.
     pub fn submit(&self, commands: Vec<(u64, Command)>) {
         let (numbers, commands): (Vec<u64>, Vec<Command>) = commands.into_iter().unzip();
         let answers = Arc::clone(&self.answers);
@@ -102,7 +103,7 @@ impl Server {
         self.writer.submit(commands, Box::new(reply));
     }
 
-    /// Refuses commands, by their numbers, as if too much waited.
+    /// Turns commands away, as if too much waited.
     pub fn turn_away(&self, commands: &[(u64, Command)]) {
         let mut answers = self.answers.lock().expect("one thread");
         answers.extend(
@@ -112,17 +113,17 @@ impl Server {
         );
     }
 
-    /// One batch is decided, if any waits.
+    /// Decides one batch; false if none waits.
     pub fn decide(&mut self) -> bool {
         self.steps.decide()
     }
 
-    /// One batch is made durable, if any was decided.
+    /// Makes one batch durable; false if none was decided.
     pub fn sync(&mut self) -> bool {
         self.steps.sync()
     }
 
-    /// What was published since the last time; readers see it from here on.
+    /// Takes what was published since the last call, and shows it to readers.
     pub fn take_published(&mut self) -> Vec<Published> {
         let published = std::mem::take(&mut *self.published.lock().expect("one thread"));
         for (state, changes) in &published {
@@ -134,7 +135,7 @@ impl Server {
         published
     }
 
-    /// Answers since the last time.
+    /// Takes the answers since the last call.
     pub fn take_answers(&self) -> VecDeque<(u64, Answer)> {
         std::mem::take(&mut *self.answers.lock().expect("one thread"))
     }

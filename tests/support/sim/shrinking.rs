@@ -1,4 +1,4 @@
-//! The least of a failing schedule that still breaks the same promise.
+//! Shrinks a failing schedule to a small one that still breaks the same promise.
 
 use super::options::Options;
 use super::replay;
@@ -7,11 +7,11 @@ use super::steps::Step;
 use super::{Failure, Violation};
 use crate::shrink::{shrink, simplify};
 
-/// Chances that are tried in place of one that nobody can remember.
+/// How many small numbers are tried in place of a step's chance.
 const SMALL_CHANCES: u64 = 4;
 
-/// Leaves out steps, then clients, watches and faults, then chances that are not needed. What is
-/// left is played and told.
+/// Leaves out steps, then clients, watches and faults, then makes the steps' chances small. The
+/// result is played once more with its trace written down.
 pub fn smallest(failure: &Failure) -> Box<Failure> {
     let checker = failure.violation.checker;
     let mut options = failure.schedule.options;
@@ -27,7 +27,7 @@ pub fn smallest(failure: &Failure) -> Box<Failure> {
 }
 
 impl Failure {
-    /// As a file that can be played again: the schedule, then what happened in it.
+    /// The text of a file that can be played again: the schedule, then its trace as comments.
     pub fn script(&self) -> String {
         let Violation { checker, what } = &self.violation;
         let told = self.trace.lines.iter().map(|line| format!("#   {line}\n"));
@@ -43,7 +43,8 @@ fn breaks(checker: &str, options: Options, steps: &[Step]) -> bool {
     played.is_err_and(|failure| failure.violation.checker == checker)
 }
 
-/// Fewer clients and watches, and as little as possible beside them.
+/// The plainest options, with fewer clients and watches, under which the steps still break the
+/// promise.
 fn plainest(checker: &str, options: Options, steps: &[Step]) -> Options {
     let simpler = |one: &Options| {
         let plain = Options::plain();

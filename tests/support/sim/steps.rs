@@ -1,4 +1,4 @@
-//! The steps of a schedule: chosen by the dice while it runs, or given.
+//! The steps of a schedule, which are chosen at random while it runs, or given.
 
 use super::check::Checked;
 use super::disk::Fault;
@@ -7,27 +7,27 @@ use crate::dice::Dice;
 use crate::naive;
 use hindsight_core::Cause;
 
-/// A step takes up to so many microseconds.
+/// The most simulated microseconds that a step takes.
 const STEP_MICROS_MAX: u64 = 2_000_000;
-/// Chances of one step: few enough to be read, and enough for it.
+/// Number of seeds that a step's dice may have: few enough to be readable, and enough for one step.
 const CHANCES: u64 = 1 << 24;
-/// The chance of what is no step: the beginning and the end.
+/// The seed for what is not a step: the beginning and the end of a schedule.
 const APART: u64 = CHANCES + 1;
 
-/// One step: who does what. The rest of it falls to its own dice, so that it does the same where
-/// others are left out.
+/// One step. Its own dice decide its details, so that it does the same when other steps are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Step {
-    /// Who does what.
+    /// What is done, and by whom.
     pub act: Act,
-    /// What its dice begin with.
+    /// The seed of its dice.
     pub chance: u64,
 }
 
-/// Who does what. What cannot be done, as a request to a process that is down, is nothing.
+/// What is done, and by whom. An act that is not possible, such as a request to a process that is
+/// down, does nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
-    /// A client asks for something.
+    /// A client sends a request.
     Request,
     /// A client reads.
     Read,
@@ -51,11 +51,11 @@ pub enum Act {
     RefuseSoon,
     /// The disk is full.
     Full,
-    /// Somebody makes room.
+    /// An operator makes room.
     Room,
-    /// The next submissions are turned away: too much waits.
+    /// The next submissions are turned away, as if too much waited.
     Overload,
-    /// The next syncs do not come.
+    /// The next syncs are delayed.
     Slow,
     /// A bit flips.
     Rot,
@@ -67,22 +67,22 @@ pub enum Act {
     Stall,
     /// The stream of a watch breaks.
     Disconnect,
-    /// The state is written down.
+    /// A snapshot is taken.
     Snapshot,
     /// The log is thinned.
     Prune,
-    /// The log is copied into a file.
+    /// A backup is made.
     Backup,
-    /// The file becomes the log.
+    /// The backup is restored.
     Restore,
     /// An operator repairs the log of a process that is down.
     Repair,
-    /// Nobody does anything.
+    /// Only time passes.
     Wait,
 }
 
 impl Act {
-    /// Every one of them, by its word.
+    /// Every act, with its word in scripts.
     pub const WORDS: [(&'static str, Self); 26] = [
         ("request", Self::Request),
         ("read", Self::Read),
@@ -112,7 +112,7 @@ impl Act {
         ("wait", Self::Wait),
     ];
 
-    /// Its word.
+    /// Its word in scripts.
     pub fn word(self) -> &'static str {
         let found = Self::WORDS.iter().find(|(_, act)| *act == self);
         found.map_or("wait", |(word, _)| word)
@@ -120,7 +120,7 @@ impl Act {
 }
 
 impl Simulation {
-    /// The next step, as the dice of the schedule fall.
+    /// Chooses the next step with the schedule's dice.
     pub(super) fn choose(&mut self) -> Step {
         let act = if self.running.is_some() {
             self.choose_while_up()
@@ -168,7 +168,7 @@ impl Simulation {
         }
     }
 
-    /// Now and then.
+    /// A backup or a restore now and then.
     fn choose_backup(&mut self) -> Act {
         match self.chooser.roll(4) {
             0 => Act::Backup,
@@ -177,7 +177,7 @@ impl Simulation {
         }
     }
 
-    /// Sooner or later somebody starts the process again.
+    /// Sooner or later the process is started again.
     fn choose_while_down(&mut self) -> Act {
         let faults = self.options.faults;
         match self.chooser.roll(12) {
@@ -193,19 +193,19 @@ impl Simulation {
         }
     }
 
-    /// From here on everything falls to these dice.
+    /// Seeds the dice that make all further choices.
     fn reseed(&mut self, chance: u64) {
         let mut dice = Dice(chance);
         self.disk.inner().dice = Dice(dice.roll(u64::MAX));
         self.dice = dice;
     }
 
-    /// What comes before the steps or after them.
+    /// Seeds the dice for what comes before the steps or after them.
     pub(super) fn reseed_apart(&mut self) {
         self.reseed(APART.wrapping_mul(self.options.seed));
     }
 
-    /// One step of somebody.
+    /// Takes one step.
     pub(super) fn take(&mut self, step: Step) -> Checked {
         self.reseed(step.chance);
         let passed = self.dice.roll(STEP_MICROS_MAX);
@@ -231,7 +231,7 @@ impl Simulation {
         Ok(())
     }
 
-    /// The namespaces that everybody uses.
+    /// Creates the namespaces that all clients use.
     pub(super) fn first_requests(&mut self) -> Checked {
         for name in &workload::NAMESPACES[..2] {
             let intent = naive::create_namespace(name);

@@ -1,35 +1,35 @@
-//! What happened, a line a step, and how often each thing did.
+//! The trace of a schedule: what happened, one line per event, and how often each kind of event did.
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
 
-/// One schedule, told.
+/// The trace of one schedule.
 #[derive(Debug, Clone, Default)]
 pub struct Trace {
-    /// In order; none where nobody asked for them.
+    /// The lines in order; empty unless `is_told`.
     pub lines: Vec<String>,
     /// How often each kind of thing happened.
     pub counts: BTreeMap<&'static str, u64>,
-    /// Whether lines are written at all. They are half of the time, and a failing schedule can be
-    /// run again.
+    /// Whether lines are written at all. Writing them takes half of the time, and a failing schedule
+    /// can be run again.
     pub is_told: bool,
 }
 
 impl Trace {
-    /// Counts and writes down.
+    /// Counts an event and writes a line about it.
     pub fn note(&mut self, kind: &'static str, detail: impl Display) {
         self.count(kind, 1);
         self.line(format_args!("{kind} {detail}"));
     }
 
-    /// Writes down.
+    /// Writes a line.
     pub fn line(&mut self, line: impl Display) {
         if self.is_told {
             self.lines.push(line.to_string());
         }
     }
 
-    /// Counts.
+    /// Counts events without writing a line.
     pub fn count(&mut self, kind: &'static str, times: u64) {
         *self.counts.entry(kind).or_default() += times;
     }

@@ -1,4 +1,5 @@
-//! Watches as informers keep them: a list, then events, and a position that outlives the server.
+//! Watches as informers keep them: a list, then events, and a position that survives a restart of the
+//! server.
 
 use super::server::{Server, empty};
 use crate::dice::Dice;
@@ -8,15 +9,15 @@ use hindsight_log::Error;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Changes that one turn looks at, where it does not read the log to its end.
+/// Changes that one turn reads, unless it reads the log to its end.
 const TURN_CHANGES_MAX: usize = 5;
 
 /// What a watch selects.
 #[derive(Debug, Clone)]
 pub struct Selection {
-    /// All of them, or one.
+    /// One namespace; all of them if `None`.
     pub namespace: Option<&'static str>,
-    /// By the label `shown`.
+    /// Whether only objects with the label `shown` are selected.
     pub shown: bool,
 }
 
@@ -34,15 +35,15 @@ pub enum Kind {
 /// One event as it was received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// What it says.
+    /// Its kind.
     pub kind: Kind,
-    /// When.
+    /// The revision of the change.
     pub revision: Revision,
-    /// Of which object.
+    /// The object that changed.
     pub key: ObjectKey,
-    /// Its identity.
+    /// Its UID.
     pub uid: Uid,
-    /// The version before, as far as whoever watches knows it.
+    /// The previous version, as far as the watch knows it.
     pub previous: Option<Revision>,
 }
 
@@ -51,11 +52,11 @@ pub struct Event {
 pub enum Received {
     /// A list.
     List(Revision, BTreeMap<ObjectKey, Uid>),
-    /// The stream goes on from here: the server was gone, or the window had moved on.
+    /// The stream resumes after this revision: it was broken, or the window had moved on.
     Resumed(Revision),
     /// An event.
     Event(Event),
-    /// Everything until here was told.
+    /// Everything up to this revision was delivered.
     Bookmark(Revision),
 }
 
@@ -64,27 +65,27 @@ pub enum Received {
 pub struct Watcher {
     /// What it selects.
     pub selection: Selection,
-    /// Whether it is told of versions that it does not select. Over HTTP none is: what comes into a selection
-    /// has no version before it.
+    /// Whether it sees previous versions that it does not select. Over HTTP no watch does: an object
+    /// that comes into the selection has no version before it.
     pub knows_unselected: bool,
     /// Everything it received.
     pub received: Vec<Received>,
-    /// Up to where it has seen everything; nothing before its first list.
+    /// The revision up to which it has seen everything; `None` before its first list.
     pub position: Option<Revision>,
-    /// What it believes is there.
+    /// The objects that it believes exist.
     pub cache: BTreeMap<ObjectKey, Uid>,
-    /// It does not read for so many of its turns.
+    /// For how many more of its turns it does not read.
     pub stalled: u64,
-    /// Loses or repeats one event in so many, where that is what is broken.
+    /// Loses one event in this many, if that is what is broken on purpose.
     pub loses: Option<u64>,
-    /// As `loses`.
+    /// Repeats one event in this many, if that is what is broken on purpose.
     pub repeats: Option<u64>,
-    /// Goes on from before a restore, where that is what is broken.
+    /// Resumes from a position before a restore, if that is what is broken on purpose.
     pub resumes: bool,
 }
 
 impl Selection {
-    /// Any selection.
+    /// A random selection.
     pub fn any(dice: &mut Dice) -> Self {
         Self {
             namespace: dice.pick(&[None, Some("n1"), Some("n2")]),
@@ -92,7 +93,7 @@ impl Selection {
         }
     }
 
-    /// Whether it holds this object.
+    /// Whether it selects this object.
     pub fn holds(&self, object: &Object) -> bool {
         *object.key.resource.resource == *"configmaps"
             && self
@@ -106,7 +107,7 @@ impl Selection {
                     .is_some_and(|one| **one == *"yes"))
     }
 
-    /// What it holds of a state.
+    /// The objects of a state that it selects.
     pub fn of(&self, state: &State) -> BTreeMap<ObjectKey, Uid> {
         let maps = GroupResource::new("", "configmaps");
         let objects = state.list(&maps, self.namespace);
@@ -117,7 +118,7 @@ impl Selection {
 }
 
 impl Watcher {
-    /// A watch that has not begun.
+    /// A watch that has not listed yet.
     pub const fn new(selection: Selection) -> Self {
         Self {
             selection,
@@ -132,7 +133,7 @@ impl Watcher {
         }
     }
 
-    /// Reads on, from the window or from the log.
+    /// Reads further changes, from the window or from the log.
     pub fn turn(&mut self, server: &Server, dice: &mut Dice) -> Result<(), Error> {
         if self.stalled > 0 {
             self.stalled -= 1;
@@ -164,7 +165,7 @@ impl Watcher {
         Ok(())
     }
 
-    /// The stream was broken; the position is what remains of it.
+    /// Breaks the stream; the watch resumes from its position.
     pub fn disconnect(&mut self) {
         self.received.extend(self.position.map(Received::Resumed));
     }
@@ -176,7 +177,7 @@ impl Watcher {
             .push(Received::List(state.revision, self.cache.clone()));
     }
 
-    /// What left the window is read from the log.
+    /// Reads from the log the changes that have left the window.
     fn replay(&mut self, server: &Server, after: Revision, dice: &mut Dice) -> Result<(), Error> {
         let mut state = server.reader.state_at(empty(), after)?;
         let commits = server.reader.scan_all(after.next());

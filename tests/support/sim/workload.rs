@@ -1,4 +1,4 @@
-//! What clients ask for, by chance: few names, so that they get in each other's way.
+//! Random requests of clients, about few names, so that they get in each other's way.
 
 pub mod containers;
 pub mod jobs;
@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 use std::ops::Add;
 use std::sync::{Arc, LazyLock};
 
-/// The last one is deleted and made again, where namespaces are.
+/// The namespaces; the last one is deleted and created again in schedules that delete namespaces.
 pub const NAMESPACES: [&str; 3] = ["n1", "n2", "n3"];
 const NAMES: u64 = 5;
-/// Two of them do not fit into a frame, so that a batch takes several.
+/// Size at which two objects do not fit into a frame, so that a batch takes several.
 const LARGE_BYTES: usize = 33 << 10;
-/// What they repeat. A single letter would take longer to unpack than everything else together.
+/// Length of the piece that large texts repeat. Repeating a single letter would take longer to
+/// decompress than everything else together.
 const PIECE_BYTES: usize = 1 << 10;
 const FINALIZERS: [&str; 2] = ["x/a", "x/b"];
 const POLICIES: [Option<Policy>; 4] = [
@@ -28,7 +29,7 @@ const POLICIES: [Option<Policy>; 4] = [
     Some(Policy::Orphan),
 ];
 
-/// What somebody wants who sees this state. `number` makes every write differ.
+/// The intent of a client that sees this state. `number` makes every write differ.
 pub fn intent(dice: &mut Dice, state: &State, options: &Options, now: Time, number: u64) -> Intent {
     match dice.roll(14) {
         0 | 1 if options.namespaces => return containers::namespace(dice, state),
@@ -55,7 +56,7 @@ pub fn intent(dice: &mut Dice, state: &State, options: &Options, now: Time, numb
     }
 }
 
-/// A place that something may be at.
+/// A random key, at which an object may exist or not.
 pub fn any_key(dice: &mut Dice) -> ObjectKey {
     let name = format!("o{}", dice.roll(NAMES));
     if dice.roll(5) == 0 {
@@ -65,7 +66,7 @@ pub fn any_key(dice: &mut Dice) -> ObjectKey {
     }
 }
 
-/// Any object that clients made.
+/// A random object that clients created.
 pub fn any_object(dice: &mut Dice, state: &State) -> Option<Arc<Object>> {
     let objects: Vec<&Arc<Object>> = things(state).collect();
     (!objects.is_empty()).then(|| Arc::clone(dice.pick(&objects)))
@@ -98,7 +99,7 @@ fn create(dice: &mut Dice, state: &State, key: &ObjectKey, large: bool) -> Inten
     naive::create(kind, &key.namespace, object)
 }
 
-/// Two in three are large.
+/// A text that is large two times in three.
 fn text(dice: &mut Dice) -> &'static str {
     static LARGE: LazyLock<String> = LazyLock::new(|| {
         let piece = "x".repeat(PIECE_BYTES - 1).add(" ");
@@ -107,7 +108,8 @@ fn text(dice: &mut Dice) -> &'static str {
     dice.pick(&["", &LARGE, &LARGE])
 }
 
-/// As clients do that read, change and write: the version that was read must still be there.
+/// An update as by a client that reads, changes and writes: the version that was read must still be
+/// the newest.
 fn update(dice: &mut Dice, object: &Object, large: bool, number: u64) -> Intent {
     let mut document = object.document();
     if !object.key.namespace.is_empty() {
@@ -145,7 +147,7 @@ fn finalizers(dice: &mut Dice) -> Vec<String> {
     }
 }
 
-/// Mostly somebody who is there, at times misspelt or made up.
+/// References, mostly to objects that exist, sometimes misspelt or made up.
 fn owners(dice: &mut Dice, state: &State) -> Vec<Reference> {
     let mut owners: Vec<Reference> = Vec::new();
     for _ in 0..dice.pick(&[0, 0, 1, 1, 2]) {

@@ -1,5 +1,6 @@
-//! Promises that cannot be broken by a change of what was recorded: here the world itself is changed,
-//! or the checker is asked about one that did not happen.
+//! Shows that further promises can be seen broken: those that no change of the recorded history
+//! breaks. Here the simulated world itself is changed, or the checker is asked about a world that did
+//! not happen.
 
 use super::tests::Row;
 use super::{
@@ -17,7 +18,7 @@ use hindsight_core::{
 use hindsight_projector::OwnershipGraph;
 use std::sync::Arc;
 
-/// Further rows of what must be noticed.
+/// Further rows for the test that every broken promise is noticed.
 pub(super) const ROWS: &[Row] = &[
     ("acknowledged is recovered", opens, |it| {
         let mut inner = it.disk.inner();
@@ -39,7 +40,7 @@ pub(super) const ROWS: &[Row] = &[
         Some(())
     }),
     ("recovered was submitted", opens, |it| {
-        // Nobody saw the last commit, although its author was answered.
+        // As if nobody had seen the last commit, although its author was answered.
         it.history.commits.pop()?;
         it.history.states.pop()?;
         let newest = it.history.newest();
@@ -212,7 +213,7 @@ pub(super) const ROWS: &[Row] = &[
             projections::removals(state, &it.history, &forgetful, true)
         },
         |it| {
-            // The moment after an owner went, and before its dependent did.
+            // The moment after an owner was removed and before its dependent is.
             let commits = &it.history.commits;
             let at = commits
                 .iter()
@@ -291,7 +292,7 @@ pub(super) const ROWS: &[Row] = &[
     ),
 ];
 
-/// The process is killed and starts again, from the beginning of the log.
+/// Kills the process and starts it again from the beginning of the log.
 fn opens(it: &mut Simulation) -> Checked {
     it.snapshots.clear();
     it.kill();
@@ -307,14 +308,14 @@ fn facts(it: &mut Simulation) -> Checked {
     facts::check(&it.history, &it.clients, &mut it.trace)
 }
 
-/// Of which the disk does not know.
+/// Flips a bit and lets the disk forget that it is damaged.
 fn flip_a_bit(it: &mut Simulation) -> Option<()> {
     it.disk.rot()?;
     it.disk.inner().damage.clear();
     Some(())
 }
 
-/// The answers to creations and updates speak of a version that nobody wrote.
+/// Makes the answer to one create or update show a version that nobody wrote.
 fn show_another_version(it: &mut Simulation) -> Option<()> {
     use crate::sim::clients::End;
     for operation in it.clients.operations.values_mut() {
@@ -337,7 +338,7 @@ fn show_another_version(it: &mut Simulation) -> Option<()> {
     None
 }
 
-/// As if conflicts had been told of while the object still was the version that was asked for.
+/// As if conflicts had been answered while the object was still at the version that was asked for.
 fn answer_before_it_changed(it: &mut Simulation) -> Option<()> {
     use crate::sim::clients::End;
     let mut found = None;
@@ -355,14 +356,14 @@ fn answer_before_it_changed(it: &mut Simulation) -> Option<()> {
     found
 }
 
-/// Somebody whom clients made, who is not going yet.
+/// An object that clients created and that is not being deleted.
 fn any(state: &State) -> Option<ObjectKey> {
     let maps = GroupResource::new("", "configmaps");
     let found = state.list(&maps, None).find(|one| !one.is_deleting());
     found.map(|one| one.key.clone())
 }
 
-/// The state at the end, without the object that a part of it lives in.
+/// Removes this namespace or definition from the final state and checks what is left in it.
 fn without(it: &mut Simulation, resource: &str, name: &str) -> Checked {
     let mut state = it.running.as_ref().expect("it runs").server.state.clone();
     let found = state

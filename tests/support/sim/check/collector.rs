@@ -1,11 +1,11 @@
-//! Where the collector comes to rest: where the naive evaluator does, and with nothing left to do.
+//! Checks that the collector comes to rest where the naive evaluator does, with nothing left to do.
 
 use super::{Checked, ensure};
 use crate::naive;
 use crate::reference::World;
 use hindsight_core::{GroupResource, Object, ObjectKey, State, Time};
 
-/// `expected` has yet to come to rest.
+/// Lets the naive evaluator run `expected` until it rests, and compares the result with `rest`.
 pub fn ends_as_expected(mut expected: World, rest: &State) -> Checked {
     let rests = expected.settle();
     ensure("collector as the naive one", rests, || {
@@ -25,7 +25,8 @@ pub fn ends_as_expected(mut expected: World, rest: &State) -> Checked {
     )
 }
 
-/// Whatever is still there has a namespace, a kind and time to live.
+/// Checks that every remaining object has its namespace, its kind and, if it is a job, time left to
+/// live.
 pub fn nothing_is_left(rest: &State, now: Time) -> Checked {
     for object in rest.objects() {
         let kind = rest.kinds.by_resource(&object.key.resource);
@@ -48,7 +49,7 @@ pub fn nothing_is_left(rest: &State, now: Time) -> Checked {
     Ok(())
 }
 
-/// When a finished job has been there long enough.
+/// When the TTL of a finished job expires.
 pub fn ends(object: &Object) -> Option<Time> {
     if &*object.key.resource.resource != "jobs" {
         return None;

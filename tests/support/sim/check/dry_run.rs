@@ -1,5 +1,5 @@
-//! What a dry run says is what the real run does: of one command on one state, and of a deletion
-//! with everything that is collected after it.
+//! Checks that a dry run equals the real run: of one command on one state, and of a deletion with
+//! everything that is collected after it.
 
 use super::{Checked, Violation, ensure, violation};
 use crate::naive;
@@ -12,10 +12,10 @@ use hindsight_gc::{Ground, forecast};
 use std::collections::BTreeSet;
 use std::convert::Infallible;
 
-/// Changes within which a fork must be at rest.
+/// Changes after which a forecast must have come to rest.
 const CHANGES_MAX: usize = 2_000;
 
-/// Every command that was decided on the state that it was rehearsed on.
+/// Compares every command that was decided on the same state as its dry run.
 pub fn check(clients: &Clients, trace: &mut Trace) -> Checked {
     for operation in clients.operations.values() {
         if let Some(dry) = &operation.dry {
@@ -27,7 +27,7 @@ pub fn check(clients: &Clients, trace: &mut Trace) -> Checked {
 
 type Dry = Result<hindsight_core::Decision, hindsight_core::Rejection>;
 
-/// Whether both were on one state, and so had to be equal.
+/// Compares a command with its dry run; false if they were not decided on the same state.
 fn compare(operation: &Operation, dry: &Dry) -> Result<bool, Violation> {
     let differs = || {
         format!(
@@ -56,19 +56,19 @@ fn compare(operation: &Operation, dry: &Dry) -> Result<bool, Violation> {
     Ok(certain)
 }
 
-/// What a plan foretells.
+/// The outcome that a plan foretells: the final state, and what is removed.
 #[derive(Debug)]
 pub struct Plan {
     end: State,
     removed: BTreeSet<Uid>,
 }
 
-/// What the product foretells.
+/// Has the product forecast the outcome of a command.
 pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violation> {
     let mut commands = 1 << 32;
     let mut command = command.clone();
     command.time = Time(clock);
-    // Rules are not compared, and only they need the log.
+    // The ground is given no log: only rules need it, and they are not compared.
     let ground = Ground::new::<Commit, Infallible>(state, []);
     let ground = ground.unwrap_or_else(|never| match never {});
     let foretold = forecast(ground, command, CHANGES_MAX, |_, step| {
@@ -78,7 +78,7 @@ pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violat
         command
     });
     let foretold = foretold.course;
-    // Where it is refused, nothing comes of it but what was due anyway.
+    // If the command is refused, the forecast holds only what was due anyway.
     if !foretold.is_whole {
         let what = "the collector does not come to rest on a fork".into();
         return Err(violation("liveness", what));
@@ -91,7 +91,7 @@ pub fn plan(state: &State, command: &Command, clock: i64) -> Result<Plan, Violat
     })
 }
 
-/// The real run removed what the plan said, and ended where it said.
+/// Checks that the real run removed what the plan said and ended in the state that it said.
 pub fn came_true(plan: &Plan, before: &State, after: &State, history: &History) -> Checked {
     let since = |revision: Revision| revision > before.revision;
     let commits = history.commits.iter().filter(|one| since(one.revision));

@@ -1,4 +1,5 @@
-//! What was acknowledged is recovered, what is recovered was submitted, and each once.
+//! Checks that what was acknowledged is recovered, that what is recovered was submitted, and that
+//! each is written once.
 
 use super::{Checked, ensure, violation};
 use crate::sim::clients::{Clients, End, Operation};
@@ -7,9 +8,9 @@ use hindsight_core::{Commit, Revision, State};
 use hindsight_log::{Entry, Reader};
 use std::sync::Arc;
 
-/// From this revision on, the log begins with everything that was ever visible, unchanged; what
-/// follows was under way when the process ended. It becomes part of the history. Below the floor some
-/// may be missing, and no deletion.
+/// Checks that the log, from this revision on, begins with everything that was ever visible,
+/// unchanged. What follows was under way when the process ended, and becomes part of the history. Up
+/// to the floor, commits may be missing unless they delete something.
 pub fn recovered(
     history: &mut History,
     clients: &Clients,
@@ -18,7 +19,7 @@ pub fn recovered(
 ) -> Checked {
     let unreadable =
         |error: hindsight_log::Error| violation("a sound log is read", error.to_string());
-    // Nothing is thinned beyond a snapshot, and before it nothing was read.
+    // The log is never thinned beyond a snapshot, and what precedes the snapshot was not read.
     let floor = match from {
         Revision(1) => reader.floor().map_err(unreadable)?,
         _ => Revision::ZERO,
@@ -64,7 +65,7 @@ fn may_be_missing(missing: &Commit, floor: Revision) -> Checked {
     })
 }
 
-/// Nothing is restored but what somebody restored.
+/// Checks that somebody asked for the restore that the log records.
 fn was_restored(history: &History, revision: Revision) -> Checked {
     let restores = &history.log.restores;
     ensure(
@@ -95,7 +96,7 @@ fn author<'a>(clients: &'a Clients, commit: &Commit) -> Result<&'a Operation, su
     found.ok_or_else(|| violation("recovered was submitted", nobody()))
 }
 
-/// The state that was recovered is at the end of the log.
+/// Checks that the recovered state is at the end of the log.
 pub fn same_end(state: &State, newest: Revision) -> Checked {
     ensure(
         "acknowledged is recovered",
@@ -109,7 +110,7 @@ pub fn same_end(state: &State, newest: Revision) -> Checked {
     )
 }
 
-/// Whoever is answered can already see what was done.
+/// Checks that the commits of an answered command were visible before the answer.
 pub fn answered(history: &History, operation: &Operation) -> Checked {
     let Some((_, _, decision)) = operation.done() else {
         return Ok(());
@@ -130,7 +131,8 @@ pub fn answered(history: &History, operation: &Operation) -> Checked {
     Ok(())
 }
 
-/// Every commit was submitted; what was refused wrote nothing; nothing was written twice.
+/// Checks that every commit was submitted, that a refused command wrote nothing, and that none was
+/// written twice.
 pub fn exactly_once(history: &History, clients: &Clients) -> Checked {
     let mut last = None;
     let mut seen = std::collections::BTreeSet::new();

@@ -1,5 +1,5 @@
-//! The log by itself shows that nothing was taken without a cause: the product's own audit finds no
-//! fault with it, and every removal is explained back to a request or a policy.
+//! Checks that the log alone shows a cause for every removal: the product's own audit finds no fault,
+//! and every removal can be explained back to a request or a policy.
 
 use super::replay::Read;
 use super::{Checked, ensure, violation};
@@ -11,7 +11,7 @@ use hindsight_core::{Cause, Commit, Event, ObjectKey, Revision, Uid};
 use hindsight_projector::{Audit, Dropped, End, EndedAs, Fate, Link, Subject, explain};
 use std::convert::Infallible;
 
-/// Removals of one schedule that are explained.
+/// How many removals of one schedule are explained.
 const EXPLAINED_MAX: usize = 5;
 
 /// Audits the history and explains the last removals.
@@ -20,7 +20,7 @@ pub fn check(history: &History, read: &Read, trace: &mut Trace) -> Checked {
     removals(history, read, trace)
 }
 
-/// The last removals are explained from what was read, as the history has it.
+/// Explains the last removals from what was read, and compares with the history.
 pub fn removals(history: &History, read: &Read, trace: &mut Trace) -> Checked {
     let removals = history.kept().rev();
     let removals = removals.filter(|one| one.object().is_none());
@@ -31,7 +31,7 @@ pub fn removals(history: &History, read: &Read, trace: &mut Trace) -> Checked {
     Ok(())
 }
 
-/// What the log has is without a fault.
+/// Checks that the product's audit finds no fault with what is in the log.
 pub fn audited(history: &History) -> Checked {
     causes(history)?;
     let mut audit = Audit::new(empty());
@@ -48,7 +48,7 @@ pub fn audited(history: &History) -> Checked {
     Ok(())
 }
 
-/// Every removal by the collector names what became of one of the owners.
+/// Checks that every removal by the collector names, as its cause, what became of one of the owners.
 pub fn causes(history: &History) -> Checked {
     let mut causes = Causes::default();
     for commit in history.kept() {
@@ -85,7 +85,8 @@ fn explained(history: &History, read: &Read, removal: &Commit) -> Checked {
     })
 }
 
-/// Who is told to be gone was removed then, and who was dropped was an owner until then.
+/// Whether every owner that is reported gone was removed at that revision, and every owner reported
+/// as dropped was removed from the references at that revision.
 fn ends_as_told(history: &History, removal: &Commit, link: &Link) -> bool {
     let gone = |uid: &str, end: &Option<End>| {
         let gone = end.as_ref().filter(|end| end.ended == EndedAs::Gone);

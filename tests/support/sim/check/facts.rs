@@ -1,4 +1,4 @@
-//! What must hold of every commit by itself, given those before it.
+//! Checks that hold for every commit by itself, given the state before it.
 
 use super::{Checked, ensure};
 use crate::sim::clients::Clients;
@@ -10,7 +10,7 @@ use hindsight_core::{Cause, Commit, Event, Intent, Object, Rule, State, Uid};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Walks what the log has with the state before each commit.
+/// Walks the commits in the log, each with the state before it.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
     let mut removed: BTreeSet<Uid> = BTreeSet::new();
     for (commit, before) in history.kept_with_states() {
@@ -40,7 +40,8 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
     Ok(())
 }
 
-/// An object is made where none is, changed and removed where it is, and keeps its identity.
+/// Checks that an object is created only where none exists, changed and removed only where it exists,
+/// and keeps its UID.
 fn lives_once(commit: &Commit, previous: Option<&Object>) -> Checked {
     let uid = previous.map(|object| &object.meta.uid);
     let right = match commit.events.last() {
@@ -59,7 +60,8 @@ fn lives_once(commit: &Commit, previous: Option<&Object>) -> Checked {
     })
 }
 
-/// Causes come before what they cause, so every chain ends in a request or a policy.
+/// Checks that a cause precedes what it causes, so every chain of causes ends in a request or a
+/// policy.
 fn has_cause(commit: &Commit) -> Checked {
     let earlier = match &commit.cause {
         Cause::Commit(cause) => *cause < commit.revision && cause.0 > 0,
@@ -70,7 +72,7 @@ fn has_cause(commit: &Commit) -> Checked {
     })
 }
 
-/// Nothing is collected that has a solid owner, or one that nobody can resolve.
+/// Checks that nothing is collected that has a solid owner, or an owner that cannot be resolved.
 fn collected_rightly(commit: &Commit, before: &State, previous: Option<&Object>) -> Checked {
     let Some(object) = previous.filter(|_| rule(commit).is_some_and(Rule::is_about_owners)) else {
         return Ok(());
@@ -86,7 +88,7 @@ fn collected_rightly(commit: &Commit, before: &State, previous: Option<&Object>)
     })
 }
 
-/// No job goes before its time, by the clock of the command that took it.
+/// Checks that no job is removed before its TTL, by the clock of the command that removes it.
 fn time_is_over(commit: &Commit, previous: Option<&Object>) -> Checked {
     let Some(job) = previous.filter(|_| rule(commit) == Some(Rule::TtlAfterFinished)) else {
         return Ok(());
@@ -106,8 +108,8 @@ fn rule(commit: &Commit) -> Option<Rule> {
     })
 }
 
-/// Nothing goes that somebody's finalizer holds, unless its removal was asked for, and whoever is
-/// going never comes back.
+/// Checks that nothing is removed while a client's finalizer holds it, unless the request itself
+/// removes the finalizer, and that an object that is being deleted stays so.
 fn finalizers_hold(commit: &Commit, previous: Option<&Object>, clients: &Clients) -> Checked {
     let Some(previous) = previous else {
         return Ok(());
@@ -126,7 +128,7 @@ fn finalizers_hold(commit: &Commit, previous: Option<&Object>, clients: &Clients
     })
 }
 
-/// Nothing is made in a namespace that is not there, or is going.
+/// Checks that nothing is created in a namespace that does not exist or is being deleted.
 fn namespace_is_there(commit: &Commit, before: &State, previous: Option<&Arc<Object>>) -> Checked {
     let namespace = &commit.key.namespace;
     let is_new = previous.is_none() && commit.object().is_some();

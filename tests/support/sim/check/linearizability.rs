@@ -1,5 +1,5 @@
-//! Every object is a register: each answer is right at one moment between question and answer, and
-//! the revisions are the order of those moments.
+//! Checks linearizability, with every object as a register: each answer is right at one moment
+//! between request and answer, and the revisions are the order of those moments.
 
 use super::{Checked, ensure, preconditions};
 use crate::sim::clients::{Clients, End, Operation, Read};
@@ -36,7 +36,7 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
     Ok(())
 }
 
-/// From when on which revision, and none higher, had been acknowledged.
+/// By tick, the highest revision that had been acknowledged by then.
 fn acknowledged(clients: &Clients) -> BTreeMap<u64, Revision> {
     let mut found = BTreeMap::new();
     for operation in clients.operations.values() {
@@ -54,13 +54,14 @@ fn acknowledged(clients: &Clients) -> BTreeMap<u64, Revision> {
     found
 }
 
-/// The highest revision that was acknowledged before this moment.
+/// The highest revision that was acknowledged before this tick.
 fn floor(acknowledged: &BTreeMap<u64, Revision>, at: u64) -> Revision {
     let before = acknowledged.range(..at).next_back();
     before.map_or(Revision::ZERO, |(_, revision)| *revision)
 }
 
-/// What began after an answer comes after it.
+/// Checks that a command sent after an answer writes at a later revision, and that its own answer
+/// shows what it wrote.
 fn in_order(operation: &Operation, acknowledged: &BTreeMap<u64, Revision>) -> Checked {
     let floor = floor(acknowledged, operation.sent);
     let End::Answered {
@@ -113,14 +114,14 @@ impl Registers {
         Self(found)
     }
 
-    /// What was there at this revision.
+    /// The version that existed at this revision.
     fn at(&self, key: &ObjectKey, revision: Revision) -> Option<&(Uid, Revision)> {
         let versions = self.0.get(key)?;
         let last = versions.iter().rev().find(|(since, _)| *since <= revision);
         last.and_then(|(_, version)| version.as_ref())
     }
 
-    /// Everything that was there at some moment between two revisions.
+    /// Every version, or absence, that there was at some moment between two revisions.
     fn between(
         &self,
         key: &ObjectKey,
@@ -143,7 +144,7 @@ impl Registers {
         )
     }
 
-    /// Whether the refusal was right at some moment; false where a register cannot tell.
+    /// Checks that a refusal was right at some moment; returns false if a register cannot decide it.
     fn refuse(
         &self,
         operation: &Operation,
@@ -176,7 +177,7 @@ impl Registers {
     }
 }
 
-/// Whatever was there in the backup is there again, and nothing else.
+/// Notes a restore: every object of the backup exists again, and no other does.
 fn put_back(found: &mut BTreeMap<ObjectKey, Vec<Version>>, history: &History, restore: Revision) {
     let state = history.state(restore);
     for (key, versions) in found {
@@ -186,7 +187,7 @@ fn put_back(found: &mut BTreeMap<ObjectKey, Vec<Version>>, history: &History, re
     }
 }
 
-/// The object that a refusal speaks of.
+/// The object that a refusal is about.
 fn subject(operation: &Operation, rejection: &Rejection) -> Option<ObjectKey> {
     use hindsight_core::Intent;
     let (Rejection::NotFound { resource, name }

@@ -1,4 +1,5 @@
-//! What a command asked for was so when it was carried out: compare and set, per object.
+//! Checks preconditions: what a command asked for held when it was carried out. This is
+//! compare-and-set, per object.
 
 use super::{Checked, ensure};
 use crate::sim::clients::{Clients, Operation};
@@ -6,14 +7,14 @@ use crate::sim::history::History;
 use crate::sim::trace::Trace;
 use hindsight_core::{Intent, Object, Revision, Uid};
 
-/// What a command says about the version that it is for.
+/// The UID and revision that a command requires.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Wanted {
     uid: Option<Uid>,
     revision: Option<Revision>,
 }
 
-/// Holds every commit against the preconditions of its command.
+/// Checks every commit against the preconditions of its command.
 pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked {
     for (commit, before) in history.with_states() {
         let number: Option<u64> = commit.request.id.parse().ok();
@@ -31,8 +32,8 @@ pub fn check(history: &History, clients: &Clients, trace: &mut Trace) -> Checked
     Ok(())
 }
 
-/// Whether an object of this identity and version is another one than the command is for; nothing where
-/// it is for any.
+/// Whether an object with this UID and revision differs from the one that the command requires;
+/// `None` if the command is for any version.
 pub fn differs(operation: &Operation, uid: &Uid, revision: Revision) -> Option<bool> {
     let wanted = wanted(operation);
     let other_uid = wanted.uid.as_ref().map(|wanted| wanted != uid);
@@ -43,8 +44,9 @@ pub fn differs(operation: &Operation, uid: &Uid, revision: Revision) -> Option<b
         .reduce(|one, other| one || other)
 }
 
-/// Whether where nothing is that is a conflict: an update compares the identity that it asks for with that of an
-/// empty object. Source: `GuaranteedUpdate` of upstream's storage, whose preconditions come before what is missing.
+/// Whether the absence of the object is a conflict rather than not found: an update compares the UID
+/// that it asks for with that of an empty object. Source: `GuaranteedUpdate` of upstream's storage,
+/// whose preconditions come before what is missing.
 pub fn is_an_update_of_one_identity(operation: &Operation) -> bool {
     matches!(operation.command.intent, Intent::Update(_)) && wanted(operation).uid.is_some()
 }

@@ -1,4 +1,4 @@
-//! A projection that followed every change equals its rebuild.
+//! Checks that a projection that followed every change equals its rebuild.
 
 use super::{Checked, ensure};
 use crate::sim::history::History;
@@ -7,7 +7,7 @@ use hindsight_projector::OwnershipGraph;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// The ownership graph.
+/// Compares the ownership graph with its rebuild from the state.
 pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
     let rebuilt = OwnershipGraph::rebuild(state);
     let followed: Vec<_> = graph.nodes().collect();
@@ -32,8 +32,8 @@ pub fn check(state: &State, graph: &OwnershipGraph) -> Checked {
     Ok(())
 }
 
-/// What is known of removed owners is what the whole history tells of them. A log that was thinned may
-/// take a reference to be older than it is, and then tells more.
+/// Checks that what the graph knows of removed owners is what the history says. If the log was
+/// thinned, a reference may appear older than it is, so the graph may know of more removals.
 pub fn removals(state: &State, history: &History, known: &OwnershipGraph, whole: bool) -> Checked {
     let mut told = OwnershipGraph::rebuild(state);
     let back = history.kept().rev();

@@ -1,4 +1,4 @@
-//! Any prefix of the log, folded again, is the state that was published at its end.
+//! Checks that any prefix of the log, folded again, is the state that was published at its end.
 
 use super::{Checked, Violation, ensure, violation};
 use crate::dice::Dice;
@@ -8,7 +8,7 @@ use hindsight_core::{Commit, Revision, State, apply};
 use hindsight_log::{Entry, Error, Reader};
 use std::collections::BTreeMap;
 
-/// The log as it was read at the end, once for everybody who judges by it.
+/// The log as it was read at the end of a schedule, shared by all checks that need it.
 #[derive(Debug)]
 pub struct Read {
     /// The commits that are kept.
@@ -19,7 +19,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// Of a log of which nothing was dropped.
+    /// From the commits of a log that was never thinned.
     pub fn of<'a>(commits: impl Iterator<Item = &'a Commit>) -> Self {
         Self {
             commits: commits.map(|one| (one.revision, one.clone())).collect(),
@@ -28,7 +28,7 @@ impl Read {
         }
     }
 
-    /// Reads all of it.
+    /// Reads the whole log.
     pub fn from(reader: &Reader) -> Result<Self, Violation> {
         let unreadable = |error: Error| violation("a sound log is read", error.to_string());
         let (mut commits, mut restored) = (BTreeMap::new(), Revision::ZERO);
@@ -46,7 +46,7 @@ impl Read {
     }
 }
 
-/// A prefix of the log and the whole of it.
+/// Checks one prefix of the log, and the whole of it.
 pub fn check(history: &History, read: &Read, dice: &mut Dice) -> Checked {
     let published = history.published();
     let published: Vec<_> = published.filter(|one| *one >= read.floor).collect();
@@ -63,7 +63,7 @@ pub fn check(history: &History, read: &Read, dice: &mut Dice) -> Checked {
     is_as_it_was(history, &state, history.newest())
 }
 
-/// A state that was read back is what was published at its revision.
+/// Checks that a state that was read back is the one published at its revision.
 pub fn is_as_it_was(history: &History, state: &State, revision: Revision) -> Checked {
     let published = history.as_published(revision);
     let same = published.is_some_and(|published| published.is_same(state));
@@ -72,7 +72,7 @@ pub fn is_as_it_was(history: &History, state: &State, revision: Revision) -> Che
     })
 }
 
-/// A log that was thinned up to a revision has everything that came after it.
+/// Checks that a log thinned up to a revision still has everything after it.
 pub fn is_whole_after(reader: &Reader, wanted: Revision) -> Checked {
     let floor = reader.floor();
     let kept = floor.as_ref().is_ok_and(|floor| *floor <= wanted);
@@ -81,7 +81,7 @@ pub fn is_whole_after(reader: &Reader, wanted: Revision) -> Checked {
     })
 }
 
-/// What is refused as gone is before the floor, which is the one that is named.
+/// Checks that a revision refused as gone is below the floor, and that the refusal names that floor.
 pub fn is_gone(reader: &Reader, revision: Revision, floor: Revision) -> Checked {
     let named = reader.floor().is_ok_and(|found| found == floor);
     ensure("what is gone is refused", named && revision < floor, || {

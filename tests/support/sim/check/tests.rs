@@ -1,5 +1,5 @@
-//! Every promise can be seen broken: a schedule that held is falsified in one place, and the
-//! checker of that place must notice.
+//! Shows that every promise can be seen broken: a schedule that held is falsified in one place, and
+//! the checker of that place must notice.
 
 use super::{
     Checked, canaries, collector, durability, explanations, facts, linearizability, preconditions,
@@ -20,12 +20,12 @@ use std::sync::Arc;
 const SEEDS: u64 = 200;
 const STEPS: u64 = 150;
 
-/// Falsifies a schedule; `None` where it offers nothing to falsify.
+/// Falsifies a schedule; `None` if it offers nothing to falsify.
 pub(super) type Falsify = fn(&mut Simulation) -> Option<()>;
-/// The part that must notice.
+/// The check that must notice.
 pub(super) type Judge = fn(&mut Simulation) -> Checked;
 
-/// The promise, who judges it, and how it is broken.
+/// A promise, the check that judges it, and a way to break it.
 pub(super) type Row = (&'static str, Judge, Falsify);
 
 const ROWS: &[Row] = &[
@@ -208,7 +208,7 @@ const ROWS: &[Row] = &[
                 intent @ Intent::Delete(_) => Some(intent.clone()),
                 _ => None,
             })?;
-        // Whoever patched or replaced is now said to have deleted.
+        // As if those who patched or replaced had deleted instead.
         for one in it.clients.operations.values_mut() {
             if matches!(one.command.intent, Intent::Patch(_) | Intent::Update(_)) {
                 one.command.intent = delete.clone();
@@ -226,7 +226,8 @@ const ROWS: &[Row] = &[
             .iter()
             .find(|one| one.object().is_none())?
             .revision;
-        // As if the log went on elsewhere from the request on.
+        // Truncates the history at a removal and makes the requests in it name another commit as
+        // their cause.
         it.history
             .commits
             .truncate(usize::try_from(removal.0).ok()?);
@@ -296,7 +297,7 @@ fn explanation(it: &mut Simulation) -> Checked {
     explanations::check(&it.history, &read, &mut it.trace)
 }
 
-/// Where the first watch received events.
+/// The positions at which the first watch received events.
 fn events(it: &Simulation) -> Vec<usize> {
     let received = it.watchers[0].received.iter().enumerate();
     let events = received.filter(|(_, one)| matches!(one, Received::Event(_)));
@@ -325,7 +326,7 @@ fn change_commit(
     Some(())
 }
 
-/// The removal of an object without owners is said to follow this rule.
+/// Makes one removal of an object without owners claim this rule.
 fn falsify_rule(it: &mut Simulation, said: Rule) -> Option<()> {
     use hindsight_core::Event::ObjectDeleted;
     let mut before = BTreeSet::<ObjectKey>::new();
@@ -362,7 +363,7 @@ fn whatever_is_falsified_is_noticed() {
     }
 }
 
-/// Every promise that a checker may say was broken, as the sources name them.
+/// The names of all promises that a checker may report as broken, taken from the sources.
 fn promises() -> BTreeSet<String> {
     let sources = rust_sources().filter(|one| {
         one.path.starts_with("tests/support/sim") && !one.path.contains("/check/tests")
@@ -383,7 +384,7 @@ fn promises() -> BTreeSet<String> {
 fn every_promise_has_been_seen_broken() {
     let rows = ROWS.iter().chain(canaries::ROWS);
     let mut broken: BTreeSet<String> = rows.map(|(name, ..)| (*name).to_owned()).collect();
-    // By the test below.
+    // The test below covers this one.
     broken.insert("nothing panics".into());
     let promises = promises();
     assert!(promises.len() > 40, "{promises:?}");

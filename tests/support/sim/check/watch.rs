@@ -1,5 +1,5 @@
-//! The guarantees of a watch, each by its name. What should have been received is derived from the
-//! history alone.
+//! The guarantees of a watch, one check for each by name. What should have been received is derived
+//! from the history alone.
 
 use super::{Checked, ensure};
 use crate::sim::history::History;
@@ -8,7 +8,8 @@ use crate::sim::watchers::{Event, Kind, Received, Watcher};
 use hindsight_core::{Object, Revision};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// From one list to the next: where it began, what came, where it ended.
+/// What a watch received from one list to the next: the revision of the list, what came, and the
+/// revision that was reached.
 struct Stretch<'a> {
     from: Revision,
     received: &'a [Received],
@@ -62,7 +63,7 @@ fn stretches(watcher: &Watcher) -> Vec<Stretch<'_>> {
             until,
         };
     let mut found: Vec<Stretch<'_>> = lists.iter().zip(ends).map(stretch).collect();
-    // A new list comes from a later state: what lies between was not due as events.
+    // A new list shows a later state: what lies between was not due as events.
     let count = found.len();
     for stretch in found.iter_mut().take(count.saturating_sub(1)) {
         stretch.until = stretch.last_told();
@@ -71,7 +72,7 @@ fn stretches(watcher: &Watcher) -> Vec<Stretch<'_>> {
 }
 
 impl Stretch<'_> {
-    /// The last position that it certainly reached.
+    /// The last revision that the stretch certainly reached.
     fn last_told(&self) -> Revision {
         let told = self.received.iter().map(|one| match one {
             Received::Event(event) => event.revision,
@@ -81,7 +82,7 @@ impl Stretch<'_> {
     }
 }
 
-/// Every event that a watch is owed, by revision.
+/// Every event that the watch must receive, by revision.
 fn due(history: &History, watcher: &Watcher) -> BTreeMap<Revision, Event> {
     let selection = &watcher.selection;
     let mut due = BTreeMap::new();
@@ -112,7 +113,7 @@ fn due(history: &History, watcher: &Watcher) -> BTreeMap<Revision, Event> {
     due
 }
 
-/// Revisions never step back.
+/// Checks that revisions never step back.
 fn ordered(events: &[&Event]) -> Checked {
     let step = events
         .windows(2)
@@ -120,7 +121,7 @@ fn ordered(events: &[&Event]) -> Checked {
     ensure("watch: ordered", step.is_none(), || format!("{step:?}"))
 }
 
-/// Nothing is told twice.
+/// Checks that nothing is delivered twice.
 fn unique(events: &[&Event]) -> Checked {
     let mut seen = BTreeSet::new();
     let again = events
@@ -129,7 +130,7 @@ fn unique(events: &[&Event]) -> Checked {
     ensure("watch: unique", again.is_none(), || format!("{again:?}"))
 }
 
-/// What happened at one revision comes together: here, as one event.
+/// Checks that what happened at one revision is delivered together: here, as one event.
 fn atomic(events: &[&Event]) -> Checked {
     let split = events
         .windows(2)
@@ -137,7 +138,7 @@ fn atomic(events: &[&Event]) -> Checked {
     ensure("watch: atomic", split.is_none(), || format!("{split:?}"))
 }
 
-/// Nothing comes that was not selected, or differs from what happened.
+/// Checks that every event was selected and is what happened.
 fn filtered(events: &[&Event], due: &BTreeMap<Revision, Event>) -> Checked {
     let same = |one: &&&Event| {
         let due = due.get(&one.revision);
@@ -147,7 +148,7 @@ fn filtered(events: &[&Event], due: &BTreeMap<Revision, Event>) -> Checked {
     ensure("watch: filtered", wrong.is_none(), || format!("{wrong:?}"))
 }
 
-/// What has no version before it is new, and what has one is not.
+/// Checks that an event has a previous version exactly if the object is not new to the watch.
 fn is_create(events: &[&Event], due: &BTreeMap<Revision, Event>) -> Checked {
     let same = |one: &&&Event| {
         due.get(&one.revision)
@@ -157,7 +158,7 @@ fn is_create(events: &[&Event], due: &BTreeMap<Revision, Event>) -> Checked {
     ensure("watch: is-create", wrong.is_none(), || format!("{wrong:?}"))
 }
 
-/// Nothing between beginning and end is left out.
+/// Checks that no event between beginning and end is left out.
 fn reliable(stretch: &Stretch<'_>, events: &[&Event], due: &BTreeMap<Revision, Event>) -> Checked {
     let got: BTreeSet<Revision> = events.iter().map(|one| one.revision).collect();
     let owed = due.range(stretch.from.next()..);
@@ -170,7 +171,7 @@ fn reliable(stretch: &Stretch<'_>, events: &[&Event], due: &BTreeMap<Revision, E
     })
 }
 
-/// A stream goes on with the first event after its position.
+/// Checks that a resumed stream goes on with the first event after its position.
 fn resumable(stretch: &Stretch<'_>, due: &BTreeMap<Revision, Event>) -> Checked {
     for pair in stretch.received.windows(2) {
         if let [Received::Resumed(at), Received::Event(event)] = pair {
@@ -183,7 +184,7 @@ fn resumable(stretch: &Stretch<'_>, due: &BTreeMap<Revision, Event>) -> Checked 
     Ok(())
 }
 
-/// At a bookmark everything up to it was told, and nothing before it comes any more.
+/// Checks that everything up to a bookmark was delivered before it, and nothing of that after it.
 fn bookmarkable(stretch: &Stretch<'_>, due: &BTreeMap<Revision, Event>) -> Checked {
     let mut told = stretch.from;
     let mut marked = stretch.from;
@@ -208,7 +209,8 @@ fn bookmarkable(stretch: &Stretch<'_>, due: &BTreeMap<Revision, Event>) -> Check
     Ok(())
 }
 
-/// Every list is the selection of the state at its revision, and so is a list with its events.
+/// Checks that every list is the selection of the state at its revision, and so is the last list with
+/// the events after it.
 fn lists(history: &History, watcher: &Watcher) -> Checked {
     let expected = |at| Some(watcher.selection.of(history.state(at)?));
     for one in &watcher.received {

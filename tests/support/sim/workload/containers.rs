@@ -1,4 +1,4 @@
-//! Namespaces and definitions that come and go, and what lives in them.
+//! Requests that create and delete a namespace and a definition, and what lives in them.
 
 use super::{NAMES, NAMESPACES, create, owners};
 use crate::dice::Dice;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 const GROUP: &str = "example.com";
 const DEFINITION: &str = "widgets.example.com";
 
-/// The namespace is made, filled or deleted.
+/// Creates, fills or deletes the namespace.
 pub fn namespace(dice: &mut Dice, state: &State) -> Intent {
     let name = NAMESPACES[2];
     let key = ObjectKey::new(GroupResource::new("", "namespaces"), "", name);
@@ -25,7 +25,7 @@ pub fn namespace(dice: &mut Dice, state: &State) -> Intent {
     create(dice, state, &inside, false)
 }
 
-/// The definition is made or deleted, or one of its objects is, or becomes an owner.
+/// Creates or deletes the definition, or one of its objects, or makes one of these an owner.
 pub fn definition(dice: &mut Dice, state: &State) -> Intent {
     let definitions = GroupResource::new("apiextensions.k8s.io", "customresourcedefinitions");
     let key = ObjectKey::new(definitions, "", DEFINITION);
@@ -56,7 +56,7 @@ pub fn definition(dice: &mut Dice, state: &State) -> Intent {
     naive::patch(owned, json!({"metadata": {"ownerReferences": owner}}))
 }
 
-/// A create of any kind.
+/// A create request for any kind.
 pub fn made(place: ObjectKey, version: &str, object: Value) -> Intent {
     Intent::Create(Create {
         key: place,

@@ -1,4 +1,4 @@
-//! Jobs that finish and are then kept for a while.
+//! Jobs that finish and are then kept until their TTL expires.
 
 use super::NAMESPACES;
 use super::containers::made;
@@ -8,7 +8,7 @@ use hindsight_core::kind::Subresource;
 use hindsight_core::{GroupResource, Intent, ObjectKey, State, Time};
 use serde_json::json;
 
-/// A job is made, or finishes now.
+/// Creates a job, or marks it as finished now.
 pub fn job(dice: &mut Dice, state: &State, now: Time) -> Intent {
     let jobs = GroupResource::new("batch", "jobs");
     let name = format!("j{}", dice.roll(3));
