@@ -1,26 +1,26 @@
-//! What a removal by the collector may name as its cause: what became of one of its owners since it
-//! referred to it. Told of a history from its beginning; knows nothing of the collector.
+//! Checks which causes a removal by the collector may name: what became of one of its owners since it
+//! referred to it. Reads a history from its beginning and knows nothing of the collector.
 
 use hindsight_core::event::OwnerFinding;
 use hindsight_core::{Cause, Commit, Event, Revision, Rule, Uid};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What the commits so far say.
+/// What the commits read so far say.
 #[derive(Debug, Default)]
 pub struct Causes {
-    /// When a deletion was asked for.
+    /// When the deletion of each object was requested.
     marks: BTreeMap<Uid, BTreeSet<Revision>>,
-    /// When it happened.
+    /// When each object was removed.
     ends: BTreeMap<Uid, Revision>,
-    /// The namespace of everybody.
+    /// The namespace of each object.
     homes: BTreeMap<Uid, Arc<str>>,
-    /// Since when a dependent refers to an owner.
+    /// Since when each dependent refers to each owner.
     since: BTreeMap<(Uid, Uid), Revision>,
 }
 
 impl Causes {
-    /// The next commit; what is wrong with its cause, if anything.
+    /// Reads the next commit; an error says what is wrong with its cause.
     pub fn take(&mut self, commit: &Commit) -> Result<(), String> {
         for event in &commit.events {
             if let Some((Rule::OwnersAbsent | Rule::OwnerForeground, owners)) = event.verdict() {
@@ -57,7 +57,8 @@ impl Causes {
         Ok(())
     }
 
-    /// An owner elsewhere is nobody.
+    /// Whether the owner can be referred to from the object's namespace: an owner in another one does
+    /// not count.
     fn is_near(&self, commit: &Commit, finding: &OwnerFinding) -> bool {
         let home = self.homes.get(&finding.owner.uid);
         home.is_some_and(|home| home.is_empty() || *home == commit.key.namespace)

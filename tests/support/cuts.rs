@@ -1,5 +1,5 @@
-//! What a power cut may leave of the files of a process whose calls were written down: what was synced, and
-//! of the rest any part.
+//! Replays the file system calls of a process from an `strace` record, and computes what a power cut
+//! at any moment may leave of its files: all that was synced, and any part of the rest.
 
 mod calls;
 
@@ -10,22 +10,22 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-/// What a disk writes at once.
+/// The unit that a disk writes atomically, in bytes.
 const SECTOR: usize = 512;
 
 /// The files below one directory, as a process has left them so far.
 #[derive(Debug)]
 pub struct Disk {
     root: PathBuf,
-    /// Of what is in it, these alone.
+    /// Only files whose paths below `root` begin in one of these ways are followed.
     watched: &'static [&'static str],
     names: Names,
-    /// Names that a sync of their directory has made durable.
+    /// The names that a sync of their directory has made durable.
     durable: Names,
     files: Vec<Changes>,
     /// Where the next `write` to a descriptor goes.
     positions: BTreeMap<u32, u64>,
-    /// Syncs under way, by thread: the file, and how many of its changes it is about.
+    /// Syncs under way, by thread: the file, and how many of its changes the sync covers.
     syncing: BTreeMap<u32, (PathBuf, usize)>,
 }
 
@@ -37,11 +37,11 @@ enum Entry {
     File(usize),
 }
 
-/// All that was done to one file.
+/// All changes to one file.
 #[derive(Debug, Default)]
 struct Changes {
     made: Vec<Change>,
-    /// As many are durable; those of a sync are those that were made before it began.
+    /// How many of them are durable; a sync covers those made before it began.
     synced: usize,
 }
 
@@ -52,15 +52,16 @@ enum Change {
     Lengthen(u64),
 }
 
-/// One way in which the files may be found: of each the changes that are left, and of each change how
-/// many bytes.
+/// One way in which the files may be found after a power cut: for each file the changes that are
+/// left, and for each change how many of its bytes.
 pub type Found = BTreeMap<PathBuf, Option<(usize, Vec<(usize, usize)>)>>;
 
-/// All of a change.
+/// Stands for all bytes of a change.
 const WHOLE: usize = usize::MAX;
 
 impl Disk {
-    /// A directory that is not there yet; of what will be in it, what begins in one of these ways.
+    /// A directory that does not exist yet. Only files in it whose paths begin with one of `watched`
+    /// are followed.
     pub fn new(root: &Path, watched: &'static [&'static str]) -> Self {
         Self {
             root: root.to_owned(),
@@ -73,7 +74,7 @@ impl Disk {
         }
     }
 
-    /// The process makes a call, or comes back from it.
+    /// Applies a call that the process makes or returns from.
     pub fn take(&mut self, call: &Call) {
         match call {
             Call::Opened {
@@ -182,9 +183,9 @@ impl Disk {
         self.durable.extend(names);
     }
 
-    /// Every way in which a power cut now may leave the files: with or without names that were not synced;
-    /// with nothing of what was not synced, all of it, all but one change, one alone, and with a last one of
-    /// which half is there.
+    /// Every way, of those tried, in which a power cut now may leave the files. The names are the
+    /// current or the durable ones. Of the unsynced changes, none is left, or all, or all but one, or
+    /// one alone, or all with one of them torn in half.
     pub fn cut(&self) -> BTreeSet<Found> {
         let pending: BTreeSet<(usize, usize)> = self
             .names
@@ -212,7 +213,7 @@ impl Disk {
         ways
     }
 
-    /// How much of a change half of its sectors are.
+    /// How many bytes of a change half of its sectors are.
     fn half(&self, (file, change): (usize, usize)) -> usize {
         match &self.files[file].made[change] {
             Change::Write { bytes, .. } => {
@@ -256,7 +257,7 @@ impl Disk {
         kept.filter(|(_, bytes)| *bytes > 0).collect()
     }
 
-    /// Makes such files below another directory.
+    /// Creates the files as found, below another directory.
     pub fn restore(&self, found: &Found, into: &Path) {
         fs::create_dir_all(into).expect("a directory");
         for (path, file) in found {

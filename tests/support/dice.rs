@@ -1,6 +1,6 @@
-//! Chance that can be repeated.
+//! Repeatable random numbers.
 
-/// A small, fixed generator: the same seed gives the same history on every platform.
+/// A small generator that never changes: the same seed gives the same history on every platform.
 #[derive(Debug)]
 pub struct Dice(pub u64);
 
@@ -14,14 +14,14 @@ impl Dice {
         (mixed ^ (mixed >> 31)) % sides
     }
 
-    /// One of these.
+    /// Picks one of these.
     pub fn pick<T: Clone>(&mut self, from: &[T]) -> T {
         let index = self.roll(from.len() as u64);
         from[usize::try_from(index).expect("a small number")].clone()
     }
 }
 
-/// A number from the environment.
+/// Reads a number from an environment variable.
 pub fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable)
         .ok()

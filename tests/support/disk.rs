@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// `FS_IOC_SHUTDOWN` with `NOLOGFLUSH`: what is not on the disk yet never gets there.
+/// `FS_IOC_SHUTDOWN` with `NOLOGFLUSH`: what has not reached the disk yet never does.
 const CUT: &str = "import fcntl, os, struct, sys
 fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack('I', 2))";
 
@@ -15,7 +15,7 @@ pub struct Disk {
 }
 
 impl Disk {
-    /// One in memory, of so many MiB; nothing where this machine does not allow it.
+    /// Mounts a file system in memory, of this size in MiB; `None` if this machine does not allow it.
     pub fn in_memory(at: &Path, mib: u64) -> Option<Self> {
         std::fs::create_dir_all(at).ok()?;
         let size = format!("size={mib}m");
@@ -29,7 +29,7 @@ impl Disk {
         Some(disk)
     }
 
-    /// Ext4 on a file of so many MiB.
+    /// Mounts ext4 on a file of this size in MiB; `None` if this machine does not allow it.
     pub fn on_a_file(at: &Path, mib: u64) -> Option<Self> {
         std::fs::create_dir_all(at).ok()?;
         let image = at.with_extension("image");
@@ -47,7 +47,7 @@ impl Disk {
         Some(disk)
     }
 
-    /// A directory as it is seen in another place, from which nothing can be written to it.
+    /// Mounts a directory read-only in another place.
     pub fn seen_from(directory: &Path, at: &Path) -> Option<Self> {
         std::fs::create_dir_all(at).ok()?;
         let (directory, place) = (directory.to_str()?, at.to_str()?);
@@ -60,31 +60,31 @@ impl Disk {
         Some(disk)
     }
 
-    /// Gives a file system in memory another size.
+    /// Resizes a file system in memory.
     pub fn resize(&self, mib: u64) {
         let options = format!("remount,size={mib}m");
         let place = self.place();
         as_root(&["mount", "-o", &options, place]).expect("it is resized");
     }
 
-    /// Has one in memory hold so many files.
+    /// Limits a file system in memory to this number of files.
     pub fn hold_files(&self, count: u64) {
         let options = format!("remount,nr_inodes={count}");
         let place = self.place();
         as_root(&["mount", "-o", &options, place]).expect("it holds as many");
     }
 
-    /// Lets nobody write to it any more, once nobody does.
+    /// Remounts it read-only, which works once nobody has it open for writing.
     pub fn forbid_writing(&self) {
         as_root(&["mount", "-o", "remount,ro", self.place()]).expect("it is mounted again");
     }
 
-    /// Cuts the power: nothing that is written from here on, or was not synced, is kept.
+    /// Cuts the power: what was not synced, and what is written from here on, is lost.
     pub fn cut(&self) {
         as_root(&["python3", "-c", CUT, self.place()]).expect("the file system is cut off");
     }
 
-    /// Once nobody uses it: what the disk kept.
+    /// Unmounts it once nobody uses it, and mounts what the disk kept.
     pub fn mount_again(&self) {
         let unmounted = (0..200).any(|_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
@@ -118,26 +118,27 @@ impl Drop for Disk {
     }
 }
 
-/// Says on the terminal, whatever becomes of a test's output, that something was not tested; fails where
-/// `HINDSIGHT_NO_SKIPS` is set, as it is in continuous integration.
+/// Prints to standard error that something was not tested, even if the test's output is captured.
+/// Fails if `HINDSIGHT_NO_SKIPS` is set, as it is in continuous integration.
 ///
 /// # Panics
 ///
-/// There.
+/// If `HINDSIGHT_NO_SKIPS` is set.
 pub fn skipped(what: &str, why: &str) {
     let is_failure = std::env::var_os("HINDSIGHT_NO_SKIPS").is_some_and(|set| !set.is_empty());
     assert!(!is_failure, "{what} is not tested: {why}");
     say_skipped(what, why);
 }
 
-/// Says so alone: for what no machine can help, such as a clone without its history.
+/// Prints that something was not tested, and never fails: for what no machine can help, such as a
+/// clone without its history.
 pub fn say_skipped(what: &str, why: &str) {
     use std::io::Write;
     let mut terminal = std::io::stderr();
     writeln!(terminal, "\nSKIPPED: {what}: {why}\n").expect("a terminal");
 }
 
-/// What a command as root printed, if it succeeded.
+/// Runs a command as root and returns its output, if it succeeded.
 fn as_root(command: &[&str]) -> Option<Output> {
     let is_root = Command::new("id").arg("-u").output().ok()?.stdout == b"0\n";
     let mut words = vec!["sudo", "-n"];

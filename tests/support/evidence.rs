@@ -1,9 +1,10 @@
-//! Tables that name the tests which show something: every name must be one of a test that exists.
+//! Reads tables in documents that name tests as evidence: every name must be one of a test that
+//! exists.
 
 use crate::tree::{repository, rust_sources};
 use std::collections::BTreeSet;
 
-/// The cells of every row of a table in Markdown, without its head.
+/// The cells of every row of a Markdown table, without its head.
 pub fn rows(text: &str) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for line in text.lines() {
@@ -20,7 +21,7 @@ pub fn rows(text: &str) -> Vec<Vec<String>> {
     rows
 }
 
-/// What stands between backticks.
+/// The words between backticks.
 pub fn quoted(text: &str) -> Vec<String> {
     let words = text.split('`').skip(1).step_by(2);
     words.map(str::to_owned).collect()
@@ -45,8 +46,8 @@ fn tests() -> BTreeSet<String> {
     found
 }
 
-/// Those that are neither a test nor a scenario. A name that ends in dots stands for the one test that
-/// begins so.
+/// The names that are neither a test nor a scenario. A name that ends in dots stands for the one test
+/// whose name begins so.
 pub fn missing(names: &[String]) -> Vec<&String> {
     let tests = tests();
     let scenarios = repository().join("tests/scenarios");
@@ -60,7 +61,7 @@ pub fn missing(names: &[String]) -> Vec<&String> {
     names.iter().filter(|name| !exists(name)).collect()
 }
 
-/// The names of the mutants in `tests/mutants/list`, but for those that change nothing.
+/// The names of the mutants in `tests/mutants/list`, without the equivalent ones.
 pub fn mutants() -> BTreeSet<String> {
     let list = std::fs::read_to_string(repository().join("tests/mutants/list")).expect("the list");
     let heads = list

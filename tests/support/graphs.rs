@@ -1,6 +1,6 @@
-//! All that can become of one small ownership graph: every request, at every moment, and every order of
-//! the collector's steps. All of them end in the same place, and from every point on the way the naive
-//! evaluator ends there too.
+//! Explores all that can become of one small ownership graph: every request, at every moment, and
+//! every order of the collector's steps. All orders must end in the same place, and the naive
+//! evaluator must end there too, from every point on the way.
 
 use crate::point::{EVERY_REQUEST, Point};
 use crate::reference::{Thing, World};
@@ -16,28 +16,29 @@ use std::sync::Mutex;
 use std::thread;
 
 const REQUESTS: usize = 2;
-/// The collector's steps to rest; no graph of four objects needs so many.
+/// The most steps that the collector may take to come to rest; no graph of four objects needs as
+/// many.
 const STEPS_MAX: usize = 100;
-/// States that are remembered from one graph to the next, some 500 bytes each.
+/// The most states that are remembered from one graph to the next, some 500 bytes each.
 const KNOWN_MAX: usize = 4_000_000;
 
-/// What was looked at.
+/// How much was explored.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Counts {
-    /// Graphs, those that differ in their numbering alone counted once.
+    /// Graphs; those that differ only in their numbering count once.
     pub graphs: u64,
     /// Requests that were made.
     pub requests: u64,
-    /// States from which the collector went on.
+    /// States that the collector was run from.
     pub states: u64,
     /// Steps that it took.
     pub steps: u64,
 }
 
-/// Where the collector comes to rest from each state.
+/// Where the collector comes to rest, by state.
 type Rests = HashMap<World, Rc<Vec<Thing>>>;
 
-/// States of fewer objects than their graph had, which many graphs come to.
+/// Known states with fewer objects than their graph had: many graphs lead to the same ones.
 #[derive(Debug, Default)]
 struct Known(HashMap<World, Future>);
 
@@ -46,12 +47,12 @@ struct Known(HashMap<World, Future>);
 struct Future {
     /// Where the collector comes to rest from it.
     rest: Rc<Vec<Thing>>,
-    /// How many requests were made from it, one after the other.
+    /// How many requests in a row were explored from it.
     asked: usize,
 }
 
 impl Known {
-    /// Where a state comes to rest from which at least so many requests were made.
+    /// Where a state comes to rest, if at least this many requests were explored from it.
     fn rest(&self, world: &World, asked: usize) -> Option<Rc<Vec<Thing>>> {
         let future = self.0.get(world)?;
         (future.asked >= asked).then(|| Rc::clone(&future.rest))
@@ -65,20 +66,21 @@ impl Known {
     }
 }
 
-/// All that can become of one graph.
+/// The exploration of one graph.
 struct Exploration<'a> {
     shape: &'a Shape,
     known: &'a mut Known,
     rests: Rests,
-    /// States that were not there before.
+    /// States reached for the first time since the last requests.
     new: Vec<Point>,
-    /// Requests that are still to come.
+    /// How many more requests in a row will be made.
     left: usize,
     counts: Counts,
 }
 
 impl Exploration<'_> {
-    /// Where every order of the collector's steps ends.
+    /// Where the collector comes to rest from a point; panics unless every order of its steps ends
+    /// there.
     fn rest(&mut self, point: &Point, depth: usize) -> Rc<Vec<Thing>> {
         assert!(depth < STEPS_MAX, "it comes to no rest: {:?}", self.shape);
         let world = point.world();
@@ -103,7 +105,7 @@ impl Exploration<'_> {
             let other = self.rest(&next, depth + 1);
             assert_eq!(other, rest, "{:?} from {world:?}", self.shape);
         }
-        // The namespace is one more.
+        // The namespace counts as one more object.
         if world.things.len() <= self.shape.specials.len() {
             self.known.learn(&world, &rest, self.left);
         }
@@ -112,7 +114,7 @@ impl Exploration<'_> {
         rest
     }
 
-    /// Every request, at every one of these points.
+    /// Makes every request at every one of these points.
     fn ask(&mut self, points: &[Point]) {
         for point in points {
             for index in 0..self.shape.specials.len() {
@@ -127,16 +129,17 @@ impl Exploration<'_> {
     }
 }
 
-/// How a graph is looked at. Names, uids and the order of creation go with the number of an object.
+/// How a graph is explored. Names, UIDs and the order of creation follow from the number of an
+/// object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
     /// All runs with two requests, in one numbering of the objects.
     Runs,
-    /// The same in every numbering, and it is asked whether all end in the same place but for the numbers.
+    /// The same in every numbering; all numberings must end in the same place but for the numbers.
     Numberings,
     /// Every state by itself, and every request in it.
     States,
-    /// The same, but of the requests only those that lead to the states.
+    /// The same, but only with those requests that lead to the states.
     StatesAlone,
 }
 
@@ -147,8 +150,8 @@ struct Memory {
     ends: Ends,
 }
 
-/// Everything that can become of a graph that is made in `empty`; panics where two orders end in two
-/// places, or two numberings do.
+/// Explores a graph that is built in `empty`; panics if two orders of steps, or two numberings, end
+/// in different places.
 fn explore(empty: &Point, shape: &Shape, look: Look, memory: &mut Memory) -> Counts {
     let ends = &mut memory.ends;
     match look {
@@ -179,7 +182,7 @@ fn explore_all_numberings(empty: &Point, shape: &Shape) -> Counts {
     counts
 }
 
-/// The world with the numbers that its objects had first.
+/// The world, with its objects renamed to their original numbers.
 fn with_numbers(world: &World, uids: &[String], order: &[usize]) -> World {
     let first = |uid: &String| {
         let index = uids.iter().position(|one| one == uid)?;
@@ -238,7 +241,7 @@ impl std::fmt::Display for Counts {
 }
 
 impl Counts {
-    /// These too.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.graphs += other.graphs;
         self.requests += other.requests;
@@ -247,8 +250,8 @@ impl Counts {
     }
 }
 
-/// Graphs of a family by their numbers, every `stride`th from `from` to `until`, the work shared among
-/// the processors.
+/// Explores the graphs of a family with the numbers from `from` to `until`, every `stride`th, with
+/// the work shared among the processors.
 pub fn explore_all(family: Family, look: Look, (from, until): (u64, u64), stride: usize) -> Counts {
     let until = until.min(family.count());
     let next = Mutex::new((from..until).step_by(stride));
@@ -275,7 +278,7 @@ pub fn explore_all(family: Family, look: Look, (from, until): (u64, u64), stride
     })
 }
 
-/// All graphs of so many objects.
+/// All graphs of this many objects.
 pub const fn of(objects: usize) -> Family {
     with_edges(objects, SPECIALS)
 }
@@ -288,22 +291,22 @@ const fn with_edges(objects: usize, specials: &'static [Special]) -> Family {
     }
 }
 
-/// All of two objects that may have a policy of their own.
+/// All graphs of two objects that may have deletion policies of their own.
 pub const TWO_WITH_POLICIES: Family = with_edges(2, POLICIES);
 
-/// All of two objects that may be two special things at once.
+/// All graphs of two objects, each of which may be two special things at once.
 pub const TWO_CROSSED: Family = with_edges(2, CROSSED);
 
-/// All of two objects that may be whatever there is.
+/// All graphs of two objects, each of which may be any special thing.
 pub const TWO_OF_EVERYTHING: Family = with_edges(2, EVERYTHING);
 
-/// Those of four objects in which nothing is special.
+/// Graphs of four objects in which nothing is special.
 pub const FOUR_OF_EDGES: Family = with_edges(4, &[Special::None]);
 
-/// Those of four objects in which nothing is special and every reference blocks.
+/// Graphs of four objects in which nothing is special and every reference blocks.
 pub const PLAIN_FOUR: Family = four_that_block(&[Special::None]);
 
-/// Those of four objects in which every reference blocks.
+/// Graphs of four objects in which every reference blocks.
 pub const FOUR_THAT_BLOCK: Family = four_that_block(SPECIALS);
 
 const fn four_that_block(specials: &'static [Special]) -> Family {

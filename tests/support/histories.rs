@@ -1,4 +1,4 @@
-//! Many random histories, each failure shrunk.
+//! Runs many random histories and shrinks each failure.
 
 use crate::author::{LONG, Length, SHORT, limit, live_through};
 use crate::dice::number;
@@ -6,7 +6,7 @@ use crate::history::{Both, smallest};
 use crate::reference::World as Naive;
 use crate::seeds::{Failure, write};
 
-/// Every so many histories one is long.
+/// One in this many histories is long.
 const LONG_EVERY: u64 = 200;
 
 /// Which histories are long.
@@ -16,14 +16,14 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// As usual, unless the environment wants others.
+    /// The default, unless the environment overrides it.
     pub fn from_environment() -> Self {
         Self {
             long_every: number("HINDSIGHT_LONG_EVERY", LONG_EVERY).max(1),
         }
     }
 
-    /// Of this seed.
+    /// The length of the history of this seed.
     pub fn of(self, seed: u64) -> Length {
         if seed.is_multiple_of(self.long_every) {
             LONG
@@ -33,7 +33,7 @@ impl Lengths {
     }
 }
 
-/// Whether the history of a seed ends as the naive evaluator says.
+/// Checks that the history of a seed ends as the naive evaluator says; a failure is shrunk.
 pub fn check(seed: u64, length: Length) -> Result<(), Failure> {
     let limit = limit(seed);
     let (history, failed) = {

@@ -1,5 +1,6 @@
-//! A history of requests against the real world and the naive one, side by side. Objects are named
-//! by the number of their creation, so that a history can be run again without some of its steps.
+//! Runs a history of requests against the real world and the naive one, side by side. Objects are
+//! named by the number of their creation, so that a history can be run again without some of its
+//! steps.
 
 mod script;
 
@@ -13,67 +14,68 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Which creation made an object.
+/// The number of the creation that made an object.
 pub type Id = usize;
 
-/// One request, or a rest.
+/// One request, or a run of the collector.
 #[derive(Debug, Clone)]
 pub enum Operation {
-    /// Makes an object, unless the name is taken.
+    /// Creates an object, unless the name is taken.
     Create(Id, New),
-    /// Asks for its deletion.
+    /// Requests its deletion.
     Delete(Id, Option<Policy>),
     /// Replaces its finalizers.
     SetFinalizers(Id, Vec<String>),
     /// Replaces its references.
     SetOwners(Id, Vec<Owner>),
-    /// Collects a part, so many steps of some at a time. Wherever it gets, it leads to the same rest.
+    /// Runs the collector for this many turns, without letting it finish. Wherever it gets, the rest
+    /// is the same.
     Turn(usize),
-    /// Collects until nothing moves, and compares.
+    /// Runs the collector until nothing is due, and compares.
     Settle,
 }
 
-/// An object that is about to be made.
+/// An object to be created.
 #[derive(Debug, Clone)]
 pub struct New {
     /// Kind.
     pub kind: Kind,
-    /// Namespace, empty where the kind has none.
+    /// Namespace; empty for a cluster-scoped kind.
     pub namespace: String,
     /// Name.
     pub name: String,
     /// Finalizers.
     pub finalizers: Vec<String>,
-    /// References.
+    /// Owner references.
     pub owners: Vec<Owner>,
 }
 
-/// A reference, as it is spelled.
+/// An owner reference, as it is spelled.
 #[derive(Debug, Clone)]
 pub struct Owner {
-    /// Whose uid it has.
+    /// The object whose UID it has.
     pub who: Who,
     /// Kind.
     pub kind: Kind,
     /// Name.
     pub name: String,
-    /// Whether it blocks.
+    /// `blockOwnerDeletion`.
     pub blocks: bool,
 }
 
-/// Somebody who was made, or whom nobody ever made.
+/// The object that a reference is to: one that was created, or one that never existed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Who {
-    /// The object of a creation.
+    /// The object of the creation with this number.
     Made(Id),
-    /// A uid that is made up.
+    /// A UID that is made up.
     Nobody(u64),
 }
 
-/// What the naive world says should be left.
+/// Derives from the naive world what should be left.
 pub type Oracle = fn(&Naive) -> Vec<Thing>;
 
-/// Both worlds, and what was done to them.
+/// Both worlds, and the requests that were made to them.
 pub struct Both {
     /// The naive one.
     pub naive: Naive,
@@ -82,7 +84,7 @@ pub struct Both {
     oracle: Oracle,
     limit: usize,
     uids: BTreeMap<Id, String>,
-    /// Whoever was there the last time that somebody asked, and is perhaps still there.
+    /// The objects that existed at the last call of `live`, or were created since.
     alive: Vec<Id>,
     places: Vec<Place>,
     script: Vec<String>,
@@ -99,22 +101,22 @@ impl std::fmt::Debug for Both {
     }
 }
 
-/// What it takes to fail.
+/// A failing history, shrunk to what it takes to fail.
 #[derive(Debug)]
 pub struct Shrunk {
     /// The operations that are left.
     pub operations: Vec<Operation>,
-    /// The same as a scenario, which expects what the oracle says.
+    /// The same as a scenario that expects what the oracle says.
     pub scenario: String,
 }
 
 impl Both {
-    /// Two empty worlds; the collector takes so many steps at a time.
+    /// Two empty worlds; the collector takes `limit` steps at a time.
     pub fn new(limit: usize, oracle: Oracle) -> Self {
         Self::with_uids(0, limit, oracle)
     }
 
-    /// The same with other uids.
+    /// The same with other UIDs.
     pub fn with_uids(uids: u64, limit: usize, oracle: Oracle) -> Self {
         Self {
             naive: Naive::default(),
@@ -130,14 +132,15 @@ impl Both {
         }
     }
 
-    /// Who is there, oldest first.
+    /// The objects that exist, oldest first.
     pub fn live(&mut self) -> &[Id] {
         let (uids, naive) = (&self.uids, &self.naive);
         self.alive.retain(|id| naive.get(&uids[id]).is_some());
         &self.alive
     }
 
-    /// Does it to both; the message says where they differ. What is about nobody is left out.
+    /// Carries an operation out in both worlds; an error says where they differ. An operation on an
+    /// object that does not exist is skipped.
     pub fn run(&mut self, operation: &Operation) -> Result<(), String> {
         match operation {
             Operation::Create(id, new) => self.create(*id, new),
@@ -200,7 +203,7 @@ impl Both {
         deleted.map(drop).map_err(|why| why.to_string())
     }
 
-    /// A definition keeps what it waits for its instances with.
+    /// A definition that is being deleted keeps its cleanup finalizer.
     fn set_finalizers(&mut self, id: Id, finalizers: &[String]) -> Result<(), String> {
         let Some((place, key, uid)) = self.target(id) else {
             return Ok(());
@@ -253,8 +256,8 @@ impl Both {
             .map_err(|why| format!("{why}\n{}", self.real.history()))
     }
 
-    /// Afterwards the naive world is where the real one is, so that what is asked next is asked of both in
-    /// the middle of a cascade.
+    /// Runs part of a collection. Afterwards the naive world is set to the real one's state, so that
+    /// later requests meet both in the middle of a cascade.
     fn turn(&mut self, turns: usize) -> Result<(), String> {
         self.script
             .push(format!("gc      part turns={turns} steps={}", self.limit));
@@ -270,7 +273,7 @@ impl Both {
         same(&rest.visible(), &whole.visible(), &self.real)
     }
 
-    /// Every rest so far, with the number of its creation for each uid.
+    /// Every state of rest so far, with each UID replaced by the number of its creation.
     pub fn rests(&self) -> &[Vec<Thing>] {
         &self.rests
     }
@@ -337,7 +340,8 @@ fn agree(naive: bool, real: Result<Decision, Rejection>) -> Result<(), String> {
     }
 }
 
-/// Whether these operations, and a last rest, end as the oracle says; a panic is a failure.
+/// Runs these operations and a last rest, and says whether they end as the oracle says; a panic is a
+/// failure.
 fn replay(operations: &[Operation], limit: usize, oracle: Oracle) -> (Both, Result<(), String>) {
     let mut both = Both::new(limit, oracle);
     let ran = catch_unwind(AssertUnwindSafe(|| {
@@ -348,7 +352,7 @@ fn replay(operations: &[Operation], limit: usize, oracle: Oracle) -> (Both, Resu
     (both, outcome)
 }
 
-/// The least of a failing history that still fails.
+/// Shrinks a failing history to a small one that still fails.
 pub fn smallest(operations: Vec<Operation>, limit: usize, oracle: Oracle) -> Shrunk {
     let mut fails = |part: &[Operation]| replay(part, limit, oracle).1.is_err();
     let least = shrink(operations, &mut fails);
@@ -361,7 +365,7 @@ pub fn smallest(operations: Vec<Operation>, limit: usize, oracle: Oracle) -> Shr
     }
 }
 
-/// The same with one thing less in it.
+/// Variants of the operation with one thing less in it.
 fn simpler(operation: &Operation) -> Vec<Operation> {
     match operation {
         Operation::Create(id, new) => {
@@ -393,7 +397,7 @@ fn simpler(operation: &Operation) -> Vec<Operation> {
     }
 }
 
-/// The list without each of its items.
+/// The lists that lack one of the items.
 fn without<T: Clone>(list: &[T]) -> Vec<Vec<T>> {
     let one = |index: usize| [&list[..index], &list[index + 1..]].concat();
     (0..list.len()).map(one).collect()

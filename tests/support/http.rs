@@ -1,4 +1,4 @@
-//! Requests to a control plane in this process, through the handler that the server has.
+//! A client for a control plane in this process, through the same handler as the server's.
 
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 use tower_service::Service as _;
 
-/// How long an event may take that must come: a bound for a run that fails, not a measurement.
+/// How long to wait for an event that must come: it bounds a failing run and measures nothing.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 type Reply = <Service as tower_service::Service<Request<Full<Bytes>>>>::Response;
@@ -25,7 +25,7 @@ pub struct Client {
     runtime: tokio::runtime::Runtime,
 }
 
-/// An answer, whole.
+/// A whole answer.
 #[derive(Debug, Clone, Default)]
 pub struct Answer {
     /// HTTP status.
@@ -37,7 +37,7 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The body as JSON; `Null` where it is none.
+    /// The body as JSON; `Null` if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.text).unwrap_or_default()
     }
@@ -59,7 +59,7 @@ impl std::fmt::Debug for Events {
 }
 
 impl Client {
-    /// Talks to this control plane.
+    /// A client of this control plane.
     pub fn new(plane: &ControlPlane) -> Self {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         Self {
@@ -69,7 +69,7 @@ impl Client {
         }
     }
 
-    /// Talks to it as somebody with this name.
+    /// A client with this user name.
     pub fn new_as(plane: &ControlPlane, user: &str) -> Self {
         let actor = Actor {
             user: user.into(),
@@ -87,12 +87,12 @@ impl Client {
         self.plane.state().revision.0
     }
 
-    /// One request and its answer; an empty media type sends none.
+    /// Sends one request and returns its answer; an empty media type is not sent.
     pub fn send(&self, method: &str, path: &str, media: &str, body: &str) -> Answer {
         self.send_with(method, path, &[("content-type", media)], body)
     }
 
-    /// One request with these headers, where they are not empty.
+    /// Sends one request with those of these headers that are not empty.
     pub fn send_with(
         &self,
         method: &str,

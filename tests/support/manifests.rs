@@ -1,6 +1,6 @@
 //! Manifests that several tests apply.
 
-/// Two replicas of one container.
+/// A Deployment of two replicas of one container.
 pub const DEPLOYMENT: &str = "
 apiVersion: apps/v1
 kind: Deployment
@@ -13,7 +13,7 @@ spec:
     spec: {containers: [{name: main, image: 'nginx:1'}]}
 ";
 
-/// A config map that another one owns.
+/// A ConfigMap that another one owns.
 pub fn dependent(name: &str, owner: &str, uid: &str) -> String {
     let owner = format!("{{apiVersion: v1, kind: ConfigMap, name: {owner}, uid: {uid}}}");
     format!(
@@ -21,7 +21,7 @@ pub fn dependent(name: &str, owner: &str, uid: &str) -> String {
     )
 }
 
-/// A custom kind whose instances are of this schema.
+/// A definition of a custom kind with this schema.
 pub fn widgets(schema: &str) -> String {
     format!(
         "

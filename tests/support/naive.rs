@@ -1,4 +1,4 @@
-//! Between the real world and the naive one: the same objects, the same requests.
+//! Translates between the real world and the naive one: the same objects, the same requests.
 
 use crate::reference::{Kind, Policy, Reference, Thing, World};
 use hindsight_core::command::{
@@ -15,7 +15,7 @@ fn holds_token(namespace: &Object) -> bool {
         .is_some_and(|list| list.contains(&json!("kubernetes")))
 }
 
-/// An object as the naive world has it.
+/// An object as the naive world represents it.
 pub(crate) fn thing(object: &Object) -> Thing {
     let owner = |one: &hindsight_core::OwnerReference| Reference {
         kind: kind(&one.kind),
@@ -41,7 +41,7 @@ pub(crate) fn thing(object: &Object) -> Thing {
     }
 }
 
-/// Creates an object of this kind, with what else the kind asks for.
+/// A create of an object of this kind, with the members that the kind requires.
 pub fn create(kind: Kind, namespace: &str, object: Value) -> Intent {
     Intent::Create(Create {
         key: key(kind, namespace, ""),
@@ -66,7 +66,7 @@ fn whole(kind: Kind, mut object: Value) -> Value {
     object
 }
 
-/// The least that a kind asks for.
+/// The smallest valid spec of a kind.
 pub fn spec(kind: Kind, name: &str) -> Option<Value> {
     match kind {
         Kind::Pod => Some(json!({"restartPolicy": "Never",
@@ -93,7 +93,7 @@ fn defined(kind: Kind) -> Value {
             "schema": {"openAPIV3Schema": schema}}]})
 }
 
-/// Creates a namespace.
+/// A create of a namespace.
 pub fn create_namespace(name: &str) -> Intent {
     create(Kind::Namespace, "", json!({"metadata": {"name": name}}))
 }
@@ -117,18 +117,18 @@ pub fn patch(key: ObjectKey, change: Value) -> Intent {
     })
 }
 
-/// Where a thing lives.
+/// The key of a thing.
 pub fn key(kind: Kind, namespace: &str, name: &str) -> ObjectKey {
     let (_, _, group, resource) = spelled(kind);
     ObjectKey::new(GroupResource::new(group, resource), namespace, name)
 }
 
-/// The real world as the naive one has it, sorted.
+/// The real world as the naive one represents it, sorted.
 pub fn world(state: &State) -> World {
     world_by(state, thing)
 }
 
-/// The same by a way of its own to see an object.
+/// The same with another way to represent an object.
 pub(crate) fn world_by(state: &State, thing: impl Fn(&Object) -> Thing) -> World {
     let known = |object: &&Arc<Object>| kind(&object.type_meta.kind) != Kind::Unknown;
     let objects = state.objects().filter(known);

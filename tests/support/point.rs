@@ -1,4 +1,5 @@
-//! A point in the run of a small ownership graph: the real state and the real graph, after some commands.
+//! A point in the run of a small ownership graph: the real state and the real projection after some
+//! commands.
 
 use crate::naive;
 use crate::reference::{Kind, Policy, Reference, Thing, World};
@@ -12,7 +13,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 const NAMESPACE: &str = "n1";
-/// The finalizer of somebody else.
+/// A client's finalizer.
 pub(crate) const HOLD: &str = "x/hold";
 
 /// A point in a run.
@@ -20,13 +21,14 @@ pub(crate) const HOLD: &str = "x/hold";
 pub struct Point {
     pub(crate) state: State,
     pub(crate) graph: OwnershipGraph,
-    /// Of which every point has one, and which is slow to look into.
+    /// The namespace as the naive world represents it. Every point has the same one, and reading it
+    /// is slow.
     namespace: Option<(Revision, Rc<Thing>)>,
     commands: u64,
 }
 
 impl Default for Point {
-    /// A namespace, and nothing in it.
+    /// An empty namespace.
     fn default() -> Self {
         let state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
         let graph = OwnershipGraph::rebuild(&state);
@@ -56,7 +58,7 @@ impl Point {
         next
     }
 
-    /// As the naive world has it.
+    /// The state as the naive world represents it.
     pub(crate) fn world(&self) -> World {
         naive::world_by(&self.state, |object| match &self.namespace {
             Some((revision, thing)) if *revision == object.revision => Thing::clone(thing),
@@ -99,14 +101,15 @@ impl Point {
         (0..shape.specials.len()).map(uid).collect()
     }
 
-    /// Whether the deletion of an object was asked for; none where it is not there.
+    /// Whether the deletion of an object was requested; `None` if the object does not exist.
     pub(crate) fn is_deleting(&self, shape: &Shape, index: usize) -> Option<bool> {
         let (kind, namespace, name) = place(shape, index);
         let object = self.state.get(&naive::key(kind, namespace, &name));
         object.map(|object| object.is_deleting())
     }
 
-    /// The point after a request, which the naive evaluator answers in the same way.
+    /// The point after a request; panics unless the naive evaluator answers the request in the same
+    /// way.
     pub(crate) fn asked(&self, shape: &Shape, index: usize, request: Request) -> Option<Self> {
         let (kind, namespace, name) = place(shape, index);
         let key = naive::key(kind, namespace, &name);
@@ -136,11 +139,11 @@ impl Point {
     }
 }
 
-/// What a client asks for.
+/// A client's request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Request {
     Delete(Policy),
-    /// Somebody else's finalizer is taken away.
+    /// Removes the client's finalizer.
     Release,
 }
 

@@ -1,4 +1,4 @@
-//! Clients that write without pause and remember every answer.
+//! Clients that write without pause and record every answer.
 
 use crate::dice::Dice;
 use crate::server::Server;
@@ -14,30 +14,30 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 const CLIENTS: usize = 8;
-/// Objects that a client has at once; it changes and deletes them too.
+/// Names that a client uses; it creates, changes and deletes objects under them.
 const NAMES: u64 = 12;
-/// Bytes of a body: mostly few, and now and then more than a frame holds beside others.
+/// The most bytes of a body: mostly few, and now and then more than fits into a frame beside others.
 const BYTES_MAX: u64 = 1000;
 const BYTES_MANY: u64 = 54_000;
 
-/// Objects by name: their revisions.
+/// The `resourceVersion` of every object, by name.
 pub type Stored = BTreeMap<String, String>;
 
-/// What must be there of each name that was written.
+/// What each name that was written must show.
 #[derive(Debug, Default)]
 pub struct Ledger {
     names: BTreeMap<String, Known>,
-    /// Writes that were answered.
+    /// How many writes were answered.
     pub answered: u64,
-    /// When the newest of them was begun, and when the last answer came.
+    /// When the newest answered write was begun, and when the last answer came.
     pub newest: Option<(SystemTime, SystemTime)>,
 }
 
 #[derive(Debug, Clone)]
 enum Known {
-    /// At this revision, or not there: somebody was told so.
+    /// A client was answered that the object has this version, or does not exist.
     Told(Option<String>),
-    /// Nobody was told what became of this.
+    /// A request was not answered; the object had this version before it.
     Unanswered(Asked, Option<String>),
 }
 
@@ -48,8 +48,9 @@ enum Asked {
 }
 
 impl Ledger {
-    /// Everything answered is there as it was answered, and nothing is there that nobody sent. What was
-    /// not answered happened or did not; whichever it was stays so.
+    /// Checks that everything is as it was answered, and that nothing exists that no client sent. A
+    /// request that was not answered took effect or did not; which of both is found is then expected
+    /// to stay so.
     pub fn check(&mut self, server: &Server) {
         let stored = stored(server);
         for (name, known) in &mut self.names {
@@ -74,7 +75,7 @@ impl Ledger {
         assert_eq!(others.find(|name| !is_own(name)), None, "nobody wrote it");
     }
 
-    /// What others wrote.
+    /// Adds what other clients wrote.
     pub fn extend(&mut self, other: Self) {
         self.names.extend(other.names);
         self.answered += other.answered;
@@ -101,7 +102,7 @@ impl Ledger {
     }
 }
 
-/// Each of the two moments by itself.
+/// The later of each of the two moments.
 fn latest<T: Ord + Copy>(one: Option<(T, T)>, other: Option<(T, T)>) -> Option<(T, T)> {
     match (one, other) {
         (Some(one), Some(other)) => Some((one.0.max(other.0), one.1.max(other.1))),
@@ -109,7 +110,7 @@ fn latest<T: Ord + Copy>(one: Option<(T, T)>, other: Option<(T, T)>) -> Option<(
     }
 }
 
-/// Clients at work on one server.
+/// Clients that are writing to one server.
 #[derive(Debug)]
 pub struct Recorder {
     runtime: Runtime,
@@ -124,12 +125,12 @@ struct Shared {
 }
 
 impl Recorder {
-    /// Starts; every name begins with the prefix.
+    /// Starts the clients; every name begins with the prefix.
     pub fn start(server: &Server, prefix: &str, seed: u64) -> Self {
         Self::of(CLIENTS, server, prefix, seed)
     }
 
-    /// With so many clients, each of which waits for an answer before it asks again.
+    /// Starts this many clients, each of which waits for an answer before its next request.
     pub fn of(clients: usize, server: &Server, prefix: &str, seed: u64) -> Self {
         let runtime = runtime();
         let shared = Arc::new(Shared::default());
@@ -147,7 +148,7 @@ impl Recorder {
         }
     }
 
-    /// Stops; all that was sent, and what was answered.
+    /// Stops the clients, and returns what was sent and answered.
     pub fn stop(mut self) -> Ledger {
         self.shared.is_over.store(true, Ordering::SeqCst);
         self.runtime
@@ -156,7 +157,7 @@ impl Recorder {
     }
 }
 
-/// What a server holds.
+/// The ConfigMaps that a server holds.
 pub fn stored(server: &Server) -> Stored {
     let listed = async {
         let maps = maps(server).await;
@@ -188,7 +189,7 @@ fn maps(server: &Server) -> impl Future<Output = Api<ConfigMap>> + use<> {
     }
 }
 
-/// Until it is over or the server refuses.
+/// Writes until it is over or the server refuses a request.
 async fn work(
     maps: impl Future<Output = Api<ConfigMap>>,
     prefix: String,
@@ -220,7 +221,7 @@ async fn work(
     }
 }
 
-/// An object of letters that no compression makes much shorter.
+/// An object whose text hardly compresses.
 fn map(name: &str, revision: Option<&str>, dice: &mut Dice) -> ConfigMap {
     let most = if dice.roll(20) == 0 {
         BYTES_MANY

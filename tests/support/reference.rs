@@ -1,5 +1,5 @@
-//! A second opinion: the rules of deletion and garbage collection over a plain list of objects.
-//! No log, no queue, no graph; slow on purpose. Written from the rules, not from the collector.
+//! The naive evaluator, a second opinion on the rules of deletion and garbage collection: they run over a plain list
+//! of objects, with no log, no queue and no graph; slow on purpose. Written from the rules, not from the collector.
 
 mod containers;
 
@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 /// One object of the naive world.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Thing {
-    /// Identity.
+    /// UID.
     pub uid: String,
     /// Resource; `Unknown` can be referred to but never created.
     pub kind: Kind,
@@ -21,30 +21,30 @@ pub struct Thing {
     pub finalizers: Vec<String>,
     /// In order.
     pub owners: Vec<Reference>,
-    /// Its deletion was asked for.
+    /// Whether its deletion was requested.
     pub deleting: bool,
-    /// A namespace whose contents are to go before it.
+    /// Whether it is a namespace that is removed only after its contents.
     pub token: bool,
 }
 
-/// Which kinds the naive world knows, in the order of their group and resource.
+/// The kinds that the naive world knows, in the order of their group and resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Namespaced.
     ConfigMap,
-    /// Holds others.
+    /// A container of namespaced objects.
     Namespace,
-    /// Namespaced, and the first to go with it.
+    /// Namespaced, and the first to be removed with its namespace.
     Pod,
-    /// Makes a kind known.
+    /// A definition, which makes a kind served.
     Definition,
-    /// Cluster-scoped, served while its definition is there.
+    /// Cluster-scoped, served while its definition exists.
     Gadget,
-    /// Namespaced, served while its definition is there.
+    /// Namespaced, served while its definition exists.
     Widget,
     /// Cluster-scoped.
     PriorityClass,
-    /// Not served by anybody.
+    /// Not served.
     Unknown,
 }
 
@@ -54,12 +54,12 @@ impl Kind {
         matches!(self, Self::ConfigMap | Self::Pod | Self::Widget)
     }
 
-    /// Whether others are in it.
+    /// Whether it contains other objects.
     pub const fn is_container(self) -> bool {
         matches!(self, Self::Namespace | Self::Definition)
     }
 
-    /// The definition that makes it known, where it takes one.
+    /// The definition that makes it served, if it needs one.
     pub const fn definition(self) -> Option<&'static str> {
         match self {
             Self::Widget => Some("widgets.example.com"),
@@ -76,16 +76,16 @@ pub struct Reference {
     pub kind: Kind,
     /// Name of the owner.
     pub name: String,
-    /// Identity of the owner.
+    /// UID of the owner.
     pub uid: String,
     /// `blockOwnerDeletion`.
     pub blocks: bool,
 }
 
-/// What a delete says about dependents.
+/// The propagation policy of a delete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Policy {
-    /// Dependents go later.
+    /// Dependents are deleted later.
     Background,
     /// The object waits for its dependents.
     Foreground,
@@ -116,8 +116,7 @@ impl Thing {
         self.finalizers.iter().any(|one| one == finalizer)
     }
 
-    /// Strips the collector's finalizers and adds the policy's; where that changes nothing but the
-    /// order, the order stays.
+    /// Removes the collector's finalizers and adds the policy's; if only the order would change, the order stays.
     fn set_policy(&mut self, policy: Policy) {
         let collectors = |one: &String| one == ORPHAN || one == FOREGROUND;
         let (before, mut after) = (self.finalizers.clone(), self.finalizers.clone());
@@ -137,7 +136,7 @@ impl Thing {
         self.deleting && self.holds(FOREGROUND)
     }
 
-    /// Nothing holds it any more.
+    /// Whether nothing holds it any more.
     fn is_free(&self) -> bool {
         self.deleting && self.finalizers.is_empty() && !self.token
     }
@@ -200,7 +199,7 @@ impl World {
         self.remove_if_free(uid);
     }
 
-    /// A client's update of the finalizers; false where it is refused.
+    /// A client's update of the finalizers; false if it is refused.
     pub fn set_finalizers(&mut self, uid: &str, finalizers: &[String]) -> bool {
         let Some(thing) = self.get_mut(uid) else {
             return false;
@@ -222,7 +221,7 @@ impl World {
         self.remove_if_free(uid);
     }
 
-    /// Collects until nothing changes. False where it did not come to rest.
+    /// Collects until nothing changes; false if it did not come to rest.
     pub fn settle(&mut self) -> bool {
         for _ in 0..10_000 {
             if !self.step() {
@@ -232,8 +231,8 @@ impl World {
         false
     }
 
-    /// Containers decide about what is in them, then owners; dependents are decided before an owner
-    /// is let go, which it is only when nothing else moves.
+    /// One step. Containers first remove what is in them, then owners decide; dependents are decided before an owner
+    /// is let go, which happens only when nothing else can be done.
     pub(crate) fn step(&mut self) -> bool {
         if self.empty() {
             return true;
@@ -247,7 +246,8 @@ impl World {
             || self.undefine()
     }
 
-    /// A knot with a definition in it comes later: that ends when nothing else moves.
+    /// Unties a knot, a circle of objects that wait for each other. One that contains a definition comes later: it
+    /// ends when nothing else can be done.
     fn untie_objects(&mut self, uid: &str) -> bool {
         let knot = self.knot(uid);
         !knot.iter().any(|one| self.is_definition(one)) && self.untie(uid)
@@ -258,7 +258,7 @@ impl World {
             .is_some_and(|one| one.kind == Kind::Definition)
     }
 
-    /// Dependents of an orphaning owner forget it.
+    /// Removes the references to an orphaning owner from its dependents.
     fn orphan(&mut self, uid: &str) -> bool {
         if !self.get(uid).is_some_and(Thing::is_orphaning) {
             return false;
@@ -272,8 +272,8 @@ impl World {
         any
     }
 
-    /// Owners are decided before their dependents, and what contains an object before it; in a
-    /// circle those that orphan, then the first by kind, namespace and name.
+    /// Decides one object that is due. Owners come before their dependents, and containers before what they contain;
+    /// in a circle those that orphan come first, then the order is by kind, namespace and name.
     fn decide_one(&mut self, uids: &[String]) -> bool {
         let orphans = |uid: &str| self.get(uid).is_some_and(Thing::is_orphaning);
         let moves =
@@ -304,8 +304,8 @@ impl World {
         !classes.contains(&Class::Unresolvable) && classes.iter().any(|one| *one != Class::Solid)
     }
 
-    /// The owners of an object, what contains it, and theirs, up to those that are going. Of one that
-    /// goes itself, or that waits above it, only what contains it still matters.
+    /// The owners and containers of an object, and theirs, up to those that are being deleted. Of an object that is
+    /// being deleted itself, or that waits above it, only the containers still matter.
     fn above(&self, uid: &str) -> BTreeSet<String> {
         let mut found = BTreeSet::new();
         loop {
@@ -319,7 +319,8 @@ impl World {
                 let owners = owners.filter_map(|one| self.get(&one.uid));
                 let over = owners.chain(self.containers(thing));
                 found.extend(over.map(|one| one.uid.clone()));
-                // Under a waiting owner it matters who its dependents are, and what may take them.
+                // Under a waiting owner it matters which dependents the object has, and which containers may remove
+                // them.
                 if !thing.deleting && self.sees_waiting(thing) {
                     let below = self.dependents(&thing.uid);
                     let around = below.iter().flat_map(|one| self.containers(one));
@@ -394,7 +395,7 @@ impl World {
         free
     }
 
-    /// Waiting objects that only wait for each other are let go together.
+    /// Lets waiting objects that only wait for each other go together.
     fn untie(&mut self, uid: &str) -> bool {
         let knot = self.knot(uid);
         for member in &knot {
@@ -413,7 +414,7 @@ impl World {
         if is_closed { reached } else { BTreeSet::new() }
     }
 
-    /// Everything that blocks it, and everything that blocks those.
+    /// Everything that blocks it, directly or through others.
     fn blockers_of(&self, uid: &str) -> BTreeSet<String> {
         let mut reached = BTreeSet::new();
         let mut open = vec![uid.to_owned()];
@@ -464,7 +465,7 @@ impl World {
         self.things.retain(|one| one.uid != uid || !one.is_free());
     }
 
-    /// The object with this identity.
+    /// The object with this UID.
     pub fn get(&self, uid: &str) -> Option<&Thing> {
         self.things.iter().find(|one| one.uid == uid)
     }
@@ -474,7 +475,7 @@ impl World {
     }
 }
 
-/// Exact repetitions are dropped where they are written.
+/// Drops exact repetitions, as every write of references does.
 pub fn once(owners: Vec<Reference>) -> Vec<Reference> {
     let mut kept: Vec<Reference> = Vec::new();
     for owner in owners {
@@ -485,7 +486,7 @@ pub fn once(owners: Vec<Reference>) -> Vec<Reference> {
     kept
 }
 
-/// The collector sends the policy that the object's own finalizers ask for.
+/// The policy that the object's own finalizers ask for, which the collector sends.
 fn own_policy(thing: &Thing) -> Policy {
     if thing.holds(ORPHAN) {
         Policy::Orphan

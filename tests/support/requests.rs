@@ -1,11 +1,11 @@
-//! A table of requests: every verb, what is done and what is refused, in an order in which each finds
-//! what it needs.
+//! A table of requests: every verb, accepted and refused, in an order in which each finds what it
+//! needs.
 
 use crate::http::{Answer, Client};
 use serde_json::{Value, json};
 
-/// `status method path media body`. `CM` stands for the ConfigMaps of the namespace `default`, `NS` for
-/// that namespace.
+/// Lines of `status method path media body`. `CM` stands for the path of the ConfigMaps in the
+/// namespace `default`, `NS` for that of the namespace itself.
 const REQUESTS: &str = include_str!("../dry_run/requests.txt");
 
 const MEDIA: [(&str, &str); 6] = [
@@ -17,22 +17,22 @@ const MEDIA: [(&str, &str); 6] = [
     ("text", "text/plain"),
 ];
 
-/// A request and the code of its answer.
+/// A request and the expected code of its answer.
 #[derive(Debug)]
 pub struct Line<'a> {
-    /// Of the answer.
+    /// The code of the answer.
     pub code: u16,
-    /// `GET` and its like.
+    /// The HTTP method.
     pub method: &'a str,
-    /// With its query.
+    /// The path with its query.
     pub path: String,
     /// The media type of the body.
     pub media: &'a str,
-    /// As it is sent.
+    /// The body as it is sent.
     pub body: &'a str,
 }
 
-/// All of them, in their order.
+/// All requests of the table, in order.
 pub fn requests() -> impl Iterator<Item = Line<'static>> {
     let lines = REQUESTS.lines();
     let lines = lines.filter(|line| !line.is_empty() && !line.starts_with('#'));
@@ -54,13 +54,13 @@ pub fn requests() -> impl Iterator<Item = Line<'static>> {
 }
 
 impl Line<'_> {
-    /// Sends it.
+    /// Sends the request.
     pub fn send(&self, client: &Client) -> Answer {
         client.send(self.method, &self.path, self.media, self.body)
     }
 }
 
-/// Puts a word in the place of every time.
+/// Replaces every time by a fixed text.
 pub fn timeless(document: &mut Value) {
     match document {
         Value::Array(items) => items.iter_mut().for_each(timeless),
@@ -80,7 +80,7 @@ pub fn timeless(document: &mut Value) {
     }
 }
 
-/// A refusal may show an object, and so its times.
+/// The first time in a text: a refusal may show an object, and so its times.
 fn time_in(text: &str) -> Option<String> {
     let is_time = |bytes: &&[u8]| {
         let marks = [
@@ -97,7 +97,8 @@ fn time_in(text: &str) -> Option<String> {
     Some(String::from_utf8_lossy(found).into_owned())
 }
 
-/// Every uid and every generated name is as good as any other, times pass, and accounts of one second have no order.
+/// Replaces what differs between two equal runs: UIDs, generated names and times. Entries of
+/// `managedFields` are sorted, since those of one second have no order.
 pub fn neutral(document: &mut Value) {
     timeless(document);
     match document {

@@ -1,13 +1,13 @@
-//! What is true wherever the collector comes to rest, and of whatever it takes, however it orders its
-//! steps. Said of the objects and of the log alone, without a graph, a queue or a decision: these
-//! sentences would be as true of another collector.
+//! What holds wherever the collector comes to rest, and for every object that it removes, however it
+//! orders its steps. The rules are stated on the objects and the log alone, without a graph, a queue
+//! or a decision, so they would hold for any other collector too.
 
 use crate::reference::{Reference, Thing, World};
 use hindsight_core::{Cause, Change, Event, Object, ObjectKey, OwnerReference, Rule};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// All that holds at rest; the first sentence that does not, and of whom.
+/// Checks all that holds at rest; an error has the first sentence that does not, and the object.
 pub fn at_rest(world: &World) -> Result<(), String> {
     type Sentence = (&'static str, fn(&World, &Thing) -> bool);
     let sentences: [Sentence; 5] = [
@@ -56,7 +56,8 @@ fn blockers<'a>(world: &'a World, owner: &Thing) -> Vec<&'a Thing> {
     world.things.iter().filter(blocks).collect()
 }
 
-/// Whoever it waits for, and they, and so on; nobody among them but waits for it too.
+/// Whether it waits for something, and everything that it waits for, directly or through others,
+/// waits for it too.
 fn waits_in_a_closed_circle(world: &World, one: &Thing) -> bool {
     let reached = waited_for(world, one);
     let back = |uid: &&str| {
@@ -79,7 +80,7 @@ fn waited_for<'a>(world: &'a World, one: &'a Thing) -> BTreeSet<&'a str> {
     reached
 }
 
-/// Whether some owner of it cannot be looked up: then nothing follows from any of them.
+/// Whether some owner of it cannot be resolved: then nothing follows from any of its owners.
 fn is_unsure(world: &World, one: &Thing) -> bool {
     let unknown = |owner: &Reference| {
         !world.is_served(owner.kind) || (owner.kind.is_namespaced() && one.namespace.is_empty())
@@ -101,7 +102,8 @@ fn holds_on(world: &World, one: &Thing, owner: &Reference) -> bool {
     found.is_some_and(|found| found.uid == owner.uid && !waits(found))
 }
 
-/// Reads the log from its beginning: nobody is taken for the lack of an owner whom an owner holds.
+/// Reads the log from its beginning, and checks that no object is removed for lack of an owner while
+/// an owner holds it.
 #[derive(Debug, Default)]
 pub struct Judge {
     seen: usize,
@@ -109,7 +111,7 @@ pub struct Judge {
 }
 
 impl Judge {
-    /// Everything that was not read yet.
+    /// Reads the changes that were not read yet.
     pub fn take(&mut self, changes: &[Arc<Change>]) -> Result<(), String> {
         for change in &changes[self.seen..] {
             self.judge(change)?;
@@ -155,8 +157,8 @@ impl Judge {
         }
     }
 
-    /// Of this kind, in its namespace or in none, under this name, with this uid, and not about to go
-    /// after its dependents.
+    /// Whether the owner exists with this kind, name and UID, in the dependent's namespace or
+    /// cluster-scoped, and does not wait for its own dependents.
     fn holds_on(&self, dependent: &Object, owner: &OwnerReference) -> bool {
         self.there.iter().any(|(key, found)| {
             let near = key.namespace.is_empty() || key.namespace == dependent.key.namespace;
@@ -180,7 +182,8 @@ mod tests {
     /// Objects by name, with their owners.
     type Things = &'static [(&'static str, &'static [&'static str])];
 
-    /// `NAME` or, where it goes, `NAME!FINALIZER,...`, and its owners, `NAME!` where it blocks.
+    /// Parses `NAME` or, for one that is being deleted, `NAME!FINALIZER,...`; an owner is `NAME!` if
+    /// it blocks.
     fn thing(name: &str, owners: &[&str]) -> Thing {
         let (name, held) = name
             .split_once('!')

@@ -1,5 +1,6 @@
-//! Scenarios: one step a line. They are tests, documentation, and how a failing history is told.
-//! Requests go through the API of a control plane; the collector moves only when it is told to.
+//! Scenarios, with one step per line. They serve as tests, as documentation, and to write down
+//! failing histories. Requests go through the API of a control plane; the collector moves only when a
+//! step says so.
 //!
 //! ```text
 //! create  KIND NAME [in=NAMESPACE] [owner=NAME[,NAME]] [block] [finalizers=A[,B]] [as=ID] [OPTIONS]
@@ -65,9 +66,9 @@ pub fn run(text: &str) -> Result<(), String> {
 
 struct Scenario {
     stage: Stage,
-    /// Kind and place of everything that was created, by name.
+    /// Kind and key of everything that was created, by name.
     created: BTreeMap<String, (String, ObjectKey)>,
-    /// Uids, and what was kept, by name.
+    /// UIDs, and values kept by `keep`, by name.
     known: BTreeMap<String, String>,
     watches: BTreeMap<String, Events>,
     last: Answer,
@@ -164,7 +165,7 @@ impl Scenario {
         }
     }
 
-    /// Every `$NAME` and `$NAME.rv`.
+    /// Replaces every `$NAME` and `$NAME.rv`.
     fn substitute(&self, text: &str) -> Result<String, String> {
         let text = text.replace("$$", "\u{0}");
         let mut parts = text.split('$');

@@ -1,4 +1,4 @@
-//! Many schedules of the simulator, each failure shrunk.
+//! Runs many schedules of the simulator and shrinks each failure.
 
 use crate::dice::number;
 use crate::seeds::{Failure, write};
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 
 /// Steps of most schedules.
 const STEPS: u64 = 50;
-/// Every so many schedules one is long.
+/// One in this many schedules is long.
 const LONG_EVERY: u64 = 100;
-/// As long as that.
+/// Steps of a long schedule.
 const LONG_STEPS: u64 = 1000;
 
-/// How often each thing happened.
+/// How often each kind of event happened.
 pub type Counts = BTreeMap<&'static str, u64>;
 
 /// How many steps schedules have.
@@ -23,7 +23,7 @@ pub struct Lengths {
 }
 
 impl Lengths {
-    /// As usual, unless the environment wants others.
+    /// The default, unless the environment overrides it.
     pub fn from_environment() -> Self {
         Self {
             steps: number("HINDSIGHT_STEPS", STEPS),
@@ -42,7 +42,7 @@ impl Lengths {
     }
 }
 
-/// Whether a schedule holds, and what happened in it.
+/// Runs a schedule; returns how often each kind of event happened, or the shrunk failure.
 pub fn check(options: Options) -> Result<Counts, Failure> {
     match sim::run(options) {
         Ok(Trace { counts, .. }) => Ok(counts),

@@ -1,4 +1,4 @@
-//! Many seeds: in parallel, with their progress in a file, until they are done or time is up.
+//! Runs many seeds in parallel, with the progress kept in a file, until they are done or time is up.
 
 use crate::dice::number;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Failures after which nobody reads on.
+/// Failures after which a run stops.
 const FAILURES_MAX: usize = 20;
 
 /// Which seeds to run, and how.
@@ -17,28 +17,28 @@ pub struct Run {
     pub first: u64,
     /// How many seeds.
     pub count: u64,
-    /// How many at a time.
+    /// How many run in parallel.
     pub threads: usize,
-    /// Holds the next seed, so that a run that was stopped goes on there.
+    /// A file that holds the next seed, so that a stopped run can be continued.
     pub progress: Option<PathBuf>,
-    /// How long, where that is limited.
+    /// How long the run may take; unlimited if `None`.
     pub time: Option<Duration>,
 }
 
-/// A seed that went wrong.
+/// A seed that failed.
 #[derive(Debug)]
 pub struct Failure {
     /// The seed.
     pub seed: u64,
     /// What is wrong.
     pub why: String,
-    /// The least that is still wrong.
+    /// The smallest scenario or schedule found that still fails.
     pub scenario: String,
-    /// Where that is written.
+    /// The file that it was written to.
     pub path: PathBuf,
 }
 
-/// Whether a seed holds.
+/// Checks one seed.
 pub type Check<'a> = dyn Fn(u64) -> Result<(), Failure> + Sync + 'a;
 
 impl std::fmt::Display for Failure {
@@ -53,7 +53,7 @@ impl std::fmt::Display for Failure {
 }
 
 impl Run {
-    /// `count` seeds, unless the environment wants others; `variable` is where it says how many.
+    /// A run of `count` seeds, unless the environment variable `variable` says how many.
     pub fn from_environment(variable: &str, count: u64) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = number("HINDSIGHT_THREADS", cores as u64);
@@ -67,7 +67,7 @@ impl Run {
         }
     }
 
-    /// The next seed of a run that was stopped, or the first.
+    /// The next seed of a stopped run, or the first.
     pub fn next(&self) -> u64 {
         let text = self
             .progress
@@ -77,8 +77,8 @@ impl Run {
         next.unwrap_or(self.first).max(self.first)
     }
 
-    /// Runs what is left, so many at a time; `told` hears of each part how many, of all, in how
-    /// many seconds.
+    /// Runs the remaining seeds in parts of `part` seeds. After each part, `told` is called with the
+    /// number of seeds done so far, the next seed and the seconds passed.
     pub fn go(&self, part: u64, check: &Check<'_>, told: &dyn Fn(u64, u64, f64)) -> Vec<Failure> {
         let (begun, end) = (self.next(), self.first.saturating_add(self.count));
         let (mut next, since) = (begun, Instant::now());
@@ -117,8 +117,8 @@ impl Run {
         failures.into_inner().expect("no thread panics")
     }
 
-    /// As a program: tells of every part, and of what went wrong at the end. Progress is kept
-    /// beside what cargo builds, in a file of this name.
+    /// Runs as a program: prints a line after every part, and the failures at the end. Progress is
+    /// kept in the target directory, in a file of this name.
     pub fn as_program(mut self, what: &str, part: u64, check: &Check<'_>) -> ExitCode {
         let place = self
             .progress
@@ -144,7 +144,8 @@ impl Run {
     }
 }
 
-/// Where a tool keeps how far it is, unless it is told otherwise: beside what cargo builds.
+/// The file in which a tool keeps its progress: in the target directory, unless the environment says
+/// otherwise.
 pub fn progress_file(tool: &str) -> PathBuf {
     if let Some(place) = std::env::var_os("HINDSIGHT_PROGRESS") {
         return place.into();
@@ -155,7 +156,7 @@ pub fn progress_file(tool: &str) -> PathBuf {
     target.join(format!("{tool}.next"))
 }
 
-/// Writes what a seed shrank to where somebody will look for it.
+/// Writes the shrunk scenario of a seed to a file, and returns its path.
 pub fn write(seed: u64, scenario: &str, extension: &str) -> PathBuf {
     let folder = std::env::var_os("HINDSIGHT_SHRUNK");
     let folder = folder.map_or_else(std::env::temp_dir, PathBuf::from);

@@ -121,17 +121,13 @@ pub enum Step {
 /// The steps of the history of a seed. It leaves out what Kubernetes leaves to chance, or never
 /// finishes:
 ///
-/// - whether a non-blocking reference is looked at before its owner is let go, if something holds
-/// that owner
+/// - whether a non-blocking reference is looked at before its owner is let go, if something holds that owner
 ///   afterwards: a history has either such references or such holds;
 /// - an object that waits for itself;
 /// - a reference that an update spells differently: Kubernetes does not look at it again;
-/// - how long the pods of a deleted collection have to stop: until 1.21 the first pod decided it for
-/// the others;
-/// - other dependents of an owner to which a cluster-scoped object refers although the owner is
-/// namespaced: that
-///   reference cannot be resolved, and in Kubernetes it keeps others with the same UID from being
-/// looked at;
+/// - how long the pods of a deleted collection have to stop: until 1.21 the first pod decided it for the others;
+/// - other dependents of an owner to which a cluster-scoped object refers although the owner is namespaced: that
+///   reference cannot be resolved, and in Kubernetes it keeps others with the same UID from being looked at;
 /// - an object that loses such a reference: Kubernetes does not look at it again.
 pub fn history(seed: u64) -> Vec<Step> {
     let mut dice = Dice(seed);

@@ -1,4 +1,5 @@
-//! Two planes of this program agree with each other, and one that is broken does not.
+//! Tests of the comparison itself: two control planes of this program agree, and a broken one is
+//! noticed.
 
 use super::{Attempt, Patience, Server, compare, history};
 use crate::dice::number;
@@ -47,7 +48,8 @@ fn one_that_orphans_nobody_is_noticed() {
     assert!((1..=20).any(|seed| differs(&seed)));
 }
 
-/// Rests after each request by itself, as a server does of which nobody knows when.
+/// A server that collects after each request by itself, as one does whose rest cannot be seen from
+/// outside.
 struct Rested(Stage);
 
 impl Server for Rested {

@@ -1,48 +1,48 @@
-//! Calls as `strace -f -y -ttt -xx` writes them down.
+//! Parses the calls that `strace -f -y -ttt -xx` recorded.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A call that changes files, or makes what was changed durable.
+/// A call that changes files, or makes changes durable.
 #[derive(Debug)]
 #[expect(missing_docs, reason = "they are the arguments of the calls")]
 pub enum Call {
-    /// There is a descriptor.
+    /// A file was opened.
     Opened {
         descriptor: u32,
         path: PathBuf,
         is_new: bool,
         is_cut: bool,
     },
-    /// The next `write` goes there.
+    /// The descriptor was moved: the next `write` goes there.
     Sought { descriptor: u32, to: u64 },
-    /// At a place, or where the descriptor is.
+    /// Bytes were written at an offset, or at the descriptor's position if it is `None`.
     Wrote {
         descriptor: u32,
         path: PathBuf,
         at: Option<u64>,
         bytes: Vec<u8>,
     },
-    /// A file ends there.
+    /// A file was truncated to this length.
     Cut { path: PathBuf, to: u64 },
-    /// A file does not end before.
+    /// A file was extended to at least this length.
     Lengthened { path: PathBuf, to: u64 },
-    /// There is a directory.
+    /// A directory was created.
     MadeDirectory(PathBuf),
-    /// It has another name.
+    /// A file was renamed.
     Renamed(PathBuf, PathBuf),
-    /// It has no name any more.
+    /// A file was unlinked.
     Removed(PathBuf),
-    /// A file or a directory is being synced.
+    /// A sync of a file or directory began.
     Syncs { thread: u32, path: PathBuf },
-    /// It was.
+    /// The sync of this thread ended.
     Synced { thread: u32 },
-    /// Something else is done to a file.
+    /// Some other call changed this file.
     Other(PathBuf),
 }
 
-/// Every call of a record, in order, with when it was made: the time since 1970.
+/// Every call of a record, in order, with the time at which it was made, since 1970.
 pub fn read(record: &str) -> Vec<(Duration, Vec<Call>)> {
     let mut begun = BTreeMap::new();
     let lines = record.lines().filter_map(|line| {
@@ -55,7 +55,7 @@ pub fn read(record: &str) -> Vec<(Duration, Vec<Call>)> {
     lines.collect()
 }
 
-/// A call that takes long is on two lines.
+/// The calls on one line. A call that another thread interrupts is on two lines, which are joined.
 fn calls(begun: &mut BTreeMap<u32, String>, thread: u32, said: &str) -> Vec<Call> {
     if let Some(first) = said.strip_suffix("<unfinished ...>") {
         begun.insert(thread, first.to_owned());
@@ -88,12 +88,12 @@ fn path(text: &str) -> PathBuf {
     text.into()
 }
 
-/// The arguments of a call of this name, what it returned not among them.
+/// The arguments of a call of this name, without its result.
 fn arguments<'a>(said: &'a str, name: &str) -> Option<&'a str> {
     said.strip_prefix(name)?.strip_prefix('(')
 }
 
-/// `12</a/path>, the rest`.
+/// Splits `12</a/path>, the rest` into the descriptor, its path and the rest.
 fn of_descriptor(text: &str) -> Option<(u32, PathBuf, &str)> {
     let (descriptor, rest) = text.split_once('<')?;
     let (name, rest) = rest.split_once('>')?;
@@ -112,7 +112,7 @@ fn number(text: &str) -> Option<u64> {
     digits[..end].parse().ok()
 }
 
-/// What a call may do from when it is made on.
+/// The effect that a call may have from the moment it is made.
 fn first_half(thread: u32, said: &str) -> Option<Call> {
     if let Some((descriptor, path, rest)) = arguments(said, "pwrite64").and_then(of_descriptor) {
         let (bytes, rest) = quoted(rest)?;
@@ -139,7 +139,7 @@ fn first_half(thread: u32, said: &str) -> Option<Call> {
     Some(Call::Syncs { thread, path })
 }
 
-/// What it has done when it comes back.
+/// The effect that a call has when it returns.
 fn second_half(thread: u32, said: &str) -> Option<Call> {
     let (called, returned) = said.rsplit_once(" = ")?;
     if returned.starts_with('-') {
@@ -190,7 +190,7 @@ fn named(called: &str) -> Option<Call> {
     other(called).map(Call::Other)
 }
 
-/// Of which file a call is whose effect nobody has written down here.
+/// The file of a call whose effect is not modelled here.
 fn other(called: &str) -> Option<PathBuf> {
     let (name, rest) = called.split_once('(')?;
     let of_name = || Some(path(quoted(rest)?.0));

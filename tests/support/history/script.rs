@@ -1,4 +1,4 @@
-//! A history as the lines of a scenario, and what its end should look like.
+//! Writes a history as the lines of a scenario, with what its end should look like.
 
 use super::{Both, Id, New, Owner, Place, Who};
 use crate::naive;
@@ -28,7 +28,7 @@ impl Both {
         });
     }
 
-    /// References as a scenario has them: uids by the name of the creation.
+    /// References as a scenario spells them: UIDs by the name of the creation.
     pub(super) fn spelled(&self, owners: &[Owner]) -> Value {
         let mut list = naive::references(&self.references(owners));
         for (index, owner) in owners.iter().enumerate() {
@@ -41,13 +41,13 @@ impl Both {
         if list.is_null() { json!([]) } else { list }
     }
 
-    /// What was done, and what the oracle expects of it.
+    /// The requests, and what the oracle expects at their end.
     pub fn scenario(mut self) -> String {
         let expected = (self.oracle)(&self.naive);
         self.places.sort();
         self.places.dedup();
         for at in &self.places {
-            // Of a kind that nobody serves nothing can be read.
+            // Objects of a kind that is not served cannot be read.
             if !self.naive.is_served(at.0) {
                 continue;
             }

@@ -1,28 +1,28 @@
-//! Namespaces and definitions of the naive world: what they hold goes before the owners of it are
-//! asked. Written from the rules, not from the workers.
+//! Namespaces and definitions of the naive world: what they contain is removed before their owners
+//! are considered. Written from the rules, not from the workers.
 
 use super::{Kind, Policy, Thing, World};
 
-/// What a definition waits for its instances with.
+/// The finalizer with which a definition waits for its instances to go.
 pub const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
-/// Why an object cannot be made.
+/// Why an object cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
-    /// Nobody serves its kind.
+    /// Its kind is not served.
     NoKind,
-    /// Its definition is going.
+    /// Its definition is being deleted.
     KindGoes,
-    /// There is no such namespace.
+    /// Its namespace does not exist.
     NoNamespace,
-    /// Its namespace is going.
+    /// Its namespace is being deleted.
     NamespaceGoes,
     /// The name is taken.
     Taken,
 }
 
 impl Refusal {
-    /// A part of what a client is told.
+    /// A part of the message that a client gets.
     pub const fn text(self) -> &'static str {
         match self {
             Self::NoKind => "no kind",
@@ -43,7 +43,7 @@ impl World {
                 .is_none_or(|name| self.find(Kind::Definition, "", name).is_some())
     }
 
-    /// What an object goes with: its namespace, and the definition of its kind.
+    /// The containers that an object is removed with: its namespace, and the definition of its kind.
     pub(super) fn containers(&self, thing: &Thing) -> impl Iterator<Item = &Thing> {
         let namespace = self.find(Kind::Namespace, "", &thing.namespace);
         let definition = thing.kind.definition();
@@ -52,7 +52,7 @@ impl World {
             .chain(definition.and_then(|name| self.find(Kind::Definition, "", name)))
     }
 
-    /// Whether such an object may be made, apart from its name.
+    /// Whether such an object may be created, apart from its name.
     pub(super) fn admits(&self, thing: &Thing) -> Result<(), Refusal> {
         if let Some(name) = thing.kind.definition() {
             let definition = self.find(Kind::Definition, "", name);
@@ -69,8 +69,8 @@ impl World {
         Ok(())
     }
 
-    /// The first delete of a namespace does not remove it; until its contents are gone no other
-    /// does anything.
+    /// The first delete of a namespace only marks it; further deletes do nothing until its contents
+    /// are gone.
     pub(super) fn begin_namespace(thing: &mut Thing, policy: Option<Policy>) {
         if thing.deleting {
             return;
@@ -81,7 +81,7 @@ impl World {
         thing.deleting = true;
     }
 
-    /// The first delete of a definition knows no policy.
+    /// The first delete of a definition, which ignores the policy.
     pub(super) fn begin_definition(thing: &mut Thing) {
         if !thing.holds(CLEANUP) {
             thing.finalizers.push(CLEANUP.into());
@@ -89,7 +89,7 @@ impl World {
         thing.deleting = true;
     }
 
-    /// One step of a container that is going; false where none is left.
+    /// One step of a container that is being deleted; false if there is none left to take.
     pub(super) fn empty(&mut self) -> bool {
         let mut going = self.things.iter().filter(|one| one.deleting);
         let next = going.find_map(|one| match one.kind {
@@ -110,7 +110,8 @@ impl World {
         true
     }
 
-    /// Pods, then everything; what waits for its dependents or orphans them stops doing so.
+    /// Pods are deleted first, then everything; objects that wait for their dependents or orphan them
+    /// stop doing so.
     fn next_in_namespace(&self, namespace: &Thing) -> Option<Next> {
         let inside = |one: &&Thing| one.namespace == namespace.name;
         let mut contents = self.things.iter().filter(inside).peekable();
@@ -128,8 +129,8 @@ impl World {
         Some(Next::Delete(turn.uid.clone(), Some(Policy::Background)))
     }
 
-    /// Instances go as their own finalizers say, but none of them waits for its dependents: these
-    /// may wait for the definition.
+    /// Instances are deleted as their own finalizers say, but none of them waits for its dependents,
+    /// since these may wait for the definition.
     fn next_instance(&self, definition: &Thing) -> Option<Next> {
         let name = Some(definition.name.as_str());
         let instances = self
@@ -147,8 +148,8 @@ impl World {
         instances.map(next).find_map(|next| next)
     }
 
-    /// A definition is let go when nothing else moves, one at a time by name: its kind is no longer
-    /// known then.
+    /// Lets a definition go when nothing else can be done, one at a time by name, because then its
+    /// kind is no longer served.
     pub(super) fn undefine(&mut self) -> bool {
         let definitions = self
             .things

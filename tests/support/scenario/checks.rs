@@ -1,4 +1,4 @@
-//! Steps that look and change nothing.
+//! Steps that check something and change nothing.
 
 use super::{Line, Scenario};
 use hindsight_core::ObjectKey;
@@ -58,7 +58,7 @@ impl Scenario {
         }
     }
 
-    /// The rule that the newest removal, or mark, of this object gives.
+    /// Checks the rule that the newest removal or deletion mark of this object gives.
     fn rule(&mut self, kind: &str, name: &str, wanted: &str) -> Result<(), String> {
         self.stage.observe();
         let named = |key: &ObjectKey| &*key.name == name;
@@ -125,7 +125,7 @@ impl Scenario {
     }
 }
 
-/// What stands between the first quote and the last.
+/// The text between the first quote and the last.
 fn quoted(text: &str) -> Result<&str, String> {
     let (first, last) = (text.find('"'), text.rfind('"'));
     let found = first.zip(last).filter(|(first, last)| first < last);

@@ -1,4 +1,4 @@
-//! The words of a line: what to do, to what, and how.
+//! The words of a step: the kind and name it is about, its options and its body.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ pub(super) struct Line<'a> {
     pub(super) kind: &'a str,
     pub(super) name: &'a str,
     options: Vec<&'a str>,
-    /// What stands behind `with`.
+    /// The text after `with`.
     pub(super) body: Option<&'a str>,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Line<'a> {
         self.options.contains(&word)
     }
 
-    /// The body as JSON, which it need not be in a `send`.
+    /// The body as JSON; in a `send` it need not be JSON.
     pub(super) fn json(&self) -> Result<Option<Value>, String> {
         let parse = |text| serde_json::from_str(text).map_err(|error| format!("{text}: {error}"));
         self.body.map(parse).transpose()

@@ -1,4 +1,4 @@
-//! Steps that are requests.
+//! Steps that send requests.
 
 use super::{Line, Scenario};
 use serde_json::{Value, json};
@@ -119,7 +119,7 @@ impl Scenario {
         self.request("POST", path, "json", &definition.to_string())
     }
 
-    /// Any request; whatever is answered is looked at by the lines that follow.
+    /// Sends any request; the answer is checked by the lines that follow.
     pub(super) fn send(&mut self, line: &Line<'_>) -> Result<(), String> {
         let (method, path) = (line.kind, line.name.replacen('~', HERE, 1));
         let usual = if method == "PATCH" { "merge" } else { "json" };
@@ -142,7 +142,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// A request that must be accepted; else the answer's message.
+    /// Sends a request that must be accepted; an error has the answer's message.
     fn request(&mut self, method: &str, path: &str, media: &str, body: &str) -> Result<(), String> {
         let media = if body.is_empty() {
             ""
@@ -157,7 +157,7 @@ impl Scenario {
         Err(message.unwrap_or_else(|| self.last.text.clone()))
     }
 
-    /// Where the objects of a line's kind are.
+    /// The path of the collection that a line is about.
     pub(super) fn collection(&self, line: &Line<'_>) -> Result<String, String> {
         let kind = self.kind(line.kind)?;
         let version = kind.api_version(&kind.versions[0].name);
@@ -170,7 +170,7 @@ impl Scenario {
         Ok(format!("/{root}/{version}/namespaces/{namespace}/{plural}"))
     }
 
-    /// Owners by name; one that was never created has an identity of its own.
+    /// References to owners by name; an owner that was never created gets a UID that no object has.
     fn owners(&self, names: &[&str], blocks: bool) -> Value {
         let one = |name: &&str| {
             let unknown = || ("ConfigMap".to_owned(), format!("never-{name}"));
@@ -204,7 +204,7 @@ fn dry(line: &Line<'_>, first: char) -> String {
     }
 }
 
-/// Members of the second go into the first; `null` takes one away.
+/// Merges the second document into the first, whose members it overrides.
 fn merge(into: &mut Value, from: Value) {
     match from {
         Value::Object(members) if into.is_object() => {
@@ -216,7 +216,7 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// The least that a kind asks for.
+/// The smallest valid spec of a kind.
 fn spec(kind: &str) -> Option<Value> {
     let pod = json!({"restartPolicy": "Never", "containers": [{"name": "main", "image": "x"}]});
     let always = json!({"containers": [{"name": "main", "image": "x"}]});

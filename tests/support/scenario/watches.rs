@@ -20,7 +20,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// The next event of a watch is of this type, and about this object.
+    /// Checks that the next event of a watch is of this type, and about this object.
     pub(super) fn seen(&mut self, rest: &str) -> Result<(), String> {
         let words: Vec<&str> = rest.split_whitespace().collect();
         let [watch, kind, name @ ..] = words.as_slice() else {
