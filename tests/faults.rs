@@ -1,5 +1,6 @@
-//! The program under kills, power cuts, failing calls and a full disk: whatever was answered is there
-//! afterwards, without anybody's help. `docs/reliability.md` has the commands that run for hours.
+//! The program under kills, power cuts, failing calls and a full disk: everything that was answered
+//! is there afterwards, without manual repair. `docs/reliability.md` has the commands that run for
+//! hours.
 #![allow(
     clippy::expect_used,
     clippy::panic,
@@ -32,16 +33,16 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime};
 
-/// Cycles on one directory, before it is replaced: lists stay short.
+/// Cycles on one directory before it is replaced, which keeps lists short.
 const CYCLES_PER_DIRECTORY: u64 = 20;
 /// Long enough for some hundred writes.
 const WORK_MILLIS_MAX: u64 = 700;
 
-/// What one directory goes through.
+/// A data directory over several lives of its server.
 struct History {
     directory: PathBuf,
     ledger: Ledger,
-    /// Flags of its server: every other one thins its log as soon as it can.
+    /// Flags of its server: every other directory's server thins its log as soon as it can.
     flags: &'static [&'static str],
 }
 
@@ -73,8 +74,8 @@ impl History {
             .unwrap_or_else(|ended| panic!("the server did not start: {:?}", ended.status))
     }
 
-    /// Lets clients write for a while, ends the server with `end` while they do, and remembers what
-    /// they were told.
+    /// Lets clients write for a while, ends the server with `end` while they do, and records what
+    /// they were answered.
     fn work(&mut self, cycle: u64, dice: &mut Dice, end: impl FnOnce(Server)) {
         let server = self.start();
         self.ledger.check(&server);
@@ -84,7 +85,7 @@ impl History {
         self.ledger.extend(recorder.stop());
     }
 
-    /// The writes that were answered, all of which are there; and whether the log was thinned.
+    /// Checks that all answered writes are there; returns how many, and whether the log was thinned.
     fn end(mut self) -> (u64, bool) {
         let server = self.start();
         self.ledger.check(&server);
@@ -160,7 +161,7 @@ fn cut(disk: &Disk, server: Server) {
     disk.mount_again();
 }
 
-/// A second cut, before the first is recovered from.
+/// Cuts the power again before the first cut is recovered from.
 fn cut_while_starting(disk: &Disk, mut command: Command, dice: &mut Dice) {
     let mut starting = command
         .stdout(Stdio::null())
@@ -196,7 +197,7 @@ fn a_server_for_which_there_are_no_threads_ends_with_a_message() {
     }
 }
 
-/// When the first sync of this file failed, of what a tracer wrote down.
+/// When the first sync of this file failed, according to a record.
 fn failed_at(record: &str, file: &Path) -> Option<SystemTime> {
     let of_it = format!("<{}>", file.display());
     let failed = |line: &&str| line.contains("(INJECTED)") && line.contains(&of_it);
@@ -205,10 +206,10 @@ fn failed_at(record: &str, file: &Path) -> Option<SystemTime> {
     Some(SystemTime::UNIX_EPOCH + Duration::from_secs_f64(seconds))
 }
 
-/// Once it has failed, whatever comes is refused until the process has ended. A restart would find it all
-/// the same, for the kernel goes on showing what the disk never took; so when the answers came is held
-/// against when the sync failed. With one client, no answer to an older write is on its way then; with
-/// more, there is nothing to be said of writes that were begun before.
+/// After a failed sync everything is refused until the process has ended. A restart alone would not
+/// show a violation, because the page cache still holds what the disk never took; so the times of the
+/// answers are compared with the time of the failed sync. With one client, no answer to an earlier
+/// write is on its way then; with more, nothing can be said about answers to writes begun before.
 #[test]
 fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all_that_was() {
     let count = number("HINDSIGHT_FAILED_SYNCS", 6);
@@ -246,7 +247,7 @@ fn after_a_failed_sync_nothing_is_answered_the_server_ends_and_a_restart_has_all
     println!("{count} failed syncs, nothing answered after them");
 }
 
-/// Who has connected and says nothing holds the log for as long as a handshake may take.
+/// A connection on which nothing is sent keeps the log open for as long as a handshake may take.
 #[test]
 fn a_sync_that_fails_after_everybody_has_left_is_in_the_exit_code() {
     let temporary = tempfile::tempdir().expect("a temporary directory");

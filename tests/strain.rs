@@ -1,5 +1,5 @@
 //! The program under strain: a slow disk, watchers that do not read, clients that leave, a clock that
-//! jumps, nothing left of descriptors, memory or room, and what it asks the system for.
+//! jumps, no descriptors, memory or disk space left; and which system calls it makes.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -36,7 +36,7 @@ use hindsight_tests::wire::Wire;
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const MAPS_OF_ALL: &str = "/api/v1/configmaps";
 
-/// A manifest with so many bytes of data.
+/// A ConfigMap with this many bytes of data.
 fn map(name: &str, bytes: usize) -> String {
     let data = "v".repeat(bytes);
     format!(r#"{{"metadata": {{"name": "{name}"}}, "data": {{"k": "{data}"}}}}"#)
@@ -49,7 +49,7 @@ fn create(wire: &mut Wire, name: &str, bytes: usize) {
     assert_eq!(reply.code, 201, "{}", reply.body);
 }
 
-/// A text member of a document, by its name, wherever it comes first.
+/// The first string member of this name, anywhere in a document.
 fn member<'a>(document: &'a str, name: &str) -> &'a str {
     let rest = document.split_once(&format!("\"{name}\":\""));
     let value = rest.and_then(|(_, rest)| rest.split('"').next());

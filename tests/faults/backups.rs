@@ -1,5 +1,5 @@
-//! Backups and restores that are killed at any call, and what of them is durable in which order: a file or a
-//! directory that has its name is whole.
+//! Backups and restores that are killed at any call, and the order in which their parts become
+//! durable: a file or a directory under its final name is complete.
 
 use super::calls::{life, most_of_a_thread};
 use super::verify;
@@ -13,7 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Whatever changes files, and what only opens them.
+/// The calls that change files, and the one that only opens them.
 const CALLS: &[&str] = &[
     "openat",
     "write",
@@ -29,14 +29,14 @@ const CALLS: &[&str] = &[
     "unlinkat",
     "rmdir",
 ];
-/// As many of these are killed as there are.
+/// A rare call, at each of which the run is killed.
 const FEW: &str = "rename";
-/// What is derived, or says who is there, and needs no sync.
+/// Files that are derived, or only lock, and need no sync.
 const OF_NO_MATTER: &[&str] = &["lock", "events.place", "events.reserve"];
-/// Of a backup: after it, two of the same log are the same.
+/// The head of a backup; the rest is the same in any two backups of one log.
 const HEAD_BYTES: usize = 30;
 
-/// A log that was thinned, a backup of it, and one of what it became.
+/// A log that was thinned, a backup of it, and one of an older state.
 struct Ground {
     _temporary: tempfile::TempDir,
     place: PathBuf,
@@ -71,7 +71,7 @@ impl Ground {
         }
     }
 
-    /// Everything in the place of backups.
+    /// All files in the folder of the backups.
     fn names(&self) -> Vec<PathBuf> {
         let found = fs::read_dir(self.place.join("backups")).expect("there");
         found.map(|one| one.expect("readable").path()).collect()
@@ -99,7 +99,7 @@ fn restore(file: &Path, target: &Path) -> Command {
     command
 }
 
-/// The record of a run, whose end the tracer sees a moment later.
+/// Runs a command and returns its record, once the tracer has written the end of it.
 fn whole(run: &mut Command, record: &Path) -> String {
     stdout(&run.output().expect("it runs"));
     let mut text = String::new();
@@ -115,7 +115,7 @@ fn whole(run: &mut Command, record: &Path) -> String {
     text
 }
 
-/// Runs a command again and again, each time killed at another call of it; what was done.
+/// Runs a command again and again, each time killed at another call; returns a summary.
 fn killed_at_each(command: &Command, place: &Path, mut check: impl FnMut(&str)) -> String {
     let apart = number("HINDSIGHT_CALLS_APART", 12);
     let record = place.join("record");
@@ -152,7 +152,7 @@ fn a_kill_at_any_call_of_a_backup_leaves_the_one_before_it_or_the_whole() {
         } else {
             old += 1;
         }
-        // What is left in its place is not in the way of the next, and the log is as it was.
+        // What the kill left does not hinder the next backup, and the log is unchanged.
         stdout(
             &backup(&ground.source, &ground.file)
                 .output()
@@ -165,7 +165,7 @@ fn a_kill_at_any_call_of_a_backup_leaves_the_one_before_it_or_the_whole() {
     println!("{kills}: {old} left the older, {new} the newer");
 }
 
-/// What is in a log up to where its backup ends.
+/// The state in a log, up to where its backup ends.
 fn replayed(directory: &Path, until: &str) -> String {
     stdout(&hindsight(directory, &["replay", "--until", until]))
 }
@@ -196,7 +196,7 @@ fn a_kill_at_any_call_of_a_restore_leaves_nothing_the_whole_or_what_is_refused()
 
 const WHOLE: &str = "the whole";
 
-/// What a restore has left, as whoever asks is told.
+/// What a killed restore has left, as `hindsight verify` reports it.
 fn left_by(verified: &Output) -> &'static str {
     let said = text(&verified.stderr);
     if verified.status.success() {
@@ -216,11 +216,11 @@ fn refused(output: &Output, why: &str) {
     assert!(message.contains(why), "{message}");
 }
 
-/// The files below a directory of which something is not durable, as a process has left them so far.
+/// The names and files that are not durable yet, at a point of a record.
 #[derive(Debug, Default)]
 struct Undurable {
     made: BTreeSet<PathBuf>,
-    /// Names that came since their directory was synced.
+    /// Names that were added since their directory was synced.
     names: BTreeSet<PathBuf>,
     /// Files that were changed since they were synced.
     changed: BTreeSet<PathBuf>,
@@ -264,7 +264,7 @@ impl Undurable {
         }
     }
 
-    /// Of what matters below this directory.
+    /// What is not durable below this directory, without what needs no sync.
     fn below(&self, root: &Path) -> Vec<&PathBuf> {
         let matters = |path: &&PathBuf| {
             let of_no_matter = |name: &&str| path.ends_with(name);
@@ -275,7 +275,8 @@ impl Undurable {
     }
 }
 
-/// The name that makes it whole comes when all that belongs to it is durable, and is durable at the end.
+/// Checks that the final name is given only when all that belongs to it is durable, and is itself
+/// durable at the end.
 fn is_named_last(command: &Command, place: &Path, root: &Path, last: &Path) {
     let record = place.join("record");
     let calls = CALLS.join(",");

@@ -1,4 +1,5 @@
-//! Kills at any call of a script, during which the log is thinned and snapshots come and go.
+//! Kills the server at any call while a script of writes runs, during which the log is thinned and
+//! snapshots come and go.
 
 use super::verify;
 use hindsight_tests::dice::number;
@@ -11,7 +12,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Whatever changes files.
+/// The calls that change files.
 const CALLS: &[&str] = &[
     "write",
     "pwrite64",
@@ -23,15 +24,15 @@ const CALLS: &[&str] = &[
     "rename",
     "unlink",
 ];
-/// Without these the script would not do what it is for.
+/// Calls that must occur, or the script would take no snapshots.
 const OF_SNAPSHOTS: &[&str] = &["fsync", "rename", "unlink"];
 /// A snapshot after every few writes, and the log thinned up to the one before it.
 const THINNING: &[&str] = &["--snapshot-every", "1", "--keep-history-bytes", "1KB"];
 
-/// What is there of each name, as far as it was answered.
+/// The version of each object, or its absence, as far as it was answered.
 type Known = BTreeMap<String, Option<String>>;
 
-/// Whether the script came to its end.
+/// Plays the script; returns what was answered, and whether the script came to its end.
 fn script(server: &Server, prefix: &str) -> (Known, bool) {
     let mut known = BTreeMap::new();
     let Ok(mut wire) = Caller::of(server).connect() else {
@@ -48,7 +49,7 @@ fn script(server: &Server, prefix: &str) -> (Known, bool) {
             ("DELETE", &path, String::new()),
         ];
         for (method, path, body) in steps.into_iter().take(2 + index % 2) {
-            // From here on it is not known.
+            // Until the request is answered its outcome is not known.
             known.remove(&name);
             let Ok(reply) = wire.ask(method, path, &body) else {
                 return (known, false);
@@ -69,15 +70,15 @@ fn start(directory: &Path) -> Server {
     Server::start_with(command, directory).expect("it starts")
 }
 
-/// Two lives, each of which leaves a snapshot: the next one of a third lets the older go, and the log
-/// be thinned.
+/// Plays two lives of a server, each of which leaves a snapshot: the next snapshot, of a third life,
+/// lets the older one go and the log be thinned.
 fn prepare(directory: &Path) {
     for prefix in ["a", "b"] {
         life(directory, prefix);
     }
 }
 
-/// A life in which the whole script is played.
+/// One life of a server, in which the whole script is played.
 pub(super) fn life(directory: &Path, prefix: &str) {
     let server = start(directory);
     assert!(script(&server, prefix).1);
@@ -90,7 +91,7 @@ fn copy(from: &Path, to: &Path) {
     assert!(copied.expect("cp starts").success());
 }
 
-/// How often a thread made each call, at most, in a run of the script that nothing happened to.
+/// The most times that any thread made each call, in an undisturbed run of the script.
 fn counted(prepared: &Path) -> Option<BTreeMap<String, u64>> {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let (directory, record) = (
@@ -108,7 +109,7 @@ fn counted(prepared: &Path) -> Option<BTreeMap<String, u64>> {
     Some(most_of_a_thread(&record, CALLS))
 }
 
-/// How often a thread made each of these calls, at most.
+/// The most times that any thread made each of these calls.
 pub(super) fn most_of_a_thread(record: &str, calls: &[&str]) -> BTreeMap<String, u64> {
     let mut of_threads: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for line in record.lines() {
@@ -128,8 +129,8 @@ pub(super) fn most_of_a_thread(record: &str, calls: &[&str]) -> BTreeMap<String,
     counts
 }
 
-/// Calls are counted in each thread: the one that comes first to its n-th is killed in it, and with it
-/// the process. Each kind is counted alone, or the many would hide the few.
+/// Calls are counted per thread: the first thread to make its n-th is killed in it, and the process
+/// with it. Each kind of call is counted alone, or the frequent ones would hide the rare ones.
 #[test]
 fn a_kill_at_any_call_of_a_script_loses_nothing_that_was_answered() {
     let apart = number("HINDSIGHT_CALLS_APART", 12);
@@ -154,7 +155,8 @@ fn a_kill_at_any_call_of_a_script_loses_nothing_that_was_answered() {
     println!("{all} kills");
 }
 
-/// Whether the script, or the end after it, was cut off by it: which thread does what may differ.
+/// Kills the server at a call; returns whether that cut off the script or the shutdown after it,
+/// since which thread makes which calls may vary.
 fn killed_at(prepared: &Path, call: &str, at: u64) -> bool {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");

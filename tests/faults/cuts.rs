@@ -1,5 +1,6 @@
-//! Power cuts between any two calls that the program makes on its files, the storage engine's own among them,
-//! with any part of what was not synced: the directory opens, and has everything that was answered.
+//! Simulated power cuts between any two calls that the program makes on its files, the storage
+//! engine's own among them, with any part of what was not synced: the directory opens, and has
+//! everything that was answered.
 
 use hindsight::{Config, ControlPlane};
 use hindsight_core::GroupResource;
@@ -14,23 +15,23 @@ use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
-/// Whatever changes files. From `writev` on they are not made, and would not be understood.
+/// The calls that change files. Those from `writev` on are not made, and would not be understood.
 const CALLS: &str = "openat,lseek,write,pwrite64,fdatasync,fsync,ftruncate,fallocate,rename,unlink,mkdir,\
     writev,pwritev,pwritev2,copy_file_range,sendfile,renameat,renameat2,unlinkat,mkdirat,open,creat,truncate";
-/// Snapshots come and go, and the log is thinned.
+/// Has snapshots come and go, and the log thinned.
 const THINNING: &[&str] = &["--snapshot-every", "9", "--keep-history-bytes", "1KB"];
-/// What the log consists of.
+/// The directories that the log consists of.
 const LOG: &[&str] = &["events", "snapshots"];
-/// Where syncs cost nothing.
+/// A file system in memory, where syncs cost nothing.
 const MEMORY: &str = "/dev/shm";
 const WRITES: usize = 24;
-/// Of the ways to find the files, one in so many is opened.
+/// One in this many of the possible states of the files is opened.
 const APART: u64 = 12;
 
 /// Versions by name.
 type Known = BTreeMap<String, String>;
 
-/// One write: when it was sent and answered, and what is there then.
+/// One write: when it was sent and answered, and what is stored then.
 struct Answered {
     sent: Duration,
     at: Duration,
@@ -42,7 +43,7 @@ fn now() -> Duration {
     since.expect("a clock after 1970")
 }
 
-/// Creates, replaces and deletes, small and large.
+/// Creates, replaces and deletes objects, small and large.
 fn write_all(server: &Server) -> Vec<Answered> {
     let mut wire = Caller::of(server).connect().expect("connected");
     let (mut known, mut answered) = (Known::new(), Vec::new());
@@ -74,7 +75,7 @@ fn write_all(server: &Server) -> Vec<Answered> {
     answered
 }
 
-/// The record once it tells of the end of the process, which whoever writes it sees a moment later.
+/// The record, once the tracer has written the end of the process.
 fn whole(record: &Path, process: &str) -> String {
     let mut text = String::new();
     comes("the record of the calls has an end", || {
@@ -85,7 +86,7 @@ fn whole(record: &Path, process: &str) -> String {
     text
 }
 
-/// What is there in a directory that must open.
+/// The objects in a directory that must open.
 fn stored(directory: &Path) -> Result<Known, String> {
     let config = Config {
         data_dir: Some(directory.to_owned()),
@@ -93,7 +94,7 @@ fn stored(directory: &Path) -> Result<Known, String> {
         ..Config::default()
     };
     let plane = ControlPlane::open(config).map_err(|error| error.to_string())?;
-    // A snapshot is there in whole, or has no name.
+    // A snapshot under its name is always complete.
     let aside = std::fs::read_dir(directory.join("snapshots"));
     let mut aside = aside
         .into_iter()
@@ -110,7 +111,7 @@ fn stored(directory: &Path) -> Result<Known, String> {
     Ok(known.filter(|(name, _)| name.starts_with('c')).collect())
 }
 
-/// What may be there at a moment: everything that was answered before, and maybe what was sent.
+/// What may be stored at a moment: everything that was answered before, and perhaps what was sent.
 fn allowed(answered: &[Answered], at: Duration) -> Vec<Known> {
     let done = answered.iter().take_while(|one| one.at < at).count();
     let sent = answered.iter().take_while(|one| one.sent < at).count();
@@ -144,7 +145,7 @@ fn a_power_cut_between_any_two_calls_on_the_files_leaves_a_directory_that_opens(
         }
         let allowed = allowed(&answered, *at);
         for found in disk.cut() {
-            // The same files again, when more must be in them.
+            // The same files are opened again when more must be in them.
             if !tried.insert((found.clone(), allowed.first().cloned())) {
                 continue;
             }

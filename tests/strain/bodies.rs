@@ -1,14 +1,14 @@
-//! Bodies that fill the room there is for all of them, and do not come to their end.
+//! Request bodies that take up all the room there is for bodies, and never end.
 
 use super::{MAPS, comes, create, map};
 use hindsight_tests::server::Server;
 use hindsight_tests::wire::{Caller, Wire};
 
-/// Bytes of the largest, and of all together.
+/// The most bytes of one body, and of all bodies together.
 const LARGEST: usize = 3 << 20;
 const ROOM: usize = 64 << 20;
 
-/// A request that announces so many bytes, and the first of them.
+/// Sends the head of a request that announces this many bytes, and the first of them.
 fn begun(caller: &Caller, length: usize) -> Wire {
     let mut wire = caller.connect().expect("connected");
     let head = format!(

@@ -1,4 +1,4 @@
-//! What the program asks the system for.
+//! Which system calls the program makes, and in which order.
 
 use super::{comes, create};
 use hindsight_tests::server::{Server, serve};
@@ -9,19 +9,20 @@ use std::path::{Path, PathBuf};
 
 const SYNCS: &str = "fsync,fdatasync";
 const WRITES: usize = 5;
-/// What the end of a request, its answer and a sync may be.
+/// The calls that may end a request, answer it, and sync.
 const READS: &[&str] = &["read", "readv", "recvfrom", "recvmsg"];
 const ANSWERS: &[&str] = &["write", "writev", "sendto", "sendmsg"];
 const SYNC: &str = "fdatasync";
 const SEEK: &str = "lseek";
-/// How the engine reads its database, and how the system is told to forget what it holds of it.
+/// The call with which the engine reads its database, and the one that tells the system to drop its
+/// cache of it.
 const READ_AT: &str = "pread64";
 const FORGET: &str = "fadvise64";
-/// How often the journal begins again, and the writes that it takes at most.
+/// How often the journal must begin again, and the most writes that it takes.
 const ROUNDS: usize = 2;
 const WRITES_MAX: usize = 10_000;
 
-/// How often a file was synced, of what a tracer wrote down.
+/// How often a file was synced, according to a record.
 fn synced(record: &str, path: &Path) -> usize {
     let path = format!("<{}>", path.display());
     let lines = record.lines();
@@ -30,7 +31,8 @@ fn synced(record: &str, path: &Path) -> usize {
         .count()
 }
 
-/// What a start, and its end, ask for; and in which directory, one below the temporary one for each name.
+/// The record of a start and a stop, and their data directory, which is `relative` to the temporary
+/// one.
 fn recorded_start(temporary: &Path, relative: &str, calls: &str) -> Option<(String, PathBuf)> {
     let record = temporary.join("record");
     let mut command = recorded(&serve(Path::new(relative)), calls, &record)?;
@@ -61,7 +63,8 @@ fn a_start_syncs_the_database_and_every_directory_above_it() {
     }
 }
 
-/// After a sync that failed the system shows what the disk never had, and a later sync finds nothing to be done.
+/// After a failed sync the page cache shows what the disk never had, and a later sync finds nothing
+/// to write.
 #[test]
 fn what_a_start_reads_of_the_database_is_what_the_disk_has() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
@@ -85,8 +88,8 @@ fn what_a_start_reads_of_the_database_is_what_the_disk_has() {
     );
 }
 
-/// A call of a thread: the lines of the record in which it begins and ends, which is the same one unless
-/// another thread came between.
+/// A call of a thread, with the lines of the record in which it begins and ends, which are the same
+/// unless another thread came between.
 #[derive(Debug)]
 struct Call<'a> {
     name: &'a str,
@@ -132,7 +135,7 @@ impl<'a> Call<'a> {
         calls
     }
 
-    /// Of a connection, and some bytes went through it.
+    /// Whether it is one of these calls on a socket, and some bytes went through it.
     fn is_of(&self, names: &[&str]) -> bool {
         names.contains(&self.name) && self.about.contains("<socket:") && self.result > 0
     }
@@ -161,7 +164,7 @@ fn every_answer_follows_a_sync_of_the_log() {
     let Some(strace) = Strace::record(server.pid(), &calls, &record) else {
         return;
     };
-    // One after the other, so that no two of them share a sync.
+    // Sequentially, so that no two of them share a sync.
     for index in 0..WRITES {
         create(&mut wire, &format!("c{index}"), 1);
     }
@@ -186,7 +189,8 @@ fn every_answer_follows_a_sync_of_the_log() {
     }
 }
 
-/// What is in it is synced in the database by then; what is written over it is not told of before.
+/// By then the journal's content is synced in the database. What is written over it is not
+/// acknowledged earlier.
 #[test]
 fn the_journal_begins_again_after_a_sync_of_the_database() {
     let server = Server::start();
@@ -225,7 +229,8 @@ fn the_journal_begins_again_after_a_sync_of_the_database() {
     }
 }
 
-/// By itself, a moment after a write: whoever loses power then knows how far the log went.
+/// It is synced by itself, a moment after a write, so that after a power cut it shows how far the log
+/// went.
 #[test]
 fn the_witness_is_synced_soon_after_a_write() {
     let temporary = tempfile::tempdir().expect("a temporary directory");

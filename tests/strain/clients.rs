@@ -1,4 +1,4 @@
-//! Clients that leave in the middle.
+//! Clients that leave in the middle of a request.
 
 use super::{MAPS, comes, map};
 use hindsight_tests::server::Server;
@@ -7,20 +7,20 @@ use hindsight_tests::vitals::{descriptors, resident_mib, threads};
 use hindsight_tests::wire::{Caller, request};
 use std::net::TcpStream;
 
-/// A client leaves after every so many bytes of its request.
+/// The places at which clients leave are this many bytes of the request apart.
 const BYTES_APART: usize = 9;
 const TIMES: usize = 5;
 /// Clients that leave, one after the other.
 const CLIENTS: usize = 10_000;
-/// Longer than this test leaves it on.
+/// Longer than the fault stays on in this test.
 const DELAY: &str = "delay_enter=3000000";
-/// Together some 60 MiB, if anything kept them.
+/// Some 60 MiB of paths together, if anything kept them.
 const PATHS: usize = 4_000;
 const PATH_BYTES: usize = 16 << 10;
-/// What a process takes that serves requests of this length.
+/// Growth of memory that serving requests of this length explains.
 const PATHS_MIB: usize = 16;
 
-/// The process holds no more than it did before.
+/// Checks that the process soon holds no more than before.
 fn nothing_is_left(server: &Server, before: (usize, usize)) {
     let now = || (descriptors(server.pid()), threads(server.pid()));
     comes("descriptors and threads are left", || {
@@ -29,7 +29,7 @@ fn nothing_is_left(server: &Server, before: (usize, usize)) {
     });
 }
 
-/// A server that has answered a request of each kind.
+/// A server that has answered a request of each kind, and what it holds then.
 fn warm() -> (Server, Caller, (usize, usize)) {
     let server = Server::start();
     let caller = Caller::of(&server);
@@ -75,7 +75,7 @@ fn clients_that_leave_in_the_middle_leave_nothing_behind() {
     let requests = [
         request("GET", MAPS, ""),
         request("GET", &format!("{MAPS}?watch=1"), ""),
-        // Ahead of this server: it waits for three seconds before it says so.
+        // A version ahead of this server: it waits for three seconds before it refuses.
         request("GET", &format!("{MAPS}?resourceVersion=99999"), ""),
         whole,
     ];
@@ -116,11 +116,11 @@ fn the_write_of_a_client_that_left_happens_or_does_not() {
     }
 }
 
-/// How HTTP/2 begins, with settings that are empty.
+/// The connection preface of HTTP/2, with empty settings.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
-/// `GET / https`, and for whom: static names of HPACK.
+/// `GET`, `/` and `https` from HPACK's static table, and the authority.
 const HEADERS: &[u8] = b"\x82\x84\x87\x41\x09localhost";
-/// Three times what the server bears; all of it is read before it closes.
+/// Three times as many as the server tolerates; all of them are read before it closes.
 const STREAMS: u32 = 60;
 const GOING_AWAY: u8 = 7;
 const ENHANCE_YOUR_CALM: [u8; 4] = [0, 0, 0, 11];
@@ -142,7 +142,7 @@ fn a_connection_that_resets_its_streams_is_closed_and_leaves_nothing_behind() {
     let streams = (0..STREAMS).map(|index| 2 * index + 1);
     let bytes: Vec<u8> = streams
         .flat_map(|stream| {
-            // All of the request, and at once that nobody wants it.
+            // A whole request, and right after it a reset of its stream.
             let request = frame(1, 5, stream, HEADERS);
             [request, frame(3, 0, stream, &[0, 0, 0, 8])].concat()
         })

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 const TEN_YEARS: i64 = 10 * 365 * 86_400;
-/// What is made, and how far the clock is ahead then.
+/// The objects that are created, and how far ahead the clock is then, in seconds.
 const JUMPS: [(&str, i64); 5] = [
     ("a", 0),
     ("b", -TEN_YEARS),
@@ -18,7 +18,7 @@ const JUMPS: [(&str, i64); 5] = [
     ("e", 0),
 ];
 
-/// A library that a process loads first, and the file that says how far its clock is ahead.
+/// A library that is preloaded into the server, and the file that says how far its clock is ahead.
 struct Clock {
     library: PathBuf,
     ahead: PathBuf,

@@ -1,4 +1,4 @@
-//! More writes at once than the server has places for.
+//! More concurrent writes than the server's queue has places for.
 
 use super::{MAPS, create, map};
 use hindsight_tests::recorder::stored;
@@ -11,18 +11,19 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-/// Longer than this test leaves it on.
+/// Longer than the fault stays on in this test.
 const STUCK: &str = "delay_enter=600000000";
-/// Places in the queue of the log. Beside those that wait there: three batches of as many.
+/// Places in the log's queue. Beside those that wait there, three batches of as many may be under
+/// way.
 const PLACES: usize = 4096;
 const CONNECTIONS_MAX: usize = 4 * PLACES / STREAMS_MAX + 2;
 const READS: usize = 5;
-/// Looks at the probe, a tenth of a second apart: a bound for a run that fails.
+/// Looks at the probe, a tenth of a second apart: it bounds a failing run.
 const PROBES_MAX: usize = 600;
 
 type Answer = (String, Response<String>);
 
-/// Writes that were sent at once, and their answers as they come.
+/// Writes that were sent concurrently, and their answers as they come.
 struct Crowd<'a> {
     caller: &'a Caller,
     sender: UnboundedSender<Answer>,
@@ -41,7 +42,7 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    /// So many more, over a connection of their own.
+    /// Sends this many more, over a connection of their own.
     async fn send(&mut self, count: usize) {
         let mut streams = Streams::connect(self.caller).await.expect("connected");
         for _ in 0..count {
@@ -56,7 +57,7 @@ impl<'a> Crowd<'a> {
         }
     }
 
-    /// Until the first of them is answered.
+    /// Sends more until the first answer comes.
     async fn grow(&mut self) -> Answer {
         for _ in 0..CONNECTIONS_MAX {
             self.send(STREAMS_MAX).await;
@@ -68,7 +69,7 @@ impl<'a> Crowd<'a> {
     }
 }
 
-/// As a Kubernetes API server refuses who may come again.
+/// Checks that the answer is the 429 with which a Kubernetes API server asks a client to retry.
 fn is_told_to_come_again(answer: &Response<String>) {
     assert_eq!(answer.status(), 429, "{}", answer.body());
     assert_eq!(answer.headers()["retry-after"], "1");
@@ -82,8 +83,8 @@ fn is_told_to_come_again(answer: &Response<String>) {
     assert_eq!(status, wanted);
 }
 
-/// What the probe says once somebody more has come: turned away, which is no answer of the disk, or in the
-/// place of those who were decided behind the first refusal.
+/// Whether the probe reports that writes wait. It may take one more write: the first refused one was
+/// no answer of the disk, or writes decided after that refusal may have taken its place.
 fn is_unready(wire: &mut Wire) -> bool {
     std::thread::sleep(Duration::from_millis(100));
     let probe = wire.ask("GET", "/readyz", "").expect("an answer");

@@ -1,4 +1,5 @@
-//! A data directory on a file system that another program keeps: the least there can be of one, made here.
+//! A data directory on a FUSE file system, which another program serves: here the smallest possible
+//! one.
 
 use hindsight_tests::disk::skipped;
 use hindsight_tests::server::{serve, text};
@@ -7,16 +8,16 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
 
-/// A request and an answer of FUSE begin with so many bytes.
+/// Bytes of the headers of a FUSE request and answer.
 const ASKED_BYTES: usize = 40;
 const ANSWERED_BYTES: usize = 16;
 const REQUEST_BYTES_MAX: usize = 1 << 20;
-/// A directory for its owner alone.
+/// The mode of a directory for its owner alone.
 const MODE: u32 = 0o40700;
 const NOT_THERE: i32 = -2;
 const NOT_KNOWN: i32 = -38;
 
-/// What is asked for, by its number in `linux/fuse.h`.
+/// Operations, by their numbers in `linux/fuse.h`.
 const LOOKUP: u32 = 1;
 const FORGET: u32 = 2;
 const GETATTR: u32 = 3;
@@ -24,11 +25,11 @@ const STATFS: u32 = 17;
 const INIT: u32 = 26;
 const INTERRUPT: u32 = 36;
 
-/// A mounted file system; nothing, and nobody asks it any more, once it is dropped.
+/// A mounted file system; unmounted when dropped.
 struct Mounted<'a>(&'a Path);
 
 impl<'a> Mounted<'a> {
-    /// With nothing in it, and where nothing can be made.
+    /// Mounts an empty file system in which nothing can be created.
     fn at(place: &'a Path) -> Option<Self> {
         let mut device = File::options()
             .read(true)
@@ -64,7 +65,7 @@ impl Drop for Mounted<'_> {
     }
 }
 
-/// Numbers of four bytes at these places, in so many bytes.
+/// A message of this length with four-byte numbers at these places.
 fn numbers(bytes: usize, places: &[(usize, u32)]) -> Vec<u8> {
     let mut all = vec![0; bytes];
     for (at, number) in places {
@@ -78,7 +79,7 @@ fn answer(request: &[u8]) -> Option<Vec<u8>> {
     let asked = u32::from_ne_bytes(*head[4..].first_chunk()?);
     let (code, body) = match asked {
         FORGET | INTERRUPT => return None,
-        // The version of the protocol, and how long a write may be.
+        // The version of the protocol, and the most bytes of a write.
         INIT => (0, numbers(64, &[(0, 7), (4, 31), (20, 1 << 16)])),
         GETATTR => (0, numbers(104, &[(16, 1), (76, MODE), (80, 2)])),
         STATFS => (0, numbers(80, &[(40, 4096), (44, 255), (48, 4096)])),

@@ -1,6 +1,6 @@
-//! The guarantees of a watch, of the program: events of several writers are followed over HTTP by clients
-//! that leave and come back, over servers that are killed and a log that is thinned meanwhile. The judges
-//! are those of the simulator, and what they judge by is the log, read while nobody serves it.
+//! The guarantees of a watch, checked on the real program: informers follow the events of several
+//! writers over HTTP, leave and come back, while servers are killed and the log is thinned. The
+//! checks are the simulator's, and they compare with the log, which is read while no server runs.
 
 use super::comes;
 use super::informer::{Counts, Informer};
@@ -20,32 +20,33 @@ use std::sync::Arc;
 const LIVES: usize = 6;
 const WRITERS: u64 = 3;
 const WRITES_EACH: u64 = 90;
-/// Fewer are written in a life, so that each has one at most and thins what an earlier one wrote: the
-/// history that the judges go by is read between two lives.
+/// More than is written in one life of a server, so that each life takes at most one snapshot, and
+/// thins what an earlier life wrote: the history that the checks need is read between two lives.
 const SNAPSHOT_EVERY: u64 = 300;
-/// In lives of large objects a third has these, so that what is behind the window comes in many pieces and
-/// waits for whoever lags; in the others a piece holds many.
+/// Sizes of objects in each life. In lives with large objects a third of them is large, so that what
+/// has left the window comes in many pieces, and waits for watchers that lag; in the others a piece
+/// holds many.
 const SIZES: [&[usize]; LIVES] = [&[600], LARGE, LARGE, LARGE, &[600], LARGE];
 const LARGE: &[usize] = &[10, 10, 100 << 10];
 const NAMESPACES: [&str; 2] = ["n1", "n2"];
 const MID_LIFE: usize = 60;
 
-/// Who is there in which life.
+/// What an informer does in a life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
-    /// Follows, with connections that break.
+    /// Follows the events, over connections that break.
     Follows,
-    /// Leaves in the middle.
+    /// Follows some events, and leaves.
     Leaves,
-    /// Is not there.
+    /// Does nothing.
     Away,
-    /// Comes before anything is written, and reads on when everything is.
+    /// Opens a watch before anything is written, and reads on once everything is.
     Lags,
 }
 use Part::{Away, Follows, Lags, Leaves};
 
-/// Of those who are not always there. Behind where the log has been thinned to when it comes back; behind
-/// where it is thinned to while it lags; and never behind that.
+/// The parts of the informers that are not always there. The first comes back to a position that was
+/// thinned away; the second's position is thinned away while it lags; the third's never is.
 const PARTS: [[Part; LIVES]; 3] = [
     [Leaves, Away, Away, Lags, Follows, Follows],
     [Follows, Leaves, Away, Lags, Leaves, Lags],
@@ -62,7 +63,7 @@ const fn select(namespace: Option<&'static str>, shown: bool) -> Selection {
     Selection { namespace, shown }
 }
 
-/// Follows whatever is there, or some of it.
+/// The informers, which select everything or a part of it, with their parts.
 fn informers(seed: u64) -> Vec<(Informer, [Part; LIVES])> {
     let steady = SELECTIONS.into_iter().map(|one| (one, [Follows; LIVES]));
     let others = PARTS.map(|parts| (select(None, false), parts));
@@ -81,7 +82,7 @@ fn map(name: &str, sizes: &[usize], dice: &mut Dice, serial: u64) -> String {
     )
 }
 
-/// Writes so often, some of it to objects that others write to as well.
+/// Makes `WRITES_EACH` writes, some of them to objects that others write to as well.
 fn write(caller: &Caller, writer: u64, sizes: &[usize], dice: &mut Dice) {
     let mut wire = caller.connect().expect("connected");
     let mut written = 0;
@@ -96,7 +97,7 @@ fn write(caller: &Caller, writer: u64, sizes: &[usize], dice: &mut Dice) {
         let body = map(&name, sizes, dice, written);
         let mut ask = |method: &str, path: &str, body: &str| {
             let reply = wire.ask(method, path, body).expect("answered");
-            // Somebody else was first.
+            // 404 and 409 mean that another writer was first.
             let is_known = [200, 201, 404, 409].contains(&reply.code);
             assert!(is_known, "{method} {path}: {}", reply.body);
             reply.code
@@ -112,7 +113,7 @@ fn write(caller: &Caller, writer: u64, sizes: &[usize], dice: &mut Dice) {
     }
 }
 
-/// The last that happens in a life, for every selection: in the first namespace, then in the second.
+/// The last writes of a life, which every selection sees: in the first namespace, then in the second.
 fn fence(wire: &mut Wire, life: usize) {
     for namespace in NAMESPACES {
         let path = format!("/api/v1/namespaces/{namespace}/configmaps");
@@ -133,7 +134,8 @@ fn last(informer: &Informer, life: usize) -> ObjectKey {
     ObjectKey::new(maps, namespace.unwrap_or(NAMESPACES[1]), &fence_of(life))
 }
 
-/// Reads what was written since the last time, which nobody has thinned yet, while no server holds it.
+/// Reads into the history what was written since the last time, before it is thinned, while no server
+/// holds the log.
 fn read_on(history: &mut History, directory: &Path) {
     let plane = ControlPlane::open(Config {
         data_dir: Some(directory.to_owned()),
@@ -158,7 +160,7 @@ fn start(directory: &Path, thins: bool) -> Server {
     Server::start_with(command, directory).expect("it starts")
 }
 
-/// Namespaces and a snapshot at the end, so that each later one has one before it.
+/// Creates the namespaces, and a snapshot at the end, so that each later snapshot has one before it.
 fn prepare(directory: &Path) -> History {
     let server = start(directory, false);
     let mut wire = Caller::of(&server).connect().expect("connected");
@@ -176,8 +178,8 @@ fn prepare(directory: &Path) -> History {
     history
 }
 
-/// Waits until this revision is not kept any more. The log is asked, for a state that somebody looked at before
-/// may be shown from memory.
+/// Waits until this revision has been thinned away. The log is asked, because a state that was read
+/// before may be served from memory.
 fn is_thinned(caller: &Caller, at: Revision) {
     let mut wire = caller.connect().expect("connected");
     let path = format!("/hindsight/v1/log?from={at}");
@@ -192,7 +194,7 @@ fn is_thinned(caller: &Caller, at: Revision) {
     });
 }
 
-/// One server, until it is killed.
+/// One life of a server, until it is killed.
 fn live(
     server: Server,
     life: usize,

@@ -1,5 +1,5 @@
-//! A watch as an informer keeps it over HTTP: it lists, follows, loses its connection, goes on from the last
-//! revision that it was told, and lists again where that has expired.
+//! A watch as an informer keeps it over HTTP: it lists, follows, loses its connection, resumes from
+//! the last revision that it received, and lists again if that has expired.
 
 use super::MAPS_OF_ALL;
 use hindsight_core::{GroupResource, Object, ObjectKey, Revision, Uid};
@@ -11,21 +11,21 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
 
-/// So long nothing comes while something must: a bound for a run that fails.
+/// How long nothing may come although something must: it bounds a failing run.
 const SILENT_SECONDS_MAX: u64 = 180;
-/// Some streams end by themselves in the middle.
+/// `timeoutSeconds` of the streams; some end by themselves in the middle.
 const STREAM_SECONDS: [u64; 2] = [1, 30];
 const PAGE: usize = 10;
 /// A connection is broken after fewer events than this.
 const EVENTS_MAX: u64 = 80;
 
-/// What became of it, counted.
+/// How often what happened to an informer.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Counts {
     pub(super) lists: u64,
     pub(super) expired: u64,
     pub(super) resumed: u64,
-    /// Events of revisions that the server had behind it when it started.
+    /// Events of revisions that precede the start of the server.
     pub(super) from_the_log: u64,
 }
 
@@ -33,21 +33,21 @@ pub(super) struct Counts {
 pub(super) struct Informer {
     pub(super) watcher: Watcher,
     pub(super) counts: Counts,
-    /// The versions that it knows.
+    /// The newest version of each object that it knows.
     versions: BTreeMap<ObjectKey, Revision>,
-    /// What the events showed.
+    /// The objects that the events showed.
     shown: Vec<(Kind, Revision, Value)>,
     dice: Dice,
     stream: Option<Wire>,
-    /// How long that lasts.
+    /// How many seconds the stream lasts.
     seconds: u64,
-    /// How long nothing came, over all streams since.
+    /// How many seconds nothing came, over all streams since the last event.
     silent: u64,
     /// Where the log ended when the server started.
     pub(super) start: Revision,
 }
 
-/// What a line of a stream was.
+/// What one line of a stream was.
 enum Line {
     Event,
     Bookmark(Value),
@@ -97,7 +97,7 @@ impl Informer {
         }
     }
 
-    /// Reads on until this object is there, over as many connections as it takes.
+    /// Reads on until it has seen this object, over as many connections as that takes.
     pub(super) fn follow(&mut self, caller: &Caller, last: &ObjectKey) {
         while !self.watcher.cache.contains_key(last) {
             let before = self.watcher.received.len();
@@ -113,7 +113,7 @@ impl Informer {
         }
     }
 
-    /// That nothing has come beyond this, but for a mark; not for ever.
+    /// Tolerates a stream on which at most a bookmark came, but not for ever.
     fn bear(&mut self, before: usize) {
         let is_silent = self.watcher.received.len() <= before + 1;
         self.silent = if is_silent {
@@ -128,7 +128,7 @@ impl Informer {
         );
     }
 
-    /// Reads so many events or bookmarks, and leaves.
+    /// Reads this many events or bookmarks, and leaves.
     pub(super) fn follow_some(&mut self, caller: &Caller, count: usize) {
         let mut left = 0..count;
         while !left.is_empty() {
@@ -142,7 +142,7 @@ impl Informer {
         }
     }
 
-    /// Opens a stream where it has none: where it was, or with a list.
+    /// Opens a stream unless one is open: from its position, or after a list.
     pub(super) fn open(&mut self, caller: &Caller) {
         if self.stream.is_some() {
             return;
@@ -177,7 +177,7 @@ impl Informer {
         self.stream = None;
     }
 
-    /// Takes what comes next; false where the stream is over.
+    /// Reads the next line; false if the stream is over.
     pub(super) fn read(&mut self) -> bool {
         match self.line() {
             Line::Event => true,
@@ -209,14 +209,15 @@ impl Informer {
         format!("{place}?{rest}{labels}")
     }
 
-    /// A list in pages, all of which are of one revision.
+    /// Lists in pages, all of which are of one revision.
     fn list(&mut self, wire: &mut Wire) -> Revision {
         let (mut items, mut rest) = (Vec::new(), String::new());
         loop {
             let path = self.path(&format!("limit={PAGE}&continue={rest}&"));
             let reply = wire.ask("GET", &path, "").expect("answered");
             if reply.code != 200 {
-                // Too many ask for the past at once, or what it began with is not kept any more.
+                // Too many requests for past states at once, or the revision of the first page has
+                // expired.
                 assert!([410, 429].contains(&reply.code), "{}", reply.body);
                 (items, rest) = (Vec::new(), String::new());
                 continue;
@@ -233,14 +234,14 @@ impl Informer {
         }
     }
 
-    /// What is there as the first events of a stream, up to the mark behind them.
+    /// Reads the initial events of a stream, up to the bookmark that ends them.
     fn begin(&mut self) {
         let (events, shown) = (self.watcher.received.len(), self.shown.len());
         let mark = loop {
             match self.line() {
                 Line::Event => {}
                 Line::Bookmark(mark) => break mark,
-                // Nothing was begun.
+                // No list was begun.
                 Line::Expired | Line::End => panic!("no beginning"),
             }
         };
@@ -300,7 +301,7 @@ impl Informer {
         Line::Event
     }
 
-    /// The version before is the one that it knows.
+    /// Takes an event; its previous version is the one that the informer knows.
     fn take(&mut self, kind: Kind, object: Value) {
         let (key, uid, revision) = (key(&object), uid(&object), revision(&object));
         let previous = match kind {
@@ -323,8 +324,8 @@ impl Informer {
         self.shown.push((kind, revision, object));
     }
 
-    /// Each event shows the version that was written then; one that says that it is gone, the version
-    /// before, at the revision of its end.
+    /// Checks that each event shows the version that was written at its revision, and a `DELETED`
+    /// event the version before, with the revision of the removal.
     pub(super) fn shows_what_was_written(&self, history: &History) {
         for (kind, at, shown) in &self.shown {
             let commit = history.commit(*at).expect("it is checked already");

@@ -1,4 +1,4 @@
-//! No descriptor, no memory and no room.
+//! The program without free descriptors, without memory, and without disk space.
 
 use super::{MAPS, comes, create, map};
 use hindsight_tests::disk::{Disk, skipped};
@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const DESCRIPTORS: usize = 96;
-/// Beyond what the process has mapped.
+/// The memory limit, beyond what the process has mapped.
 const HEADROOM_BYTES: u64 = 48 << 20;
 const WRITES_MAX: usize = 400;
 
@@ -44,7 +44,7 @@ fn without_memory_it_ends_and_nothing_is_lost_that_was_answered() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let directory = temporary.path().join("data");
     let mut command = serve(&directory);
-    // Or the allocator has a gigabyte of addresses to begin with.
+    // Otherwise the allocator reserves a gigabyte of addresses at the start.
     command.env("MIMALLOC_ARENA_RESERVE", "1024");
     command.stderr(Stdio::null());
     let server = Server::start_with(command, &directory).expect("started");
@@ -78,7 +78,7 @@ fn without_memory_it_ends_and_nothing_is_lost_that_was_answered() {
     }
 }
 
-/// Takes every block but so many bytes.
+/// Fills the file system up to this many bytes.
 fn fill(at: &Path, but: u64) {
     let path = at.join("filling");
     let mut file = std::fs::File::create(&path).expect("made");
@@ -92,7 +92,7 @@ fn fill(at: &Path, but: u64) {
 fn on_a_disk_without_room_the_first_start_says_so_and_the_next_one_is_the_first() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let mut refused = 0;
-    // Some of a disk, or all of a small one.
+    // What is left of a disk, or all of a small one.
     for (mib, but) in [
         (96, 0),
         (96, 64 << 10),

@@ -1,4 +1,4 @@
-//! A disk that takes its time.
+//! A slow disk.
 
 use super::{MAPS, comes, create, map};
 use hindsight_tests::server::{Server, serve};
@@ -11,12 +11,13 @@ use std::process::Stdio;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Each sync waits so many microseconds.
+/// Each sync is delayed by this many microseconds.
 const DELAY: &str = "delay_enter=2000000";
 const WRITES: usize = 3;
-/// Longer than connections are given to end.
+/// Longer than connections are given to drain.
 const DRAINED: Duration = Duration::from_secs(4);
-/// While one write waits. Behind it there would be one, or two.
+/// How many reads must be answered while one write waits. If they queued behind it, there would be
+/// one or two.
 const READS_MIN: usize = 5;
 
 #[test]
@@ -54,8 +55,8 @@ fn while_a_write_waits_for_the_disk_reads_are_answered() {
     create(&mut writer, "after", 1);
 }
 
-/// Asked once, the server waits for its disk, and the second time it does not; nor for somebody who connects
-/// and says nothing, whom it has forgotten by then.
+/// At the first signal the server waits for its disk, at the second it does not. It does not wait for
+/// a silent connection either, which it has closed by then.
 #[test]
 fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
@@ -66,7 +67,7 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let caller = Caller::of(&server);
     let mut writer = caller.connect().expect("connected");
     create(&mut writer, "before", 1);
-    // Longer than a machine that is busy takes to come to the second signal.
+    // Longer than a busy machine takes to get to the second signal.
     let still = "delay_enter=600000000";
     let Some(tracer) = Strace::attach(server.pid(), "fdatasync", still) else {
         return;
@@ -84,7 +85,7 @@ fn the_second_signal_ends_a_server_whose_disk_stands_still() {
     let kept = heard.as_ref().is_err_and(|error| is_silent(error.kind()));
     assert!(kept, "it is let go of before the log: {heard:?}");
     server.send("TERM");
-    // What is held in a call goes when the tracer does.
+    // A thread that is held in a call ends only when the tracer does.
     comes("it ends", || is_ended(server.pid()));
     drop(tracer);
     let (code, said) = server.ended();

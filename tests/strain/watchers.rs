@@ -8,10 +8,10 @@ use hindsight_tests::wire::{Caller, Wire, request};
 const STUCK: usize = 1000;
 const OBJECTS: usize = 200;
 const BYTES: usize = 100 << 10;
-/// For each of them a piece, and what HTTP and TLS hold of it on the way. Kept for each of them, what it was
-/// not yet sent would be 20 MiB.
+/// For each watcher one piece of events, and what HTTP and TLS hold on the way. If the server kept
+/// all unsent events for each, that would be 20 MiB each.
 const GROWTH_MIB_MAX: usize = STUCK * 6 / 10;
-/// Those of both sides, and of the tests beside this one.
+/// Descriptors of both sides, and of the tests that run beside this one.
 const DESCRIPTORS: usize = 4 * STUCK;
 
 fn watch(caller: &Caller) -> Wire {
@@ -23,7 +23,7 @@ fn watch(caller: &Caller) -> Wire {
     wire
 }
 
-/// Names of what was added, until all are there or the server says that some are not kept any more.
+/// The names of the objects added, until all are there or the server reports that some have expired.
 fn read(wire: &mut Wire) -> Vec<String> {
     let mut seen = Vec::new();
     while seen.len() < OBJECTS {
@@ -63,7 +63,7 @@ fn watchers_that_do_not_read_cost_little_and_the_others_nothing() {
     let grown = resident_mib(server.pid()).saturating_sub(before);
     println!("{STUCK} stuck watchers, {OBJECTS} objects: {grown} MiB more");
     assert!(grown < GROWTH_MIB_MAX, "{grown} MiB");
-    // Whoever wakes up gets all of it, in order, or a beginning of it and is told so.
+    // A watcher that wakes up gets all events in order, or some from the beginning and then an error.
     let mut woken = stuck.pop().expect("one of them");
     let seen = read(&mut woken);
     assert_eq!(seen, expected.get(..seen.len()).expect("no more"));

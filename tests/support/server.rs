@@ -9,13 +9,13 @@ use std::process::{Child, Command, Output, Stdio};
 pub struct Server {
     process: Child,
     directory: PathBuf,
-    /// The line that it printed when it was ready.
+    /// The line that it printed when it became ready.
     pub ready: String,
-    /// Removed with the server.
+    /// Its directory, if it is removed with the server.
     temporary: Option<tempfile::TempDir>,
 }
 
-/// Where the built binaries of this test run are.
+/// The path of a binary that was built for this test run.
 pub fn binary(name: &str) -> PathBuf {
     let mut folder = std::env::current_exe().expect("the test's own path");
     folder.pop();
@@ -32,7 +32,7 @@ pub fn binary(name: &str) -> PathBuf {
 }
 
 impl Server {
-    /// Starts on a fresh directory and waits until it says that it is ready.
+    /// Starts on a fresh directory and waits until it reports that it is ready.
     pub fn start() -> Self {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let directory = temporary.path().join("data");
@@ -49,8 +49,8 @@ impl Server {
             .unwrap_or_else(|ended| panic!("the server did not start: {:?}", ended.status))
     }
 
-    /// Starts a command that ends up in `hindsight serve` on this directory; how it ended, where it
-    /// did not get ready.
+    /// Starts a command that runs `hindsight serve` on this directory; an error is its output, if it
+    /// ended before it was ready.
     pub fn start_with(mut command: Command, directory: &Path) -> Result<Self, Output> {
         let mut process = command
             .stdout(Stdio::piped())
@@ -82,7 +82,7 @@ impl Server {
         self.directory.join("admin.kubeconfig")
     }
 
-    /// The process, for signals.
+    /// The process id.
     pub fn pid(&self) -> u32 {
         self.process.id()
     }
@@ -95,13 +95,13 @@ impl Server {
         assert!(sent.expect("kill runs").success());
     }
 
-    /// Sends a signal by name and waits for the end; the exit code, if there was one.
+    /// Sends a signal by name, waits for the end and returns the exit code, if there is one.
     pub fn signal(mut self, name: &str) -> Option<i32> {
         self.send(name);
         self.process.wait().expect("the server ends").code()
     }
 
-    /// Waits until it ends by itself: its exit code, and what it said, if somebody listens.
+    /// Waits until it ends by itself; returns its exit code, and its standard error if that is piped.
     pub fn ended(mut self) -> (Option<i32>, String) {
         let mut said = Vec::new();
         if let Some(mut stderr) = self.process.stderr.take() {
@@ -111,12 +111,12 @@ impl Server {
         (status.code(), text(&said))
     }
 
-    /// Runs kubectl as the administrator; panics with its output where it fails.
+    /// Runs kubectl as the administrator; panics with its output if it fails.
     pub fn kubectl(&self, arguments: &[&str]) -> String {
         self.kubectl_with(arguments, "")
     }
 
-    /// The uid of an object, as `kind/name`.
+    /// The UID of an object given as `kind/name`.
     pub fn uid(&self, object: &str) -> String {
         self.kubectl(&["get", object, "-o", "jsonpath={.metadata.uid}"])
     }
@@ -133,14 +133,14 @@ impl Server {
         text(&output.stdout)
     }
 
-    /// Makes the kind `widgets.example.com` and waits until it is served.
+    /// Creates the definition `widgets.example.com` and waits until it is served.
     pub fn define(&self, definition: &str) {
         self.kubectl_with(&["apply", "-f", "-"], definition);
         let established = "--for=condition=Established";
         self.kubectl(&["wait", "crd/widgets.example.com", established]);
     }
 
-    /// Runs kubectl and gives its error text; panics where it succeeds.
+    /// Runs kubectl and returns its error text; panics if it succeeds.
     pub fn kubectl_fails(&self, arguments: &[&str], manifest: &str) -> String {
         let output = self.try_kubectl(arguments, manifest);
         assert!(
@@ -150,7 +150,7 @@ impl Server {
         text(&output.stderr)
     }
 
-    /// Runs kubectl whatever it answers.
+    /// Runs kubectl, whether it succeeds or fails.
     pub fn try_kubectl(&self, arguments: &[&str], manifest: &str) -> Output {
         let mut command = Command::new("kubectl");
         command
@@ -162,7 +162,7 @@ impl Server {
         run(command, manifest)
     }
 
-    /// Runs one of the command line's other subcommands on this server's directory.
+    /// Runs another subcommand of the program on this server's directory.
     pub fn hindsight(&self, arguments: &[&str]) -> Output {
         hindsight(&self.directory, arguments)
     }
@@ -177,7 +177,7 @@ impl Drop for Server {
     }
 }
 
-/// `hindsight serve`, started by a shell that lowers its limits first.
+/// `hindsight serve`, started by a shell that lowers a limit first.
 pub fn limited(directory: &Path, limit: &str) -> Command {
     let served = serve(directory);
     let mut command = Command::new("sh");
@@ -200,7 +200,7 @@ pub fn serve(directory: &Path) -> Command {
     command
 }
 
-/// A subcommand of the command line on this directory.
+/// Runs a subcommand of the program on this directory.
 pub fn hindsight(directory: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("hindsight"));
     command.args(arguments).arg("--data-dir").arg(directory);

@@ -1,66 +1,66 @@
-//! Every small ownership graph, by number.
+//! Enumerates the small ownership graphs by number.
 
-/// Who refers to whom, and what else is special about each object.
+/// One ownership graph: which object refers to which, and what is special about each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Shape {
-    /// `edges[i][j]`: what `i` has to do with `j`.
+    /// `edges[i][j]`: how `i` refers to `j`.
     pub edges: Vec<Vec<Edge>>,
-    /// One for each object.
+    /// What is special, for each object.
     pub specials: Vec<Special>,
 }
 
-/// What one object has to do with another.
+/// How one object refers to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edge {
     /// Nothing.
     None,
-    /// It is owned by it.
+    /// It is owned by the other.
     Owned,
-    /// It is, and blocks its deletion.
+    /// It is owned by the other and blocks its deletion.
     Blocks,
 }
 
-/// What else an object is.
+/// What is special about an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Special {
     /// Nothing.
     None,
-    /// It has a finalizer of somebody else.
+    /// It has a client's finalizer.
     Held,
-    /// It refers to a uid that never existed, too.
+    /// It also refers to a UID that never existed.
     Dangling,
     /// It is cluster-scoped.
     Cluster,
-    /// It refers to an object of a kind that nobody serves, too.
+    /// It also refers to an object of a kind that is not served.
     Unresolvable,
-    /// It has the finalizer with which it orphans its dependents, whoever deletes it.
+    /// It has the finalizer `orphan`: however it is deleted, it orphans its dependents.
     Orphans,
-    /// It has the one with which it waits for them.
+    /// It has the finalizer `foregroundDeletion`: however it is deleted, it waits for its dependents.
     Waits,
-    /// It refers to a uid that never existed, and blocks its deletion.
+    /// It refers to a UID that never existed, and blocks its deletion.
     DanglingBlocks,
-    /// It refers to a uid that never existed, and has a finalizer of somebody else.
+    /// It refers to a UID that never existed, and has a client's finalizer.
     DanglingHeld,
-    /// It is cluster-scoped, and refers to a uid that never existed.
+    /// It is cluster-scoped, and refers to a UID that never existed.
     ClusterDangling,
-    /// It is cluster-scoped, and refers to an object of a kind that nobody serves.
+    /// It is cluster-scoped, and refers to an object of a kind that is not served.
     ClusterUnresolvable,
 }
 
-/// All graphs of so many objects whose edges and specials are of these.
+/// All graphs of this many objects whose edges and specials are among these.
 #[derive(Debug, Clone, Copy)]
 pub struct Family {
     /// How many objects.
     pub objects: usize,
-    /// What they may have to do with each other.
+    /// The edges between objects.
     pub edges: &'static [Edge],
-    /// What they may be.
+    /// What may be special about objects.
     pub specials: &'static [Special],
 }
 
-/// All there are.
+/// All edges.
 pub const EDGES: &[Edge] = &[Edge::None, Edge::Owned, Edge::Blocks];
-/// What an object may be that has no policy of its own.
+/// The specials of objects without a deletion policy of their own.
 pub const SPECIALS: &[Special] = &[
     Special::None,
     Special::Held,
@@ -68,7 +68,7 @@ pub const SPECIALS: &[Special] = &[
     Special::Cluster,
     Special::Unresolvable,
 ];
-/// What the policy of its own may be that an object has.
+/// The specials of objects that may have a deletion policy of their own.
 pub const POLICIES: &[Special] = &[
     Special::None,
     Special::Held,
@@ -76,7 +76,7 @@ pub const POLICIES: &[Special] = &[
     Special::Orphans,
     Special::Waits,
 ];
-/// What it may be of two things at once.
+/// The specials that combine two others.
 pub const CROSSED: &[Special] = &[
     Special::None,
     Special::DanglingBlocks,
@@ -84,7 +84,7 @@ pub const CROSSED: &[Special] = &[
     Special::ClusterDangling,
     Special::ClusterUnresolvable,
 ];
-/// What it may be of all that.
+/// All specials.
 pub const EVERYTHING: &[Special] = &[
     Special::None,
     Special::Held,
@@ -100,7 +100,7 @@ pub const EVERYTHING: &[Special] = &[
 ];
 
 impl Family {
-    /// How many graphs there are, renumbered ones counted too.
+    /// The number of graphs, with renumbered ones counted separately.
     pub fn count(&self) -> u64 {
         let power = |base: usize, exponent: usize| {
             let exponent = u32::try_from(exponent).expect("small");
@@ -110,8 +110,8 @@ impl Family {
             * power(self.specials.len(), self.objects)
     }
 
-    /// The graph with this number, unless a renumbering of its objects comes before it: one of each
-    /// class is enough.
+    /// The graph with this number; `None` if a renumbering of its objects comes before it, since one
+    /// of each class is enough.
     pub fn nth(&self, mut number: u64) -> Option<Shape> {
         let mut digit = |base: usize| {
             let base = u64::try_from(base).expect("small");
@@ -137,7 +137,7 @@ impl Shape {
         orders.iter().all(|order| *self <= self.renumbered(order))
     }
 
-    /// The same graph, in which what was `order[i]` is now `i`.
+    /// The same graph renumbered: the object `order[i]` becomes `i`.
     #[must_use]
     pub fn renumbered(&self, order: &[usize]) -> Self {
         let edges = order
@@ -151,7 +151,7 @@ impl Shape {
     }
 }
 
-/// Every order of so many, as they are first.
+/// Every order of `count` numbers, the ascending one first.
 pub fn permutations(count: usize) -> Vec<Vec<usize>> {
     (0..count).rev().fold(vec![Vec::new()], |found, next| {
         let insert = |order: Vec<usize>| {
@@ -180,7 +180,7 @@ mod tests {
             let shapes = (0..family.count()).filter_map(|number| family.nth(number));
             shapes.count()
         };
-        // Binary relations on so many unlabelled points, OEIS A000595.
+        // Binary relations on this many unlabelled points, OEIS A000595.
         assert_eq!([1, 2, 3, 4].map(directed), [2, 10, 104, 3044]);
     }
 }

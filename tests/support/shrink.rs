@@ -1,7 +1,7 @@
-//! The smallest part of a failing input that still fails: delta debugging, as Zeller has it.
+//! Shrinks a failing input to a small part that still fails: Zeller's delta debugging.
 
-/// Removes what is not needed for the failure, larger pieces first; nothing that is left can be
-/// removed alone.
+/// Removes what the failure does not need, larger pieces first; no single item of the result can be
+/// removed.
 pub fn shrink<T: Clone>(mut items: Vec<T>, fails: &mut dyn FnMut(&[T]) -> bool) -> Vec<T> {
     let mut piece = items.len().div_ceil(2);
     while piece > 0 {
@@ -17,7 +17,7 @@ pub fn shrink<T: Clone>(mut items: Vec<T>, fails: &mut dyn FnMut(&[T]) -> bool) 
                 start = end;
             }
         }
-        // Only with nothing left to remove one by one is it the smallest.
+        // The input is minimal only once a whole pass removes no single item.
         piece = match (piece, removed) {
             (1, true) => 1,
             (size, _) => size / 2,
@@ -26,7 +26,7 @@ pub fn shrink<T: Clone>(mut items: Vec<T>, fails: &mut dyn FnMut(&[T]) -> bool) 
     items
 }
 
-/// Replaces each item by a simpler one for as long as it still fails.
+/// Replaces each item by simpler ones as long as the input still fails.
 pub fn simplify<T: Clone>(
     mut items: Vec<T>,
     simpler: &dyn Fn(&T) -> Vec<T>,

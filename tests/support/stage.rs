@@ -1,5 +1,5 @@
-//! A control plane in this process whose collector is cranked by hand, so that a test sees every
-//! point between a request and what follows from it.
+//! A control plane in this process whose collector is driven by hand, so that a test can look at
+//! every point between a request and its consequences.
 
 use crate::http::Client;
 use crate::world::tell;
@@ -11,10 +11,10 @@ use std::sync::Arc;
 /// Turns of the collector after which it should have come to rest.
 const TURNS_MAX: usize = 10_000;
 
-/// The control plane with everything that drives it.
+/// The control plane, its client and its collector.
 #[derive(Debug)]
 pub struct Stage {
-    /// Requests.
+    /// Sends requests.
     pub client: Client,
     /// Every change so far.
     pub changes: Vec<Arc<Change>>,
@@ -27,7 +27,7 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// A new one; in memory, or on a disk so that it can be restarted.
+    /// Opens a control plane, in memory or, so that it can be restarted, on disk.
     pub fn new(on_disk: bool) -> Self {
         let directory = tempfile::tempdir().expect("a directory");
         let data_dir = on_disk.then(|| directory.path().join("data"));
@@ -63,8 +63,8 @@ impl Stage {
         self.collector = self.begun(&self.state());
     }
 
-    /// Collects until nothing is left to do, so many steps at a time, as if it were so many seconds
-    /// later from now on.
+    /// Collects until nothing is due, `limit` steps at a time. The clock is moved forward by
+    /// `seconds` first.
     pub fn settle(&mut self, seconds: i64, limit: usize) {
         self.seconds_ahead += seconds;
         let rests = (0..TURNS_MAX).any(|_| !self.turn(limit));
@@ -72,7 +72,7 @@ impl Stage {
         self.begins_at_rest(limit);
     }
 
-    /// A collector that begins in this state.
+    /// A collector that starts from this state, as after a restart.
     fn begun(&self, state: &State) -> Collector {
         let mut collector = Collector::new(state);
         let back = self.plane.reader().scan_back(state.revision);
@@ -80,7 +80,7 @@ impl Stage {
         collector
     }
 
-    /// A collector that begins now has nothing to add: a restart at rest writes nothing.
+    /// Checks that a collector that starts now has nothing to add: a restart at rest writes nothing.
     fn begins_at_rest(&self, limit: usize) {
         let state = self.state();
         let mut collector = self.begun(&state);
@@ -103,7 +103,7 @@ impl Stage {
         panic!("a new collector does not come to rest");
     }
 
-    /// One batch of the collector's; false at rest.
+    /// Runs one batch of the collector; false if nothing is due.
     pub fn turn(&mut self, limit: usize) -> bool {
         self.observe();
         let now = self.now();
@@ -117,13 +117,13 @@ impl Stage {
         true
     }
 
-    /// What happened, a line a commit.
+    /// What happened, one line per commit.
     pub fn history(&mut self) -> String {
         self.observe();
         tell(&self.changes)
     }
 
-    /// Takes in what has happened since it last looked.
+    /// Lets the collector observe what has changed since the last call.
     pub fn observe(&mut self) {
         let new = self.plane.changes_after(self.seen, usize::MAX);
         for change in new.expect("a window that reaches back") {

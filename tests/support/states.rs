@@ -1,7 +1,8 @@
-//! Every state that a small ownership graph can come to, each by itself. Where from each of them every
-//! step leads to a smaller one, from which the naive evaluator ends in the same place, and it has nothing
-//! to do where no step is due, then every order of steps ends where it says: after any number of
-//! requests, at any moments. See docs/decisions/0026-every-state-by-itself.md.
+//! Explores every state that a small ownership graph can reach, each by itself. Suppose that from
+//! each state every step leads to a smaller one, from which the naive evaluator ends in the same
+//! place, and that the evaluator has nothing to do where no step is due. Then every order of steps
+//! ends where the evaluator does, after any number of requests at any moments. See
+//! docs/decisions/0026-every-state-by-itself.md.
 
 use crate::graphs::Counts;
 use crate::point::{EVERY_REQUEST, Point};
@@ -13,15 +14,15 @@ use hindsight_gc::{Step, due};
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 
-/// Steps of the naive evaluator; no graph of four objects needs so many.
+/// The most steps that the naive evaluator may take; no graph of four objects needs as many.
 const STEPS_MAX: usize = 100;
-/// States of which it is remembered where they end, some 40 bytes each.
+/// The most states whose ends are remembered, some 40 bytes each.
 const KNOWN_MAX: usize = 8_000_000;
 
-/// Stands for a world; of the worlds of a graph no two have the same.
+/// A hash that stands for a world; no two worlds of a graph are expected to share one.
 type Print = u64;
 
-/// Where worlds end.
+/// Where the naive evaluator ends from each world.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
     hasher: RandomState,
@@ -33,7 +34,7 @@ impl Ends {
         self.hasher.hash_one(of)
     }
 
-    /// Where the naive evaluator ends.
+    /// Where the naive evaluator ends from this world.
     fn of(&mut self, mut world: World) -> Print {
         let mut way = Vec::new();
         let mut here = self.print(&world);
@@ -56,26 +57,26 @@ impl Ends {
     }
 }
 
-/// All states that a graph can come to.
+/// The exploration of all states of one graph.
 struct States<'a> {
     shape: &'a Shape,
     requests: Requests,
     ends: &'a mut Ends,
-    /// What is due in each world, however it was come to.
+    /// The steps due in each world, which must not depend on how the world was reached.
     due: HashMap<Print, Print>,
     counts: Counts,
 }
 
-/// What is asked in each state.
+/// Which requests are made in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Requests {
-    /// What leads to the next state.
+    /// Those that lead to the next state.
     Few,
     /// Everything.
     All,
 }
 
-/// Looks at all states in which the graph can be, but those of others: with an object less, unless
+/// Explores all states of the graph except those that belong to others: with an object less, unless
 /// nobody owned it and nothing was special about it, or with a reference less.
 pub(crate) fn explore(empty: &Point, shape: &Shape, requests: Requests, ends: &mut Ends) -> Counts {
     let mut states = States {
@@ -91,7 +92,7 @@ pub(crate) fn explore(empty: &Point, shape: &Shape, requests: Requests, ends: &m
 }
 
 impl States<'_> {
-    /// This state, and those in which more is asked of the objects from `first` on.
+    /// Explores this state, and those reached by further requests on the objects from `first` on.
     fn walk(&mut self, point: &Point, first: usize) {
         self.look(point);
         let asked = if self.requests == Requests::All {
@@ -112,7 +113,8 @@ impl States<'_> {
         }
     }
 
-    /// Whether the object was not asked to go before, and this is still a state of the graph.
+    /// Whether the request first deletes the object, and leads to a state that still belongs to this
+    /// graph.
     fn is_one_more(&self, point: &Point, next: &Point, index: usize) -> bool {
         let lives = |point: &Point| point.is_deleting(self.shape, index);
         let plain = matches!(self.shape.specials[index], Special::None | Special::Cluster)
@@ -126,7 +128,7 @@ impl States<'_> {
         }
     }
 
-    /// Every step that is due, alone.
+    /// Takes every due step by itself, and checks where it leads.
     fn look(&mut self, point: &Point) {
         let world = point.world();
         let steps = self.due(point, &world);
@@ -149,7 +151,7 @@ impl States<'_> {
         }
     }
 
-    /// The steps that are due, which nothing but the world itself has a part in.
+    /// The steps that are due; panics if they depend on anything but the world itself.
     fn due(&mut self, point: &Point, world: &World) -> Vec<Step> {
         let steps = due(&point.graph, &point.state);
         let mut told: Vec<_> = steps.iter().map(|step| told(&step.intent)).collect();
@@ -161,7 +163,7 @@ impl States<'_> {
     }
 }
 
-/// Whom a step acts on, and how; revisions left out, which are different on each way.
+/// What a step does to which objects. Revisions are left out, because they differ on each way.
 fn told(intent: &Intent) -> (&'static str, Vec<String>) {
     let uids = |targets: &[Target]| -> Vec<String> {
         let uids = targets.iter().filter_map(|one| one.uid.as_ref());
@@ -190,8 +192,8 @@ fn told(intent: &Intent) -> (&'static str, Vec<String>) {
     }
 }
 
-/// What every step makes less of, the first first: objects, those that live, what holds them, what they
-/// block.
+/// A measure that every step makes smaller, compared in this order: objects, live objects, finalizers
+/// and references, and blocking references.
 fn size(world: &World) -> (usize, usize, usize, usize) {
     let things = &world.things;
     let sum = |of: fn(&Thing) -> usize| things.iter().map(of).sum::<usize>();

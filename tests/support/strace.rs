@@ -1,4 +1,4 @@
-//! System calls that fail, wait, or kill the process that makes them.
+//! Uses `strace` to record system calls, or to make them fail, wait, or kill the process.
 
 use crate::disk::skipped;
 use std::io::{BufRead, BufReader};
@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// A tracer that was attached to a running process. Detached when dropped.
+/// A tracer that is attached to a running process. Detached when dropped.
 #[derive(Debug)]
 pub struct Strace(Child);
 
-/// Whether it is there; says so where it is not.
+/// Whether `strace` is installed; prints that the test is skipped if not.
 fn is_installed() -> bool {
     let output = Command::new("strace").arg("--version").output();
     let is = output.is_ok_and(|output| output.status.success());
@@ -30,13 +30,13 @@ fn inject(calls: &str, fault: &str) -> [String; 4] {
     ]
 }
 
-/// A command with a fault in the n-th call of one kind, counted in each thread; nothing where this
+/// A command with a fault in the n-th call of these kinds, counted in each thread; `None` if this
 /// machine cannot do that.
 pub fn with_fault(served: &Command, calls: &str, fault: &str, at: u64) -> Option<Command> {
     with_recorded_fault(served, calls, fault, at, Path::new("/dev/null"))
 }
 
-/// A command with a fault in every call of one kind that is about this file.
+/// A command with a fault in every call of these kinds on this file.
 pub fn with_fault_of(served: &Command, calls: &str, fault: &str, file: &Path) -> Option<Command> {
     if !is_installed() {
         return None;
@@ -51,7 +51,7 @@ pub fn with_fault_of(served: &Command, calls: &str, fault: &str, file: &Path) ->
     Some(command)
 }
 
-/// As [`with_fault`]; the calls are written down, with the files that they are about.
+/// As [`with_fault`]; the calls are recorded, with the files that they are about.
 pub fn with_recorded_fault(
     served: &Command,
     calls: &str,
@@ -72,12 +72,12 @@ pub fn with_recorded_fault(
     Some(command)
 }
 
-/// A command whose calls of some kinds are written down, with the files that they are about.
+/// A command whose calls of these kinds are recorded, with the files that they are about.
 pub fn recorded(served: &Command, calls: &str, record: &Path) -> Option<Command> {
     recorded_with(&[], served, calls, record)
 }
 
-/// The same with all that is written, and when; see [`crate::cuts`].
+/// The same, with all bytes written and the times; see [`crate::cuts`].
 pub fn recorded_whole(served: &Command, calls: &str, record: &Path) -> Option<Command> {
     recorded_with(&["-ttt", "-xx", "-s", "20000000"], served, calls, record)
 }
@@ -98,15 +98,15 @@ fn recorded_with(more: &[&str], served: &Command, calls: &str, record: &Path) ->
 }
 
 impl Strace {
-    /// Faults from here on, in every thread of a running process.
+    /// Injects faults from here on, in every thread of a running process.
     pub fn attach(process: u32, calls: &str, fault: &str) -> Option<Self> {
         let mut tracer = Command::new("strace");
         tracer.args(["-o", "/dev/null"]).args(inject(calls, fault));
         Self::on(process, tracer)
     }
 
-    /// As [`Self::attach`]; the calls are written down, with when they were made and the files that they
-    /// are about.
+    /// As [`Self::attach`]; the calls are recorded, with their times and the files that they are
+    /// about.
     pub fn attach_and_record(
         process: u32,
         calls: &str,
@@ -119,7 +119,7 @@ impl Strace {
         Self::on(process, tracer)
     }
 
-    /// Writes calls of some kinds down, with the files that they are about.
+    /// Records calls of these kinds, with the files that they are about.
     pub fn record(process: u32, calls: &str, record: &Path) -> Option<Self> {
         let mut tracer = Command::new("strace");
         let calls = format!("trace={calls}");
@@ -151,7 +151,8 @@ impl Strace {
 
 impl Drop for Strace {
     fn drop(&mut self) {
-        // Asked to, it lets go of what it traces; of what it has killed itself it may never hear again.
+        // On SIGINT the tracer detaches. It may never learn of the end of a process that it has
+        // killed itself.
         let process = self.0.id().to_string();
         Command::new("kill").args(["-INT", &process]).status().ok();
         for _ in 0..100 {

@@ -9,7 +9,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use std::future::Future;
 use std::io::{Error, Result};
 
-/// Requests that a server takes over one connection at once.
+/// How many requests a server takes over one connection at once.
 pub const STREAMS_MAX: usize = 200;
 
 /// One connection.
@@ -17,7 +17,7 @@ pub const STREAMS_MAX: usize = 200;
 pub struct Streams(SendRequest<Full<Bytes>>);
 
 impl Streams {
-    /// Connects; the connection goes on in a task of this runtime.
+    /// Connects; the connection runs in a task of this runtime.
     pub async fn connect(caller: &Caller) -> Result<Self> {
         let stream = TokioIo::new(caller.dial(b"h2").await?);
         let connected = http2::handshake(TokioExecutor::new(), stream).await;
@@ -26,7 +26,7 @@ impl Streams {
         Ok(Self(sender))
     }
 
-    /// Sends a request, whose answer may be waited for while others are sent.
+    /// Sends a request; its answer can be awaited while others are sent.
     pub async fn send(
         &mut self,
         method: &str,

@@ -1,4 +1,4 @@
-//! The repository's own sources, for the rules that hold for all of them.
+//! Reads the repository's own sources, for the rules that hold for all of them.
 
 use std::path::{Path, PathBuf};
 
@@ -67,7 +67,7 @@ pub fn rust_sources() -> impl Iterator<Item = Source> {
     })
 }
 
-/// Functions found by indentation, which rustfmt keeps regular.
+/// The functions of a file, found by indentation, which rustfmt keeps regular.
 pub fn functions(text: &str) -> Vec<Function> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();

@@ -1,30 +1,30 @@
-//! What a process holds: descriptors, threads and memory, as Linux tells.
+//! What a process holds: descriptors, threads and memory, as Linux reports them under `/proc`.
 
 use std::path::Path;
 use std::process::Command;
 
-/// Open descriptors.
+/// Number of open descriptors.
 pub fn descriptors(process: u32) -> usize {
     count(&format!("/proc/{process}/fd"))
 }
 
-/// Threads.
+/// Number of threads.
 pub fn threads(process: u32) -> usize {
     count(&format!("/proc/{process}/task"))
 }
 
-/// Whether it has ended and nobody has taken its exit code yet.
+/// Whether it has ended and its exit code was not collected yet.
 pub fn is_ended(process: u32) -> bool {
     let status = status(process);
     field(&status, "State:").is_some_and(|state| state.starts_with('Z'))
 }
 
-/// Memory that is in use, in MiB.
+/// Resident memory in MiB.
 pub fn resident_mib(process: u32) -> usize {
     mib(process, "VmRSS:")
 }
 
-/// The most memory that was ever in use, in MiB.
+/// Peak resident memory in MiB.
 pub fn peak_mib(process: u32) -> usize {
     mib(process, "VmHWM:")
 }
@@ -52,7 +52,7 @@ fn count(folder: &str) -> usize {
         .count()
 }
 
-/// Lets this process, and those that it starts, have so many descriptors, if the system allows it.
+/// Raises the limit of descriptors for this process, and those that it starts, if it is lower.
 pub fn may_open(descriptors: usize) {
     let limits = std::fs::read_to_string("/proc/self/limits").expect("its limits");
     let line = limits

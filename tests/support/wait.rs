@@ -1,8 +1,8 @@
-//! Waiting for what another process does.
+//! Waits for what another process does.
 
 use std::time::{Duration, Instant};
 
-/// Waits for what must come; a bound for a run that fails, not a measurement.
+/// Waits until `is_there`; the limit bounds a failing run and measures nothing.
 pub fn comes(what: &str, mut is_there: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_there() {

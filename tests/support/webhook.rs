@@ -1,4 +1,4 @@
-//! A webhook over TLS with an authority of its own, answering as the test wants.
+//! A webhook over TLS, with a certificate authority of its own, that answers as the test wants.
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use bytes::Bytes;
@@ -15,24 +15,24 @@ use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the webhook does with a request.
+/// What the webhook answers.
 #[derive(Debug)]
 pub enum Answer {
-    /// A review with this response; its uid is added where there is none.
+    /// A review with this response; the request's UID is added if it has none.
     Response(Value),
-    /// Whatever this is.
+    /// This status code and body.
     Raw(u16, String),
-    /// Nothing, for ever.
+    /// No answer, ever.
     Silence,
 }
 
 impl Answer {
-    /// Lets it through.
+    /// Admits the request.
     pub fn allow() -> Self {
         Self::Response(json!({"allowed": true}))
     }
 
-    /// Lets it through, changed by these operations.
+    /// Admits the request, changed by these JSON patch operations.
     pub fn patch(operations: &Value) -> Self {
         let patch = BASE64_STANDARD.encode(operations.to_string());
         Self::Response(json!({"allowed": true, "patchType": "JSONPatch", "patch": patch}))
@@ -56,13 +56,13 @@ impl std::fmt::Debug for Webhook {
 }
 
 impl Webhook {
-    /// Answers by the path and the `request` of the review. Handlers may block.
+    /// Starts a webhook that answers by the path and the `request` of the review. Handlers may block.
     pub fn start(handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static) -> Self {
         let authority = authority();
         Self::serve(tls(&authority), &authority.pem(), handler)
     }
 
-    /// The same, with a certificate that is an authority, and its own.
+    /// The same, with a self-signed certificate that is its own authority.
     pub fn start_as_its_own_authority(
         handler: impl Fn(&str, &Value) -> Answer + Send + Sync + 'static,
     ) -> Self {
@@ -100,7 +100,7 @@ impl Webhook {
         }
     }
 
-    /// Where it listens.
+    /// The port that it listens on.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -115,7 +115,7 @@ impl Webhook {
         json!({"url": format!("https://localhost:{}{path}", self.port), "caBundle": self.ca_bundle})
     }
 
-    /// The paths and requests that came since this was last asked.
+    /// The paths and requests that came since the last call.
     pub fn take(&self) -> Vec<(String, Value)> {
         std::mem::take(&mut self.seen.lock().expect("nobody panicked"))
     }
@@ -180,7 +180,7 @@ fn authority() -> CertifiedIssuer<'static, KeyPair> {
     CertifiedIssuer::self_signed(params, key).expect("an authority")
 }
 
-/// For this host and for the service `hook` of the namespace `default`.
+/// A certificate for this host and for the service `hook` of the namespace `default`.
 fn tls(authority: &CertifiedIssuer<'static, KeyPair>) -> tokio_rustls::TlsAcceptor {
     let names = ["localhost", "hook.default.svc"].map(str::to_owned);
     let params = CertificateParams::new(names.to_vec()).expect("parameters");

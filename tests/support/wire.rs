@@ -1,4 +1,5 @@
-//! HTTP over TLS by hand: for connections that stop in the middle, are never read, or come all at once.
+//! HTTP/1.1 over TLS by hand: for connections that stop in the middle, are never read, or come all at
+//! once.
 
 use crate::server::Server;
 use rustls::pki_types::pem::PemObject;
@@ -12,10 +13,10 @@ use std::time::Duration;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-/// How long an answer may take: a bound for a run that fails, not a measurement.
+/// How long an answer may take: it bounds a failing run and measures nothing.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-/// Where a server is, and who connects to it: the administrator.
+/// A server's address, and the administrator's credentials.
 #[derive(Debug, Clone)]
 pub struct Caller {
     address: String,
@@ -26,11 +27,11 @@ pub struct Caller {
 #[derive(Debug)]
 pub struct Wire {
     stream: BufReader<StreamOwned<ClientConnection, TcpStream>>,
-    /// Of a stream of events: what came and was not taken yet.
+    /// What was received of a stream of events and not taken yet.
     events: Vec<u8>,
 }
 
-/// An answer, whole.
+/// A whole answer.
 #[derive(Debug)]
 pub struct Reply {
     /// HTTP status.
@@ -40,7 +41,7 @@ pub struct Reply {
 }
 
 impl Caller {
-    /// Reads the server's own certificates.
+    /// A caller with the certificates in the server's directory.
     pub fn of(server: &Server) -> Self {
         let mut words = server.ready.split_whitespace();
         let address = words.find_map(|word| word.strip_prefix("https://"));
@@ -51,12 +52,12 @@ impl Caller {
         }
     }
 
-    /// Where it listens.
+    /// The address that the server listens on.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Connects and shakes hands, for a client of this protocol that waits in tasks.
+    /// Connects and does the TLS handshake, for an asynchronous client of this protocol.
     pub async fn dial(&self, protocol: &[u8]) -> Result<TlsStream<tokio::net::TcpStream>> {
         let name = ServerName::try_from("localhost").expect("a name");
         let stream = tokio::net::TcpStream::connect(&self.address).await?;
@@ -64,7 +65,7 @@ impl Caller {
         connector.connect(name, stream).await
     }
 
-    /// Connects, and shakes hands with the first request.
+    /// Connects; the TLS handshake is done with the first request.
     pub fn connect(&self) -> Result<Wire> {
         self.connect_with(Arc::clone(&self.config))
     }
@@ -150,7 +151,7 @@ impl Wire {
         Ok(Reply { code, body })
     }
 
-    /// The next event of a watch whose request was sent; nothing at its end.
+    /// The next event of a watch whose request was sent; `None` at its end.
     pub fn event(&mut self) -> Result<Option<String>> {
         loop {
             if let Some(at) = self.events.iter().position(|byte| *byte == b'\n') {
@@ -166,7 +167,7 @@ impl Wire {
         }
     }
 
-    /// The code of an answer, and the length of its body where that is known.
+    /// Reads the head of an answer: its code, and the length of its body if that is known.
     pub fn head(&mut self) -> Result<(u16, Option<usize>)> {
         let status = self.line()?;
         let code = status.split(' ').nth(1).and_then(|code| code.parse().ok());
@@ -183,7 +184,7 @@ impl Wire {
         }
     }
 
-    /// False after the last one.
+    /// Reads one chunk of a body; false at the last, empty one.
     fn chunk(&mut self, into: &mut Vec<u8>) -> Result<bool> {
         let size = self.line()?;
         let size = usize::from_str_radix(size.trim(), 16).map_err(Error::other)?;

@@ -1,4 +1,4 @@
-//! The state machine with its collector, in one thread and without storage.
+//! The state machine and its collector, in one thread and without storage.
 
 use crate::causes::Causes;
 use hindsight_core::kind::BuiltinKinds;
@@ -11,12 +11,12 @@ use hindsight_projector::Audit;
 use std::convert::Infallible;
 use std::sync::{Arc, LazyLock};
 
-/// The command with this number, of a clock that ticks once a command.
+/// The command with this number; the clock ticks once per command.
 pub fn command(number: u64, intent: Intent, cause: Cause) -> Command {
     command_of(0, number, intent, cause)
 }
 
-/// The same in a world with other uids.
+/// The same in a world with other UIDs.
 fn command_of(uids: u64, number: u64, intent: Intent, cause: Cause) -> Command {
     static ACTOR: LazyLock<Arc<Actor>> = LazyLock::new(|| Arc::new(Actor::new("tester")));
     let mut seed = [0; 16];
@@ -58,9 +58,9 @@ impl World {
         Self::with_uids(0)
     }
 
-    /// One whose uids are others than those of another number.
+    /// A world whose UIDs differ from those of a world with another number.
     pub fn with_uids(uids: u64) -> Self {
-        // The table of kinds is the same for all, and slow to make.
+        // The table of kinds is the same for all worlds, and slow to build.
         static EMPTY: LazyLock<State> =
             LazyLock::new(|| State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None))));
         let state = State::clone(&EMPTY);
@@ -78,12 +78,12 @@ impl World {
         }
     }
 
-    /// Decides and applies.
+    /// Decides and applies a client's request.
     pub fn run(&mut self, intent: Intent) -> Result<Decision, Rejection> {
         self.run_because(intent, Cause::Request)
     }
 
-    /// The same of somebody else than the tester.
+    /// The same for another user.
     pub fn run_by(&mut self, user: &str, intent: Intent) -> Result<Decision, Rejection> {
         let command = self.next_command(intent, Cause::Request);
         self.carry_out(Command {
@@ -134,7 +134,7 @@ impl World {
         panic!("the collector does not come to rest");
     }
 
-    /// One batch of the collector's; false at rest.
+    /// Runs one batch of the collector; false if nothing is due.
     pub fn turn(&mut self, limit: usize) -> bool {
         let batch = self.collector.next_batch(&self.state, self.now(), limit);
         if batch.is_empty() {
@@ -149,12 +149,12 @@ impl World {
         true
     }
 
-    /// What happened: for the message of a test that fails.
+    /// What happened, for the message of a failing test.
     pub fn history(&self) -> String {
         tell(&self.changes)
     }
 
-    /// The collector as it would be after a restart.
+    /// Replaces the collector by one as after a restart.
     pub fn restart(&mut self) {
         self.collector = Collector::new(&self.state);
         let back = self.changes.iter().rev();
@@ -169,7 +169,7 @@ impl Default for World {
     }
 }
 
-/// What happened, a line a commit.
+/// What happened, one line per commit.
 pub fn tell(changes: &[Arc<Change>]) -> String {
     let line = |change: &Arc<Change>| {
         let commit = &change.commit;
