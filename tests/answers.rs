@@ -1,4 +1,4 @@
-//! What a deletion is answered with, kind by kind: the object as it was removed, or a `Status`.
+//! What a DELETE is answered with, kind by kind: the object as it was removed, or a `Status`.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -9,9 +9,9 @@ use hindsight::{Config, ControlPlane};
 use hindsight_tests::http::Client;
 use serde_json::Value;
 
-/// Where it is, what is answered, and what the object needs. Source: the storages of upstream's
-/// `pkg/registry` that set `ReturnDeletedObject`. Namespaces take two steps, and have their own
-/// scenarios.
+/// The path of a kind, what kind of object a DELETE is answered with, and what the object needs.
+/// Source: the storages of upstream's `pkg/registry` that set `ReturnDeletedObject`. Namespaces take
+/// two steps, and have their own scenarios.
 const ROWS: &str = r#"
 /api/v1/namespaces/default/pods                    Pod {"spec":{"containers":[{"name":"c","image":"i"}]}}
 /api/v1/namespaces/default/services                Service {"spec":{"ports":[{"port":80}]}}

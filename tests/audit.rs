@@ -1,4 +1,4 @@
-//! The audit of a log finds a fault: sound histories are spoiled, one step at a time.
+//! The audit of a log finds faults: sound histories pass, and each is then falsified in one place.
 #![allow(
     clippy::expect_used,
     reason = "a test stops where its ground is not what it expects"
@@ -15,7 +15,8 @@ use serde_json::json;
 use std::convert::Infallible;
 use std::sync::Arc;
 
-/// An owner with two dependents, one of which blocks it, deleted with this policy; and a dependent of nobody.
+/// A history of an owner with two dependents, one of which blocks it, deleted with this policy; and
+/// of a dependent whose owner never existed.
 fn history(policy: Policy) -> Vec<Arc<Commit>> {
     let mut world = World::new();
     let run = |world: &mut World, intent: Intent| world.run(intent).expect("accepted");
@@ -52,7 +53,8 @@ fn told(world: &World) -> Vec<Arc<Commit>> {
     changes.map(|change| Arc::clone(&change.commit)).collect()
 }
 
-/// A namespace and a definition that go, each with an object that a finalizer holds.
+/// A log of a namespace and a definition that are being deleted, each with an object that a finalizer
+/// holds.
 fn log_of_containers() -> Vec<Commit> {
     let mut world = World::new();
     let mut run = |intent: Intent| world.run(intent).expect("accepted");
@@ -76,12 +78,12 @@ fn log_of_containers() -> Vec<Commit> {
     commits.map(Arc::unwrap_or_clone).collect()
 }
 
-/// What the audit says of this log; nothing where it passes.
+/// The fault that the audit finds in this log; `None` if it passes.
 fn fault(log: &[Commit]) -> Option<String> {
     fault_after(log, 0)
 }
 
-/// The same, where of the first commits only the state is known.
+/// The same, if only the state after the first `known` commits is known, and not the commits.
 fn fault_after(log: &[Commit], known: usize) -> Option<String> {
     let mut base = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
     let (before, log) = log.split_at(known);
@@ -98,7 +100,7 @@ fn log(policy: Policy) -> Vec<Commit> {
     commits.iter().map(|commit| (**commit).clone()).collect()
 }
 
-/// The log without some of its commits, numbered anew.
+/// The log without some of its commits, renumbered.
 fn without(log: &[Commit], dropped: impl Fn(&Commit) -> bool) -> Vec<Commit> {
     let kept = log.iter().filter(|commit| !dropped(commit));
     kept.zip(1..)
@@ -218,7 +220,7 @@ fn an_owner_that_goes_too_early_is_found() {
     assert!(found.contains("still block it"), "{found}");
 }
 
-/// The deletions that no request asked for, and no earlier mark explains.
+/// The deletions that no request asked for and that no earlier deletion mark explains.
 fn unasked(log: &[Commit]) -> Vec<(usize, Rule)> {
     let mut marked = std::collections::BTreeSet::new();
     let mut found = Vec::new();
@@ -272,7 +274,8 @@ fn a_deletion_that_names_a_stranger_as_its_cause_is_found() {
 #[test]
 fn a_deletion_that_is_asked_for_twice_by_one_commit_is_found() {
     for log in logs() {
-        // Of what goes for nothing but its own version there is another one then.
+        // A deletion that rests only on the object's own version is left out, since the version
+        // differs then.
         let unasked = unasked(&log).into_iter();
         for (index, _) in unasked.filter(|(_, rule)| *rule != Rule::NoSuchOwner) {
             let (before, _) = log.split_at(index + 1);
@@ -306,7 +309,7 @@ fn a_deletion_that_is_asked_for_twice_by_one_commit_is_found() {
     }
 }
 
-/// The log, in which whoever went by one rule went by another.
+/// The log in which every deletion by one rule claims another.
 fn by_another_rule(log: &[Commit], from: Rule, to: Rule) -> Vec<Commit> {
     let mut log = log.to_vec();
     for event in log.iter_mut().flat_map(|commit| &mut commit.events) {
@@ -354,7 +357,7 @@ fn a_rule_that_is_not_how_the_owners_were_is_found() {
     }
 }
 
-/// A config map in one namespace, and one in another that says it is its owner.
+/// A log of a ConfigMap in one namespace, and one in another namespace that names it as its owner.
 fn log_of_an_owner_elsewhere() -> Vec<Commit> {
     let mut world = World::new();
     let mut run = |intent: Intent| world.run(intent).expect("accepted");
@@ -376,7 +379,8 @@ fn log_of_an_owner_elsewhere() -> Vec<Commit> {
     commits.map(Arc::unwrap_or_clone).collect()
 }
 
-/// That both wait is no knot: who holds the owner is held by another.
+/// That both wait does not make a knot: the object that blocks the owner is itself blocked by
+/// another.
 #[test]
 fn an_owner_that_goes_before_one_that_waits_is_found() {
     let mut world = World::new();

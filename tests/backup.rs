@@ -1,4 +1,4 @@
-//! Backups of a running server, restored: what clients see, and what is refused.
+//! Backups of a running server and restores from them: what clients see, and what is refused.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -66,7 +66,7 @@ fn refused(output: &Output, why: &str) {
     assert!(message.contains(why), "{message}");
 }
 
-/// The revisions at which the log says that a backup was restored.
+/// The revisions at which the log reports that a backup was restored.
 fn restores_told(directory: &Path) -> Vec<u64> {
     let log = |more: &[&str]| stdout(&hindsight(directory, &[&["log"], more].concat()));
     let entries: Value = serde_json::from_str(&log(&["-o", "json"])).expect("JSON");
@@ -99,7 +99,7 @@ fn create(server: &Server, name: &str) {
     server.kubectl(&["create", "configmap", name]);
 }
 
-/// Of exactly that version, and of one that is not older.
+/// Checks that lists at exactly this version, and at one not older than it, are refused as expired.
 fn lists_have_expired(server: &Server, known: u64) {
     let exactly = "The resourceVersion for the provided list is too old";
     for (matching, expected) in [
@@ -217,7 +217,7 @@ fn a_backup_is_private_and_whole_and_replaces_nothing_unasked() {
     drop(server);
     stdout(&place.backup(&["--force"]));
     let offline = std::fs::read(&place.file).expect("read");
-    // They differ in when they were made.
+    // The heads differ in the time of the backup.
     let head = 5 + 9 + 16;
     assert_eq!(online[head..], offline[head..]);
     assert_eq!(online[head..], piped.stdout[head..]);
@@ -283,7 +283,7 @@ async fn client(server: &Server) -> Client {
     Client::try_from(config.expect("a usable kubeconfig")).expect("a client")
 }
 
-/// Reads on until a whole list has come in, and gives its names.
+/// Reads on until a whole list has come, and returns its names.
 async fn listed(
     events: &mut (
              impl futures_util::TryStream<Ok = watcher::Event<ConfigMap>, Error = watcher::Error> + Unpin
@@ -348,7 +348,8 @@ async fn a_watcher_goes_on_by_itself_over_a_restore() {
     assert_eq!(seen, "new");
 }
 
-/// As root a device would be gone, and every Secret in a file that has its name.
+/// Otherwise a backup made by root would replace a device by a file of that name, with every Secret
+/// in it.
 #[test]
 fn a_backup_replaces_files_alone_and_follows_links() {
     let mut place = Place::new();
@@ -388,7 +389,8 @@ fn a_backup_replaces_files_alone_and_follows_links() {
     }
 }
 
-/// Turns a bit of each copy of a text in the database, as long after a start as the journal has it no more.
+/// Flips a bit in each copy of a text in the database, and removes the journal, as if the record had
+/// left it long ago.
 fn damage(data: &Path, text: &str) {
     std::fs::remove_file(data.join("events/journal")).expect("removed");
     let path = data.join("events/db");
@@ -404,10 +406,10 @@ fn damage(data: &Path, text: &str) {
     std::fs::write(path, bytes).expect("written");
 }
 
-/// Which of 30 records is.
+/// Which of 30 records is damaged.
 const DAMAGED: usize = 20;
 
-/// So that its record is not put together with others, and neither is compressed.
+/// Creates a ConfigMap whose record is neither merged with others nor compressed.
 fn create_alone(server: &Server, name: &str) {
     let noise = (0..1500).map(|number: u32| {
         let mut hasher = DefaultHasher::new();
@@ -418,7 +420,7 @@ fn create_alone(server: &Server, name: &str) {
     server.kubectl(&["create", "configmap", name, &data]);
 }
 
-/// The engine would open a shorter log and blank what comes after the damage.
+/// Left alone, the engine would open a shorter log and blank what comes after the damage.
 #[test]
 fn of_a_damaged_log_nothing_is_lost_by_starts_and_what_is_whole_is_saved() {
     let place = Place::new();

@@ -1,5 +1,5 @@
-//! Hostile and mistaken requests: the answer is a `Status` of the right code and reason, never a
-//! panic, and nothing is written. In process, through the same handler that the server has.
+//! Hostile and mistaken requests: the answer is a `Status` of the right code and reason, nothing
+//! panics, and nothing is written. In process, through the same handler as the server's.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -15,7 +15,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
 const MERGE: &str = "application/merge-patch+json";
 
-/// Media types by the short names of the tables.
+/// Media types by their short names in the tables.
 const MEDIA: &[(&str, &str)] = &[
     ("-", ""),
     ("json", JSON),
@@ -120,7 +120,7 @@ PATCH MAPS/a merge      400 BadRequest {
 PATCH MAPS/none merge   404 NotFound   {
 "#;
 
-/// Anchors that would unfold to half a million items.
+/// Anchors that would expand to half a million items.
 const YAML_BOMB: &str = "
 a: &a [x,x,x,x,x,x,x,x,x]
 b: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]
@@ -167,7 +167,7 @@ fn check(client: &Client, table: &str) {
     }
 }
 
-/// The answer is a `Status` of this code and reason, and nothing was written.
+/// Checks that the answer is a `Status` of this code and reason, and that nothing was written.
 fn refuses(client: &Client, request: (&str, &str, &str, &str), expected: (u16, &str)) {
     let before = client.revision();
     let (method, path, media, body) = request;
@@ -200,7 +200,7 @@ fn requests_that_are_wrong_are_refused() {
     }
 }
 
-/// `path | whether the group itself says that there is nothing there`.
+/// Lines of a path, and whether the answer is the group's own 404 `Status`.
 const NOWHERE: &str = "
 /apis/unknown.io/v1/things                              | false
 /apis/unknown.io/v1/namespaces/default/things/a         | false
@@ -221,7 +221,7 @@ const NOWHERE: &str = "
 /api/v1/namespaces/default/others                       | true
 ";
 
-/// Source: upstream's `crdHandler`, and the one that is left when nobody else answers.
+/// Source: upstream's `crdHandler`, and the handler that is left when no other answers.
 #[test]
 fn where_no_built_in_group_is_the_answer_is_a_text() {
     let client = client();

@@ -1,5 +1,6 @@
-//! Random histories to this control plane and to the cluster of `KUBECONFIG`, whose answers and objects have to be the
-//! same: `cargo beside`. Makes namespaces and priority classes of its own there, `beside-*`, and removes them.
+//! Sends random histories to this control plane and to the cluster of `KUBECONFIG`, whose answers and
+//! objects must be the same: `cargo beside`. It creates namespaces and priority classes of its own
+//! there, `beside-*`, and removes them.
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
@@ -27,10 +28,10 @@ const PATIENCE: Patience = Patience {
     to_stay: Duration::from_secs(2),
 };
 
-/// Runs of a history that does not agree.
+/// The most runs of a history that does not agree.
 const ATTEMPTS: u16 = 4;
 
-/// The cluster.
+/// The cluster to compare with.
 struct Cluster {
     client: kube::Client,
     runtime: Runtime,
@@ -129,7 +130,8 @@ fn main() -> ExitCode {
     code
 }
 
-/// Whether one of some runs of a history agrees: the other's collector may see things in another order each time.
+/// Runs a history until one run agrees, several times at most: the other collector may see things in
+/// another order each time.
 fn attempts(seed: u64) -> Result<Counts, Failure> {
     let steps = history(seed);
     let mut failure = None;

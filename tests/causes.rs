@@ -1,4 +1,4 @@
-//! A removal names the commit that made it necessary, and not merely one that was near.
+//! A removal names the commit that made it necessary, not merely one close to it.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -117,7 +117,7 @@ fn an_owner_is_let_go_because_of_its_mark_whatever_happened_since() {
     }
 }
 
-/// What the removals of these name as their cause.
+/// The causes that the removals of objects with this prefix name.
 fn causes(world: &World, prefix: &str) -> Vec<Cause> {
     let removed = world.changes.iter().map(|change| &change.commit);
     let removed =
@@ -200,7 +200,7 @@ fn explained(world: &World, key: &ObjectKey) -> Explanation {
     found.unwrap_or_else(|never| match never {})
 }
 
-/// Of each link its revision, and that of another request which is told with it.
+/// The revision of each link, and that of the other request that is reported with it.
 fn links(found: &Explanation) -> Vec<(u64, Option<u64>)> {
     let links = found.chain.iter();
     let also = |link: &hindsight_projector::Link| link.also.as_ref().map(|also| also.revision.0);
@@ -342,7 +342,7 @@ fn so_it_is_with_a_definition_that_an_instance_keeps() {
     assert_eq!(root(&kid), Some(second));
 }
 
-/// Of an owner that an object had before its end: its name, when it was dropped, and what had become of it.
+/// A former owner of an object: its name, when it was dropped, and what had become of it.
 type Before = (String, u64, Option<(EndedAs, u64)>);
 
 fn dropped(world: &World, name: &str) -> Vec<Before> {
@@ -362,7 +362,7 @@ fn ended(end: &End) -> (EndedAs, u64) {
     (end.ended, end.revision.0)
 }
 
-/// The revision of this object as it is.
+/// The current revision of this object.
 fn revision(world: &World, name: &str) -> u64 {
     let found = world.state.get(&naive::key(Kind::ConfigMap, "n1", name));
     found.expect("it is there").revision.0

@@ -1,4 +1,4 @@
-//! What the command line takes as it is typed, and what it says to type next.
+//! What the command line accepts as typed, and the commands that it suggests to type next.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -10,7 +10,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// A line as a shell reads it, in this directory.
+/// Runs a line in a shell, in this directory.
 fn typed(line: &str, place: &Path) -> Output {
     let mut command = Command::new("bash");
     let path = binary("hindsight");
@@ -19,7 +19,8 @@ fn typed(line: &str, place: &Path) -> Output {
     command.current_dir(place).output().expect("bash runs")
 }
 
-/// What stands behind the words up to the end of the line, or of what is quoted.
+/// The suggested command that begins with these words, up to the end of the line or the closing
+/// backtick.
 fn said_to_type(told: &str, begin: &str) -> String {
     let at = told.find(begin).expect("it is said what to type");
     let line = told[at..].split(['\n', '`']).next();
@@ -87,7 +88,7 @@ fn a_job_is_brought_back_from_the_past() {
     );
 }
 
-/// Exit code, arguments, and a part of what is said, by a server and by its directory.
+/// Exit code, arguments, and a part of the output, the same from a server and from its directory.
 const SAID: &str = "
 0 why configmaps.v1./b                  | ConfigMap b in default is live
 0 why cm.v1./b                          | ConfigMap b in default is live

@@ -1,5 +1,5 @@
-//! The command line that asks about the past: the same answers from a server and from its directory,
-//! exit codes that scripts can rely on, and messages that say what to do next.
+//! The command line for questions about the past: the same answers from a server and from its
+//! directory, exit codes that scripts can rely on, and messages that say what to do next.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,7 +14,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-/// Exit code, arguments, and a part of what is said on standard error.
+/// Exit code, arguments, and a part of standard error.
 const CODES: &str = "
 0 log                                          |
 0 log configmap/a -n default                   |
@@ -64,7 +64,7 @@ const CODES: &str = "
 2 log --follow --until 9                       | cannot be used with
 ";
 
-/// A configmap that is gone and one that is there.
+/// A server with a ConfigMap that was deleted and one that exists.
 fn some_past() -> Server {
     let server = Server::start();
     for name in ["a", "b"] {
@@ -99,7 +99,7 @@ fn check_codes(directory: &Path) {
     }
 }
 
-/// Members that are others under another letter.
+/// A ConfigMap with many members, whose names begin with this letter.
 fn wide(letter: &str) -> String {
     let data = (0..200).map(|at| (format!("{letter}{at}"), Value::from("")));
     let data: serde_json::Map<_, _> = data.collect();
@@ -107,7 +107,7 @@ fn wide(letter: &str) -> String {
         .to_string()
 }
 
-/// What it prints, wherever it is asked; nothing here changes what is in the log.
+/// The answers to questions about this directory; no question changes the log.
 fn answers(directory: &Path) -> Vec<String> {
     let asked = [
         "log",
@@ -388,7 +388,7 @@ fn shells_complete_subcommands_and_options() {
     assert_eq!(run(&["completions", "cobol"]).status.code(), Some(2));
 }
 
-/// The storage engine writes where it opens: over what it takes for torn, among others.
+/// The storage engine writes when it opens a database: among others, over what it treats as torn.
 #[test]
 fn verify_leaves_a_damaged_directory_as_it_was() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
@@ -462,7 +462,7 @@ fn a_verification_that_is_ended_leaves_no_copy_of_the_log() {
     let directory = temporary.path().join("data");
     assert_eq!(Server::start_on(&directory).signal("TERM"), Some(0));
     let (many, copy) = (directory.join("events/blobs"), directory.join("verifying"));
-    // So many that whoever copies them is still at it.
+    // So many that the copying is still under way when the signal comes.
     let write = |number: u32| std::fs::write(many.join(number.to_string()), b"").expect("written");
     (0..20_000).for_each(write);
     for (signal, code, is_left) in [

@@ -1,5 +1,5 @@
-//! What the command line prints: bounded in the server, whole or a failure, and of use to the next
-//! command.
+//! What the command line prints: bounded in the server's memory, complete or a failure, and usable by
+//! the next command.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -22,7 +22,7 @@ fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Configmaps, of so many members each.
+/// ConfigMaps, with this many members each.
 fn configmaps(count: usize, members: usize) -> String {
     let mut data = String::new();
     for member in 0..members {
@@ -63,7 +63,7 @@ fn a_list_of_more_than_one_piece_is_the_same_from_a_server_and_from_its_director
     assert_eq!(online[2].lines().nth(100), Some("configmap/c100"));
 }
 
-/// As trees, these take many times the room of their text.
+/// Parsed into trees, these objects take many times the memory of their text.
 #[test]
 fn a_server_that_is_asked_for_objects_holds_no_trees_of_them() {
     let server = Server::start();
@@ -78,7 +78,7 @@ fn a_server_that_is_asked_for_objects_holds_no_trees_of_them() {
     server.kubectl_fails(&["get", "--raw", path], "");
 }
 
-/// The exit code, and what is said, with this as standard output.
+/// Runs a command with this as standard output; returns the exit code and standard error.
 fn printed_to(place: Stdio, directory: &Path, arguments: &str) -> (Option<i32>, String) {
     let mut command = Command::new(binary("hindsight"));
     command
@@ -266,7 +266,8 @@ fn the_log_is_narrowed_and_says_what_an_update_changed() {
     assert!(refused.contains("cannot be read"), "{refused}");
 }
 
-/// The example of README: of an owner and its child, both are gone.
+/// Plays the README's example: an owner and its child, both deleted. Returns the child's last
+/// revision.
 fn owner_and_child(server: &Server) -> String {
     server.kubectl(&["create", "configmap", "owner"]);
     let child = dependent("child", "owner", &server.uid("configmap/owner"));
@@ -301,7 +302,7 @@ fn what_went_with_its_owner_is_brought_back_and_stays() {
     );
     let manifest_text = stdout(&online);
     server.kubectl_with(&["create", "-f", "-"], &manifest_text);
-    // Once the collector has taken what came later, it has seen this as well.
+    // Once the collector has removed a later object, it has seen this one as well.
     server.kubectl_with(
         &["create", "-f", "-"],
         &dependent("doomed", "owner", "nobody"),
@@ -336,7 +337,7 @@ fn another_command_that_holds_the_directory_is_named_and_is_no_server() {
     stdout(&hindsight(&directory, &["log"]));
 }
 
-/// Revisions leap where a backup was restored: a count of them is no measure of what is left.
+/// Revisions jump at a restore, so a count of them does not measure the work that is left.
 #[test]
 fn nothing_promises_days_after_a_restore() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
@@ -396,7 +397,7 @@ fn help_is_not_wrapped_twice_and_has_examples_everywhere() {
     }
 }
 
-/// The command, with its output in a pipe.
+/// Starts `hindsight log --follow` with its output in a pipe.
 fn followed(directory: &Path) -> Child {
     let mut command = Command::new(binary("hindsight"));
     command.args(["log", "configmaps", "--follow"]);
@@ -405,7 +406,7 @@ fn followed(directory: &Path) -> Child {
     command.spawn().expect("it starts")
 }
 
-/// Its code; nothing where it does not end.
+/// Waits for the process and returns its exit code, if there is one.
 fn ended(process: &mut Child) -> Option<i32> {
     let mut status = None;
     comes("the end of it", || {
@@ -473,7 +474,7 @@ fn a_backup_that_is_ended_leaves_no_part_of_the_log() {
     let temporary = tempfile::tempdir().expect("a directory");
     let file = temporary.path().join("b");
     let unfinished = temporary.path().join("b.unfinished");
-    // Whoever asks waits.
+    // A stopped server keeps its clients waiting.
     server.send("STOP");
     for (signal, code) in [("INT", 130), ("TERM", 143)] {
         let mut backup = Command::new(binary("hindsight"));

@@ -1,5 +1,5 @@
-//! A dry run answers what the request answers, for every verb and for what is refused, and leaves
-//! nothing behind: no revision, no byte in the data directory.
+//! A dry run is answered as the request is, for every verb and for refusals, and leaves nothing
+//! behind: no revision, no byte in the data directory.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// A deletion with a body says it there.
+/// Sends a request as a dry run; a deletion with a body asks for that in its body.
 fn dry(line: &Line<'_>, client: &Client) -> Answer {
     if line.method == "DELETE"
         && let Ok(Value::Object(mut options)) = serde_json::from_str(line.body)
@@ -28,9 +28,8 @@ fn dry(line: &Line<'_>, client: &Client) -> Answer {
     client.send(line.method, &path, line.media, line.body)
 }
 
-/// With a word for what is made anew each time: identities, revisions, times, generated names. What is
-/// there in one answer must be there in the other. A
-/// new object has an identity of its own.
+/// The document with what differs each time replaced by a word: revisions, times and, for a new
+/// object, UIDs and generated names. A member that is in one answer must be in the other.
 fn comparable(document: &Value, is_new: bool) -> Value {
     let mut document = document.clone();
     let metadata = document.get_mut("metadata").and_then(Value::as_object_mut);
@@ -60,7 +59,7 @@ fn open(directory: &Path) -> ControlPlane {
     ControlPlane::open(config).expect("it opens")
 }
 
-/// Every file below a directory, but for the note of who holds it.
+/// Every file below a directory except the lock file.
 fn bytes(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![directory.to_owned()];
@@ -104,7 +103,7 @@ fn a_dry_run_answers_what_the_request_then_answers() {
         let is_new = line.code == 201;
         let [dry, mut real] = [dry, real].map(|one| comparable(&one.json(), is_new));
         if is_new && let Some(metadata) = real["metadata"].as_object_mut() {
-            // What is not stored has no version, as upstream.
+            // An object that is not stored has no `resourceVersion`, as upstream.
             metadata.remove("resourceVersion");
         }
         assert_eq!(dry, real, "{case}");
@@ -113,7 +112,7 @@ fn a_dry_run_answers_what_the_request_then_answers() {
     assert!(seen.len() > 15, "the table is not what it was: {seen:?}");
 }
 
-/// The salt of its records.
+/// The salt at the beginning of the journal.
 const JOURNAL_BEGIN_BYTES: usize = 16;
 
 #[test]
@@ -140,7 +139,7 @@ fn dry_runs_leave_no_byte_behind() {
     let names = |files: &BTreeMap<String, Vec<u8>>| files.keys().cloned().collect::<Vec<_>>();
     assert_eq!(names(&before), names(&after));
     for (name, bytes) in before {
-        // What every start writes anew.
+        // Every start writes a new salt.
         let own = if name.ends_with("events/journal") {
             JOURNAL_BEGIN_BYTES
         } else {

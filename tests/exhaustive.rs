@@ -1,5 +1,5 @@
-//! Small ownership graphs: of up to two objects every one, however its objects are numbered; of three and
-//! four a part. `cargo graphs` takes them all; see `support/graphs.rs` for what is asked of each.
+//! Small ownership graphs: all of up to two objects, in every numbering, and a part of those of three
+//! and four. `cargo graphs` takes them all; `support/graphs.rs` says what is checked of each.
 #![allow(
     clippy::expect_used,
     reason = "a test stops where its ground is not what it expects"
@@ -12,13 +12,13 @@ use hindsight_tests::graphs::{
 use hindsight_tests::shape::Family;
 use std::io::{Write, stdout};
 
-/// A third of the time is memory otherwise.
+/// Otherwise a third of the time is spent allocating memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// How many graphs are stepped over between two that are looked at, where there are too many for all.
+/// One in this many graphs is explored, if there are too many for all.
 const STRIDE: usize = 997;
-/// The same where all numberings of each are tried.
+/// The same, if all numberings of each are tried.
 const LONG_STRIDE: usize = 29_989;
 
 #[test]
@@ -68,6 +68,6 @@ fn from_every_state_every_step_ends_where_the_rules_say() {
 fn look(what: &str, family: Family, how: Look, stride: usize) {
     let counts = explore_all(family, how, (0, family.count()), stride);
     assert!(counts.graphs > 0, "nothing was looked at");
-    // Not by the macro, of which nothing is shown where the test passes.
+    // Not with `println!`, whose output is captured if the test passes.
     writeln!(stdout(), "{what}: {counts}").expect("it can be told");
 }

@@ -1,4 +1,5 @@
-//! A disk that is full, or nearly: what is refused, what goes on, and that it ends by itself.
+//! A disk that is full, or nearly: what is refused, what still works, and that everything works again
+//! once there is room.
 
 use super::verify;
 use hindsight_tests::dice::Dice;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-/// A manifest that fills a disk soon, for it does not become smaller when it is compressed.
+/// A manifest that fills a disk soon, because it hardly compresses.
 pub(super) fn large(name: &str) -> String {
     let mut dice = Dice(1);
     let letter = |_| char::from(b'a' + u8::try_from(dice.roll(26)).expect("a letter"));
@@ -76,7 +77,7 @@ fn create_pairs(server: &Server) {
     }
 }
 
-/// All of them at once, so that what the collectors delete and what they report meet in one batch.
+/// Deletes all pairs at once, so that the collectors' deletions and their reports meet in one batch.
 fn delete_pairs(server: &Server) {
     let pairs = (0..PAIRS).flat_map(|at| [format!("namespace/n{at}"), format!("configmap/o{at}")]);
     let pairs: Vec<String> = pairs.collect();
@@ -89,7 +90,7 @@ fn delete_pairs(server: &Server) {
     });
 }
 
-/// Whether every namespace says what holds it.
+/// Whether the status of every namespace says what holds it.
 fn are_reported(server: &Server) -> bool {
     let types = "jsonpath={.status.conditions[*].type}";
     (0..PAIRS).all(|index| {
@@ -99,17 +100,17 @@ fn are_reported(server: &Server) -> bool {
     })
 }
 
-/// A disk in memory, unmounted before its place goes.
+/// A disk in memory, which is unmounted before its mount point is removed.
 struct Small {
     disk: Disk,
     at: PathBuf,
-    /// Of the data.
+    /// The data directory.
     directory: PathBuf,
     _temporary: tempfile::TempDir,
 }
 
 impl Small {
-    /// One of so many MiB; says so where there can be none.
+    /// A disk of this size in MiB; if none can be mounted, prints that the test is skipped.
     fn of(mib: u64, what: &str) -> Option<Self> {
         let temporary = tempfile::tempdir().expect("a temporary directory");
         let at = temporary.path().join("disk");
@@ -126,8 +127,8 @@ impl Small {
     }
 }
 
-/// Whatever is above the place where a file system was mounted was there before, and some of that knows no
-/// sync: a start would be refused for ever.
+/// Everything above a mount point existed before, and some file systems there do not support fsync: a
+/// start that synced them would be refused for ever.
 #[test]
 fn a_start_syncs_directories_up_to_where_its_file_system_is_mounted() {
     let Some(small) = Small::of(64, "a mounted directory") else {
@@ -149,7 +150,7 @@ fn a_start_syncs_directories_up_to_where_its_file_system_is_mounted() {
     assert!(!is_synced(&told, above), "{told}");
 }
 
-/// Takes every block that is left, whenever it is called.
+/// Takes every block that is left.
 fn fill(directory: &Path) -> PathBuf {
     let path = directory.join("filling");
     let mut options = std::fs::File::options();
@@ -185,7 +186,8 @@ fn on_a_full_disk_reads_and_deletions_go_on_and_writes_resume_without_a_restart(
     verify(directory);
 }
 
-/// Lives of a server on one full disk. What a start lets go of others may take before it is held again.
+/// Lives of a server on one full disk. Other programs may take the space that a start releases before
+/// the server reserves it again.
 const LIVES: u64 = 15;
 const CUT_OFF: u64 = 4;
 
@@ -216,14 +218,14 @@ fn on_a_disk_that_others_keep_full_every_start_is_as_always() {
             before = held();
         }
     }
-    // One that nobody killed gives back what it took.
+    // A start that is not killed reserves again what it used.
     assert!(before > 0 && held() >= before / 2, "{before}: {}", held());
     fill(at);
     let names = ["get", "configmaps", "-n", "default", "-o", "name"];
     assert!(server.kubectl(&names).contains("configmap/a"));
     server.kubectl(&["delete", "configmap", "a"]);
     assert_eq!(server.signal("TERM"), Some(0));
-    // As a release leaves it that knew of no journal.
+    // As a release without a journal leaves it.
     let journal = directory.join("events/journal");
     std::fs::remove_file(&journal).expect("removed");
     fill(at);
@@ -240,7 +242,7 @@ fn on_a_disk_that_others_keep_full_every_start_is_as_always() {
     verify(directory);
 }
 
-/// A start that is killed somewhere.
+/// Starts the server and kills it at some moment of the start.
 fn cut_off(directory: &Path, dice: &mut Dice) {
     let mut command = serve(directory);
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -250,7 +252,7 @@ fn cut_off(directory: &Path, dice: &mut Dice) {
     starting.wait().expect("ended");
 }
 
-/// Makes files until there can be no more.
+/// Creates files until no more can be created.
 fn use_up_files(directory: &Path, life: u64) {
     let make = |index| std::fs::File::create(directory.join(format!("{life}-{index}")));
     assert!((0..1000).any(|index| make(index).is_err()));
@@ -271,7 +273,7 @@ fn where_no_more_files_can_be_made_writes_and_starts_are_as_always() {
         server.kubectl(&["create", "configmap", &format!("c{life}")]);
         server.signal(if life % 2 == 0 { "KILL" } else { "TERM" });
         if life == 3 {
-            // As an older release leaves it; what there was is in the database since the clean end.
+            // As an older release leaves it; after the clean shutdown everything is in the database.
             std::fs::remove_file(directory.join("events/journal")).expect("removed");
             use_up_files(&others, 99);
         }
@@ -284,7 +286,8 @@ fn where_no_more_files_can_be_made_writes_and_starts_are_as_always() {
     verify(directory);
 }
 
-/// One life of a server that takes a snapshot at its end if it can: their names then.
+/// Runs one life of a server that takes a snapshot at its end if it can; returns the names of the
+/// snapshots then.
 fn snapshots_after(directory: &Path, name: &str, flags: &[&str]) -> Vec<String> {
     let mut command = serve(directory);
     command.args(flags);
@@ -292,7 +295,7 @@ fn snapshots_after(directory: &Path, name: &str, flags: &[&str]) -> Vec<String> 
         .args(["--snapshot-every", "1"])
         .stderr(Stdio::null());
     let server = Server::start_with(command, directory).expect("it starts");
-    // Few would not call for one.
+    // Fewer writes would not make a snapshot due.
     for index in 0..3 {
         server.kubectl(&["create", "configmap", &format!("{name}{index}")]);
     }
@@ -316,7 +319,7 @@ fn on_a_disk_that_is_nearly_full_snapshots_leave_what_there_is_to_writes() {
     disk.resize(128 + 20);
     let after = snapshots_after(directory, "b", &[]);
     assert_eq!(after, before, "writes went on");
-    // It makes room.
+    // Thinning makes room.
     let thinning = snapshots_after(directory, "c", &["--keep-history-bytes", "100KB"]);
     assert!(thinning.last() > before.last());
     std::fs::remove_file(filling).expect("removed");

@@ -1,4 +1,5 @@
-//! A limit on how long a file may become, which ends a process that runs into it without a word.
+//! A limit on the length of files (`ulimit -f`): a process that exceeds it is ended by a signal
+//! without a message.
 
 use super::full::{large, write_until_full};
 use super::verify;
@@ -6,7 +7,7 @@ use hindsight_tests::server::{Server, limited, text};
 use std::path::Path;
 use std::process::Stdio;
 
-/// A shell counts blocks of 512 bytes.
+/// `hindsight serve` under a limit on the length of files; the shell counts blocks of 512 bytes.
 fn with_files_of(mib: u64, directory: &Path) -> std::process::Command {
     let mut command = limited(directory, &format!("ulimit -f {}", mib << 11));
     command.stderr(Stdio::piped());
@@ -48,7 +49,7 @@ fn a_limit_that_is_too_low_is_named_and_nothing_is_written() {
         assert!(message.contains("ulimit -f"), "{mib} MiB: {message}");
         message
     };
-    // Not even what says who holds the directory.
+    // Not even the lock file can be written.
     refused(0);
     let message = refused(12);
     assert!(message.contains("12582912 bytes"), "{message}");

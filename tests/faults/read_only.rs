@@ -1,10 +1,12 @@
-//! A log on a disk that is mounted read-only, as for rescue: it is asked, and not written to.
+//! A log on a disk that is mounted read-only, as for rescue: questions are answered, and nothing is
+//! written.
 
 use hindsight_tests::disk::{Disk, skipped};
 use hindsight_tests::server::{Server, hindsight, stdout, text};
 use std::path::Path;
 
-/// What each question says of it, in a directory that can be written to and in one that cannot.
+/// Questions about the log, which must have the same answers in a writable and in a read-only
+/// directory.
 const QUESTIONS: [&[&str]; 7] = [
     &["log"],
     &["why", "configmap/gone"],
@@ -61,8 +63,8 @@ fn a_log_that_cannot_be_written_to_is_asked_as_any_other() {
     assert_eq!(names, before[2]);
 }
 
-/// Of a volume that others have read-only the server writes all the time: what they read of the files would be
-/// of several times.
+/// While others have the volume mounted read-only the server goes on writing: what they read from the
+/// files themselves would mix several moments.
 #[test]
 fn a_directory_that_is_served_elsewhere_is_asked_of_its_server() {
     let temporary = tempfile::tempdir().expect("a temporary directory");

@@ -5,7 +5,7 @@ use hindsight_tests::strace::{with_fault_of, with_recorded_fault};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-/// The file of which a sync failed, of what a tracer wrote down so far.
+/// The file whose sync failed, according to a record.
 fn failed(record: &Path) -> Option<String> {
     let record = std::fs::read_to_string(record).expect("the record");
     let line = record.lines().find(|line| line.contains("(INJECTED)"))?;
@@ -13,8 +13,8 @@ fn failed(record: &Path) -> Option<String> {
     Some(file.to_owned())
 }
 
-/// Starts on a directory of which the n-th sync of a kind fails, for every n that a start comes to. The
-/// files that these were of; nothing where this machine cannot do that.
+/// Starts on a directory with a fault in the n-th sync of this kind, for every n that a start
+/// reaches. Returns the files whose syncs failed; `None` if this machine cannot do that.
 fn syncs_that_end_a_start(call: &str, is_new: bool) -> Option<Vec<String>> {
     let mut files = Vec::new();
     for at in 1.. {
@@ -38,7 +38,8 @@ fn syncs_that_end_a_start(call: &str, is_new: bool) -> Option<Vec<String>> {
                 let is_told = message.contains("Input/output error");
                 assert!(is_told, "{call} {at}: {message}");
                 let file = hit.expect("a failed call");
-                // Calls are counted in each thread: the one that writes certificates comes to its n-th later.
+                // Calls are counted per thread: the thread that writes certificates gets to its n-th
+                // later.
                 let went_on = file.contains("/events") && message.contains("/pki/");
                 assert!(!went_on, "{call} {at}: {file} is not synced: {message}");
                 files.push(file);
@@ -50,7 +51,7 @@ fn syncs_that_end_a_start(call: &str, is_new: bool) -> Option<Vec<String>> {
     Some(files)
 }
 
-/// How many of them were of this file.
+/// How many of the files are this one.
 fn count_of(file: &str, files: &[String]) -> usize {
     files.iter().filter(|one| one.ends_with(file)).count()
 }
@@ -61,12 +62,12 @@ fn a_sync_that_fails_while_the_server_starts_ends_it() {
         let Some(files) = syncs_that_end_a_start("fdatasync", is_new) else {
             return;
         };
-        // Of what the engine found, and of what is shown.
+        // The syncs of what the engine found, and of what it shows to readers.
         for file in ["/events/db", "/events/journal"] {
             assert!(count_of(file, &files) > 0, "{file}: {files:?}");
         }
         let files = syncs_that_end_a_start("fsync", is_new).expect("as before");
-        // What a kill left, before the engine goes on from it.
+        // The sync of what a kill left, before the engine goes on from it.
         assert_eq!(count_of("/events/db", &files[..1]), usize::from(!is_new));
         for directory in ["/events", "/data"] {
             let is_it = |file: &String| file.ends_with(directory);
@@ -75,7 +76,7 @@ fn a_sync_that_fails_while_the_server_starts_ends_it() {
     }
 }
 
-/// What root left who asked the log a question while nobody served it.
+/// A side file that root left by asking the log a question while no server ran.
 #[test]
 fn a_side_file_that_may_not_be_read_is_set_aside() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
