@@ -1,4 +1,5 @@
-//! Expressions of users, through the API: conditions of webhooks, rules of custom kinds.
+//! CEL expressions of users, through the API: match conditions of webhooks, validation rules of
+//! custom kinds.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -259,7 +260,7 @@ fn conditions_that_are_none_are_refused_with_the_configuration() {
     }
 }
 
-/// Knows one service account, and one user, who may do one thing each.
+/// Allows one service account and one user to do one thing each.
 #[derive(Debug)]
 struct Two;
 

@@ -1,4 +1,5 @@
-//! What is filled in is filled in once: of every built-in kind, what was read is no change, whatever was sent.
+//! Defaults are filled in once: for every built-in kind, writing back what was read changes nothing,
+//! whatever was sent at first.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -15,14 +16,15 @@ use serde_json::{Map, Value, json};
 
 /// Objects of each kind.
 const OBJECTS: u64 = 40;
-/// How deep members are made up.
+/// How deep random members go.
 const DEPTH_MAX: usize = 9;
-/// One member of so many is made up: the more, the more often something is refused.
+/// One member in this many is generated: the more there are, the more often an object is refused.
 const SPARSE: [u64; 3] = [4, 12, 36];
-/// Kinds of which random objects are taken; those that are not want a name, or a rule, of their own.
+/// How many kinds accept random objects; the others require a certain name, or have a rule of their
+/// own.
 const KINDS_TAKEN: usize = 45;
 
-/// What an object of a kind needs before it is taken; members are added to that.
+/// What an object of a kind needs to be accepted; random members are added to that.
 const BASES: &str = r#"
 pods {"spec": {"containers": [{"name": "c", "image": "i"}]}}
 podtemplates {"template": {"spec": {"containers": [{"name": "c", "image": "i"}]}}}
@@ -48,7 +50,7 @@ limitranges {"spec": {"limits": [{"type": "Container"}]}}
 endpointslices {"addressType": "IPv4", "endpoints": []}
 "#;
 
-/// What a text may be, by the dice.
+/// The random values of strings.
 const TEXTS: [&str; 4] = ["", "a", "v1", "x.io/y"];
 const QUANTITIES: [&str; 6] = ["0", "1000m", "1024Mi", "0.5", "1e3", "0.3Gi"];
 
@@ -58,7 +60,7 @@ struct Maker {
 }
 
 impl Maker {
-    /// A value that the schema takes, around what is there.
+    /// A random value that the schema accepts, with `base` in it.
     fn around(&mut self, schema: &Schema, base: Value, depth: usize) -> Value {
         match base {
             Value::Object(members) => self.object(schema, members, depth),
@@ -145,7 +147,8 @@ fn collection(kind: &KindRef, version: &str) -> String {
     }
 }
 
-/// Makes the object, reads it and sends what was read; whether it was taken at first.
+/// Creates the object, reads it and writes back what was read; returns whether the object was
+/// accepted.
 fn sent_and_sent_again(client: &Client, path: &str, object: &Value) -> bool {
     let created = client.send("POST", path, "application/json", &object.to_string());
     if created.code != 201 {
@@ -180,7 +183,7 @@ fn what_was_read_is_no_change_of_any_built_in_kind() {
         let path = collection(kind, &version.name);
         let mut count = 0;
         for object in 0..OBJECTS {
-            // The first of them has nothing but what it needs.
+            // The first object has nothing but what it needs.
             let mut document = base(&kind.resource.resource);
             if object > 0 {
                 maker.sparse = maker.dice.pick(&SPARSE);

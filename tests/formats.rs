@@ -1,5 +1,5 @@
-//! A log that a newer release wrote to: every command says so and what is known of it, none changes
-//! anything, and there is a way back.
+//! A log that a newer release wrote to: every command reports that and what is known of the log, none
+//! changes anything, and there is a way back.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -11,12 +11,13 @@ use hindsight_log::{SledStorage, Storage};
 use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
 
-/// In the header of a record: its format, where it begins, and how many commits it has.
+/// Offsets in the header of a record: its format, its first revision, and the number of its commits.
 const FORMAT_AT: usize = 4;
 const FIRST_AT: usize = 5;
 const COMMITS_AT: usize = 13;
 
-/// Appends a record such as the newest, of a format that no release has written yet; its revision.
+/// Appends a copy of the newest record, in a format that no release has written yet; returns its
+/// revision.
 fn upgrade(data: &Path) -> u64 {
     let storage = SledStorage::open(&data.join("events")).expect("opened");
     let newest = storage.at_or_before(Revision(u64::MAX)).expect("read");

@@ -1,5 +1,5 @@
-//! Kinds that are served in several forms, each of which reads what another wrote, in its own; and bodies in
-//! protobuf.
+//! Kinds that are served in several versions or groups, each of which reads what was written through
+//! another; and bodies in protobuf.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -37,7 +37,7 @@ fn read(client: &Client, path: &str) -> Value {
     answer.json()
 }
 
-/// The first of a list, with the version and the kind that the list says for it.
+/// The first object of a list, with the version and the kind that the list implies for it.
 fn listed(client: &Client, path: &str) -> Value {
     let list = read(client, path);
     let mut first = list["items"][0].clone();
@@ -197,7 +197,8 @@ const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
-/// A field of text or of a message. All that is short is UTF-8, as the client wants its bodies.
+/// A protobuf field that holds a string or a message. Since all of it is short it is valid UTF-8, as
+/// the test client requires of bodies.
 fn field(number: u8, text: &str) -> String {
     let tag = char::from(number << 3 | 2);
     let length = char::from(u8::try_from(text.len()).expect("short"));
@@ -210,7 +211,7 @@ fn protobuf(api_version: &str, kind: &str, message: &str) -> String {
     format!("k8s\0{}{}", field(1, &said), field(2, message))
 }
 
-/// What Go clients send: lenient as upstream is, for the next version has more fields.
+/// What Go clients send. Decoding is lenient as upstream's, because the next version has more fields.
 #[test]
 fn bodies_in_protobuf_are_read_as_upstream_reads_them() {
     let client = client();
@@ -300,7 +301,7 @@ fn an_object_in_protobuf_is_of_the_kind_of_its_endpoint() {
     assert_eq!(custom.code, 415, "{}", custom.text);
 }
 
-/// A method, where, and what comes of it: the code, and of a 405 the kind that it names.
+/// A method, a path, and the expected code; for a 405 also the kind that it names.
 const METHODS: &str = "
 HEAD    MAPS/a          405 {}
 HEAD    MAPS            405 {}
@@ -318,7 +319,7 @@ POST    WIDGETS/a       405 widgets
 POST    WIDGETS/a/status 404
 ";
 
-/// Source: upstream's `crdHandler`; built-in kinds have a router, which knows no such method.
+/// Source: upstream's `crdHandler`; built-in kinds have a router, which does not know such methods.
 #[test]
 fn custom_kinds_have_methods_that_others_have_not_and_name_themselves_where_they_have_none() {
     let client = client();

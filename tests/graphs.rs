@@ -1,13 +1,17 @@
-//! Every ownership graph of up to three objects; of four every one in which a reference may block or not
-//! and nothing else is special, and every one in which all block and each object is special in whatever
-//! way: `cargo graphs`. Prints what it has seen; a run that was stopped goes on where it was. Each is
-//! looked at state by state, which holds for any number of requests. Those of up to three, and those of
-//! four in which every reference blocks and nothing is special, are also followed through all runs with
-//! two requests: of up to two objects in every numbering, and of three in every numbering of every so
-//! many-th (`HINDSIGHT_NUMBERINGS`, 101 unless told otherwise). `HINDSIGHT_FOUR_EDGES` is the stride over
-//! the runs of four objects whose references may block or not (1 for all of them, which takes a day),
-//! `HINDSIGHT_FOUR` over those in which everything is special, `HINDSIGHT_FOUR_STATES` over the same state
-//! by state (0, the default of all three, leaves them out). `HINDSIGHT_STATES=1` leaves the runs out.
+//! Explores small ownership graphs: `cargo graphs`. These are all of up to three objects; of four
+//! objects all in which nothing is special and a reference may block or not, and all in which every
+//! reference blocks and each object may be special in any way. Prints what it has seen; a stopped run
+//! continues where it was.
+//!
+//! Each graph is explored state by state, which holds for any number of requests. Those of up to
+//! three objects, and those of four in which every reference blocks and nothing is special, are also
+//! followed through all runs with two requests: with up to two objects in every numbering, with three
+//! in every numbering of one graph in `HINDSIGHT_NUMBERINGS` (101 by default).
+//!
+//! `HINDSIGHT_FOUR_EDGES` is the stride over the runs of four objects whose references may block or
+//! not (1 for all of them, which takes a day), `HINDSIGHT_FOUR` the one over those in which
+//! everything may be special, and `HINDSIGHT_FOUR_STATES` the one over the same graphs state by
+//! state; 0, the default of all three, leaves them out. `HINDSIGHT_STATES=1` leaves the runs out.
 #![allow(
     clippy::print_stdout,
     clippy::expect_used,
@@ -24,11 +28,12 @@ use hindsight_tests::shape::Family;
 use std::path::Path;
 use std::time::Instant;
 
-/// A third of the time is memory otherwise.
+/// Otherwise a third of the time is spent allocating memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Numbers between two lines of the report; a graph has as many as it can be renumbered.
+/// Numbers between two lines of the report; a graph has one number for each way to number its
+/// objects.
 const PART: u64 = 20_000;
 
 fn main() {
@@ -43,7 +48,8 @@ fn main() {
     }
 }
 
-/// A family of graphs, how each is looked at, and every how manieth number of it; none where that is 0.
+/// A family of graphs, how each graph is explored, and the stride over their numbers; 0 leaves the
+/// family out.
 type Part = (&'static str, Family, Look, u64);
 
 fn by_runs() -> [Part; 9] {
@@ -119,7 +125,7 @@ fn by_states() -> [Part; 7] {
     ]
 }
 
-/// A family, from where the last run of it was stopped.
+/// Explores a family, from where the last run of it was stopped.
 fn whole(place: &Path, name: &str, (family, look): (Family, Look), stride: u64) -> Counts {
     let (mut next, mut counts) = begun(place, name);
     let (since, first) = (Instant::now(), counts.graphs);
@@ -137,7 +143,7 @@ fn whole(place: &Path, name: &str, (family, look): (Family, Look), stride: u64) 
     counts
 }
 
-/// Name, next number, counts: a line a family.
+/// The progress so far, one line per family: name, next number, counts.
 fn lines(place: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(place).unwrap_or_default();
     text.lines().map(str::to_owned).collect()

@@ -1,11 +1,11 @@
-//! A million random histories: `cargo histories`. Prints how many it has seen of how many, and how
-//! many a second; a run that was stopped goes on where it was. See `model.rs`.
+//! Runs a million random histories: `cargo histories`. Prints how many of them are done, and how many
+//! per second; a stopped run continues where it was. See `model.rs`.
 
 use hindsight_tests::histories::{Lengths, check};
 use hindsight_tests::seeds::Run;
 use std::process::ExitCode;
 
-/// A third of the time is memory otherwise.
+/// Otherwise a third of the time is spent allocating memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

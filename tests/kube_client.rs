@@ -1,4 +1,5 @@
-//! The `kube` crate as a user of the server: typed, dynamic, watching, and a small controller.
+//! The `kube` crate as a client of the server: typed and dynamic objects, watches, and a small
+//! controller.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -216,7 +217,7 @@ enum Trouble {
     Finalizer(String),
 }
 
-/// Keeps one child per labelled parent; its finalizer must run before the parent goes.
+/// Keeps one child per labelled parent; its finalizer must run before the parent is removed.
 async fn reconcile(parent: Arc<ConfigMap>, context: Arc<Client>) -> Result<Action, Trouble> {
     let namespace = parent.namespace().unwrap_or_default();
     let maps: Api<ConfigMap> = Api::namespaced((*context).clone(), &namespace);

@@ -1,4 +1,4 @@
-//! The real kubectl, without any flag that relaxes it.
+//! The real kubectl, without any flag that relaxes its checks.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -362,7 +362,7 @@ fn why_names_the_user_behind_a_cascade() {
     assert!(log.lines().count() >= 2, "{log}");
 }
 
-/// A pod, and whom `kubectl` speaks for.
+/// Logs of a pod and commands in it, and impersonation.
 #[test]
 fn what_cannot_be_had_here_is_refused_in_words() {
     let server = Server::start();

@@ -1,4 +1,4 @@
-//! The real kubectl, applying on the server.
+//! The real kubectl with server-side apply.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -10,7 +10,7 @@ use hindsight_tests::manifests::{DEPLOYMENT, widgets};
 use hindsight_tests::server::{Server, text};
 use serde_json::Value;
 
-/// Its ports are told apart by their number.
+/// A list of ports whose key is the port's number.
 const WIDGET: &str = "{type: object, properties: {spec: {type: object, properties: {ports: {
   type: array, x-kubernetes-list-type: map, x-kubernetes-list-map-keys: [port],
   items: {type: object, required: [port], properties: {port: {type: integer}}}}}}}}";
@@ -120,7 +120,7 @@ fn who_applied_on_the_client_goes_on_on_the_server() {
         .as_array()
         .expect("a list");
     let names: Vec<&Value> = entries.iter().map(|entry| &entry["manager"]).collect();
-    // kubectl renames its own entry, and keeps one for its annotation.
+    // kubectl renames its own entry, and keeps another one for its annotation.
     assert!(
         names
             .iter()

@@ -1,5 +1,5 @@
-//! Every command of kubectl that makes an object: what it would send as JSON is what is stored,
-//! though newer ones send protobuf.
+//! Every command of kubectl that creates an object: what it would send as JSON is what is stored,
+//! though newer versions send protobuf.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -132,7 +132,7 @@ const CREATED: &[(&str, &str)] = &[
 fn what_kubectl_makes_is_stored_as_it_would_write_it() {
     let server = Server::start();
     for (line, expected) in CREATED {
-        // What stands after `--` is the command of a container.
+        // What follows `--` is the command of a container.
         let (options, command) = line.split_once(" -- ").unwrap_or((line, ""));
         let run = |extra: &[&str]| {
             let mut all: Vec<&str> = options.split(' ').collect();
@@ -158,7 +158,8 @@ fn json_of(text: &str) -> Value {
     serde_json::from_str(text).expect("kubectl prints JSON")
 }
 
-/// The first path at which `whole` lacks what is in `part`; nothing and empty are one.
+/// The first path at which `whole` lacks what is in `part`; a missing object and an empty one are the
+/// same.
 fn missing(whole: &Value, part: &Value, path: &str) -> Option<String> {
     match (whole, part) {
         (_, Value::Null) => None,

@@ -1,5 +1,5 @@
-//! The real kubectl, where it asks for schemas: explain, diff, strict validation, and how the
-//! server's refusals read.
+//! The real kubectl where it depends on schemas: explain, diff, strict validation, and the texts of
+//! the server's refusals.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -100,7 +100,7 @@ fn validation_is_as_strict_as_it_is_asked_to_be() {
     assert!(ignored.status.success() && !text(&ignored.stderr).contains("unknown field"));
 }
 
-/// A manifest, and lines of what kubectl prints.
+/// A manifest, and lines that kubectl prints.
 const REFUSED: &[(&str, &[&str])] = &[
     (
         "{apiVersion: apps/v1, kind: Deployment, metadata: {name: a}, spec: {template: {}}}",

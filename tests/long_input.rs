@@ -1,5 +1,5 @@
-//! Requests that are as long as they may be, and list much: none keeps others waiting, and none is answered with much
-//! more than it says. In process, through the same handler that the server has.
+//! Requests that are as long as allowed and list many items: none blocks others for long, and no
+//! answer is much longer than what it reports. In process, through the same handler as the server's.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
 
-/// What takes as long does not end: a hundred times longer than any of these, and a tenth of what each with each
-/// took.
+/// A request that takes this long counts as endless: it is a hundred times longer than any of these
+/// takes, and a tenth of what comparing each item with each other took.
 const ENDS_WITHIN: Duration = Duration::from_secs(100);
 
 fn ends<T>(what: &str, act: impl FnOnce() -> T) -> T {
@@ -30,7 +30,7 @@ fn client() -> Client {
     Client::new(&plane)
 }
 
-/// Each compared with each other would keep a thread for minutes.
+/// Comparing each member with each other would occupy a thread for minutes.
 #[test]
 fn a_hundred_thousand_unknown_members_are_told_of_as_far_as_headers_go() {
     let client = client();
@@ -49,7 +49,7 @@ fn a_hundred_thousand_unknown_members_are_told_of_as_far_as_headers_go() {
     }
 }
 
-/// The same of items: whoever decides would keep everybody waiting.
+/// The same for items of lists: the decider would keep all writers waiting.
 #[test]
 fn long_lists_are_not_compared_each_with_each() {
     let client = client();
@@ -115,7 +115,7 @@ fn long_lists_are_not_compared_each_with_each() {
     }
 }
 
-/// All that is wrong with a document may take a thousand times more than it does itself.
+/// A list of all that is wrong with a document may be a thousand times longer than the document.
 #[test]
 fn a_refusal_ends_after_so_many_causes() {
     let client = client();
@@ -162,7 +162,7 @@ const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// As JSON: YAML has no members with long names.
+/// As JSON, because long names cannot be keys in YAML.
 fn definition(schema: &Value) -> String {
     let version = json!({"name": "v1", "served": true, "storage": true,
         "schema": {"openAPIV3Schema": schema}});
@@ -172,7 +172,7 @@ fn definition(schema: &Value) -> String {
     .to_string()
 }
 
-/// A definition of widgets of which a list is so and so.
+/// Defines widgets with a list of such items.
 fn define(client: &Client, items: &Value) {
     let list = json!({"type": "array", "items": items});
     let schema = json!({"type": "object", "properties": {"list": list,
@@ -184,8 +184,8 @@ fn define(client: &Client, items: &Value) {
     assert_eq!(answer.code, 201, "{}", answer.text);
 }
 
-/// Most of what there is to say of alternatives is not told, and what is told has an end: neither the values that are
-/// allowed nor the name of what is around an item is written down for each item.
+/// Most of what could be reported about alternatives is left out, and the rest is bounded: neither
+/// the allowed values nor the path of an item is written down for each item.
 #[test]
 fn nothing_is_written_down_that_is_not_told() {
     let texts: Vec<String> = (0..20_000).map(|n| format!("text{n}")).collect();

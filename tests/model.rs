@@ -1,12 +1,12 @@
 //! Random histories against the naive evaluator: the same objects, deletion marks, finalizers and
-//! owner references must be left, whatever the order of the collector's steps; and what is said in
-//! `support/rules.rs` must be true of it. Requests come at rest and in the middle of cascades. A history
-//! that fails is shrunk to a scenario, which is written to a file; where it collects a part, how far that
-//! gets depends on uids, so that the scenario may have to be run more than once.
+//! owner references must be left, whatever the order of the collector's steps; and the rules in
+//! `support/rules.rs` must hold. Requests come at rest and in the middle of cascades. A failing
+//! history is shrunk to a scenario, which is written to a file. If the scenario collects only a part,
+//! how far that gets depends on UIDs, so it may have to be run more than once.
 //!
-//! `HINDSIGHT_HISTORIES` sets how many, `HINDSIGHT_SEED` where to start, `HINDSIGHT_LONG_EVERY` how
-//! many there are to a long one, `HINDSIGHT_SHRUNK` where files go. A million of them, in parts that
-//! can be stopped, are `cargo histories` (`histories.rs`).
+//! `HINDSIGHT_HISTORIES` sets how many there are, `HINDSIGHT_SEED` where they start,
+//! `HINDSIGHT_LONG_EVERY` how many there are for each long one, `HINDSIGHT_SHRUNK` the folder for
+//! files. `cargo histories` (`histories.rs`) runs a million of them, in parts that can be stopped.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -36,8 +36,8 @@ fn random_histories_end_as_the_naive_evaluator_says() {
     assert!(told.is_empty(), "{}", told.join("\n"));
 }
 
-/// An owner and one in a namespace that goes wait for each other, and the audit of the log took the second that was
-/// let go for one that went too early.
+/// An owner, and another object in a namespace that is being deleted, wait for each other. When they
+/// were let go together, the audit took the second for an owner that went too early.
 #[test]
 fn a_long_history_that_the_audit_once_refused_holds() {
     let failed = check(20_392_153, LONG);
@@ -53,7 +53,7 @@ fn a_restart_of_the_collector_changes_nothing() {
     }
 }
 
-/// Requests at rest alone: how far a part of a collection gets depends on uids.
+/// A history with requests at rest only, because how far a part of a collection gets depends on UIDs.
 fn without_parts(seed: u64) -> Vec<Operation> {
     let mut both = Both::new(limit(seed), Naive::visible);
     let (mut history, failed) = live_through(seed, SHORT, &mut both, |_| {});
@@ -82,7 +82,7 @@ fn other_uids_change_nothing() {
     }
 }
 
-/// A dependent of nobody, who would be of this kind.
+/// Creates a dependent of an owner of this kind that never existed.
 fn garbage(world: &mut World, kind: Kind, number: usize) {
     let nobody = Reference {
         kind,
@@ -141,7 +141,7 @@ fn a_definition_ends_although_the_collector_never_rests() {
     }
 }
 
-/// Believes that nobody alive has two owners for long.
+/// A wrong oracle: it expects that no live object has two owners at rest.
 fn wrong(naive: &Naive) -> Vec<Thing> {
     let mut things = naive.visible();
     things.retain(|one| one.deleting || one.owners.len() < 2);

@@ -17,7 +17,7 @@ const MERGE: &str = "application/merge-patch+json";
 const OWNER: &str = "11111111-1111-1111-1111-111111111111";
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Grants of the form `user verb resource/subresource namespace name`, `-` for nothing.
+/// Grants of the form `user verb resource/subresource namespace name`, with `-` for an empty part.
 #[derive(Debug)]
 struct Grants(&'static [&'static str]);
 
@@ -199,7 +199,7 @@ fn what_counts_as_a_change_is_what_differs_in_order() {
         (json!([free, other]), json!([other, free]), "deleter", ""),
         (json!([unset]), json!([blocks]), "deleter", CANNOT_BLOCK),
         (json!([unset]), json!([blocks]), "blocker", ""),
-        // Of two references with one uid the last one says whether it blocked.
+        // Of two references with the same UID, the last one decides whether it blocked before.
         (
             same_uid(true, false),
             same_uid(true, true),

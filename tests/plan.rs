@@ -1,4 +1,4 @@
-//! `hindsight plan`: what a deletion would do is what it does, and asking changes nothing.
+//! `hindsight plan`: a deletion does what the plan says that it would, and asking changes nothing.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 const ANYTHING: &str = "{type: object, x-kubernetes-preserve-unknown-fields: true}";
 
-/// An owner, two that go with it, one of which a finalizer holds, and one that is nobody's.
+/// Creates an owner, two dependents of it, one of which a finalizer holds, and an object without an
+/// owner.
 fn family(server: &Server) {
     server.kubectl(&["create", "namespace", "team"]);
     server.kubectl(&["create", "configmap", "owner", "-n", "team"]);
@@ -38,7 +39,7 @@ fn document(server: &Server, arguments: &[&str]) -> Value {
     serde_json::from_str(&stdout(&output)).expect("JSON")
 }
 
-/// Objects and what happens to them, in an order of their own.
+/// The objects and what happens to them, sorted.
 fn told(entries: &Value) -> Vec<String> {
     let entries = entries.as_array().expect("a list");
     let told = entries
@@ -49,7 +50,7 @@ fn told(entries: &Value) -> Vec<String> {
     told
 }
 
-/// What happened from a revision on, once it is so much.
+/// What happened from a revision on, once there are this many entries.
 fn happened(server: &Server, from: u64, count: usize) -> Vec<String> {
     let mut entries = Value::Null;
     comes(&format!("{count} entries from {from} on"), || {
@@ -133,7 +134,7 @@ fn held(server: &Server, kind: &str, name: &str, spec: &Value) {
     server.kubectl_with(&["create", "-f", "-"], &object.to_string());
 }
 
-/// Of a namespace pods go first: nothing else is touched while one is held.
+/// In a namespace pods are deleted first: nothing else is touched while one is held.
 #[test]
 fn what_follows_when_nobody_holds_them_any_more_is_foretold() {
     let server = Server::start();
@@ -164,7 +165,7 @@ fn what_follows_when_nobody_holds_them_any_more_is_foretold() {
         said.contains("its namespace team is being deleted since 2"),
         "{said}"
     );
-    // What goes with the namespace goes without the other deletion.
+    // What is removed with the namespace is removed without this second deletion too.
     let plan = document(&server, &["configmap/elsewhere"]);
     assert_eq!(plan.get("onceLetGo"), None, "{plan}");
 
@@ -282,7 +283,7 @@ fn config_map(server: &Server, name: &str, owners: &Value) {
     server.kubectl_with(&["create", "-f", "-"], &object.to_string());
 }
 
-/// What refers to a config map, under this version and kind.
+/// A reference to a ConfigMap that names it with this version and kind.
 fn reference(server: &Server, version: &str, kind: &str, name: &str) -> Value {
     let uid = server.uid(&format!("configmap/{name}"));
     json!({"apiVersion": version, "kind": kind, "name": name, "uid": uid})
@@ -331,7 +332,7 @@ fn an_owner_that_was_there_before_is_known_to_have_been() {
     for name in ["a", "g"] {
         config_map(&server, name, &json!([]));
     }
-    // As long as it may be one of a kind that nobody serves, it stays.
+    // As long as one of its owners is of a kind that is not served, the dependent stays.
     let owners = json!([
         reference(&server, "v1", "ConfigMap", "a"),
         reference(&server, "nope.io/v1", "Nope", "g")
@@ -349,7 +350,7 @@ fn an_owner_that_was_there_before_is_known_to_have_been() {
     assert_eq!(happened(&server, from, foretold.len()), foretold);
 }
 
-/// A namespace may be held by tokens of others beside the controller's.
+/// A namespace may be held by tokens in `spec.finalizers` other than the controller's.
 #[test]
 fn tokens_of_others_are_let_go_in_what_is_foretold() {
     let server = Server::start();

@@ -1,4 +1,5 @@
-//! The process: one server per directory, clean stops, and nothing acknowledged is lost by a kill.
+//! The server process: one server per directory, clean stops, and nothing acknowledged is lost by a
+//! kill.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -32,10 +33,10 @@ fn a_second_server_on_the_same_directory_is_refused_and_told_who_holds_it() {
     assert!(message.contains(&server.pid().to_string()), "{message}");
 }
 
-/// The directory, made as the name says.
+/// Prepares the directory as its name says.
 type Prepare = fn(&Path);
 
-/// A data directory that no stop leaves, and what is to be done about it.
+/// Data directories that no stop of a server leaves behind, and what the refusal says to do.
 const DIRECTORIES: &[(&str, Prepare, &str)] = &[
     (
         "a file",
@@ -113,7 +114,7 @@ const DIRECTORIES: &[(&str, Prepare, &str)] = &[
     ),
 ];
 
-/// One of which the database has to speak for itself.
+/// A used directory without its journal, as if the database had taken over everything long ago.
 fn used_long_ago(directory: &Path) {
     used(directory);
     fs::remove_file(directory.join("events/journal")).expect("removed");
@@ -209,7 +210,7 @@ const QUESTIONS: &[&[&str]] = &[
     &["backup", "-"],
 ];
 
-/// The database as it was before `b`, which is in the snapshots and of which the witness knows.
+/// A directory whose database is older than `b`, which is in its snapshots and known to its witness.
 fn older_database(directory: &Path) {
     let (events, older) = (directory.join("events"), directory.join("older"));
     used(directory);
@@ -288,7 +289,7 @@ fn what_was_answered_survives_a_kill() {
     assert_eq!(names.lines().count(), 20);
 }
 
-/// What nobody collects.
+/// A control plane on this directory without collectors.
 fn without_collectors(directory: &Path) -> ControlPlane {
     let config = Config {
         data_dir: Some(directory.to_owned()),
@@ -298,7 +299,7 @@ fn without_collectors(directory: &Path) -> ControlPlane {
     ControlPlane::open(config).expect("opened")
 }
 
-/// The uid of the object that it is about.
+/// Carries an intent out and returns the UID of its object.
 fn carried_out(plane: &ControlPlane, intent: Intent) -> String {
     let actor = Arc::new(Actor::new("tester"));
     let command = hindsight_core::Command::new(actor, plane.now(), plane.seed(), intent);
@@ -307,7 +308,8 @@ fn carried_out(plane: &ControlPlane, intent: Intent) -> String {
     decision.commits[0].uid.to_string()
 }
 
-/// So many of which each owns the next, and the first is deleted: the collector takes them one by one.
+/// Creates a chain of this many objects, each the owner of the next, and deletes the first: the
+/// collector removes the others one by one.
 fn cut_chain(directory: &Path, length: usize) {
     let plane = without_collectors(directory);
     let mut owners = Vec::new();
@@ -429,7 +431,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).expect("it exists").permissions().mode() & 0o777
 }
 
-/// What somebody else comes to, who may enter the directory.
+/// The entries that others could access if they could enter the directory.
 fn open_to_others(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).expect("listed");
     let paths = entries.map(|entry| entry.expect("listed").path());
@@ -459,7 +461,7 @@ fn secrets_on_disk_are_for_their_owner_only() {
     assert!(warned.contains("others may write to this"), "{warned}");
 }
 
-/// What is acknowledged must be found by the next start, which looks where this one did.
+/// What is acknowledged must be found by the next start, which looks in the same place as this one.
 #[test]
 fn a_server_whose_directory_is_moved_answers_no_write_and_ends() {
     let temporary = tempfile::tempdir().expect("a temporary directory");

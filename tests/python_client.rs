@@ -1,4 +1,4 @@
-//! The official Python client. `tests/run` installs it; without it this fails, and says so.
+//! The official Python client. `tests/run` installs it; without it this test fails with a message.
 
 use hindsight_tests::server::{Server, stdout};
 use hindsight_tests::tree::repository;
