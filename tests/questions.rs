@@ -1,4 +1,5 @@
-//! What a question is about: objects whose kind had another scope, namespaces, kinds that hold nothing.
+//! Which objects a question is about: objects whose kind had another scope, namespaces themselves,
+//! kinds whose objects are never stored.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -10,7 +11,7 @@ use hindsight_tests::server::{Server, hindsight, stdout, text};
 use std::path::Path;
 use std::process::Output;
 
-/// Asks the server and, once it has ended, its directory: both give the same answer.
+/// Asks the server and, once it has ended, its directory, and checks that both give the same answer.
 fn asked(server: Server, directory: &Path, questions: &[&str]) -> Vec<Output> {
     let words = |question: &&str| -> Vec<String> {
         question.split_whitespace().map(str::to_owned).collect()
@@ -35,7 +36,7 @@ fn is_told(answer: &Output, what: &str) {
     assert!(said.contains(what), "{said}{}", text(&answer.stderr));
 }
 
-/// A server that had a widget, with its directory, where the same resource has the other scope now.
+/// A server that once had a widget, and on which the same resource now has the other scope.
 fn scoped_anew(directory: &Path, was_namespaced: bool) -> Server {
     let server = Server::start_on(directory);
     let namespaced = widgets("{type: object}");

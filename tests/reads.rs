@@ -1,4 +1,4 @@
-//! Reads of what has not happened yet, and watches from long ago.
+//! Reads at revisions that do not exist yet, watches from long ago, and the options of lists.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -36,9 +36,9 @@ fn events(answer: &Answer) -> Vec<Value> {
         .collect()
 }
 
-/// Kinds and names of what happened after a revision.
+/// Types and names of the events after a revision.
 fn watched(client: &Client, after: u64) -> Vec<String> {
-    // What ends other requests is nothing to a watch, whatever it says.
+    // A watch ignores `timeout`, which bounds other requests, even if it is not valid.
     let path = format!("{MAPS}?watch=1&resourceVersion={after}&timeoutSeconds=1&timeout=tomorrow");
     let named = |event: &Value| {
         let field = |path: &str| event.pointer(path).and_then(Value::as_str).unwrap_or("-");
@@ -81,7 +81,7 @@ fn the_future_is_waited_for_and_then_refused() {
         format!("{MAPS}?resourceVersion={far}"),
         format!("{MAPS}?resourceVersion={far}&{list}"),
     ];
-    // Side by side: each is waited for.
+    // Concurrently, because the server waits for each.
     let answers = std::thread::scope(|scope| {
         let ask = |path| {
             let client = Client::new(&plane);
@@ -103,7 +103,7 @@ fn the_future_is_waited_for_and_then_refused() {
     assert_eq!(events[0]["object"]["code"], 504);
 }
 
-/// kubectl would wait for each of its questions, and say nothing.
+/// If it were waited for, kubectl would wait in each of its requests, without a message.
 #[test]
 fn a_past_that_is_yet_to_be_is_refused_at_once() {
     let plane = ControlPlane::open(Config::default()).expect("a control plane");
@@ -125,8 +125,8 @@ fn a_past_that_is_yet_to_be_is_refused_at_once() {
     }
 }
 
-/// Where to go on from, version, match; then what comes of it, without a limit and with one of six where
-/// that differs: how many items, or what is told, in its order.
+/// Columns: `continue`, `resourceVersion` and `resourceVersionMatch`; then the outcome without a
+/// limit and, if it differs, with a limit of six: the number of items, or the refusals, in order.
 const LIST_OPTIONS: &str = "
 -     -   -            10 6
 -     -   NotOlderThan no-version
@@ -177,7 +177,7 @@ bad   bad NotOlderThan continue
 bad   bad Exact        continue
 bad   bad bad          continue+unknown";
 
-/// What a refusal told by a word of the table says.
+/// The text of the refusal that a word of the table stands for.
 fn told(word: &str) -> &'static str {
     match word {
         "no-version" => "resourceVersionMatch is forbidden unless resourceVersion is provided",

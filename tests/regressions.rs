@@ -1,5 +1,5 @@
-//! What went wrong elsewhere and must not here: the table in `tests/regressions.md`, and those of its
-//! tests that belong nowhere else. In process, through the handler that the server has.
+//! What went wrong in other projects and must not here: the table in `tests/regressions.md`, and
+//! those of its tests that belong nowhere else. In process, through the same handler as the server's.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const JSON: &str = "application/json";
-/// Fewer rows than this means that the table was cut, or is no longer read as one.
+/// Fewer rows than this mean that the table was cut, or is no longer parsed as one.
 const ROWS_MIN: usize = 48;
 
 fn page(name: &str) -> String {
@@ -126,7 +126,8 @@ fn a_path_leads_out_of_nothing() {
     }
 }
 
-/// Each as large as a body may be; what takes more than a pass over it would not end in a day.
+/// Each body is as large as allowed; anything that takes more than one pass over it would not end in
+/// a day.
 #[test]
 fn yaml_that_is_hard_to_read_is_refused() {
     let client = client();

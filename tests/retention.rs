@@ -1,4 +1,5 @@
-//! A server that keeps little history: what it says of what it dropped, with snapshots and without.
+//! A server that keeps little history: what it reports about what it dropped, with snapshots and
+//! without.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -10,7 +11,7 @@ use hindsight_tests::server::{Server, hindsight, serve, stdout, text};
 use std::path::Path;
 use std::process::Stdio;
 
-/// Snapshots often, and no more history than that takes.
+/// A server that takes snapshots often, and keeps no more history than that requires.
 fn start(directory: &Path) -> Server {
     let mut command = serve(directory);
     command.args(["--snapshot-every", "20", "--keep-history-bytes", "1B"]);
@@ -21,7 +22,7 @@ fn replayed(directory: &Path) -> String {
     stdout(&hindsight(directory, &["replay"]))
 }
 
-/// Objects that are changed, and one that is deleted early.
+/// Plays a history of objects that are changed, and one that is deleted early.
 fn history(directory: &Path) {
     let server = start(directory);
     server.kubectl(&["create", "configmap", "early"]);
@@ -53,7 +54,7 @@ fn history(directory: &Path) {
     assert_eq!(server.signal("TERM"), Some(0));
 }
 
-/// What nobody can mean, and a part of what is said.
+/// Options that cannot be intended, and a part of the refusal.
 const ABSURD: &[(&str, &str)] = &[
     (
         "--keep-history=0s",
@@ -100,7 +101,7 @@ const ABSURD: &[(&str, &str)] = &[
     ),
 ];
 
-/// Much, and of what may be defined some day.
+/// Large limits, and kinds that may be defined some day.
 const AMPLE: &[&str] = &[
     "--keep-history=292000y",
     "--keep-history-bytes=9223372036854775807",
@@ -178,7 +179,7 @@ fn what_was_dropped_is_refused_by_its_floor_and_what_is_kept_is_explained() {
     let log = stdout(&log);
     assert!((1..40).contains(&log.lines().count()), "{log}");
 
-    // Of the two deletions both are kept, and what was between them is not theirs.
+    // Both deletions are kept; changes between them are not reported with them.
     let held = stdout(&hindsight(
         &directory,
         &["log", "configmap/held", "-o", "json"],

@@ -1,4 +1,4 @@
-//! Every `*.scenario` file is a test of its own.
+//! Runs every `*.scenario` file as a test of its own.
 #![allow(
     clippy::expect_used,
     reason = "a test stops where its ground is not what it expects"

@@ -1,17 +1,17 @@
-//! Schedules of the simulator for as long as one likes: `cargo schedules`. Prints how many it has
-//! seen and how many a second; a run that was stopped goes on where it was. See `simulator.rs`.
+//! Runs schedules of the simulator for as long as wanted: `cargo schedules`. Prints how many are
+//! done, and how many per second; a stopped run continues where it was. See `simulator.rs`.
 
 use hindsight_tests::schedules::{Lengths, check};
 use hindsight_tests::seeds::Run;
 use std::process::ExitCode;
 
-/// A third of the time is memory otherwise.
+/// Otherwise a third of the time is spent allocating memory.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Schedules between two lines of the report.
 const PART: u64 = 10_000;
-/// Some days.
+/// Enough for some days.
 const COUNT: u64 = 1_000_000_000;
 
 fn main() -> ExitCode {

@@ -1,4 +1,4 @@
-//! How the program is told what to do, what it says of itself, and the example that embeds it.
+//! How the program is configured, what it reports about itself, and the examples that embed it.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -22,7 +22,7 @@ fn tokens(directory: &Path) -> std::path::PathBuf {
     path
 }
 
-/// Who a server takes the bearer of the token for.
+/// The user that the server authenticates the bearer of the token as.
 fn whoami(server: &Server, kubeconfig: &Path) -> Value {
     let output = Command::new("kubectl")
         .arg("--kubeconfig")
@@ -162,7 +162,7 @@ fn its_own_log_is_text_or_json() {
     for (format, is_json) in [("text", false), ("json", true)] {
         let data = directory.path().join(format);
         std::fs::create_dir_all(data.join("snapshots")).expect("made");
-        // A snapshot that is none is worth a warning.
+        // A file that is not a snapshot causes a warning.
         let snapshot = data.join("snapshots/00000000000000000001.snapshot");
         std::fs::write(snapshot, "none").expect("written");
         let mut command = serve(&data);

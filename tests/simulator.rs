@@ -1,9 +1,9 @@
-//! Two thousand schedules of the simulator: each of one seed, each with faults of its own.
+//! Runs two thousand schedules of the simulator, each with a seed and faults of its own.
 //!
-//! `HINDSIGHT_SCHEDULES` sets how many, `HINDSIGHT_SEED` with which seed to begin, `HINDSIGHT_STEPS`
-//! how long each is, `HINDSIGHT_SHRUNK` where files go. A schedule that fails is shrunk to a file
-//! and prints the command that repeats it. In `schedules/` that file is played by every run. As many
-//! as one likes, in parts that can be stopped, are `cargo schedules` (`schedules.rs`).
+//! `HINDSIGHT_SCHEDULES` sets how many there are, `HINDSIGHT_SEED` the first seed, `HINDSIGHT_STEPS`
+//! the length of each, `HINDSIGHT_SHRUNK` the folder for files. A failing schedule is shrunk to a
+//! file, and the command that repeats it is printed. Files in `schedules/` are played by every run.
+//! `cargo schedules` (`schedules.rs`) runs as many as wanted, in parts that can be stopped.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -20,10 +20,10 @@ use hindsight_tests::sim::{self, Bug, Options, Schedule, smallest};
 use hindsight_tests::tree::repository;
 use std::sync::Mutex;
 
-/// Steps of a schedule that something is broken in.
+/// Steps of a schedule in which something is broken on purpose.
 const STEPS: u64 = 150;
 
-/// What two thousand schedules must have seen, or they show nothing.
+/// What must happen in two thousand schedules, or they show nothing.
 const HAPPENS: &[&str] = &[
     "kill",
     "cut",
@@ -133,7 +133,7 @@ fn the_files_of_schedules_hold() {
     assert!(played > 0, "no schedule was played");
 }
 
-/// What is broken on purpose, and who must notice.
+/// What is broken on purpose, and the checkers of which one must notice.
 const BUGS: &[(Bug, &[&str])] = &[
     (
         Bug::SyncDoesNothing,
@@ -182,7 +182,7 @@ const BUGS: &[(Bug, &[&str])] = &[
     ),
 ];
 
-/// The first failure that it causes.
+/// The first failure that this bug causes.
 fn broken(bug: Bug) -> Box<sim::Failure> {
     let mut seeds = 1..=50;
     let found = seeds.find_map(|seed| sim::run(Options::of(seed, STEPS).with(bug)).err());
@@ -206,7 +206,7 @@ fn whatever_is_broken_is_noticed() {
     );
 }
 
-/// Steps that are left of any schedule that something is broken in.
+/// The most steps that may be left of a schedule in which something is broken on purpose.
 const SMALLEST_STEPS_MAX: usize = 12;
 
 #[test]

@@ -1,4 +1,5 @@
-//! Rules that hold for the whole tree: who may depend on whom, how large things may grow.
+//! Rules that hold for the whole tree: which crates may depend on which, how long files and functions
+//! may be, and more.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -15,8 +16,8 @@ const FUNCTION_LINES_MAX: usize = 70;
 
 type Crates = &'static [&'static str];
 
-/// Each crate, the crates of ours that it may use in production, and those of others that it may not: what
-/// the code map of ARCHITECTURE.md says that it must not know.
+/// For each crate, our crates that it may use in production, and the foreign crates that it must not:
+/// what the code map of ARCHITECTURE.md says that it must not know.
 const LAYERS: &[(&str, Crates, &[Crates])] = &[
     ("hindsight-core", &[], &[RUNTIME, STORAGE, HTTP]),
     ("hindsight-log", &["hindsight-core"], &[HTTP]),
@@ -56,7 +57,7 @@ const HTTP: Crates = &[
     "rustls",
     "tokio-rustls",
 ];
-/// Where nothing of this may be named outside of tests.
+/// The folders in which none of `EFFECTS` may be named outside of tests.
 const PURE_SOURCES: &[&str] = &["core/src/", "projector/src/", "gc-worker/src/"];
 const EFFECTS: &[&str] = &[
     "std::fs",
@@ -78,7 +79,7 @@ const EFFECTS: &[&str] = &[
     "getrandom",
     "rand::",
     "println!",
-    // Any of these may be within.
+    // A group of imports could hold any of these.
     "std::{",
 ];
 
@@ -130,7 +131,7 @@ fn what_is_pure_names_no_clock_no_thread_no_file_and_nothing_random() {
     assert!(findings.is_empty(), "{}", findings.join("\n"));
 }
 
-/// Effects that are named outside of comments and of what is there for tests alone.
+/// Effects that are named outside of comments and of code for tests.
 fn effects_in(text: &str) -> impl Iterator<Item = &'static str> {
     let mut lines = text.lines();
     let mut code = String::new();
@@ -142,7 +143,7 @@ fn effects_in(text: &str) -> impl Iterator<Item = &'static str> {
             }
             continue;
         }
-        // The item behind it, to its end.
+        // Skips the item under the attribute.
         let first = lines.next().unwrap_or_default();
         let indented = &first[..first.len() - first.trim_start().len()];
         let end = format!("{indented}}}");
@@ -248,7 +249,8 @@ fn the_rules_that_mutants_turn_round_are_where_the_list_says() {
     assert!(names.len() > 100, "only {} mutants", names.len());
 }
 
-/// What `[[ ]]` marks, and what is before and after it, as `tests/mutants/run` reads them.
+/// Splits a text into what is before the mark `[[ ]]`, in it and after it, as `tests/mutants/run`
+/// does.
 fn marked(text: &str) -> [String; 3] {
     let (before, rest) = text.split_once("[[").unwrap_or(("", text));
     let (replaced, after) = match rest.split_once("]]") {
@@ -258,7 +260,7 @@ fn marked(text: &str) -> [String; 3] {
     [before, replaced, after].map(str::to_owned)
 }
 
-/// Whether each bracket is closed where it was opened.
+/// Whether there are as many closing brackets as opening ones.
 fn is_whole(expression: &str) -> bool {
     ["()", "[]", "{}"].iter().all(|pair| {
         let (open, close) = pair.split_at(1);

@@ -1,5 +1,5 @@
-//! `tests/upstream.md` names what shows each behaviour that upstream tests, and `docs/semantics.md` what
-//! shows each line for users; all of it must exist.
+//! `tests/upstream.md` names the tests that show each behaviour that upstream tests, and
+//! `docs/semantics.md` those that show each line for users; all of them must exist.
 #![allow(
     clippy::expect_used,
     reason = "a test stops where its ground is not what it expects"
@@ -11,9 +11,9 @@ use hindsight_tests::tree::repository;
 use std::collections::BTreeSet;
 use std::process::Command;
 
-/// Fewer rows than this means that the table was cut, or is no longer read as one.
+/// Fewer rows than this mean that the table was cut, or is no longer parsed as one.
 const ROWS_MIN: usize = 120;
-/// How a row without a test of ours begins to say why.
+/// How the last cell of a row without a test begins.
 const EXCUSES: [&str; 3] = ["Not applicable: ", "Differs: ", "Missing: "];
 
 /// One test of upstream's.
@@ -92,7 +92,7 @@ fn no_row_is_there_twice() {
     }
 }
 
-/// What was measured on a commit that nobody has cannot be measured again.
+/// A measurement on a commit that does not exist cannot be repeated.
 #[test]
 fn every_commit_that_is_named_is_there() {
     let root = repository();
@@ -131,7 +131,7 @@ fn every_commit_that_is_named_is_there() {
     assert!(gone.is_empty(), "nobody has {gone:?}");
 }
 
-/// As git writes them short; nobody writes a number so.
+/// Whether a word is a short hash as git prints it; no other number is written so.
 fn is_commit(word: &str) -> bool {
     let is_hex = |one: u8| one.is_ascii_digit() || (b'a'..=b'f').contains(&one);
     word.len() == 7

@@ -1,6 +1,6 @@
-//! Webhooks and the account of who holds which field: what they change is nobody's, whoever writes.
-//! Source: upstream's `create.go`, `update.go` and `patch.go`, which note who writes what before they
-//! ask, and `managedFieldsValidatingAdmissionController`.
+//! Webhooks and `managedFields`, the account of which manager owns which field: what webhooks change
+//! is owned by nobody, whoever writes. Source: upstream's `create.go`, `update.go` and `patch.go`,
+//! which note who writes what before they ask, and `managedFieldsValidatingAdmissionController`.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const APPLY: &str = "application/apply-patch+yaml";
 const ITEM: &str = "/api/v1/namespaces/default/configmaps/a";
 
-/// Whatever is sent, these are what the map holds.
+/// A scene whose webhook sets these keys of every ConfigMap, whatever is sent.
 fn overruled(data: Value) -> Scene {
     let scene = Scene::new(move |_, request| {
         let mut all = request["object"]["data"].clone();
@@ -43,8 +43,8 @@ fn apply(scene: &Scene, manager: &str, data: Value) -> Value {
     answer.json()
 }
 
-/// `manager operation`, and the fields below `data`. In the account's own order but for the time,
-/// which is in seconds: operations, then managers.
+/// The entries as `manager operation` and the fields below `data`, sorted by operation, then manager.
+/// This is the order of `managedFields` except for the time, which has a resolution of seconds.
 fn owners(object: &Value) -> Vec<(String, Value)> {
     let entries = object["metadata"]["managedFields"].as_array();
     let mut entries: Vec<&Value> = entries.into_iter().flatten().collect();
@@ -238,7 +238,8 @@ fn a_scale_that_a_webhook_changes_keeps_the_account_of_its_object() {
     assert_eq!(holds(6), all.map(|(name, holds)| (json!(name), holds)));
 }
 
-/// `method path media | body | operation | options`; the path is that of `a` after its name.
+/// Lines of `verb path | body | operation | options`; a path with a name starts with `/` and the
+/// name.
 const OPTIONS: &str = r#"
 POST   ?fieldManager=me                              | {"metadata": {"name": "b"}} | CREATE | {"kind": "CreateOptions", "fieldManager": "me"}
 POST   ?fieldValidation=Strict&dryRun=All            | {"metadata": {"name": "c"}} | CREATE | {"kind": "CreateOptions", "fieldValidation": "Strict", "dryRun": ["All"]}

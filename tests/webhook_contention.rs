@@ -1,4 +1,4 @@
-//! Many who write one object while webhooks are asked about it.
+//! Many clients that write to one object while webhooks are asked about it.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -1,4 +1,4 @@
-//! What webhooks are asked about an eviction, and what they may make of it.
+//! What webhooks are asked about an eviction, and how they may change it.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 const PODS: &str = "/api/v1/namespaces/default/pods";
 const BUDGETS: &str = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
 
-/// The members of hooks that are asked about evictions.
+/// The rules of webhooks that are asked about evictions.
 fn of_evictions() -> Value {
     json!({"rules": [{"operations": ["CREATE"], "apiGroups": [""], "apiVersions": ["v1"],
         "resources": ["pods/eviction"]}]})
 }
 
-/// A pod that a node runs.
+/// Creates a pod that runs on a node.
 fn run(scene: &Scene, name: &str) {
     let spec = json!({"nodeName": "n", "containers": [{"name": "c", "image": "i"}]});
     let metadata = json!({"name": name, "labels": {"app": "x"}});
@@ -42,7 +42,7 @@ fn pod(scene: &Scene, name: &str) -> Value {
         .json()
 }
 
-/// `what the webhook puts at | this value | code | what is then at | this value of the pod`.
+/// Lines of `path that the webhook sets | value | code | path in the pod afterwards | value there`.
 const MADE_OF_IT: &str = r#"
 /deleteOptions | {"dryRun": ["All"]} | 201 | /metadata/deletionTimestamp | null
 /deleteOptions | {"gracePeriodSeconds": 7} | 201 | /metadata/deletionGracePeriodSeconds | 7
@@ -151,7 +151,7 @@ fn an_eviction_is_shown_and_selected_as_it_was_posted() {
     assert!(scene.webhook.take().is_empty());
 }
 
-/// Upstream: mutating webhooks, validating ones, then the pod, then its budget.
+/// Upstream's order: mutating webhooks, validating ones, then the pod, then its budget.
 #[test]
 fn the_pod_and_its_budget_are_asked_after_all_webhooks() {
     let scene = Scene::new(|path, request| match path {

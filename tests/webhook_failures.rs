@@ -1,4 +1,4 @@
-//! Admission webhooks that refuse, that cannot be asked, and that must not be asked.
+//! Admission webhooks that refuse, that cannot be asked, or that must not be asked.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -80,7 +80,7 @@ fn a_denial_comes_with_all_that_was_said_before_it() {
     let [first, refuses, last] = ["first", "refuses", "last"].map(|one| format!("299 - \"{one}\""));
     let expected = [unknown.to_owned(), first.clone(), refuses.clone()];
     assert_eq!(said("mutating", "POST", MAPS, &body), expected);
-    // Validating webhooks are all asked at once, and all heard.
+    // Validating webhooks are all asked concurrently, and the warnings of all of them are passed on.
     let mut told = said("validating", "POST", MAPS, &body);
     told.sort();
     let mut expected = vec![unknown.to_owned(), first.clone(), refuses.clone(), last];
@@ -141,7 +141,7 @@ fn what_webhooks_said_is_told_where_storage_refuses() {
     }
 }
 
-/// `path | members over the usual ones | part of the message`.
+/// Lines of `path | members merged over the defaults | part of the message`.
 const UNASKED: &str = r#"
 /silence  | {"timeoutSeconds": 1} | failed to call webhook: Post "https://localhost:
 /silence  | {"timeoutSeconds": 1} | /silence?timeout=1s": context deadline exceeded
@@ -313,7 +313,7 @@ fn the_configurations_themselves_are_nobodys_business() {
     assert_eq!(scene.create("a").code, 201);
 }
 
-/// As `openssl req -x509` makes them, where nothing else is said.
+/// As `openssl req -x509` makes certificates by default.
 #[test]
 fn a_webhook_whose_certificate_is_its_own_authority_is_asked() {
     let deny = |_: &str, _: &Value| Answer::Response(json!({"allowed": false}));

@@ -1,4 +1,4 @@
-//! What mutating webhooks see of each other's work.
+//! What a mutating webhook sees of the changes of others.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// The members of hooks that are asked about this resource.
+/// The rules of webhooks that are asked about this resource.
 fn of(resource: &str) -> Value {
     json!({"rules": [{"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"],
         "resources": [resource]}]})

@@ -1,4 +1,4 @@
-//! What webhooks are asked about reviews, which are answered and never stored.
+//! What webhooks are asked about reviews and bindings, which are answered and never stored.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -9,7 +9,7 @@ use hindsight_tests::admission::Scene;
 use hindsight_tests::webhook::Answer;
 use serde_json::{Value, json};
 
-/// `group | path | kind | body`.
+/// Lines of `group | path | kind | body`.
 const REVIEWS: &str = r#"
 authentication.k8s.io | selfsubjectreviews | SelfSubjectReview | {}
 authentication.k8s.io | tokenreviews | TokenReview | {"spec": {"token": "t"}}

@@ -1,4 +1,4 @@
-//! What admission webhooks are asked, over TLS, and what they may make of a write.
+//! What admission webhooks are asked over TLS, and how they may change a write.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -147,7 +147,8 @@ fn the_questions_about_changes_and_deletions_show_the_object_as_it_was() {
 #[test]
 fn webhooks_that_want_to_know_are_asked_again_when_others_change_the_object_after_them() {
     for (policy, expected, counted) in [
-        // What the first changes when it is asked again is news to the second; nobody is asked thrice.
+        // What the first webhook changes when it is asked again is news to the second; no webhook is
+        // asked a third time.
         (
             "IfNeeded",
             vec!["/first", "/second", "/first", "/second"],
@@ -302,7 +303,7 @@ fn deletions_are_asked_about_one_by_one_and_cannot_be_changed() {
     );
 }
 
-/// `request | body | operation | kind`.
+/// Lines of `request | body | operation | kind`.
 const SUBRESOURCES: &str = r#"
 PATCH pods/p/status       | {"status": {"phase": "Running"}} | UPDATE | Pod
 POST pods/p/binding       | {"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n"}} | CREATE | Binding
@@ -397,7 +398,7 @@ fn the_collectors_ask_nobody() {
     let mut events = scene.client.watch(&watch, "application/json");
     let added = scene.client.next(&mut events).expect("an event");
     assert_eq!(added["type"], "ADDED");
-    // Of the dependent's deletion the webhook wants to hear, not of the owner's.
+    // The webhook is to be asked about the dependent's deletion, not the owner's.
     let only =
         json!({"matchConditions": [{"name": "one", "expression": "request.name != 'owner'"}]});
     scene.configure("validating", &[("/no", only)]);
@@ -410,7 +411,7 @@ fn the_collectors_ask_nobody() {
     assert_eq!(scene.webhook.take(), []);
 }
 
-/// Adds an annotation, and takes it out again.
+/// One webhook adds an annotation, and the next removes it.
 fn done_and_undone(path: &str, request: &Value) -> Answer {
     let annotations = request["object"]["metadata"]["annotations"].as_object();
     let beside = annotations.map_or(0, |all| all.len() - usize::from(all.contains_key("done")));
@@ -428,8 +429,8 @@ fn done_and_undone(path: &str, request: &Value) -> Answer {
     Answer::patch(&json!([{"op": op, "path": path, "value": value}]))
 }
 
-/// Whatever admission does to what it shows must be lost with it: a client is answered, and the log written,
-/// as if nobody had been asked.
+/// Whatever admission does to the object that it shows to webhooks must be lost if their changes
+/// cancel out: the client is answered, and the log written, as if no webhook had been asked.
 #[test]
 fn what_one_webhook_does_and_the_next_undoes_changes_no_answer() {
     let everything = json!({"rules": [{"operations": ["*"], "apiGroups": ["*"],

@@ -1,5 +1,5 @@
-//! The simulator's disk is held against what every storage must do: what a schedule shows on it is worth
-//! as much as it is like a real one.
+//! Checks the simulator's disk against what every storage must do: a schedule shows only as much as
+//! the disk resembles a real one.
 
 use hindsight_core::Revision;
 use hindsight_log::{Purpose, Storage, Stored, Tail};
@@ -12,7 +12,7 @@ mod cases;
 
 use cases::{Backend, conforms};
 
-/// Cuts of each moment, which leave more or less of what was not synced.
+/// Power cuts tried at each moment, which leave more or less of what was not synced.
 const CUTS: u64 = 8;
 
 struct Simulated(Disk);
@@ -22,7 +22,7 @@ impl Simulated {
         Self(Disk::new(Dice(seed), false))
     }
 
-    /// The same disk, with other chances.
+    /// A copy of the disk with another seed.
     fn with(&self, seed: u64) -> Self {
         let copy = Self::new(seed);
         let (from, mut to) = (self.0.inner(), copy.0.inner());
