@@ -28,7 +28,7 @@ fn create(client: &Client, name: &str) -> Answer {
     client.send("POST", MAPS, "application/json", &body)
 }
 
-/// The events of a stream that ends by itself.
+/// The events of a watch that has ended by itself.
 fn events(answer: &Answer) -> Vec<Value> {
     let lines = answer.text.lines();
     lines

@@ -229,7 +229,6 @@ fn a_webhook_that_cannot_be_asked_fails_the_write_or_is_passed_by() {
     }
 }
 
-/// Upstream answers with the refusal that came first in time, where all are asked at once.
 #[test]
 fn of_a_review_of_the_older_version_neither_uid_nor_type_is_looked_at() {
     let scene = Scene::new(|_, _| {
@@ -247,6 +246,7 @@ fn of_a_review_of_the_older_version_neither_uid_nor_type_is_looked_at() {
     assert_eq!(scene.webhook.take().len(), 2);
 }
 
+/// Upstream answers with the refusal that came first in time, if all are asked concurrently.
 #[test]
 fn of_several_refusals_the_first_in_the_order_of_the_webhooks_is_the_answer() {
     let scene = Scene::new(|path, _| match path {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub(crate) const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
-/// One request.
+/// One request to send.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
     pub(crate) method: Method,

@@ -1,4 +1,4 @@
-//! A wall clock that jumps.
+//! A wall clock that jumps, or cannot be right.
 
 use super::{MAPS, map, member};
 use hindsight_tests::disk::skipped;

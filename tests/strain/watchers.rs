@@ -1,4 +1,4 @@
-//! Watchers that do not read.
+//! Watchers that do not read: they cost little memory, and nothing to other watchers.
 
 use super::{MAPS, create, member};
 use hindsight_tests::server::Server;

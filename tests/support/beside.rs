@@ -69,7 +69,7 @@ pub struct Patience {
 pub struct Counts {
     /// Requests to each of the two servers.
     pub requests: u64,
-    /// Objects that were compared after them.
+    /// Objects that were compared after the requests.
     pub objects: u64,
     /// Histories that ended early because the other server had not looked at a dependent that came to
     /// an owner already waiting.

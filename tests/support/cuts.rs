@@ -23,7 +23,7 @@ pub struct Disk {
     /// The names that a sync of their directory has made durable.
     durable: Names,
     files: Vec<Changes>,
-    /// Where the next `write` to a descriptor goes.
+    /// The position of each descriptor, where its next `write` goes.
     positions: BTreeMap<u32, u64>,
     /// Syncs under way, by thread: the file, and how many of its changes the sync covers.
     syncing: BTreeMap<u32, (PathBuf, usize)>,

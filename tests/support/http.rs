@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 type Reply = <Service as tower_service::Service<Request<Full<Bytes>>>>::Response;
 
-/// Sends requests as the administrator.
+/// Sends requests, as the administrator unless another user is named.
 #[derive(Debug)]
 pub struct Client {
     plane: ControlPlane,

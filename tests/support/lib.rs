@@ -1,4 +1,5 @@
-//! Support for the tests: the source tree, a running server, scenarios and the naive model.
+//! Support for the tests: the source tree, a running server, scenarios, the naive model and the
+//! simulator.
 #![allow(
     clippy::expect_used,
     clippy::panic,

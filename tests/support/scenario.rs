@@ -29,11 +29,11 @@
 //! seen    WATCH ADDED|MODIFIED|DELETED|BOOKMARK|ERROR|end [NAME]
 //! ```
 //!
-//! OPTIONS of a delete: `orphan=true`, `grace=N`, `uid=U`, `revision=N`, `query=NAME=VALUE`; of all
-//! requests: `dry`. `with {...}` at the end of a line is merged into the object that is created,
-//! is the patch of `set`, and the `DeleteOptions` of `delete`, which else go into the query. `$NAME`
-//! stands for the uid of what was created under that name, or as that ID, `$NAME.rv` for its newest version, `$$`
-//! for a dollar.
+//! OPTIONS of a delete are `orphan=true`, `grace=N`, `uid=U`, `revision=N` and `query=NAME=VALUE`,
+//! which go into the query; OPTIONS of all requests: `dry`. `with {...}` at the end of a line is
+//! merged into the object that is created, is the patch of `set`, and the `DeleteOptions` in the body
+//! of `delete`. `$NAME` stands for the UID of what was created under that name, or as that ID,
+//! `$NAME.rv` for its newest version, `$$` for a dollar.
 
 mod checks;
 mod line;

@@ -1,4 +1,4 @@
-//! Steps about watches.
+//! Steps that open watches and check their events.
 
 use super::Scenario;
 use crate::http::Answer;

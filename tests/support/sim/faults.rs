@@ -8,7 +8,7 @@ use hindsight_log::Error;
 
 /// The most submissions in a row that are turned away.
 const OVERLOADED_MAX: u64 = 4;
-/// Ten years, in microseconds.
+/// The most that the clock jumps: ten years, in microseconds.
 const JUMP_MICROS_MAX: u64 = 10 * 365 * 86_400 * 1_000_000;
 
 impl Simulation {

@@ -36,7 +36,7 @@ pub enum Bug {
 }
 
 impl Bug {
-    /// Every one of them.
+    /// Every bug.
     pub const ALL: [Self; 11] = [
         Self::SyncDoesNothing,
         Self::SyncedFrameLost,

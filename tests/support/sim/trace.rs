@@ -8,7 +8,7 @@ use std::fmt::Display;
 pub struct Trace {
     /// The lines in order; empty unless `is_told`.
     pub lines: Vec<String>,
-    /// How often each kind of thing happened.
+    /// How often each kind of event happened.
     pub counts: BTreeMap<&'static str, u64>,
     /// Whether lines are written at all. Writing them takes half of the time, and a failing schedule
     /// can be run again.

@@ -35,7 +35,8 @@ pub fn nothing_is_left(rest: &State, now: Time) -> Checked {
         })?;
         let namespace = &object.key.namespace;
         let home = ObjectKey::new(GroupResource::new("", "namespaces"), "", namespace);
-        // Warnings about cluster-scoped objects are kept where nobody made a namespace.
+        // Warnings about cluster-scoped objects are kept in `default`, even if nobody created that
+        // namespace.
         let housed = namespace.is_empty() || &**namespace == "default" || rest.get(&home).is_some();
         ensure("nothing outlives its namespace", housed, || {
             object.key.to_string()
