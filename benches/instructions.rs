@@ -24,7 +24,7 @@ use std::process::Command;
 const TIMES: usize = 50;
 /// Objects that exist before the operations.
 const OBJECTS: usize = 200;
-/// The output flags a count that exceeds the recorded one by more than this ratio.
+/// The output flags a count whose ratio to the recorded one is above this.
 const MUCH: f64 = 1.1;
 const JSON: &str = "application/json";
 const PROFILE: &str = if cfg!(debug_assertions) {

@@ -1,5 +1,5 @@
-//! Micro-benchmarks of single parts, through the public API of their crates: `cargo bench -p
-//! hindsight-benches`.
+//! Micro-benchmarks of single parts, through the public API of their crates. To run them:
+//! `cargo bench -p hindsight-benches`.
 #![allow(
     clippy::expect_used,
     reason = "a measurement stops where its ground is not what it expects"

@@ -162,7 +162,7 @@ const WIDGETS: &str = "/apis/example.com/v1/namespaces/default/widgets";
 
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// As JSON, because long names cannot be keys in YAML.
+/// As JSON, because YAML limits the length of keys.
 fn definition(schema: &Value) -> String {
     let version = json!({"name": "v1", "served": true, "storage": true,
         "schema": {"openAPIV3Schema": schema}});

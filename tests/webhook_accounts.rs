@@ -1,6 +1,7 @@
-//! Webhooks and `managedFields`, the account of which manager owns which field: what webhooks change
-//! is owned by nobody, whoever writes. Source: upstream's `create.go`, `update.go` and `patch.go`,
-//! which note who writes what before they ask, and `managedFieldsValidatingAdmissionController`.
+//! Webhooks and `managedFields`, the account of which manager owns which field: a webhook's change
+//! makes nobody the owner of a field, whoever writes. Source: upstream's `create.go`, `update.go` and
+//! `patch.go`, which note who writes what before they ask, and
+//! `managedFieldsValidatingAdmissionController`.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,

@@ -19,7 +19,7 @@ const PAGE: usize = 10;
 /// A connection is broken after fewer events than this.
 const EVENTS_MAX: u64 = 80;
 
-/// How often what happened to an informer.
+/// Counts of what happened to an informer.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Counts {
     pub(super) lists: u64,

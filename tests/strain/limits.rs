@@ -11,7 +11,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 const DESCRIPTORS: usize = 96;
-/// The memory limit, beyond what the process has mapped.
+/// How far the memory limit lies beyond what the process has mapped.
 const HEADROOM_BYTES: u64 = 48 << 20;
 const WRITES_MAX: usize = 400;
 
@@ -78,7 +78,7 @@ fn without_memory_it_ends_and_nothing_is_lost_that_was_answered() {
     }
 }
 
-/// Fills the file system up to this many bytes.
+/// Fills the file system except for this many bytes.
 fn fill(at: &Path, but: u64) {
     let path = at.join("filling");
     let mut file = std::fs::File::create(&path).expect("made");
@@ -92,7 +92,7 @@ fn fill(at: &Path, but: u64) {
 fn on_a_disk_without_room_the_first_start_says_so_and_the_next_one_is_the_first() {
     let temporary = tempfile::tempdir().expect("a temporary directory");
     let mut refused = 0;
-    // What is left of a disk, or all of a small one.
+    // The size of the disk in MiB and its free bytes: a nearly full disk, or a small one that is empty.
     for (mib, but) in [
         (96, 0),
         (96, 64 << 10),

@@ -35,7 +35,7 @@ pub struct Ledger {
 
 #[derive(Debug, Clone)]
 enum Known {
-    /// A client was answered that the object has this version, or does not exist.
+    /// A client was told that the object has this version, or does not exist.
     Told(Option<String>),
     /// A request was not answered; the object had this version before it.
     Unanswered(Asked, Option<String>),
