@@ -1,5 +1,5 @@
-//! What a client accepts: the alternatives of its `Accept` header, the most wanted first. Source:
-//! upstream's `NegotiateMediaTypeOptions`, and `goautoneg` that it asks.
+//! Content negotiation: the alternatives of a client's `Accept` header, the most wanted first. Source:
+//! upstream's `NegotiateMediaTypeOptions`, and `goautoneg`, which it calls.
 
 #[cfg(test)]
 mod tests;
@@ -9,7 +9,7 @@ use crate::status::Failure;
 use hindsight_core::kind::Kind;
 use http::{HeaderMap, header};
 
-/// What a client wants to see.
+/// The form in which a client wants to see objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum View {
     Object,
@@ -24,13 +24,13 @@ pub(crate) struct Accept {
     pub(crate) syntax: Syntax,
     /// The version of that view.
     pub(crate) meta: &'static str,
-    /// Whether the metadata of a list was asked for.
+    /// Whether `PartialObjectMetadataList` was asked for, the metadata of a list.
     of_list: bool,
-    /// Whether the router of built-in kinds lets it through.
+    /// Whether upstream's router, which only requests for built-in kinds pass, accepts one of the media types.
     is_routed: bool,
 }
 
-/// What an answer is, of whatever form.
+/// What an answer consists of, in whatever form it is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Answer {
     One,
@@ -39,9 +39,10 @@ pub(crate) enum Answer {
 }
 
 impl Accept {
-    /// Refuses what has no such form. Upstream looks at it when it answers, whatever was written until then, and
-    /// in a watch it ends the stream; here nothing is done before. Source: `doTransformObject`, and
-    /// `NegotiateOutputMediaTypeStream` for watches: neither goes on to the next alternative.
+    /// Refuses an answer that does not exist in the negotiated form. Upstream checks this when it answers,
+    /// after anything has been written, and ends a watch's stream; here the check precedes everything else.
+    /// Source: `doTransformObject`, and `NegotiateOutputMediaTypeStream` for watches: neither goes on to the
+    /// next alternative.
     pub(crate) fn check(self, answer: Answer, kind: &Kind) -> Result<(), Failure> {
         if !self.is_routed && !kind.is_custom() {
             return Err(Failure::no_representation());
@@ -63,15 +64,16 @@ impl Accept {
     }
 }
 
-/// Nothing of what a client accepts is there.
+/// None of the alternatives that a client accepts can be served.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct NotAcceptable {
-    /// Whether one of the media types is, though not in this form.
+    /// Whether one of the media types is known, though not in the form asked for.
     is_known: bool,
 }
 
 impl NotAcceptable {
-    /// The router of built-in kinds looks at media types, and whoever answers at the form.
+    /// The failure for this kind. For built-in kinds upstream's router checks the media types first, and the
+    /// handler checks the form after it.
     pub(crate) fn of(self, kind: &Kind) -> Failure {
         if self.is_known || kind.is_custom() {
             Failure::not_acceptable()
@@ -91,7 +93,7 @@ pub(crate) fn accept(headers: &HeaderMap) -> Result<Accept, NotAcceptable> {
     })
 }
 
-/// For what has no metadata, and so neither a table nor metadata alone.
+/// Negotiates for documents without metadata, which have neither a table nor a metadata form.
 pub(crate) fn accept_object(headers: &HeaderMap) -> Result<Accept, Failure> {
     let known = alternatives(headers).into_iter();
     let mut known = known.filter_map(|one| one.accept());
@@ -99,8 +101,8 @@ pub(crate) fn accept_object(headers: &HeaderMap) -> Result<Accept, Failure> {
     found.ok_or_else(Failure::not_acceptable)
 }
 
-/// Whether all groups are wanted in one document, with what they serve. Who accepts nothing that is
-/// known hears of the groups alone.
+/// Whether aggregated discovery is wanted: all groups with their resources in one document. A client that
+/// accepts no known alternative gets the list of groups alone.
 pub(crate) fn wants_aggregate(headers: &HeaderMap) -> bool {
     let known = alternatives(headers).into_iter();
     let wanted = known.filter(|one| one.syntax().is_some()).find_map(|one| {
@@ -152,7 +154,7 @@ impl<'a> Alternative<'a> {
         found.map(|(_, value)| value.trim())
     }
 
-    /// What cannot be read is wanted least.
+    /// The `q` parameter; 0, the least wanted, where it cannot be parsed.
     fn quality(&self) -> f32 {
         let sent = self.parameter("q");
         sent.map_or(1.0, |text| text.parse().unwrap_or_default())
@@ -170,12 +172,14 @@ impl<'a> Alternative<'a> {
         }
     }
 
-    /// The router knows media types by their names, and one wildcard.
+    /// Whether upstream's router accepts it: it knows media types by their names, and `*/*` as the only
+    /// wildcard.
     fn is_routed(&self) -> bool {
         self.syntax().is_some() && self.media != "application/*"
     }
 
-    /// Another form has a name, a group and a version, all of them.
+    /// The alternative, if it can be served. A form other than the object itself must name kind, group and
+    /// version.
     fn accept(&self) -> Option<Accept> {
         let form = ["as", "g", "v"].map(|name| self.parameter(name));
         let (view, of_list) = match form {

@@ -1,5 +1,6 @@
-//! Admission: what is asked of others before a write may go to the writer. It runs on the caller's
-//! side, on a durable state; the writer is then told what was seen and refuses anything else.
+//! Admission: the webhooks and the authorizer that are asked before a write is submitted. It runs on the
+//! caller's side, on a durable state; the command then carries what admission saw, and the writer refuses it if
+//! that has changed.
 
 mod caller;
 mod conditions;
@@ -41,21 +42,22 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
-/// How long all of it may take. Source: upstream's deadline of a request.
+/// How long admission of one request may take in all. Source: upstream's deadline of a request.
 const ADMISSION_MAX: Duration = Duration::from_secs(34);
-/// A write that lost to another waits a drawn number of these, 256 at most, before it is admitted again;
-/// however often it lost, so that whoever came first does not come last.
+/// The unit of the pause after a conflict with another write: before it is admitted again, a write waits for a
+/// random number of these, at most 256. The pause does not grow with the number of conflicts, so that the first
+/// to come is not the last to be served.
 const PAUSE_STEP: Duration = Duration::from_micros(32);
 
-/// Who is asked before a write.
+/// The parties that are asked before a write.
 #[derive(Debug, Clone)]
 pub struct Admission {
-    /// Knows who may do what.
+    /// Answers who may do what.
     pub authorizer: Arc<dyn Authorizer>,
     /// Whether owner references need permissions: `delete` on the object whose references change,
     /// `update` on the `finalizers` of an owner that they block.
     pub owner_reference_permissions: bool,
-    /// Reaches webhooks.
+    /// Calls webhooks.
     pub webhooks: Arc<dyn WebhookCaller>,
 }
 
@@ -70,7 +72,7 @@ impl Default for Admission {
 }
 
 impl Admission {
-    /// Whether nobody has to be asked about any write.
+    /// Whether no party has to be asked about any write.
     pub(crate) fn is_idle(&self, state: &State) -> bool {
         state.webhooks.is_empty() && !self.checks_owners()
     }
@@ -80,17 +82,17 @@ impl Admission {
     }
 }
 
-/// What a client wants to be written.
+/// A write as a client requested it.
 #[derive(Debug, Clone)]
 pub(crate) struct Wish {
     pub(crate) command: Command,
     /// The `Eviction` that was posted, where the command carries one out.
     pub(crate) eviction: Option<Value>,
-    /// The kind of the collection that it was posted to, where that is not the object's.
+    /// The kind of the collection that it was posted to, where that is not the kind of the object.
     pub(crate) posted_to: Option<KindRef>,
-    /// Of a deletion only whether it is a dry run: its own are in the command.
+    /// For a deletion only whether it is a dry run: its other options are in the command.
     pub(crate) options: WriteOptions,
-    /// One of many that a request names together, and none of them by its name.
+    /// Whether this is one of many objects of a request on a collection, which names none of them.
     pub(crate) of_collection: bool,
 }
 
@@ -107,8 +109,9 @@ impl Wish {
     }
 }
 
-/// Admits a wish and carries it out; again, where its object changed in between, until the request is
-/// over. Source: `GuaranteedUpdate` and `conditionalDelete` of upstream's storage, which count no rounds.
+/// Admits a write and carries it out. If its object changed in between, both are repeated until the request's
+/// deadline. Source: `GuaranteedUpdate` and `conditionalDelete` of upstream's storage, which do not limit the
+/// number of rounds.
 pub(crate) async fn write(
     backend: &dyn Backend,
     admission: &Admission,
@@ -134,7 +137,7 @@ pub(crate) async fn write(
         };
         let dry_run = admitted.dry_run;
         match submit(backend, admitted.command, dry_run).await {
-            // Somebody else's write went through: there is no round in which nobody gets on.
+            // Another write to the object went through, so every round makes progress for somebody.
             Ok(Err(Rejection::Stale { .. })) => write.pause().await?,
             Ok(Ok(decision)) => return Ok(warn(decision, said)),
             Ok(Err(refusal)) => return Err(Failure::from(refusal).after(said)),
@@ -143,21 +146,22 @@ pub(crate) async fn write(
     }
 }
 
-/// When a request is over that its client waits for until then.
+/// When a request ends: at the client's deadline, if it names one, and at `ADMISSION_MAX` from now at the
+/// latest.
 fn ends(asked: Option<Instant>) -> Instant {
     let longest = Instant::now() + ADMISSION_MAX;
     asked.map_or(longest, |asked| asked.min(longest))
 }
 
-/// What becomes of a write.
+/// The outcome of admission.
 enum Verdict {
-    /// It goes to the writer in this form.
+    /// It is submitted to the writer in this form.
     Submit(Box<Submission>),
     /// There is nothing to write.
     Answer(Box<Decision>),
 }
 
-/// What goes to the writer, or is only decided.
+/// A command that goes to the writer or, in a dry run, is only decided.
 struct Submission {
     command: Command,
     dry_run: bool,
@@ -172,7 +176,7 @@ struct Write<'a> {
     deadline: Instant,
 }
 
-/// Webhooks whose rules match a write.
+/// The webhooks whose rules match a write.
 struct Wanting<'a> {
     mutating: Vec<Hook<'a>>,
     validating: Vec<Hook<'a>>,
@@ -188,7 +192,7 @@ impl Write<'_> {
         Err(Failure::timed_out())
     }
 
-    /// What becomes of the command on this state; `said` takes what is to be told beside any answer.
+    /// Admits the command on this state. Warnings for the client are appended to `said`, whatever the outcome.
     async fn admit(&self, state: &State, said: &mut Vec<String>) -> Result<Verdict, Failure> {
         let subject = Subject::of(state, self.wish)?;
         if subject.posted.is_some() {
@@ -260,7 +264,8 @@ impl Write<'_> {
         Verdict::Submit(Box::new(Submission { command, dry_run }))
     }
 
-    /// What those may see who may change it: also what is not valid yet.
+    /// The decision that webhooks are shown first. Mutating webhooks may still repair the object, so if there
+    /// are any it need not be valid yet.
     fn first_look(&self, state: &State, mutates: bool) -> Result<Decision, Rejection> {
         if mutates {
             draft(state, self.command.clone())
@@ -291,7 +296,7 @@ impl Write<'_> {
         }
     }
 
-    /// The name that is asked about: none in the name of a collection.
+    /// The name that webhooks are asked about: empty in a request on a collection.
     fn name(&self, subject: &Subject<'_>, shown: Option<&Value>) -> String {
         if self.wish.of_collection {
             return String::new();
@@ -302,7 +307,8 @@ impl Write<'_> {
         }
     }
 
-    /// What is posted to an object says nothing about the object's version.
+    /// The admitted command. What is posted to an object (a binding) makes no claim about the object's version,
+    /// so that command gets no precondition.
     fn admitted(&self, subject: &Subject<'_>, object: Option<Value>) -> Command {
         let mut command = self.command.clone();
         match (&mut command.intent, object) {
@@ -319,8 +325,8 @@ impl Write<'_> {
         }
     }
 
-    /// The command, to be carried out on this ground alone: whoever is asked about another object,
-    /// or about another operation, is asked again.
+    /// The command, to be carried out on this ground alone. If it would reach another object, or become another
+    /// operation, everybody is asked again.
     fn on(&self, subject: &Subject<'_>, seen: Ground, object: Option<Value>) -> Command {
         let mut command = self.command.clone();
         if subject.posted.is_none() {
@@ -335,13 +341,13 @@ impl Write<'_> {
     }
 }
 
-/// What is said twice is told once, where the headers are written.
+/// Adds warnings to a decision. Duplicates are removed where the headers are written.
 fn warn(mut decision: Decision, warnings: Vec<String>) -> Decision {
     decision.warnings.extend(warnings);
     decision
 }
 
-/// One command, made durable, or only decided.
+/// Submits one command, or only decides it in a dry run.
 pub(crate) async fn submit(
     backend: &dyn Backend,
     command: Command,

@@ -1,24 +1,24 @@
-//! Who may do what: asked by admission and by access reviews, answered by whoever embeds the API. Whoever is
-//! known is let in without: asked about are changes of owner references, and what conditions of webhooks ask.
+//! Who may do what: asked by admission and by access reviews, answered by the embedder. Ordinary requests of
+//! known users are not authorized: only changes of owner references and the conditions of webhooks ask.
 
 use hindsight_core::{Actor, GroupResource};
 
-/// One thing that somebody wants to do.
+/// One action that an actor asks to perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Access<'a> {
-    /// Kubernetes verb, `update`.
+    /// The Kubernetes verb, such as `update`.
     pub verb: &'a str,
     /// Group and plural; `*` in both stands for all of them.
     pub resource: &'a GroupResource,
     /// `status`, `finalizers`, ...; empty for the object itself.
     pub subresource: &'a str,
-    /// Empty for what is cluster-wide.
+    /// Empty for cluster-wide resources.
     pub namespace: &'a str,
     /// Empty where no object is named; `*` stands for all of them.
     pub name: &'a str,
 }
 
-/// What an authorizer says.
+/// An authorizer's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Go on.
@@ -27,18 +27,18 @@ pub enum Verdict {
     Denied(String),
 }
 
-/// Knows who may do what. Asked on the caller's side of the writer, and must not block.
+/// Decides who may do what. It is asked on the caller's side of the writer, and must not block.
 pub trait Authorizer: std::fmt::Debug + Send + Sync + 'static {
     /// Whether this actor may do this.
     fn allowed(&self, actor: &Actor, access: &Access<'_>) -> Verdict;
 
-    /// Whether every answer is yes, so that nobody needs to ask.
+    /// Whether every action is allowed, so that nobody needs to ask.
     fn allows_everything(&self) -> bool {
         false
     }
 }
 
-/// Everybody who is known may do everything.
+/// Allows everything to every known actor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AllowAll;
 

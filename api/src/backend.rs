@@ -15,18 +15,18 @@ pub trait Backend: Send + Sync + 'static {
     /// The newest durable state.
     fn state(&self) -> Arc<State>;
 
-    /// The revision at which a backup was last restored; zero where none ever was. Positions of
-    /// clients from before it are of another life of the log.
+    /// The revision at which a backup was last restored; zero if none ever was. Positions that clients hold
+    /// from before it belong to another life of the log.
     fn restored(&self) -> Revision;
 
-    /// Tells whenever [`Self::state`] has moved, with its revision.
+    /// Notifies whenever [`Self::state`] has advanced, with its revision.
     fn changed(&self) -> tokio::sync::watch::Receiver<Revision>;
 
     /// Changes after `revision`, oldest first, at most `limit`; empty when there are none yet.
     fn changes_after(&self, revision: Revision, limit: usize) -> Result<Vec<Arc<Change>>, Expired>;
 
-    /// Commits after `revision` from the log, oldest first: at most `limit`, and no more once their bodies
-    /// have so many bytes.
+    /// Commits after `revision` from the log, oldest first: at most `limit`, and no more once their bodies have
+    /// `bytes` bytes.
     fn commits_after(
         &self,
         revision: Revision,
@@ -34,17 +34,17 @@ pub trait Backend: Send + Sync + 'static {
         bytes: usize,
     ) -> BoxFuture<'_, Result<Vec<Arc<Commit>>, AsOfError>>;
 
-    /// The state as it was. For revisions that are not in memory the log is read, for a few at a time;
-    /// who would be one too many waits, and is refused at last.
+    /// The state at a point in the past. A revision that is not in memory is read from the log, for a few
+    /// callers at a time; further ones wait, and after a while are refused.
     fn as_of(&self, point: AsOf) -> BoxFuture<'_, Result<Past, AsOfError>>;
 
-    /// Decides and makes durable. All commands go into one batch; each has its own answer.
+    /// Decides commands and makes the outcome durable. All commands go into one batch; each has its own answer.
     fn submit(
         &self,
         commands: Vec<Command>,
     ) -> BoxFuture<'_, Result<Vec<Result<Decision, Rejection>>, Unavailable>>;
 
-    /// The parts that it needs to do what it is there for, each by its name, and what is wrong with it.
+    /// The parts that the engine depends on, each by its name, with what is wrong with it, if anything.
     fn checks(&self) -> Vec<(&'static str, Option<String>)>;
 
     /// The wall clock.
@@ -57,34 +57,34 @@ pub trait Backend: Send + Sync + 'static {
 /// A point in the past.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsOf {
-    /// After this commit.
+    /// The state after this commit.
     Revision(Revision),
-    /// Before the first commit, or restore, that was later than this.
+    /// The state before the first commit, or restore, that was later than this.
     Time(Time),
 }
 
 impl AsOf {
-    /// Reads a revision, or an RFC 3339 time; none where it is neither.
+    /// Parses a revision or an RFC 3339 time; `None` if it is neither.
     pub fn parse(text: &str) -> Option<Self> {
         let revision = text.parse().ok().map(Revision).map(Self::Revision);
         revision.or_else(|| Time::parse(text).map(Self::Time))
     }
 }
 
-/// Lets somebody be one of the few who look at states of the past; given back with its last clone.
+/// The right to be one of the few who hold states of the past; given back when the last clone is dropped.
 pub type Permit = Arc<OwnedSemaphorePermit>;
 
 /// A state as it was.
 #[derive(Debug, Clone)]
 pub struct Past {
-    /// It may be as large as the newest one, and share nothing with it.
+    /// The state, which may be as large as the newest one and share nothing with it.
     pub state: Arc<State>,
-    /// To be held for as long as anything of the state is. The newest state needs none.
+    /// To be held for as long as any part of the state is. The newest state needs none.
     pub permit: Option<Permit>,
 }
 
 impl Past {
-    /// What is in memory anyway.
+    /// The newest state, which is in memory anyway.
     pub const fn newest(state: Arc<State>) -> Self {
         Self {
             state,
@@ -96,7 +96,7 @@ impl Past {
 /// Why a past state cannot be shown.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AsOfError {
-    /// It has not happened yet.
+    /// The revision has not happened yet.
     #[error(
         "revision {asked} has not happened yet; the newest is {newest}: ask for that one, or an earlier one"
     )]
@@ -106,7 +106,7 @@ pub enum AsOfError {
         /// The newest one.
         newest: Revision,
     },
-    /// Nor has the time come.
+    /// The time has not come yet.
     #[error(
         "{} has not come yet; it is {}; name an earlier time, or none for what there is now",
         .asked.to_rfc3339(),
@@ -118,7 +118,7 @@ pub enum AsOfError {
         /// The time by the clock.
         now: Time,
     },
-    /// It was pruned.
+    /// The revision was pruned.
     #[error(
         "history before revision {oldest} was pruned; ask for revision {oldest} or a later one"
     )]
@@ -126,7 +126,7 @@ pub enum AsOfError {
         /// The oldest one kept.
         oldest: Revision,
     },
-    /// Too many look at the past.
+    /// Too many others hold states of the past.
     #[error("too many others are looking at the past; try again in a second")]
     Busy,
     /// The log could not be read.

@@ -23,15 +23,17 @@ use std::task::{Context, Poll};
 /// Largest request body. Source: upstream's `MaxRequestBodyBytes`.
 const REQUEST_BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// Sent in one go at most: whoever takes even the longest object slowly is seen to take it.
+/// The most that is sent in one frame, so that a client which reads even the longest object slowly is seen to
+/// read it.
 const FRAME_BYTES: usize = 128 << 10;
 
-/// The next of what is ready to be sent.
+/// The next frame of what is ready to be sent.
 pub(crate) fn frame(ready: &mut Bytes) -> Bytes {
     ready.split_to(ready.len().min(FRAME_BYTES))
 }
 
-/// An answer that ends before all of it was sent, so that its beginning is not taken for the whole.
+/// An answer that ends before all of it was sent. It ends with this error, so that its beginning is not taken
+/// for the whole.
 #[derive(Debug)]
 pub struct Unfinished;
 
@@ -58,7 +60,7 @@ impl std::fmt::Debug for ApiBody {
 }
 
 impl ApiBody {
-    /// A body that is there already.
+    /// A body that is complete already.
     pub fn full(bytes: impl Into<Bytes>) -> Self {
         Self(Inner::Full(Full::new(bytes.into())))
     }
@@ -68,7 +70,7 @@ impl ApiBody {
         Self::pieces(chunks.map(Ok).boxed())
     }
 
-    /// One that may have to end in the middle.
+    /// A body that may have to end in the middle.
     pub(crate) fn pieces(pieces: BoxStream<'static, Result<Bytes, Unfinished>>) -> Self {
         let frames = pieces.map(|piece| piece.map(Frame::data)).boxed();
         Self(Inner::Stream(StreamBody::new(frames)))
@@ -96,7 +98,7 @@ impl Body for ApiBody {
         matches!(&self.0, Inner::Full(body) if body.is_end_stream())
     }
 
-    // What is there already is sent with its length, not in chunks.
+    // A complete body is sent with its length, not in chunks.
     fn size_hint(&self) -> SizeHint {
         match &self.0 {
             Inner::Full(body) => body.size_hint(),
@@ -105,7 +107,8 @@ impl Body for ApiBody {
     }
 }
 
-/// The whole body; 413 where it is too large. Copied together: a frame of one byte may hold much more.
+/// Reads the whole body; 413 if it is too large. Frames are copied into one buffer, since a frame of one byte
+/// may keep a much larger one alive.
 async fn whole<B>(body: B) -> Result<Bytes, Failure>
 where
     B: Body<Data = Bytes>,
@@ -142,8 +145,8 @@ pub(crate) enum Syntax {
     Protobuf,
 }
 
-/// How a body is read: its syntax, and the kind that it is of where it does not say so, which only
-/// protobuf cannot be read without.
+/// How a body is read: its syntax, and the kind that it is assumed to be of if it does not say so. Only
+/// protobuf cannot be read without that.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reading<'a> {
     syntax: Syntax,
@@ -161,13 +164,13 @@ impl Syntax {
     }
 }
 
-/// A body to a document. All decoders bound the depth.
+/// Decodes a body into a document. All decoders bound the depth.
 pub(crate) fn decode(bytes: &[u8], reading: Reading<'_>) -> Result<Value, Failure> {
     read_as(bytes, reading).map(|decoded| decoded.document)
 }
 
-/// The object of a write: members that it says twice are refused or noted, as the client asked. A
-/// refusal tells of the unknown ones, too.
+/// Decodes the object of a write. Repeated members are refused or noted, as the client asked; a refusal also
+/// lists the unknown members.
 pub(crate) fn decode_object(
     bytes: &[u8],
     reading: Reading<'_>,
@@ -185,8 +188,8 @@ pub(crate) fn decode_object(
     Ok(noted.take(decoded))
 }
 
-/// The same of a patch, whose faults are faults of the field `patch`. Operations have members of
-/// their own, which no schema tells.
+/// Decodes a patch in the same way; its faults are faults of the field `patch`. The operations of a JSON patch
+/// have members of their own, which no schema describes.
 pub(crate) fn decode_patch(
     bytes: &[u8],
     of_operations: bool,
@@ -208,7 +211,8 @@ pub(crate) fn decode_patch(
     Ok(noted.take(decoded))
 }
 
-/// What is applied: YAML, of which JSON is a part; and what a strict client must hear of it.
+/// Decodes an applied configuration, which is YAML, of which JSON is a part. Also returns what a strict client
+/// must be told about it.
 pub(crate) fn decode_config(
     bytes: &[u8],
     noted: &mut Noted,

@@ -1,4 +1,4 @@
-//! Which groups, versions and resources there are: the old form and the aggregated one.
+//! Discovery: which groups, versions and resources there are, in the older form and in the aggregated one.
 
 #[cfg(test)]
 mod tests;
@@ -56,7 +56,7 @@ pub(crate) fn respond(path: &str, headers: &HeaderMap, state: &State) -> Option<
     Some(respond::json(200, &document, Syntax::Json))
 }
 
-/// Where there is something to read beside what is in the groups. Source: upstream's `routes.Index`.
+/// Paths that can be read beside those of the named groups. Source: upstream's `routes.Index`.
 const PATHS: [&str; 9] = [
     "/api",
     "/api/v1",

@@ -1,4 +1,4 @@
-//! One request to one answer: who may ask, what they ask for, and which verb that is.
+//! From one request to one answer: who asks, which resource the path names, and which verb is meant.
 
 mod custom;
 mod deprecated;
@@ -29,11 +29,11 @@ use std::sync::Arc;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-/// What whoever is behind all handlers says.
+/// The body of upstream's answer where no handler is responsible for a path.
 const NOT_FOUND: &str = "404 page not found\n";
-/// Of every answer, as upstream's `WithCacheControl`. Without it a client whose clock is behind takes what
-/// it was told before for the newest, its discovery above all. Documents with a tag are asked about again
-/// too, where upstream says `public`.
+/// The `Cache-Control` of every answer, as in upstream's `WithCacheControl`. Without it a client whose clock is
+/// behind takes a cached answer for the newest, above all in discovery. Documents with an `ETag` are
+/// revalidated too, where upstream says `public`.
 const NOT_CACHED: &str = "no-cache, private";
 
 /// The Kubernetes API over a backend. Cheap to clone.
@@ -41,9 +41,9 @@ const NOT_CACHED: &str = "no-cache, private";
 pub struct Api {
     pub(crate) backend: Arc<dyn Backend>,
     pub(crate) admission: Arc<Admission>,
-    /// How many watches may read the log at one time.
+    /// How many watches may read the log at the same time.
     pub(crate) replays: Arc<Semaphore>,
-    /// Where there are none, whoever calls has the bodies in memory anyway.
+    /// The bounds on request bodies; `None` where the caller has them in memory anyway.
     bodies: Option<Bodies>,
 }
 
@@ -60,7 +60,7 @@ pub(crate) struct Routed {
     pub(crate) route: Route,
     pub(crate) kind: KindRef,
     pub(crate) version: Version,
-    /// What of the object is spoken of, where that is not the whole.
+    /// The subresource, where the request is not about the whole object.
     pub(crate) subresource: Option<Subresource>,
     /// How stored objects are read in that version.
     pub(crate) form: Form,
@@ -68,15 +68,15 @@ pub(crate) struct Routed {
     pub(crate) actor: Arc<Actor>,
     pub(crate) accept: Accept,
     pub(crate) past: bool,
-    /// Of whoever looks at the past.
+    /// Held by a request about the past.
     pub(crate) permit: Option<backend::Permit>,
     pub(crate) now: Time,
-    /// When the client stops waiting, where it says so.
+    /// When the client stops waiting, if it says so.
     pub(crate) deadline: Option<Instant>,
 }
 
 impl Api {
-    /// Serves this backend; before a write, admission is asked.
+    /// An API over this backend that asks admission before each write.
     pub fn new(backend: Arc<dyn Backend>, admission: Arc<Admission>) -> Self {
         let replays = Arc::new(Semaphore::new(watch::REPLAYS_MAX));
         Self {
@@ -87,7 +87,7 @@ impl Api {
         }
     }
 
-    /// The same, with bounds for what comes over a network.
+    /// Bounds request bodies, for an API that is served over a network.
     #[must_use]
     pub fn with_bodies(self, bodies: Bodies) -> Self {
         let bodies = Some(bodies);
@@ -111,8 +111,8 @@ impl Api {
         finished(answer, syntax)
     }
 
-    /// The answer to whoever says who they are and is not: 401, whatever is asked for, where without a word
-    /// of theirs health and version would be told.
+    /// The answer to a client whose credentials are invalid: 401 for every path, even for health and version,
+    /// which need no credentials.
     pub fn unauthorized(headers: &HeaderMap) -> Response<ApiBody> {
         let syntax = accept(headers).map_or(Syntax::Json, |accept| accept.syntax);
         finished(Err(Failure::unauthorized()), syntax)
@@ -226,7 +226,7 @@ impl Api {
             (Method::GET, false) => list::answer(self, asked).await,
             (method, _) => {
                 let Received { bytes, room } = body::read(body, self.bodies.as_ref()).await?;
-                // Reads and watches need not keep its room.
+                // Boxed, so that the futures of reads and watches need no space for it.
                 let answer = Box::pin(self.with_body(&method, &mut asked, bytes)).await;
                 drop(room);
                 answer
@@ -259,7 +259,7 @@ impl Api {
         }
     }
 
-    /// One wish, admitted, and then made durable or only decided.
+    /// Admits one write, and makes it durable or, in a dry run, only decides it.
     pub(crate) async fn decide(
         &self,
         asked: &Routed,
@@ -297,7 +297,7 @@ impl Api {
 }
 
 impl Routed {
-    /// When the request came.
+    /// When the request arrived.
     pub(crate) const fn now(&self) -> Time {
         self.now
     }
@@ -310,8 +310,8 @@ impl Routed {
         }
     }
 
-    /// Waits for a revision that lies ahead. From then on the request is about the state of then, and about
-    /// what its path names there.
+    /// Waits for a revision that lies ahead. From then on the request is about the state at that time, and
+    /// about what its path names there.
     pub(crate) async fn catch_up(&mut self, api: &Api, wanted: Revision) -> Result<(), Failure> {
         let state = wait::not_older(&*api.backend, wanted).await?;
         let named = resolve(&state, &self.route);
@@ -329,12 +329,12 @@ impl Routed {
         ObjectKey::new(self.kind.stored_under(), namespace, name)
     }
 
-    /// What bodies of the endpoint are.
+    /// The kind of this endpoint's bodies.
     pub(crate) fn spoken(&self) -> GroupVersionKind {
         self.kind.spoken_at(&self.version.name, self.subresource)
     }
 
-    /// What comes back where all goes well.
+    /// What is answered if all goes well.
     fn answer(&self) -> Answer {
         let method = &self.parts.method;
         if method == Method::GET && watches(&self.route, &self.params) {
@@ -346,12 +346,12 @@ impl Routed {
         }
     }
 
-    /// Whether the request speaks of the object's scale alone.
+    /// Whether the request is about the object's scale alone.
     pub(crate) fn is_scale(&self) -> bool {
         self.subresource == Some(Subresource::Scale)
     }
 
-    /// Who owns the fields that the request writes. A deletion writes none that are owned.
+    /// The field manager of the request. A deletion writes no owned fields and has none.
     fn manager(&self, intent: &Intent, agent: &str) -> Option<Name> {
         if !matches!(
             intent,
@@ -380,7 +380,7 @@ impl Routed {
     }
 }
 
-/// The resource that a path names, or what is answered where it names none.
+/// The resource that a path names, or the answer where it names none.
 fn named(
     path: &str,
     headers: &HeaderMap,
@@ -401,7 +401,7 @@ fn named(
         .map(Err)
 }
 
-/// What is said of every answer.
+/// Adds what every answer carries.
 fn finished(answer: Result<Response<ApiBody>, Failure>, syntax: Syntax) -> Response<ApiBody> {
     let mut answer = answer.unwrap_or_else(|failure| respond::failure(&failure, syntax));
     respond::write_warnings(&mut answer);
@@ -410,8 +410,8 @@ fn finished(answer: Result<Response<ApiBody>, Failure>, syntax: Syntax) -> Respo
     answer
 }
 
-/// All namespaces at once can only be read. Source: upstream's `APIInstaller`, which has no such
-/// method, and for custom kinds `crdHandler`, which has no such path.
+/// The answer to a write across all namespaces, which can only be read. Source: upstream's `APIInstaller`,
+/// which has no such method, and for custom kinds `crdHandler`, which has no such path.
 fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
     if kind.is_custom() {
         return Ok(respond::text(404, NOT_FOUND));
@@ -419,12 +419,13 @@ fn across_namespaces(kind: &Kind) -> Result<Response<ApiBody>, Failure> {
     Err(Failure::method_not_allowed())
 }
 
-/// Whether a collection is watched, or one object by the old path: such a request has no end of its own.
+/// Whether the request watches a collection, or one object by the older path: such a request has no end of its
+/// own.
 fn watches(route: &Route, params: &Params) -> bool {
     route.watch || (route.name.is_none() && params.flag("watch") == Some(true))
 }
 
-/// The kind and the version that the path names, in its scope.
+/// The kind and the version that the path names, if they have the scope of the path.
 fn resolve(state: &State, route: &Route) -> Option<(KindRef, Version)> {
     let resource = GroupResource::new(&route.group, &route.resource);
     let kind = state.kinds.by_resource(&resource)?;
@@ -437,8 +438,8 @@ fn resolve(state: &State, route: &Route) -> Option<(KindRef, Version)> {
     Some((Arc::clone(kind), version.clone()))
 }
 
-/// Where there is nothing: a group of built-in kinds says so itself, anywhere else nobody listens.
-/// Source: upstream's `crdHandler`, and the handler behind it.
+/// The answer where nothing exists: a `Status` in a group of built-in kinds, and anywhere else the text of
+/// upstream's last handler. Source: upstream's `crdHandler`, and the handler behind it.
 fn nowhere(state: &State, group: &str) -> Result<Response<ApiBody>, Failure> {
     let is_built_in = |kind: &KindRef| !kind.is_custom() && &*kind.resource.group == group;
     if state.kinds.iter().any(is_built_in) {

@@ -1,4 +1,4 @@
-//! What is answered without asking who is there.
+//! Health checks and the version, which are answered without authentication.
 
 use crate::body::{ApiBody, Syntax};
 use crate::params::Params;
@@ -7,10 +7,10 @@ use crate::{Backend, respond};
 use http::{Response, Uri};
 use serde_json::json;
 
-/// A part of the server by its name, and what is wrong with it.
+/// A part of the server by its name, with what is wrong with it, if anything.
 type Check = (&'static str, Option<String>);
 
-/// The answer, where the path is one of these.
+/// The answer, if the path is one of these.
 pub(crate) fn respond(
     uri: &Uri,
     backend: &dyn Backend,

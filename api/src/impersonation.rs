@@ -1,4 +1,4 @@
-//! Who asks is what the log says, so to speak for somebody else is refused and not overlooked.
+//! Impersonation is refused instead of being ignored, because the log records the authenticated user.
 
 use crate::status::Failure;
 use hindsight_core::Actor;
@@ -9,8 +9,8 @@ const UID: &str = "impersonate-uid";
 const GROUP: &str = "impersonate-group";
 const EXTRA: &str = "impersonate-extra-";
 
-/// Refuses whoever wants to be somebody else, in the words of an authorizer that does not allow it. A name
-/// or a uid that is empty asks for nothing. Source: upstream's `processImpersonationHeaders`.
+/// Refuses impersonation, in the words of an authorizer that does not allow it. An empty name or UID requests
+/// nothing. Source: upstream's `processImpersonationHeaders`.
 pub(crate) fn refuse(headers: &HeaderMap, actor: &Actor) -> Result<(), Failure> {
     let said = |name: &str| headers.get(name).filter(|value| !value.is_empty());
     if let Some(whom) = said(USER) {

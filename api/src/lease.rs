@@ -1,5 +1,5 @@
-//! What a stream holds of something scarce: for as long as its client takes what it is sent, and takes
-//! it at some pace. A stream that is not read is not asked either, so somebody else must look.
+//! A lease on something scarce that a stream holds. It lasts while the client reads what it is sent, and reads
+//! at some pace. A stream that is not read is not polled either, so a task of its own must check.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -7,19 +7,19 @@ use tokio::runtime::Handle;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep_until};
 
-/// Who takes nothing for so long gives it up.
+/// A client that reads nothing for this long loses its lease.
 pub(crate) const STALLED: Duration = Duration::from_mins(1);
 
-/// How long nothing is said of the pace.
+/// How long a lease lasts at any pace.
 const UNHURRIED: Duration = Duration::from_mins(2);
-/// Who takes less than this on average, for longer, gives it up too: or one who takes a little now and
-/// then has it for ever.
+/// The least average pace beyond that time: otherwise a client that reads a little now and then would keep its
+/// lease for ever.
 const BYTES_PER_SECOND: u64 = 16 << 10;
 
-/// Something that is taken back from whoever makes no use of it, or too little.
+/// Something that is taken back from a client that does not use it, or uses it too little.
 pub(crate) struct Lease<T> {
     held: Arc<Mutex<Leased<T>>>,
-    /// Who looks whether it is used, as long as it is there.
+    /// The task that checks whether the value is used, for as long as the lease exists.
     watched: Option<AbortHandle>,
 }
 
@@ -46,7 +46,7 @@ impl<T> Leased<T> {
 }
 
 impl<T: Send + 'static> Lease<T> {
-    /// Where there is no runtime, nobody looks, and it lasts.
+    /// Leases a value. Without a runtime nobody checks, and the lease lasts.
     pub(crate) fn new(value: T) -> Self {
         let mut lease = Self::lasting(value);
         if let Ok(runtime) = Handle::try_current() {
@@ -56,7 +56,7 @@ impl<T: Send + 'static> Lease<T> {
         lease
     }
 
-    /// Of what is too little to be missed.
+    /// A lease that is never taken back, for a value that is too small to be missed.
     pub(crate) fn lasting(value: T) -> Self {
         let now = Instant::now();
         let held = Leased {
@@ -71,19 +71,19 @@ impl<T: Send + 'static> Lease<T> {
         }
     }
 
-    /// A use of it; nothing once it was taken back.
+    /// Uses the value; `None` once it was taken back.
     pub(crate) fn with<R>(&self, make_use: impl FnOnce(&mut T) -> R) -> Option<R> {
         let mut held = lock(&self.held);
         held.used = Instant::now();
         held.value.as_mut().map(make_use)
     }
 
-    /// The client takes more of what was made of it before.
+    /// Notes that the client reads more of what was made from the value before.
     pub(crate) fn used(&self) {
         lock(&self.held).used = Instant::now();
     }
 
-    /// So much was made of it for the client.
+    /// Notes how many bytes were made from the value for the client.
     pub(crate) fn taken(&self, bytes: usize) {
         lock(&self.held).taken += bytes as u64;
     }
@@ -99,7 +99,7 @@ async fn take_back<T>(held: Weak<Mutex<Leased<T>>>) {
     }
 }
 
-/// When to look again; nothing where there is nothing to take any more.
+/// When to look again. Takes the value back if it is due, and returns `None` then, or if the lease is gone.
 fn due<T>(held: &Weak<Mutex<Leased<T>>>) -> Option<Instant> {
     let held = held.upgrade()?;
     let mut held = lock(&held);
@@ -109,7 +109,7 @@ fn due<T>(held: &Weak<Mutex<Leased<T>>>) -> Option<Instant> {
     }
     let value = held.value.take();
     drop(held);
-    // It may be a whole state: whoever asks for it meanwhile need not wait until that is freed.
+    // Freed without the lock: it may be a whole state, and a concurrent use need not wait for that.
     drop(value);
     None
 }

@@ -1,4 +1,4 @@
-//! What clients send, and what they get for it.
+//! What clients send in `Accept`, and which form they get for it.
 
 use super::*;
 use http::HeaderValue;
@@ -24,7 +24,7 @@ fn the_aggregate_is_for_those_who_want_it_most() {
         ("application/json".into(), false),
         ("*/*".into(), false),
         (String::new(), false),
-        // The order of the parameters says nothing, nor does a space between them.
+        // Neither the order of the parameters nor a space between them matters.
         (
             "application/json; as=APIGroupDiscoveryList; g=apidiscovery.k8s.io; v=v2".into(),
             true,
@@ -35,7 +35,7 @@ fn the_aggregate_is_for_those_who_want_it_most() {
         ),
         (V2.replace("apidiscovery", "another"), false),
         (V2.replace("application/json", "text/html"), false),
-        // What is about something else.
+        // Alternatives that are about something else.
         (
             "application/json;as=Table;g=meta.k8s.io;v=v2,application/json".into(),
             false,
@@ -114,13 +114,13 @@ fn a_form_has_a_name_a_version_and_a_group() {
             "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
             Some((View::Metadata, Syntax::Json)),
         ),
-        // kubectl's.
+        // Sent by kubectl.
         (
             "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,\
              application/json",
             Some((View::Table, Syntax::Json)),
         ),
-        // The metadata client's of client-go.
+        // Sent by the metadata client of client-go.
         (
             "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,\
              application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",

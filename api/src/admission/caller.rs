@@ -11,19 +11,20 @@ pub struct Call {
     /// `host:port` to connect to, where it is not the one in the URL. The certificate is checked
     /// against the URL.
     pub address: Option<String>,
-    /// Authorities to trust, PEM; empty where the system's are.
+    /// Authorities to trust, in PEM; empty to trust the system's.
     pub ca_bundle: Vec<u8>,
     /// JSON.
     pub body: Bytes,
 }
 
-/// Posts to webhooks. How long it may take is the asker's business: the future is dropped.
+/// Posts to webhooks. The caller of `call` limits how long it may take, and drops the future at the end of that
+/// time.
 pub trait WebhookCaller: std::fmt::Debug + Send + Sync + 'static {
-    /// The status and the body of the answer; the text says why there is none.
+    /// Returns the status and the body of the answer, or a text that says why there is none.
     fn call(&self, call: Call) -> BoxFuture<'_, Result<(u16, Bytes), String>>;
 }
 
-/// Reaches nobody.
+/// Calls no webhook.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct NoCaller;
 

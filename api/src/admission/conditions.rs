@@ -1,4 +1,4 @@
-//! `matchConditions`: what a webhook's expressions see of a write, and whom they ask about
+//! `matchConditions`: what the expressions of a webhook see of a write, and which authorizer they ask about
 //! permissions.
 
 use super::hooks::{Asking, Hook};
@@ -8,7 +8,7 @@ use hindsight_core::webhook::Asked;
 use hindsight_core::{Actor, GroupResource, Uid};
 use serde_json::Value;
 
-/// Whether all conditions hold; the text says why that cannot be said.
+/// Whether all conditions hold; the error says why that cannot be determined.
 pub(super) fn hold(
     asking: &Asking<'_>,
     hook: &Hook<'_>,
@@ -39,7 +39,7 @@ pub(super) fn hold(
     })
 }
 
-/// What is written, for `authorizer.requestResource`.
+/// The resource that is written, for `authorizer.requestResource`.
 fn written(asking: &Asking<'_>) -> Access {
     let subject = asking.subject;
     Access {

@@ -1,4 +1,5 @@
-//! The admission of a deletion: it has nothing to change, and may come in two steps.
+//! The admission of a deletion: webhooks cannot change anything in it, and it may come in two steps, marking
+//! and removal.
 
 use super::hooks::Asking;
 use super::subject::Subject;
@@ -46,7 +47,7 @@ async fn ask(
     Ok(())
 }
 
-/// What the first of two steps makes of the object.
+/// The object after the first of two steps, if the deletion takes two.
 fn marked_on_the_way(decision: &Decision) -> Option<Arc<Object>> {
     let [marked, removal, ..] = decision.commits.as_slice() else {
         return None;
@@ -55,7 +56,7 @@ fn marked_on_the_way(decision: &Decision) -> Option<Arc<Object>> {
     marked.object().filter(|_| is_two_steps).map(Arc::clone)
 }
 
-/// Whether the deletion was under way, and a request cannot move it now: then nobody is asked.
+/// Whether the deletion was already under way and this request cannot advance it: then no webhook is asked.
 /// Source: `store.Delete` of an object with time left, and the storage of namespaces.
 fn goes_on_as_it_was(state: &State, subject: &Subject<'_>, decision: &Decision) -> bool {
     let Some(old) = subject.old.as_ref().filter(|_| decision.commits.is_empty()) else {

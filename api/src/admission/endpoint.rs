@@ -1,5 +1,5 @@
-//! Where a webhook is called: at its URL, or at what its service stands for. There is no proxy here,
-//! so endpoints are preferred to a cluster address that nothing may route.
+//! Where a webhook is called: at its URL, or at an address of its service. There is no proxy here, so endpoints
+//! are preferred to a cluster IP, which may not be routable.
 
 use super::caller::Call;
 use bytes::Bytes;
@@ -43,7 +43,7 @@ pub(super) fn call(
     })
 }
 
-/// A webhook that cannot be reached.
+/// A webhook whose address cannot be determined.
 pub(super) struct Unresolved {
     pub(super) url: String,
     pub(super) why: String,
@@ -78,7 +78,8 @@ fn resolve(state: &State, service: &Service) -> Result<String, String> {
     }
 }
 
-/// The first ready address of the endpoints that has the service's port, by the port's name.
+/// The first ready address in the endpoints, with the target port of the service's port; the two are matched by
+/// the port's name.
 fn endpoint(endpoints: &Value, port: &Value) -> Option<String> {
     let name = |port: &Value| port.get("name").and_then(Value::as_str).map(str::to_owned);
     items(endpoints, "/subsets").iter().find_map(|subset| {

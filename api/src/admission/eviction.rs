@@ -1,5 +1,5 @@
-//! The admission of an eviction: those who are asked see what was posted, and what is carried out are
-//! the options as they left them. The pod and its budget come after all of them. Source: upstream's
+//! The admission of an eviction: webhooks see the `Eviction` that was posted, and the delete options that they
+//! leave in it are carried out. The pod and its budget are checked after all webhooks. Source: upstream's
 //! `EvictionREST.Create`.
 
 use super::subject::{self, Subject};
@@ -23,7 +23,7 @@ impl Write<'_> {
         let mut eviction = mutated.object.unwrap_or_default();
         said.extend(mutated.warnings);
         let options = pod::options_of(&eviction, &name)?;
-        // A webhook may ask for a dry run, but not make a deletion of one.
+        // A webhook may turn an eviction into a dry run, but not a dry run into a deletion.
         let dry_run = self.wish.options.dry_run || options.dry_run;
         if dry_run {
             subject.dry_run = true;

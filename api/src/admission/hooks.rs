@@ -1,4 +1,4 @@
-//! Which webhooks are asked about a write, and one of them being asked.
+//! Which webhooks are asked about a write, and how one of them is called.
 
 use super::review::{self, Question, Reply};
 use super::subject::{Operation, Subject};
@@ -15,16 +15,16 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// Everything about a write that asking needs.
+/// Everything that calling a webhook about a write needs.
 pub(super) struct Asking<'a> {
     pub(super) backend: &'a dyn Backend,
     pub(super) admission: &'a Admission,
     pub(super) state: &'a State,
     pub(super) subject: &'a Subject<'a>,
-    /// Empty in the name of a deleted collection.
+    /// Empty for a request on a collection.
     pub(super) name: &'a str,
     pub(super) old: Option<Value>,
-    /// When the request ends, whoever is being asked then.
+    /// When the request ends, even if a webhook is being called then.
     pub(super) deadline: Instant,
 }
 
@@ -46,15 +46,15 @@ pub(super) enum Stage {
     Validating,
 }
 
-/// Why a webhook did not let a write through.
+/// Why a webhook did not admit a write.
 pub(super) enum Trouble {
-    /// It could not be asked: its failure policy decides.
+    /// It could not be called, or its answer not read: its failure policy decides.
     Unasked(String),
     /// The write is refused, whatever the policy.
     Refused(Failure),
 }
 
-/// Those whose rules match, in their order.
+/// The webhooks whose rules match, in their order.
 pub(super) fn wanting<'a>(
     webhooks: impl Iterator<Item = &'a Webhook>,
     kinds: &Kinds,
@@ -81,7 +81,7 @@ pub(super) fn wanting<'a>(
 }
 
 impl Asking<'_> {
-    /// Whether a webhook selects this object in this namespace, and under its conditions.
+    /// Whether a webhook's selectors match this object and its namespace, and its conditions hold.
     pub(super) fn selects(&self, hook: &Hook<'_>, object: Option<&Value>) -> Result<bool, Failure> {
         let selected =
             self.selects_namespace(hook, object)? && self.selects_object(hook, object)?;
@@ -134,7 +134,7 @@ impl Asking<'_> {
         Ok(selector.is_empty() || either.any(|object| selector.matches(&labels(object))))
     }
 
-    /// Asks, and checks the answer.
+    /// Calls a webhook, and checks its answer.
     pub(super) async fn ask(
         &self,
         hook: &Hook<'_>,
@@ -166,12 +166,12 @@ impl Asking<'_> {
         Err(Trouble::Refused(refusal))
     }
 
-    /// The object as the webhook wants to see it.
+    /// The object in the version that the webhook wants to see.
     pub(super) fn in_version(&self, hook: &Hook<'_>, object: &Value) -> Value {
         shown::in_version(self.subject, object.clone(), (&hook.kind, &hook.version))
     }
 
-    /// How it is read.
+    /// How documents in the webhook's kind and version are read; `None` if that version is not served.
     pub(super) fn shown<'b>(&'b self, hook: &'b Hook<'_>) -> Option<Shown<'b>> {
         let subject = self.subject;
         Some(Shown {
@@ -222,7 +222,7 @@ impl Asking<'_> {
     }
 }
 
-/// What becomes of a write because of a webhook that was not asked; nothing where that is ignored.
+/// Applies the failure policy to a webhook that did not admit the write; `Ok` where its failure is ignored.
 pub(super) fn settle(webhook: &Webhook, trouble: Trouble) -> Result<(), Failure> {
     match trouble {
         Trouble::Refused(failure) => Err(failure),

@@ -1,6 +1,6 @@
-//! Who holds which field is known before webhooks are asked: what they change is nobody's. They may
-//! correct the account; one that cannot be read afterwards is put back.
-//! Source: upstream's `managedFieldsValidatingAdmissionController`.
+//! Field ownership is computed before webhooks are asked, so the fields that they change have no manager. They
+//! may edit `managedFields`; if it cannot be read afterwards, the earlier one is restored. Source: upstream's
+//! `managedFieldsValidatingAdmissionController`.
 
 use super::mutate::Mutated;
 use hindsight_core::managed::unreadable;
@@ -9,12 +9,12 @@ use serde_json::{Map, Value};
 const UNREADABLE: &str = ".metadata.managedFields was in an invalid state after admission; this \
     could be caused by an outdated mutating admission controller; please fix your requests";
 
-/// The account that webhooks are shown.
+/// The `managedFields` that webhooks are shown.
 pub(super) fn of(shown: Option<&Value>) -> Option<Value> {
     shown?.pointer("/metadata/managedFields").cloned()
 }
 
-/// Puts it back where webhooks left one that cannot be read.
+/// Restores the earlier `managedFields` where webhooks left some that cannot be read.
 pub(super) fn mend(mutated: &mut Mutated, before: Option<Value>) {
     let Some(metadata) = mutated.object.as_mut().and_then(metadata) else {
         return;

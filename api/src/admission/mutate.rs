@@ -1,5 +1,6 @@
-//! Mutating webhooks: one after the other, each seeing what those before it made of the object; and
-//! once more those that want to know what came after them. Source: upstream's mutating dispatcher.
+//! Mutating webhooks are called one after the other, each seeing what those before it made of the object. Those
+//! with `reinvocationPolicy: IfNeeded` are called once more if the object changed after them. Source:
+//! upstream's mutating dispatcher.
 
 use super::hooks::{Asking, Hook, Trouble, settle};
 use super::shown;
@@ -12,13 +13,13 @@ use std::collections::BTreeSet;
 /// What the webhooks made of an object.
 #[derive(Debug, Default)]
 pub(super) struct Mutated {
-    /// `None` where there is none, as in a deletion.
+    /// `None` where the operation has no object, as in a deletion.
     pub(super) object: Option<Value>,
     pub(super) changed: bool,
     pub(super) warnings: Vec<String>,
 }
 
-/// Asks every webhook that selects the object.
+/// Calls every webhook that selects the object.
 pub(super) async fn mutate(
     asking: &Asking<'_>,
     hooks: &[Hook<'_>],
@@ -42,7 +43,7 @@ pub(super) async fn mutate(
 struct Run<'a> {
     asking: &'a Asking<'a>,
     mutated: Mutated,
-    /// Asked already, and to be asked again should the object change.
+    /// Webhooks called already that are to be called again should the object change.
     asked: BTreeSet<usize>,
     again: BTreeSet<usize>,
 }
@@ -52,7 +53,7 @@ impl Run<'_> {
         for (index, hook) in hooks.iter().enumerate() {
             self.ask(index, hook).await?;
         }
-        // What this round changes asks those behind it again too; there is no third.
+        // A change in this second round also calls those further down the list again; there is no third round.
         for (index, hook) in hooks.iter().enumerate() {
             if self.again.contains(&index) {
                 self.ask(index, hook).await?;
@@ -92,7 +93,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Whether the patch changed anything.
+    /// Applies a webhook's patch; returns whether it changed anything.
     fn apply(&mut self, hook: &Hook<'_>, operations: Value) -> Result<bool, Trouble> {
         let name = &hook.webhook.name;
         let refuse = |why: String| Err(Trouble::Refused(Failure::internal(why)));

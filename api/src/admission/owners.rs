@@ -31,7 +31,7 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// A pod's status, which upstream leaves out, changes no owners here.
+    /// Whether owner references change. Upstream exempts a pod's status; here a write to it cannot change them.
     fn applies(&self) -> bool {
         let written = self.subject.operation != Operation::Delete;
         written && self.old() != &*self.new.meta.owner_references
@@ -70,7 +70,7 @@ impl Check<'_> {
         })
     }
 
-    /// References that block now and did not, by the identity of the owner.
+    /// References that block their owner's deletion now and did not before; owners are compared by UID.
     fn newly_blocking(&self) -> impl Iterator<Item = &OwnerReference> {
         let blocked = |uid| {
             let before = self.old().iter().rev().find(|old| old.uid == uid);

@@ -1,5 +1,5 @@
-//! `AdmissionReview`: the question as JSON, and what may be read out of the answer. Source:
-//! `admission.k8s.io/v1` and upstream's `VerifyAdmissionResponse`.
+//! `AdmissionReview`: the question as JSON, and what is read from the answer. Source: `admission.k8s.io/v1` and
+//! upstream's `VerifyAdmissionResponse`.
 
 use super::hooks::Stage;
 use super::subject::Subject;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 const VERSIONS: [&str; 2] = ["v1", "v1beta1"];
 const KIND: &str = "AdmissionReview";
 
-/// What is asked: about this object, in the kind and version that the webhook wants to see it in.
+/// A question about an object, in the kind and version that the webhook wants to see.
 pub(super) struct Question<'a> {
     pub(super) subject: &'a Subject<'a>,
     pub(super) kind: &'a Kind,
@@ -24,18 +24,18 @@ pub(super) struct Question<'a> {
     pub(super) old: Option<&'a Value>,
 }
 
-/// A webhook that was asked and let the write through.
+/// A readable answer of a webhook, which allows or refuses the write.
 #[derive(Debug, Default)]
 pub(super) struct Reply {
     pub(super) allowed: bool,
-    /// Operations of a JSON patch.
+    /// The operations of a JSON patch.
     pub(super) patch: Option<Value>,
     pub(super) warnings: Vec<String>,
-    /// What it says about a refusal.
+    /// The status that comes with a refusal.
     pub(super) status: Value,
 }
 
-/// The version of the review that both sides speak.
+/// The first version of `AdmissionReview` that the webhook lists and this server knows.
 pub(super) fn version(webhook: &Webhook) -> Result<&'static str, String> {
     let mut spoken = webhook.review_versions.iter();
     let known = spoken.find_map(|one| VERSIONS.into_iter().find(|known| *known == &**one));
@@ -98,7 +98,8 @@ fn put(document: &mut Value, member: &str, text: &str) {
     }
 }
 
-/// Reads the answer to the question with this uid, asked in this version; the text says why it is none.
+/// Reads the answer to the question with this UID, asked in this version. The error says why it is not a valid
+/// answer.
 pub(super) fn read(body: &[u8], version: &str, uid: &str, stage: Stage) -> Result<Reply, String> {
     let not_called = |why: String| format!("failed to call webhook: {why}");
     let invalid = |why: String| format!("received invalid webhook response: {why}");
@@ -112,7 +113,7 @@ pub(super) fn read(body: &[u8], version: &str, uid: &str, stage: Stage) -> Resul
     let patch = if version == "v1" {
         patch(response, stage).map_err(invalid)?
     } else {
-        // Of the older version nothing but its place was ever looked at.
+        // In `v1beta1` only the stage is checked: a patch of a validating webhook is ignored.
         text(response, "patch").filter(|_| stage == Stage::Mutating)
     };
     let allowed = response.get("allowed") == Some(&Value::Bool(true));
@@ -127,7 +128,7 @@ pub(super) fn read(body: &[u8], version: &str, uid: &str, stage: Stage) -> Resul
     })
 }
 
-/// Whether it can be read as the review that was asked for: what does not say what it is, can.
+/// Checks that the answer is the review that was asked for. A missing `apiVersion` or `kind` passes here.
 fn is_review(review: &Value, version: &str) -> Result<(), String> {
     let said = |member: &str| {
         let said = review.get(member).and_then(Value::as_str);
@@ -149,7 +150,7 @@ fn is_review(review: &Value, version: &str) -> Result<(), String> {
     }
 }
 
-/// The response, which in `v1` says whose it is and what.
+/// The response. In `v1` the UID and the type are verified too.
 fn verified<'a>(
     review: &'a Value,
     version: &str,
@@ -180,7 +181,7 @@ fn verified<'a>(
     Ok(response)
 }
 
-/// The patch as it was sent, with its type.
+/// The patch as it was sent, after a check of its type.
 fn patch(response: &Map<String, Value>, stage: Stage) -> Result<Option<&str>, String> {
     let patch = text(response, "patch");
     let patch_type = response.get("patchType").filter(|one| !one.is_null());
@@ -204,7 +205,7 @@ fn patch(response: &Map<String, Value>, stage: Stage) -> Result<Option<&str>, St
     }
 }
 
-/// The operations of a patch, if there are some.
+/// The operations of a patch; `None` for an empty list.
 fn operations(patch: &str) -> Result<Option<Value>, String> {
     let bytes = BASE64_STANDARD.decode(patch);
     let bytes = bytes.map_err(|error| error.to_string())?;
@@ -221,7 +222,7 @@ fn operations(patch: &str) -> Result<Option<Value>, String> {
     Ok(Some(operations).filter(|_| !is_empty))
 }
 
-/// A member's text, if there is some.
+/// The text of a member; `None` if it is missing or empty.
 fn text<'a>(response: &'a Map<String, Value>, member: &str) -> Option<&'a str> {
     let text = response.get(member).and_then(Value::as_str);
     text.filter(|text| !text.is_empty())

@@ -9,21 +9,21 @@ use hindsight_core::scale::{scale_as_admitted, scale_with_owners};
 use hindsight_core::{Command, Decision, Intent, Object};
 use serde_json::{Map, Value};
 
-/// What a new object has from the server alone, which mutating admission comes before.
+/// Fields of a new object that only the server sets. Mutating admission comes before that.
 const FILLED_IN: [&str; 3] = ["uid", "creationTimestamp", "generation"];
 
-/// The object that a decision comes to.
+/// The object that a decision results in.
 pub(super) fn new(subject: &Subject<'_>, decision: &Decision) -> Value {
     show(subject, &as_stored(subject, decision))
 }
 
-/// With the revision that is there before the write.
+/// The same object with the revision that was stored before the write.
 fn as_stored(subject: &Subject<'_>, decision: &Decision) -> Object {
     let stored = subject.old.as_ref().map(|old| old.revision);
     decision.outcome.object().shown_at(stored)
 }
 
-/// The same, as mutating admission sees it.
+/// The object that a decision results in, as mutating admission sees it.
 pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decision) -> Value {
     if let Some(version) = scaled(subject) {
         let stored = as_stored(subject, decision);
@@ -51,7 +51,8 @@ pub(super) fn draft(subject: &Subject<'_>, command: &Command, decision: &Decisio
     document
 }
 
-/// A replacement is of the version that it names, which is compared after those who may change it are asked.
+/// Puts the `resourceVersion` that a replacement names into the document: it is compared only after mutating
+/// webhooks were asked.
 fn number(command: &Command, document: &mut Value) {
     let Intent::Update(update) = &command.intent else {
         return;
@@ -63,7 +64,7 @@ fn number(command: &Command, document: &mut Value) {
     }
 }
 
-/// A namespace has the label of its name once it has a name.
+/// Removes the label that holds a namespace's name, which is set once the name is known.
 fn unlabel(subject: &Subject<'_>, metadata: &mut Map<String, Value>) {
     let labels = metadata.get_mut("labels").and_then(Value::as_object_mut);
     let Some(labels) = labels.filter(|_| subject.is_namespace()) else {
@@ -75,7 +76,7 @@ fn unlabel(subject: &Subject<'_>, metadata: &mut Map<String, Value>) {
     }
 }
 
-/// The object as it is.
+/// The object before the write.
 pub(super) fn old(subject: &Subject<'_>) -> Option<Value> {
     let old = subject.old.as_ref().filter(|_| subject.posted.is_none())?;
     Some(show(subject, old))
@@ -90,13 +91,13 @@ fn show(subject: &Subject<'_>, object: &Object) -> Value {
     }
 }
 
-/// The version of the object whose `Scale` is written, where one is.
+/// The version of the object, if its `Scale` is written.
 fn scaled<'a>(subject: &'a Subject<'_>) -> Option<&'a Version> {
     let version = subject.kind.served(&subject.version);
     version.filter(|_| subject.subresource == Some(Subresource::Scale))
 }
 
-/// The document in the form of this version of this kind.
+/// The document converted to this version of this kind.
 pub(super) fn in_version(
     subject: &Subject<'_>,
     mut document: Value,

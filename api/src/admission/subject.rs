@@ -1,5 +1,4 @@
-//! What a write is about, as admission speaks of it: read off the command, so that every verb is
-//! admitted alike.
+//! The subject of a write as admission sees it: derived from the command, so that every verb is admitted alike.
 
 use super::Wish;
 use crate::handler::Routed;
@@ -11,7 +10,7 @@ use hindsight_core::{Actor, Form, Object, ObjectKey, Rejection, State, grace_tol
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
-/// What happens to the object.
+/// The operation as admission names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Operation {
     Create,
@@ -29,22 +28,22 @@ impl Operation {
     }
 }
 
-/// The object of a write, and who writes.
+/// The object of a write, and who writes it.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject<'a> {
     pub(crate) operation: Operation,
     pub(crate) actor: &'a Actor,
     pub(crate) kind: KindRef,
-    /// Its name is empty where the object names itself.
+    /// The name in it is empty where only the object itself gives one.
     pub(crate) key: ObjectKey,
-    /// Version of the API that the request speaks.
+    /// The version of the API that the request speaks.
     pub(crate) version: Name,
-    /// How stored objects are read in it.
+    /// How stored objects are read in that version.
     pub(crate) form: Form,
     pub(crate) subresource: Option<Subresource>,
-    /// The object as it is, where there is one.
+    /// The object before the write, if it exists.
     pub(crate) old: Option<Arc<Object>>,
-    /// What is posted to an object (a binding, an eviction): it is looked at in the object's place.
+    /// What is posted to an object (a binding, an eviction): webhooks see it instead of the object.
     pub(crate) posted: Option<Value>,
     /// `CreateOptions` and its like.
     pub(crate) options: Value,
@@ -52,7 +51,7 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// Reads a command of a client.
+    /// Reads a client's command.
     pub(crate) fn of(state: &State, wish: &'a Wish) -> Result<Self, Rejection> {
         let command = &wish.command;
         let (key, version, subresource) = match &command.intent {
@@ -109,7 +108,7 @@ impl<'a> Subject<'a> {
         })
     }
 
-    /// What is posted to be answered, and not to be stored.
+    /// The subject of a creation that is answered but not stored: a review.
     pub(crate) fn of_unstored(asked: &'a Routed, sent: &WriteOptions) -> Self {
         Self {
             operation: Operation::Create,
@@ -126,7 +125,7 @@ impl<'a> Subject<'a> {
         }
     }
 
-    /// A namespace counts as being in itself.
+    /// The namespace that the object is in; a namespace is in itself.
     pub(crate) fn namespace(&self) -> &str {
         if self.is_namespace() {
             return &self.key.name;
@@ -172,14 +171,14 @@ fn posted(wish: &Wish, subresource: Option<Subresource>) -> Option<Value> {
     }
 }
 
-/// `seconds` to stop are those that a deletion will give.
+/// The options as webhooks see them. `seconds` is the grace period that a deletion will grant.
 fn options(wish: &Wish, operation: Operation, seconds: Option<i64>) -> Value {
     let (kind, members) = match (&wish.command.intent, operation) {
         (Intent::Delete(delete), Operation::Delete) => {
             ("DeleteOptions", delete_options(delete, seconds))
         }
         (_, Operation::Create) => ("CreateOptions", write_options(&wish.options)),
-        // Also of a patch: how it was made is not what is admitted.
+        // Also for a patch: how the change was expressed is not what is admitted.
         _ => ("UpdateOptions", write_options(&wish.options)),
     };
     stated(kind, members, wish.options.dry_run)
@@ -195,7 +194,7 @@ fn stated(kind: &str, mut members: Map<String, Value>, dry_run: bool) -> Value {
     options
 }
 
-/// The same options, of a dry run.
+/// Marks the options as those of a dry run.
 pub(super) fn as_dry_run(options: &mut Value) {
     if let Some(members) = options.as_object_mut() {
         members.insert("dryRun".into(), json!(["All"]));

@@ -1,4 +1,4 @@
-//! Admission over an engine in which others write meanwhile.
+//! Admission over an engine in which other writes happen meanwhile.
 
 mod again;
 mod told;
@@ -24,7 +24,7 @@ const APPLY: &str = "application/apply-patch+yaml";
 
 type Answers = dyn Fn(&Value) -> Option<Value> + Send + Sync;
 
-/// A webhook without a network: no answer means that it never comes.
+/// A webhook without a network: `None` as its answer means that it never answers.
 struct Webhook {
     answers: Box<Answers>,
     seen: Mutex<Vec<(String, Value)>>,
@@ -53,7 +53,7 @@ impl WebhookCaller for Webhook {
     }
 }
 
-/// An engine, and the webhook that stands before it.
+/// An engine with a webhook in front of it.
 struct Scene {
     fake: Arc<Fake>,
     webhook: Arc<Webhook>,
@@ -66,7 +66,7 @@ struct Answer {
 }
 
 impl Scene {
-    /// The webhook is asked about these operations; mutating where it says so.
+    /// The webhook is asked about these operations; it is a mutating one where the configurations say so.
     fn new(
         configurations: &str,
         operations: &[&str],

@@ -1,5 +1,5 @@
-//! The admission of reviews, which are answered and never stored. Source: upstream's handler of creations, and the
-//! `Create` of each review.
+//! The admission of reviews, which are answered and never stored. Source: upstream's handler of creations, and
+//! the `Create` of each review.
 
 use super::hooks::{Asking, Hook, Stage};
 use super::subject::Subject;
@@ -13,7 +13,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 
-/// A review on its way to its answer.
+/// A review on its way through admission.
 pub(crate) struct Unstored<'a> {
     api: &'a Api,
     state: Arc<State>,
@@ -31,7 +31,7 @@ impl<'a> Unstored<'a> {
         }
     }
 
-    /// What webhooks make of it; `said` takes their warnings.
+    /// Returns the review as mutating webhooks leave it; their warnings are appended to `said`.
     pub(crate) async fn mutate(
         &self,
         review: Value,
@@ -49,7 +49,7 @@ impl<'a> Unstored<'a> {
         Ok(mutated.object.unwrap_or_default())
     }
 
-    /// Whether nobody refuses it.
+    /// Asks the validating webhooks; their warnings are appended to `said`.
     pub(crate) async fn validate(
         &self,
         review: &Value,

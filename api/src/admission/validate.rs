@@ -1,12 +1,12 @@
-//! Validating webhooks: all at once, for none of them changes anything. Of several refusals the
-//! first in the order of the configurations is the answer.
+//! Validating webhooks are called all at once, for none of them changes anything. If several refuse, the answer
+//! is the first refusal in the order of the configurations.
 
 use super::hooks::{Asking, Hook, settle};
 use crate::status::Failure;
 use futures_util::future::join_all;
 use serde_json::Value;
 
-/// Asks every webhook that selects the object; gives back what they warn of, also with a refusal.
+/// Calls every webhook that selects the object; returns their warnings, which a refusal carries too.
 pub(super) async fn validate(
     asking: &Asking<'_>,
     hooks: &[Hook<'_>],

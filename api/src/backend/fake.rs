@@ -13,7 +13,7 @@ use std::time::Duration;
 use tokio::sync::{oneshot, watch};
 use tokio::time::sleep;
 
-/// What comes of this, and how often others had their turn meanwhile.
+/// The output of a future, and how often other tasks had their turn meanwhile.
 pub(crate) async fn beside<T>(asks: impl Future<Output = T>) -> (T, u32) {
     let over = Cell::new(false);
     let asks = async {
@@ -32,7 +32,7 @@ pub(crate) async fn beside<T>(asks: impl Future<Output = T>) -> (T, u32) {
     tokio::join!(asks, others)
 }
 
-/// How many of these somebody else has too.
+/// How many of these objects are referenced elsewhere too.
 pub(crate) fn held_elsewhere(objects: &[Arc<Object>]) -> usize {
     let held = objects.iter().filter(|one| Arc::strong_count(one) > 1);
     held.count()
@@ -45,23 +45,23 @@ pub(crate) struct Fake {
     pub(crate) meanwhile: Mutex<Vec<Command>>,
     /// How many commands came in each submission.
     pub(crate) submitted: Mutex<Vec<usize>>,
-    /// The next submission is answered once this has been sent.
+    /// The next submission is answered only once this has been sent.
     pub(crate) slow: Mutex<Option<oneshot::Receiver<()>>>,
-    /// The permit of the next who looks at the past.
+    /// The permit for the next read of the past.
     pub(crate) permit: Mutex<Option<Permit>>,
-    /// How long whoever reads the log or the past waits for it.
+    /// How long a read of the log or the past takes.
     pub(crate) reading: Mutex<Duration>,
     /// The wall clock.
     pub(crate) clock: Mutex<Time>,
-    /// When a backup was restored.
+    /// The revision at which a backup was restored.
     pub(crate) restored: Mutex<Revision>,
     /// How many bytes were read from the log at each time.
     pub(crate) held: Mutex<Vec<usize>>,
     /// A part of the server, and what is wrong with it.
     pub(crate) failed: Mutex<Option<(&'static str, &'static str)>>,
-    /// What was put here. Where there is any, watches find it in the log alone.
+    /// What was put before the window. If there is any, watches find it in the log alone.
     log: Mutex<Vec<Arc<Commit>>>,
-    /// What watches are told of.
+    /// The changes that watches are shown.
     window: Mutex<Vec<Arc<Change>>>,
     moved: watch::Sender<Revision>,
 }
@@ -96,12 +96,12 @@ impl Fake {
         Ok(decision)
     }
 
-    /// What is there changes under the watches, without a word.
+    /// Changes the state without notifying watches.
     pub(crate) fn change(&self, change: impl FnOnce(&mut State)) {
         change(&mut self.state.lock().expect("a lock"));
     }
 
-    /// An object that somebody made.
+    /// Puts an object that somebody made.
     pub(crate) fn put(&self, object: &Arc<Object>) -> Arc<Commit> {
         let commit = Arc::new(Commit {
             revision: object.revision,
@@ -119,7 +119,7 @@ impl Fake {
         commit
     }
 
-    /// The same, while watches look on.
+    /// Puts an object while watches look on.
     pub(crate) fn happens(&self, object: &Arc<Object>) {
         let commit = self.put(object);
         let previous = None;
@@ -128,7 +128,7 @@ impl Fake {
         self.moved.send_replace(object.revision);
     }
 
-    /// The same, long ago.
+    /// Puts an object that is older than the window.
     pub(crate) fn put_before_the_window(&self, object: &Arc<Object>) {
         let commit = self.put(object);
         self.log.lock().expect("a lock").push(commit);

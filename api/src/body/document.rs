@@ -1,5 +1,5 @@
-//! From text to a document, noting the members that one object says twice: the last one wins, as
-//! in Go, and a client may ask to hear of it.
+//! Parses text into a document, noting the members that occur twice in one object: the last one wins, as in Go,
+//! and a client may ask to be told.
 
 use hindsight_core::patch::whole;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
@@ -9,12 +9,12 @@ use std::cell::RefCell;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// More is not said of one body.
+/// The most findings that are reported about one body.
 const REPEATS_MAX: usize = 100;
-/// Nor more bytes of it: the way to a member may be much longer than the member.
+/// The most bytes that these have together: the path of a member may be much longer than the member.
 const REPEATS_BYTES_MAX: usize = 4 << 20;
 
-/// What is said of a body.
+/// What is reported about a body.
 #[derive(Debug, Default)]
 struct Findings {
     list: Vec<String>,
@@ -32,7 +32,7 @@ impl Findings {
     }
 }
 
-/// A document, and what it says twice, in the words of the decoder of its syntax.
+/// A document and its repeated members, in the words of the decoder of its syntax.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Decoded {
     pub(crate) document: Value,
@@ -40,7 +40,8 @@ pub(crate) struct Decoded {
 }
 
 impl Decoded {
-    /// Of a JSON patch: members that no operation has are said beside those that come twice.
+    /// For a JSON patch: adds members that no operation has to the repeated ones, and words all of them as
+    /// findings in a patch.
     pub(super) fn in_operations(&mut self) {
         const KNOWN: [&str; 4] = ["op", "path", "from", "value"];
         let list = self.document.as_array().map_or(&[][..], Vec::as_slice);
@@ -72,7 +73,7 @@ pub(super) fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let mut options = serde_saphyr::Options::default();
     options.duplicate_keys = serde_saphyr::DuplicateKeyPolicy::LastWins;
-    // YAML 1.1, as upstream's decoder: `010` is 8, `yes` is true, also where it is a key.
+    // YAML 1.1, as upstream's decoder reads it: `010` is 8, and `yes` is true, even as a key.
     options.legacy_octal_numbers = true;
     let (repeats, mut first) = (RefCell::default(), None);
     let read = serde_saphyr::with_deserializer_from_str_with_options(text, options, |reader| {
@@ -80,14 +81,14 @@ pub(super) fn yaml(bytes: &[u8]) -> Result<Decoded, String> {
         Ok(())
     });
     let document = match (first, read) {
-        // Source: `Unmarshal` of `sigs.k8s.io/yaml`, which reads one document and looks at nothing behind it.
+        // Source: `Unmarshal` of `sigs.k8s.io/yaml`, which reads one document and ignores what follows it.
         (Some(first), _) => Ok(first),
         (None, read) => read.map(|()| Value::Null),
     };
     finish(document, repeats)
 }
 
-/// Where every member of a body is that can be read, in order.
+/// The paths of all members of a JSON body, in order; none if it cannot be read.
 pub(super) fn paths(bytes: &[u8]) -> Vec<String> {
     let paths = RefCell::default();
     let mut reader = serde_json::Deserializer::from_slice(bytes);
@@ -106,9 +107,9 @@ fn finish<E: fmt::Display>(
 
 /// A member's name, and how its repetition is reported.
 trait Key: for<'de> serde::Deserialize<'de> {
-    /// Every member is told of, not only a repeated one.
+    /// Whether every member is reported, not only a repeated one.
     const EVERY: bool = false;
-    /// More is not said.
+    /// The most that is reported.
     const MAX: usize = REPEATS_MAX;
 
     fn name(&self) -> &str;
@@ -130,7 +131,7 @@ impl Key for String {
     }
 }
 
-/// A key whose place alone is of interest.
+/// A key of which only the path is of interest.
 #[derive(serde::Deserialize)]
 #[serde(transparent)]
 struct Every(String);
@@ -162,13 +163,13 @@ impl Key for Spanned<YamlKey> {
         format!("line {line}: key {:?} already set in map", self.value.0)
     }
 
-    /// Upstream turns YAML into JSON first, and a whole number is written there without its point.
+    /// Upstream converts YAML to JSON first, where a whole number is written without a decimal point.
     fn float(value: f64) -> Value {
         whole(value).map_or_else(|| value.into(), Value::from)
     }
 }
 
-/// The text of a key that may be written as something else: `8`, `true`.
+/// The text of a key that YAML may read as another type: `8`, `true`.
 struct YamlKey(String);
 
 impl<'de> serde::Deserialize<'de> for YamlKey {
@@ -184,7 +185,7 @@ impl<'de> serde::Deserialize<'de> for YamlKey {
     }
 }
 
-/// A value that is being read: the way to it is spelled out only when there is something to say.
+/// A value that is being read. Its path is spelled out only when there is something to report.
 struct Node<'a, K> {
     parent: Option<&'a Self>,
     step: Step<'a>,

@@ -1,4 +1,5 @@
-//! What was found in a body that is read all the same, and whether the client wants to hear of it.
+//! Findings about a body that can be read nevertheless, such as repeated members, and whether the client wants
+//! to be told of them (`fieldValidation`).
 
 use super::Syntax;
 use super::document::{self, Decoded};
@@ -7,7 +8,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use std::iter;
 
-/// More are not told beside what comes twice.
+/// The most unknown members that are reported together with repeated ones.
 const UNKNOWN_MAX: usize = 100;
 
 /// The findings of one request.
@@ -26,13 +27,13 @@ impl Noted {
         }
     }
 
-    /// Whether a strict client must hear of what comes twice.
+    /// Whether the body must be refused: it repeats members, and the client asked for strict validation.
     pub(super) fn refuses(&self, decoded: &Decoded) -> bool {
         self.validation == FieldValidation::Strict && !decoded.repeats.is_empty()
     }
 
-    /// What is applied, and what a strict client must hear of it later, in the words of a decoder of
-    /// its own.
+    /// The configuration to apply, and what a strict client must be told later, in the words of upstream's
+    /// decoder of configurations.
     pub(super) fn take_config(&mut self, decoded: Decoded) -> (Value, Option<String>) {
         let complaint = self.refuses(&decoded).then(|| {
             let found = yaml_lines(&decoded.repeats);
@@ -49,12 +50,12 @@ impl Noted {
         decoded.document
     }
 
-    /// What the client is warned of, whatever comes of the request.
+    /// The client's warnings, whatever the outcome of the request.
     pub(crate) fn into_warnings(self) -> Vec<String> {
         self.warnings
     }
 
-    /// The same with the paths of members that nobody knows.
+    /// The same with warnings about unknown members, given their paths.
     pub(crate) fn with_unknown(mut self, unknown: &[String]) -> Vec<String> {
         if self.validation == FieldValidation::Warn {
             let unknown = unknown.iter().map(|path| unknown_field(path));
@@ -72,13 +73,14 @@ pub(super) fn unknown_field(path: &str) -> String {
     format!("unknown field {path:?}")
 }
 
-/// YAML's findings are those of a decoder of its own, and worded as its.
+/// Upstream finds repeated keys of YAML with a separate decoder, which words them in this way.
 pub(super) fn yaml_lines(repeats: &[String]) -> String {
     format!("yaml: unmarshal errors:\n  {}", repeats.join("\n  "))
 }
 
-/// All that a strict client hears of an object: of JSON in the order of the document, where what is
-/// unknown is told once and no further; of YAML by one decoder after the other.
+/// All findings about an object, for a strict client. In JSON they follow the order of the document, and an
+/// unknown member is reported once, and nothing below it; in YAML the findings of one decoder follow those of
+/// another.
 pub(super) fn complaint(
     bytes: &[u8],
     decoded: &Decoded,
@@ -89,7 +91,7 @@ pub(super) fn complaint(
         let unknown = unknown.get(..UNKNOWN_MAX).unwrap_or(unknown);
         let mut findings = in_order(&document::paths(bytes), unknown);
         if findings.is_empty() {
-            // Beyond the members that are looked at.
+            // The repeated members lie beyond those that `paths` covers.
             findings.clone_from(&decoded.repeats);
         }
         return strict(&findings.join(", "));
@@ -135,7 +137,7 @@ mod tests {
         Vec::new()
     }
 
-    /// Source: upstream's e2e `field_validation.go`, in its form.
+    /// Source: upstream's e2e `field_validation.go`, in its format.
     #[test]
     fn unknown_and_repeated_members_are_told_together() {
         let json = br#"{"spec": {"unknown1": 1, "unknownDupe": {"a": 1, "a": 2}, "unknownDupe": 2,

@@ -1,7 +1,7 @@
-//! The room for bodies of requests, of all who ask at one time, and the time in which one must come.
+//! The memory that request bodies may occupy together, and the time within which one must arrive.
 //!
-//! Room is taken for a whole body before its first byte is read: whoever has begun waits for nobody
-//! but its client, so that bodies which are half there never wait for each other.
+//! Room for a whole body is reserved before its first byte is read: a body that has begun waits for its client
+//! alone, so that half-read bodies never wait for each other.
 
 use super::{REQUEST_BYTES_MAX, too_large, whole};
 use crate::status::Failure;
@@ -12,10 +12,10 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
 
-/// How long the next one waits, in its turn, before it is told to come again.
+/// How long a body waits for room, in its turn, before the client is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// What bodies of requests may take together. Clones share it.
+/// The room that request bodies share. Clones share it too.
 #[derive(Debug, Clone)]
 pub struct Bodies {
     room: Arc<Semaphore>,
@@ -23,8 +23,8 @@ pub struct Bodies {
 }
 
 impl Bodies {
-    /// So many bytes at one time, never fewer than the largest body has; each must be there in whole
-    /// within `arrival` of its turn.
+    /// Room for `bytes` bytes at one time, but never less than the largest body may have. Each body must arrive
+    /// in whole within `arrival` of its turn.
     pub fn bounded(bytes: usize, arrival: Duration) -> Self {
         let bytes = bytes.clamp(REQUEST_BYTES_MAX, Semaphore::MAX_PERMITS);
         Self {
@@ -43,19 +43,19 @@ impl Bodies {
     }
 }
 
-/// A body, and the room that it has until its request is answered.
+/// A body, and the room that it occupies until its request is answered.
 pub(crate) struct Received {
     pub(crate) bytes: Bytes,
     pub(crate) room: Option<OwnedSemaphorePermit>,
 }
 
-/// The whole body, within these bounds where there are any.
+/// Reads the whole body, within these bounds if there are any.
 pub(crate) async fn read<B>(body: B, bounds: Option<&Bodies>) -> Result<Received, Failure>
 where
     B: Body<Data = Bytes>,
     B::Error: Into<Box<dyn std::error::Error + Send + Sync>>,
 {
-    // Before it is asked for: whoever expects to be told gets no `100 Continue`.
+    // Checked before the body is polled: a client that sent `Expect: 100-continue` then gets no `100 Continue`.
     if body.size_hint().lower() > REQUEST_BYTES_MAX as u64 {
         return Err(too_large());
     }
@@ -68,7 +68,7 @@ where
         0 => None,
         _ => Some(bounds.room_for(wanted).await?),
     };
-    // The end of a body without a byte may not come either.
+    // Also where no room is needed: the end of an empty body may fail to come.
     let read = timeout(bounds.arrival, whole(body)).await;
     let bytes = read.map_err(|_| Failure::not_in_time())??;
     let surplus = wanted.saturating_sub(bytes.len());
@@ -76,7 +76,7 @@ where
     Ok(Received { bytes, room })
 }
 
-/// What is read of a body at most: as much as its client says, or as any may have.
+/// The most that is read of a body: what its client announces, but not more than the limit.
 fn most(body: &impl Body) -> usize {
     let upper = body.size_hint().upper();
     let upper = upper.and_then(|upper| usize::try_from(upper).ok());

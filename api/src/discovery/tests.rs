@@ -1,4 +1,4 @@
-//! What clients are told of the groups.
+//! What clients are told about groups.
 
 use super::*;
 use crate::testing::Served;

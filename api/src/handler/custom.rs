@@ -1,5 +1,5 @@
-//! Methods that custom kinds answer otherwise than built-in ones. Source: upstream's `crdHandler`, which
-//! has no router of its own.
+//! Methods that custom kinds answer differently from built-in ones. Source: upstream's `crdHandler`, which has
+//! no router of its own.
 
 use crate::body::ApiBody;
 use crate::path::Route;
@@ -10,7 +10,7 @@ use http::request::Parts;
 use http::{Method, Response};
 use std::sync::Arc;
 
-/// What was asked of which kind.
+/// The kind and the method of a request.
 pub(super) struct Methods {
     kind: KindRef,
     method: Method,
@@ -31,7 +31,7 @@ impl Methods {
         }
     }
 
-    /// A kind that has no such method is named.
+    /// Names the resource and the verb in the failure, where a custom kind does not support the method.
     pub(super) fn named(&self, failure: Failure) -> Failure {
         if !self.kind.is_custom() {
             return failure;
@@ -49,7 +49,7 @@ impl Methods {
         failure.of_method(&self.kind.resource, verb)
     }
 
-    /// What is answered of what would come.
+    /// The answer as it is sent: to a `HEAD` of a custom kind, without its body.
     pub(super) fn shown(&self, answer: Response<ApiBody>) -> Response<ApiBody> {
         if self.kind.is_custom() && self.method == Method::HEAD {
             return respond::without_body(answer);

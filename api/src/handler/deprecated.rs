@@ -1,4 +1,4 @@
-//! What every answer of a deprecated version says beside itself.
+//! The warning that comes with every answer in a deprecated version.
 
 use crate::body::{ApiBody, Syntax};
 use crate::path::Below;
@@ -8,9 +8,9 @@ use hindsight_core::kind::{Kind, Version};
 use hindsight_core::object::Name;
 use http::{Response, StatusCode};
 
-/// The warning of a version, if it is deprecated. Where a built-in kind has no such subresource or method
-/// there is nobody to say it; a custom kind says it before it looks at either. Source: upstream's
-/// `APIInstaller`, which wraps the handlers that there are, and `crdHandler`.
+/// The warning of a version, if it is deprecated. A built-in kind that does not have the subresource or method
+/// does not give it; a custom kind gives it before it looks at either. Source: upstream's `APIInstaller`, which
+/// wraps the handlers that there are, and `crdHandler`.
 pub(super) struct Deprecated {
     warning: Option<Name>,
     is_custom: bool,
@@ -27,7 +27,7 @@ impl Deprecated {
         }
     }
 
-    /// The answer with the warning before all others.
+    /// The answer, with this warning before all others.
     pub(super) fn told(
         self,
         answer: Result<Response<ApiBody>, Failure>,

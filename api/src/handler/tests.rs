@@ -43,7 +43,8 @@ fn no_client_may_take_what_it_was_told_before_for_the_newest() {
     }
 }
 
-/// Every connection keeps the room of one while it is open, and it is copied on the way to where it runs.
+/// Every connection keeps space for this future while it is open, and the future is copied on its way to where
+/// it runs.
 #[test]
 fn what_answers_a_request_is_small() {
     let api = Api::new(Arc::new(Fake::new()), Arc::new(Admission::default()));

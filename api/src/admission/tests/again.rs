@@ -14,7 +14,7 @@ fn theirs(number: usize) -> Command {
     Command::new(actor(), Time(0), [0; 16], intent)
 }
 
-/// Somebody else writes while the webhook is asked, this often.
+/// A scene in which somebody else writes while the webhook is asked, this many times.
 fn contended(times: usize) -> Scene {
     let fake: Arc<OnceLock<Arc<Fake>>> = Arc::default();
     let (inside, asked) = (Arc::clone(&fake), Mutex::new(0));

@@ -1,4 +1,4 @@
-//! What webhooks are told, and what they are not asked about.
+//! What webhooks are shown, and what they are not asked about.
 
 use super::*;
 
@@ -82,7 +82,8 @@ fn the_version_of_a_replacement_is_compared_after_those_who_may_change_it_are_as
     }
 }
 
-/// What is put right before webhooks see it would be nobody's fault any more once one changed the object.
+/// If the server repaired an illegal change before webhooks see it, nobody could be refused for it any more
+/// once a webhook changed the object.
 #[test]
 fn what_a_client_may_not_change_is_refused_whatever_webhooks_make_of_the_rest() {
     let note = json!([{"op": "add", "path": "/metadata/annotations", "value": {"seen": "yes"}}]);
@@ -115,7 +116,7 @@ fn what_a_client_may_not_change_is_refused_whatever_webhooks_make_of_the_rest() 
     let negative = json!({"metadata": {"name": "b", "generation": -3}});
     let answer = scene.send("POST", MAPS, "application/json", &negative);
     assert_eq!(answer.code, 422, "{}", answer.body);
-    // What stays as it was sent is still theirs to mend.
+    // An invalid value that a client may write is different: a webhook can still mend it.
     let mended = scene.send(
         "PATCH",
         &item,
@@ -125,7 +126,8 @@ fn what_a_client_may_not_change_is_refused_whatever_webhooks_make_of_the_rest() 
     assert_eq!(mended.code, 200, "{}", mended.body);
 }
 
-/// Policies forbid to delete without time to stop: they must see what will be given, not what was asked.
+/// Policies forbid deletion without a grace period: they must see the one that will be granted, not the one
+/// requested.
 #[test]
 fn a_webhook_is_told_the_seconds_to_stop_that_will_be_given() {
     let scene = Scene::denying(&["DELETE"]);
@@ -142,7 +144,8 @@ fn a_webhook_is_told_the_seconds_to_stop_that_will_be_given() {
         (format!("{MAPS}/map"), Value::Null, Value::Null),
         (format!("{MAPS}/map"), json!(7), json!(7)),
         (format!("{MAPS}/map"), json!(-9), json!(1)),
-        // Of a collection each has a copy of its own, which nobody is shown.
+        // In a deletion of a collection each object has its own copy of the options, which webhooks are not
+        // shown.
         (MAPS.to_owned(), json!(-9), json!(-9)),
         (PODS.to_owned(), Value::Null, Value::Null),
     ] {

@@ -1,4 +1,4 @@
-//! Bodies that are large, slow, or never there in whole, over an engine that answers when it is told.
+//! Bodies that are large, slow, or never complete, over an engine that answers when it is told to.
 
 use super::*;
 use crate::backend::fake::Fake;
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 const ARRIVAL: Duration = Duration::from_secs(30);
 const NAMESPACES: &str = "/api/v1/namespaces";
 
-/// Time passes only where everybody waits.
+/// Runs a test in which time passes only while everybody waits.
 fn paused<T>(test: impl Future<Output = T>) -> T {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build();
@@ -30,7 +30,7 @@ struct Served {
     api: Api,
 }
 
-/// With room for one body of unknown length.
+/// An API with room for one body of unknown length.
 fn served() -> Served {
     let fake = Arc::new(Fake::new());
     let bodies = Bodies::bounded(0, ARRIVAL);
@@ -63,7 +63,7 @@ fn namespace(name: &str) -> String {
     format!(r#"{{"metadata": {{"name": "{name}"}}}}"#)
 }
 
-/// What is sent, and then nothing for as long as the sender is kept. Its length is not said.
+/// A body that sends this, and then nothing for as long as the sender is kept. Its length is not announced.
 fn unfinished(
     text: &str,
 ) -> (
@@ -79,7 +79,7 @@ fn unfinished(
     (sender, StreamBody::new(frames.boxed()))
 }
 
-/// It has no byte, and yet its end does not come.
+/// A body without a byte that never ends.
 struct Endless;
 
 impl Body for Endless {
@@ -98,7 +98,7 @@ impl Body for Endless {
     }
 }
 
-/// It says how long it is, and must not be asked for.
+/// A body that announces its length, and must not be polled.
 struct Announced(u64);
 
 impl Body for Announced {

@@ -1,4 +1,4 @@
-//! Each verb, refused or not, of a custom kind and of a built-in one.
+//! Each verb on a custom kind and on a built-in one, refused or not.
 
 use crate::testing::Served;
 use http::{Request, header};
@@ -12,7 +12,7 @@ const OF_ENDPOINTS: &str =
     "299 - \"v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice\"";
 const OF_GADGETS: &str = "299 - \"say \\\"v1\\\"\"";
 
-/// With a namespace, and a kind of which one version is deprecated.
+/// A server with a namespace, and a kind of which one version is deprecated.
 fn served() -> Served {
     let served = Served::new();
     let namespace = json!({"metadata": {"name": "d"}});
@@ -24,7 +24,7 @@ fn served() -> Served {
 }
 
 impl Served {
-    /// The code, and the warnings.
+    /// Sends a request; returns the code and the warnings.
     fn warned(&self, method: &str, path: &str, body: &Value) -> (u16, Vec<String>) {
         let media = if method == "PATCH" {
             "application/merge-patch+json"
@@ -44,7 +44,7 @@ impl Served {
         (answer.status().as_u16(), warnings.collect())
     }
 
-    /// Each row is a method, what stands behind the path of the collection, the code, and the body.
+    /// Each row is a method, what follows the path of the collection, the code, and the body.
     fn each(&self, collection: &str, rows: &str, wanted: &[&str]) {
         for row in rows.lines() {
             let words: Vec<&str> = row.splitn(4, ' ').collect();
