@@ -1,4 +1,4 @@
-//! Lists: which objects, at which revision, and the JSON around their stored bytes.
+//! Lists: which objects they show, at which revision, and the JSON around the stored bytes of their items.
 
 mod items;
 mod pieces;
@@ -23,7 +23,7 @@ use place::Place;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// What a selection came to.
+/// One page of a list.
 pub(crate) struct Page {
     pub(crate) items: Vec<Arc<Object>>,
     revision: Revision,
@@ -32,12 +32,12 @@ pub(crate) struct Page {
     permit: Option<Permit>,
 }
 
-/// What a walk came to.
+/// The result of walking over the objects of a selection.
 struct Selected {
     items: Vec<Arc<Object>>,
-    /// Whether one more matches.
+    /// Whether at least one more object matches.
     more: bool,
-    /// How many come after that one, where nothing but the place selects.
+    /// How many objects follow that one; known only where no selector filters.
     others: Option<usize>,
 }
 
@@ -75,7 +75,7 @@ impl Selection {
         })
     }
 
-    /// Whether nothing but the place selects.
+    /// Whether no selector filters: the place, a resource in a namespace or in all, decides alone.
     fn is_plain(&self) -> bool {
         self.requirements() == 0
     }
@@ -92,7 +92,7 @@ impl Selection {
         self.labels.requirements() + self.fields.requirements()
     }
 
-    /// How much of an object is read to know whether it matches, and what it costs to ask.
+    /// The cost of matching an object, in bytes: how much of it is read, and what each requirement costs.
     pub(crate) fn reads(&self, object: &Object) -> usize {
         let body = if self.fields.needs_body() {
             object.body.len()
@@ -115,12 +115,12 @@ impl Selection {
             .matches(&object.key.namespace, &object.key.name, &body)
     }
 
-    /// All that match, in list order.
+    /// All objects that match, in list order.
     pub(crate) async fn objects(&self, state: &State) -> Vec<Arc<Object>> {
         self.first(state, None, usize::MAX).await.items
     }
 
-    /// The first of those that match and come after this place.
+    /// The first `limit` objects that match and come after this place.
     async fn first(
         &self,
         state: &State,
@@ -162,14 +162,15 @@ fn labels(asked: &Routed) -> Result<LabelSelector, Failure> {
     LabelSelector::parse(text).map_err(Failure::bad_request)
 }
 
-/// What the parameters of a list ask for, right by themselves.
+/// The parameters of a list, checked as far as that is possible without the stored objects.
 #[derive(Debug)]
 pub(crate) struct Query {
     limit: i64,
 }
 
 impl Query {
-    /// Refuses what is wrong whatever is stored: versions and places to go on from are storage's.
+    /// Refuses what is wrong whatever is stored. Resource versions and continue tokens are checked against the
+    /// storage later.
     pub(crate) fn of(asked: &Routed) -> Result<Self, Failure> {
         let params = &asked.params;
         params.integer("timeoutSeconds")?;
@@ -181,13 +182,14 @@ impl Query {
             params.text("resourceVersionMatch"),
             params.get("sendInitialEvents").is_some(),
         )?;
-        // Which fields a kind has is looked at last.
+        // Last, since it checks which fields the kind has.
         Selection::of(asked)?;
         Ok(Self { limit })
     }
 
-    /// What a deletion of the collection lists: pages, where it asks for none too, and so as it was at the
-    /// version that is named. Only less than nothing is no page. Source: upstream's `DeleteCollection`.
+    /// The page that a deletion of the collection works on: read as pages are, at the version that is named,
+    /// even without a limit. Only a negative limit makes it a list without pages. Source: upstream's
+    /// `DeleteCollection`.
     pub(crate) async fn to_delete(&self, api: &Api, asked: &mut Routed) -> Result<Page, Failure> {
         self.page(api, asked, self.limit >= 0).await
     }
@@ -211,7 +213,7 @@ impl Query {
     }
 }
 
-/// What selects the object that a path names. Source: upstream's `ListResource`.
+/// The field selector for the object that a path names. Source: upstream's `ListResource`.
 fn of_one(fields: FieldSelector, name: &str) -> Result<FieldSelector, Failure> {
     if fields.requirements() == 0 {
         return Ok(FieldSelector::of_name(name));
@@ -232,7 +234,7 @@ pub(crate) async fn answer(
     Ok(render(&asked, page))
 }
 
-/// The state to list, and where to go on. Source: the table of list semantics by limit, continue,
+/// The state to list, and the place to continue after. Source: the table of list semantics by limit, continue,
 /// resourceVersion and resourceVersionMatch.
 async fn start(
     api: &Api,
@@ -276,7 +278,7 @@ async fn start(
     Ok((asked.shown(), None))
 }
 
-/// The next page as of the first one, or of what there is now.
+/// The state and the place of the next page: as of the first page, or, for such a token, the newest state.
 async fn go_on(
     api: &Api,
     asked: &Routed,
@@ -295,7 +297,7 @@ async fn go_on(
     }
 }
 
-/// In words that clients look for.
+/// The failure in words that clients look for.
 fn too_old(failure: Failure) -> Failure {
     if failure.code != 410 {
         return failure;
@@ -303,8 +305,8 @@ fn too_old(failure: Failure) -> Failure {
     Failure::expired("The resourceVersion for the provided list is too old.")
 }
 
-/// The state at a revision, which may be the one that was asked about already, and must be of this life
-/// of the log unless the past is looked at.
+/// The state at a revision, which may be the one that the request has already. Unless the request is about the
+/// past, the revision must be of this life of the log, that is, not from before a restore.
 async fn as_listed(api: &Api, asked: &Routed, revision: Revision) -> Result<Past, Failure> {
     if !asked.past {
         position::check(&*api.backend, revision)?;
@@ -315,7 +317,8 @@ async fn as_listed(api: &Api, asked: &Routed, revision: Revision) -> Result<Past
     Ok(api.backend.as_of(AsOf::Revision(revision)).await?)
 }
 
-/// All that is wrong is told at once. Source: apimachinery's `ValidateListOptions`.
+/// Checks the options; everything that is wrong is reported at once. Source: apimachinery's
+/// `ValidateListOptions`.
 fn check_options(
     revision: &str,
     token: &str,
@@ -351,7 +354,7 @@ fn check_options(
     }
 }
 
-/// Each item is spliced from the stored bytes where nothing else was asked for.
+/// Answers with a page. Items are spliced from the stored bytes unless another form was asked for.
 pub(crate) fn render(asked: &Routed, page: Page) -> Response<ApiBody> {
     let mut metadata = json!({"resourceVersion": page.revision.to_string()});
     if let Some(members) = metadata.as_object_mut() {

@@ -1,5 +1,5 @@
-//! OpenAPI: what clients read to know operations and schemas. Version 3 is one document for each
-//! group and version, version 2 one for all.
+//! OpenAPI documents, from which clients learn operations and schemas. Version 3 has one document for each
+//! group and version, version 2 one for everything.
 
 mod definitions;
 mod operations;
@@ -78,7 +78,7 @@ fn index(state: &State) -> Value {
     json!({"paths": paths})
 }
 
-/// Changes where a document does: with the program, and with the definitions of custom kinds.
+/// A tag that changes when the document does: with the program, and with the definitions of custom kinds.
 fn tag(state: &State, group: &str, version: &str) -> String {
     let mut hasher = DefaultHasher::new();
     (env!("CARGO_PKG_VERSION"), group, version).hash(&mut hasher);

@@ -1,16 +1,18 @@
-//! The pace of a long walk: others are answered in between, however much there is to go through.
+//! The pace of a long walk over objects: it yields to other tasks in between, however many objects there are.
 
-/// Read in one go at most: some milliseconds of decoding.
+/// The most that is read before yielding: some milliseconds of decoding.
 pub(crate) const READ_BYTES: usize = 256 << 10;
-/// What looking at an object costs even where its body is not read, and each thing that is asked of it.
+/// The cost of looking at an object even where its body is not read, and of each requirement that it is matched
+/// against.
 pub(crate) const LOOK_BYTES: usize = 64;
 
-/// How much was read since others had their turn.
+/// How much was read since the last yield.
 #[derive(Debug, Default)]
 pub(crate) struct Pace(usize);
 
 impl Pace {
-    /// An object was looked at, and so much of it was read, or asked.
+    /// Accounts for an object that was looked at, and for what was read or compared of it; yields when it is
+    /// time.
     pub(crate) async fn read(&mut self, bytes: usize) {
         self.0 += LOOK_BYTES + bytes;
         if self.0 >= READ_BYTES {

@@ -1,4 +1,4 @@
-//! Query parameters, checked.
+//! Query parameters, decoded and checked.
 
 use crate::path::unescaped;
 use crate::status::Failure;
@@ -9,18 +9,18 @@ use hindsight_core::{duration, validate};
 use std::num::{IntErrorKind, ParseIntError};
 use std::time::Duration;
 
-/// Options that creates, updates and patches share.
+/// The options that creates, updates and patches have in common.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct WriteOptions {
     pub(crate) dry_run: bool,
-    /// `fieldManager` as it was sent; empty where the client does not say.
+    /// `fieldManager` as it was sent; empty if it was not.
     pub(crate) manager: String,
-    /// `fieldValidation`, where it was sent.
+    /// `fieldValidation`, if it was sent.
     pub(crate) validation: Option<FieldValidation>,
 }
 
 impl WriteOptions {
-    /// What becomes of unknown fields.
+    /// What is done about unknown and repeated fields.
     pub(crate) fn validation(&self) -> FieldValidation {
         self.validation.unwrap_or_default()
     }
@@ -61,7 +61,7 @@ impl Params {
         self.get(name).unwrap_or_default()
     }
 
-    /// Anything but `0` and `false` is true, also nothing.
+    /// A boolean: anything but `0` and `false` is true, even an empty value.
     pub(crate) fn flag(&self, name: &str) -> Option<bool> {
         self.get(name)
             .map(|value| !matches!(value.to_lowercase().as_str(), "0" | "false"))
@@ -78,9 +78,8 @@ impl Params {
         Ok(Some(number))
     }
 
-    /// How long the client waits: what is not more than nothing bounds nothing. Only others that are
-    /// asked before a write take so long that it could end a request. Source: the filter
-    /// `WithRequestDeadline`.
+    /// How long the client waits; a timeout that is not positive is none. Only webhooks take long enough for it
+    /// to end a request. Source: the filter `WithRequestDeadline`.
     pub(crate) fn timeout(&self) -> Result<Option<Duration>, Failure> {
         let text = self.text("timeout");
         if text.is_empty() {
@@ -98,8 +97,8 @@ impl Params {
         }
     }
 
-    /// What a create, an update or a patch may ask for; everything that is wrong is told at once.
-    /// Source: apimachinery's `ValidateCreateOptions` and its siblings.
+    /// The options of a create, an update or a patch; everything that is wrong is reported at once. Source:
+    /// apimachinery's `ValidateCreateOptions` and its siblings.
     pub(crate) fn write_options(&self, options: &str) -> Result<WriteOptions, Failure> {
         let mut causes = Vec::new();
         if options == "PatchOptions" && self.get("force").is_some() {
@@ -109,7 +108,7 @@ impl Params {
         self.rest_of_options(options, causes)
     }
 
-    /// The same of an apply patch, which needs a name to apply as.
+    /// The same for an apply patch, which must name its field manager.
     pub(crate) fn apply_options(&self) -> Result<WriteOptions, Failure> {
         let mut causes = Vec::new();
         if self.text("fieldManager").is_empty() {
@@ -145,14 +144,14 @@ impl Params {
         Err(Failure::invalid_options(options, causes))
     }
 
-    /// Only `All` asks for a dry run; anything else, also nothing, is invalid.
+    /// The fault of `dryRun`: only `All` asks for a dry run; any other value, even an empty one, is invalid.
     fn dry_run_cause(&self) -> Option<FieldCause> {
         let values: Vec<&str> = self.all("dryRun").collect();
         let unknown = values.iter().any(|value| *value != "All");
         unknown.then(|| FieldCause::unsupported_list("dryRun", &values, &["All"]))
     }
 
-    /// `resourceVersion`; `None` where it is absent or empty.
+    /// `resourceVersion`; `None` if it is absent or empty.
     pub(crate) fn revision(&self) -> Result<Option<Revision>, Failure> {
         match self.text("resourceVersion") {
             "" => Ok(None),
@@ -171,7 +170,7 @@ impl Params {
 
 const SYNTAX: &str = "invalid syntax";
 
-/// In Go's words.
+/// Why a text is not a number, in Go's words.
 const fn not_a_number(error: &ParseIntError) -> &'static str {
     match error.kind() {
         IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",

@@ -1,5 +1,5 @@
-//! How a patch may be written. Source: upstream's `APIInstaller` and, of custom kinds, the builder of
-//! their OpenAPI.
+//! The media types of patches. Source: upstream's `APIInstaller` and, for custom kinds, the builder of their
+//! OpenAPI.
 
 use hindsight_core::kind::{Kind, Origin};
 
@@ -13,8 +13,8 @@ pub(crate) enum PatchMedia {
 }
 
 impl PatchMedia {
-    /// Those that objects of a kind can be patched with. Nobody knows how lists of a custom kind
-    /// merge.
+    /// The media types with which objects of a kind can be patched. A strategic merge needs to know how lists
+    /// merge, which is not known of custom kinds.
     pub(crate) const fn of(kind: &Kind) -> &'static [Self] {
         match kind.origin {
             Origin::Builtin => &[Self::Json, Self::Merge, Self::Strategic, Self::Apply],
@@ -31,7 +31,7 @@ impl PatchMedia {
         }
     }
 
-    /// All of these by their names.
+    /// The names of these media types.
     pub(crate) fn names(all: &[Self]) -> Vec<&'static str> {
         all.iter().map(|one| one.name()).collect()
     }

@@ -1,4 +1,4 @@
-//! A request's path: which resource, object and subresource it speaks of, and at which time.
+//! Parses a request's path: which resource, object and subresource it names, and at which point in time.
 
 use crate::backend::AsOf;
 use crate::status::Failure;
@@ -10,22 +10,22 @@ pub(crate) struct Route {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) namespace: Option<String>,
-    /// Where a namespace stands there is none: all of them are meant.
+    /// Whether the place of the namespace is empty, which means all namespaces.
     pub(crate) everywhere: bool,
     pub(crate) resource: String,
     pub(crate) name: Option<String>,
     pub(crate) below: Below,
-    /// The old `/watch/` form.
+    /// Whether the path has the older `/watch/` form.
     pub(crate) watch: bool,
 }
 
-/// What a path names behind an object's name.
+/// What a path names after an object's name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) enum Below {
     #[default]
     Nothing,
     Known(Subresource),
-    /// What no kind serves, as `log`.
+    /// A subresource that no kind serves, such as `log`.
     Unknown(String),
 }
 
@@ -39,7 +39,7 @@ impl Below {
         }
     }
 
-    /// What this version serves of it: a subresource, or the object itself.
+    /// What this version serves at that place: a subresource, or `None` for the object itself.
     pub(crate) fn served(&self, version: &Version) -> Result<Option<Subresource>, Failure> {
         let subresource = match self {
             Self::Nothing => None,
@@ -53,7 +53,7 @@ impl Below {
     }
 }
 
-/// Takes `/as-of/<revision or time>` off a path.
+/// Splits `/as-of/<revision or time>` off a path.
 pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
     let Some(rest) = path.strip_prefix("/as-of/") else {
         return Ok((None, path));
@@ -68,8 +68,8 @@ pub(crate) fn split_time(path: &str) -> Result<(Option<AsOf>, &str), Failure> {
     Ok((Some(parsed), if rest.is_empty() { "/" } else { rest }))
 }
 
-/// Reads the path of a resource; `None` where it is not one. A segment may be empty where a namespace stands, and
-/// nowhere else. Source: upstream's `requestinfo.go` and go-restful, which split a path alike.
+/// Parses the path of a resource; `None` if it is not one. Only the segment of a namespace may be empty.
+/// Source: upstream's `requestinfo.go` and go-restful, which split a path alike.
 pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     let segments = path.trim_matches('/').split('/');
     let segments = segments.map(unescaped).collect::<Result<Vec<_>, _>>()?;
@@ -118,7 +118,7 @@ pub(crate) fn route(path: &str) -> Result<Option<Route>, Failure> {
     Ok(Some(route))
 }
 
-/// The group, where a path names a version of one and nothing in it.
+/// The group, if a path names just a version of it.
 pub(crate) fn group(path: &str) -> Result<Option<String>, Failure> {
     let group = match path.trim_matches('/').split('/').collect::<Vec<_>>()[..] {
         ["api", _] => "",
@@ -128,12 +128,12 @@ pub(crate) fn group(path: &str) -> Result<Option<String>, Failure> {
     unescaped(group).map(Some)
 }
 
-/// A part of a URL as it was meant.
+/// A part of a URL without its escapes.
 pub(crate) fn unescaped(text: &str) -> Result<String, Failure> {
     percent_decode(text).map_err(Failure::bad_request)
 }
 
-/// `%xx` to bytes; what is no such escape, or not UTF-8 in the end, is refused in these words.
+/// Decodes `%xx`. The error says which escape is invalid, or that the result is not UTF-8.
 pub fn percent_decode(text: &str) -> Result<String, String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -1,11 +1,11 @@
-//! Positions that clients hold. Those of before a restore are of another life of the log: what the
-//! client has seen may not be in this one.
+//! Positions (resource versions) that clients hold. Those from before a restore are of another life of the log:
+//! what the client has seen may not be in this one.
 
 use crate::backend::Backend;
 use crate::status::Failure;
 use hindsight_core::{Expired, Revision};
 
-/// 410, as after a compaction, where a client's position is from before a restore.
+/// Refuses a position from before a restore with 410, as after a compaction.
 pub(crate) fn check(backend: &dyn Backend, asked: Revision) -> Result<(), Failure> {
     let oldest = backend.restored();
     if asked == Revision::ZERO || asked >= oldest {

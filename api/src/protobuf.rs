@@ -1,5 +1,5 @@
-//! Request bodies in Kubernetes' protobuf, which typed Go clients prefer for built-in kinds; kubectl
-//! uses it in its own `create` commands. Answers are always JSON.
+//! Request bodies in Kubernetes' protobuf, which typed Go clients prefer for built-in kinds; kubectl uses it in
+//! its own `create` commands. Answers are never protobuf.
 
 mod message;
 mod special;
@@ -11,11 +11,11 @@ use serde_json::Value;
 use table::TABLE;
 use wire::Wire;
 
-/// What stands before every such body.
+/// The prefix of every such body.
 const MAGIC: &[u8] = b"k8s\0";
 
-/// A protobuf body as the document that it stands for. What it does not say of its kind is that of the
-/// endpoint, as upstream's `copyKindDefaults` has it.
+/// Decodes a protobuf body into the document that it encodes. A version or kind that it does not state is that
+/// of the endpoint, as in upstream's `copyKindDefaults`.
 pub(crate) fn decode(bytes: &[u8], api_version: &str, kind: &str) -> Result<Value, Failure> {
     if TABLE.kind(api_version, kind).is_none() {
         return Err(Failure::new(
@@ -59,7 +59,7 @@ pub(crate) fn decode(bytes: &[u8], api_version: &str, kind: &str) -> Result<Valu
     Ok(Value::Object(members))
 }
 
-/// `runtime.Unknown`: a message, and what it is. How it is encoded is said there too, and nobody looks.
+/// `runtime.Unknown`: a message with its version and kind. Its members about the encoding are ignored.
 #[derive(Debug, Default)]
 struct Envelope<'a> {
     api_version: String,

@@ -1,4 +1,4 @@
-//! Answers: JSON or YAML, with warnings.
+//! Builds answers in JSON or YAML, with their warnings.
 
 use crate::body::{ApiBody, Syntax};
 use crate::status::Failure;
@@ -9,7 +9,7 @@ use http_body::Body;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// How the request's body is written; JSON where nothing is said.
+/// The syntax of the request's body; JSON where no media type is given.
 pub(crate) fn syntax(headers: &HeaderMap) -> Result<Syntax, Failure> {
     match media_type(headers).as_str() {
         "" | "application/json" => Ok(Syntax::Json),
@@ -61,7 +61,7 @@ pub(crate) fn text(code: u16, text: &str) -> Response<ApiBody> {
     )
 }
 
-/// What would come, without it.
+/// The answer with its headers, including the length, but without its body.
 pub(crate) fn without_body(answer: Response<ApiBody>) -> Response<ApiBody> {
     let (mut head, body) = answer.into_parts();
     if let Some(length) = body.size_hint().exact() {
@@ -70,7 +70,7 @@ pub(crate) fn without_body(answer: Response<ApiBody>) -> Response<ApiBody> {
     Response::from_parts(head, ApiBody::full(Bytes::new()))
 }
 
-/// What was written in a syntax already.
+/// An answer whose body is written in its syntax already.
 pub(crate) fn written(body: ApiBody, syntax: Syntax) -> Response<ApiBody> {
     let media = match syntax {
         Syntax::Yaml => "application/yaml",
@@ -111,12 +111,12 @@ pub(crate) fn failure(failure: &Failure, syntax: Syntax) -> Response<ApiBody> {
     response
 }
 
-/// Characters of all warnings together, and of each where that is too much. Source: upstream's
-/// `endpoints/filters/warning.go`.
+/// The most characters that all warnings have together; each is cut to the second limit if they have more.
+/// Source: upstream's `endpoints/filters/warning.go`.
 const WARNINGS_MAX: usize = 4096;
 const WARNING_MAX: usize = 256;
 
-/// The warnings that are told: none that says nothing, none twice.
+/// The warnings that are sent: none empty, none twice, and within the limits.
 fn told(warnings: &[String]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let said = warnings.iter().filter(|warning| !warning.is_empty());
@@ -138,23 +138,23 @@ fn told(warnings: &[String]) -> Vec<String> {
     cut.take_while(fits).collect()
 }
 
-/// What is said beside an answer, until its headers are written.
+/// The warnings of an answer, kept until its headers are written.
 #[derive(Debug, Clone, Default)]
 struct Warnings(Vec<String>);
 
-/// Says these beside the answer, behind what is said already.
+/// Adds warnings to an answer, after those that it has already.
 pub(crate) fn warn(response: &mut Response<ApiBody>, warnings: &[String]) {
     let said: &mut Warnings = response.extensions_mut().get_or_insert_default();
     said.0.extend_from_slice(warnings);
 }
 
-/// Says this beside the answer, before all others.
+/// Adds a warning to an answer, before all others.
 pub(crate) fn warn_first(response: &mut Response<ApiBody>, warning: &str) {
     let said: &mut Warnings = response.extensions_mut().get_or_insert_default();
     said.0.insert(0, warning.to_owned());
 }
 
-/// `Warning: 299 - "..."`, one for each that was said, as far as a header should go.
+/// Writes each warning as a header `Warning: 299 - "..."`, as far as the limits allow.
 pub(crate) fn write_warnings(response: &mut Response<ApiBody>) {
     let said: Warnings = response.extensions_mut().remove().unwrap_or_default();
     for warning in told(&said.0) {

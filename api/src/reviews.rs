@@ -1,5 +1,6 @@
-//! Reviews: questions that are answered at once and never stored. Who may do what is what the authorizer
-//! says; of paths it is not asked, nor by anybody else. What cannot be asked is refused as upstream does.
+//! Reviews: questions that are answered at once and never stored. The authorizer answers who may do what; it is
+//! not asked about paths, here or elsewhere, since every known user may reach them. An invalid question is
+//! refused as upstream does.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +18,7 @@ use hindsight_core::{Actor, GroupResource, Rejection, prune_review};
 use http::{Method, Response};
 use serde_json::{Map, Value, json};
 
-/// What of a spec says that a resource is asked for, and what that a path is.
+/// The member of a spec that asks about a resource, and the one that asks about a path.
 const RESOURCE: &str = "resourceAttributes";
 const PATH: &str = "nonResourceAttributes";
 
@@ -52,7 +53,7 @@ pub(crate) async fn answer(
     Ok(response)
 }
 
-/// A review with its answer in it, once everybody is asked who wants to be.
+/// Puts the answer into a review, after all webhooks were asked.
 async fn settle(
     api: &Api,
     asked: &Routed,
@@ -68,7 +69,7 @@ async fn settle(
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let status = match &*asked.kind.resource.resource {
         "selfsubjectreviews" => json!({"userInfo": user(asked)}),
-        // Tokens are known where connections come in, not here: no token is vouched for.
+        // Tokens are verified where connections come in, not here, so no token is vouched for.
         "tokenreviews" => {
             json!({"authenticated": false, "error": "this server does not review tokens"})
         }
@@ -82,7 +83,7 @@ async fn settle(
     Ok(review)
 }
 
-/// What makes a review no question.
+/// Refuses a review that is not a valid question.
 fn check(asked: &Routed, review: &Value) -> Result<(), Failure> {
     let spec = review.get("spec").unwrap_or(&Value::Null);
     match &*asked.kind.resource.resource {
@@ -105,7 +106,8 @@ fn user(asked: &Routed) -> Value {
     json!({"username": &*asked.actor.user, "uid": &*asked.actor.uid, "groups": groups})
 }
 
-/// An authorizer answers what it is asked, and cannot list all that it would allow.
+/// The rules of the asking user. An authorizer answers single questions, and cannot list everything that it
+/// would allow.
 fn rules(authorizer: &dyn Authorizer) -> Value {
     let paths = json!([{"verbs": ["*"], "nonResourceURLs": ["*"]}]);
     if authorizer.allows_everything() {
@@ -143,7 +145,7 @@ fn access(authorizer: &dyn Authorizer, asked: &Routed, spec: &Value) -> Value {
     }
 }
 
-/// Whom a review is about.
+/// The user that a review is about.
 fn subject(spec: &Value) -> Actor {
     let groups = spec.get("groups").and_then(Value::as_array);
     let groups = groups.into_iter().flatten().filter_map(Value::as_str);
@@ -154,8 +156,8 @@ fn subject(spec: &Value) -> Actor {
     }
 }
 
-/// What the server fills in is nobody's to say, and the namespace is that of the path.
-/// Source: upstream's `WipeObjectMetaSystemFields` and `EnsureObjectNamespaceMatchesRequestNamespace`.
+/// Removes what only the server may set, and requires the namespace to be that of the path. Source: upstream's
+/// `WipeObjectMetaSystemFields` and `EnsureObjectNamespaceMatchesRequestNamespace`.
 fn settle_metadata(asked: &Routed, review: &mut Value) -> Result<(), Failure> {
     const SYSTEM: [&str; 5] = [
         "creationTimestamp",
@@ -184,7 +186,7 @@ fn settle_metadata(asked: &Routed, review: &mut Value) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Source: upstream's `pkg/apis/authorization/validation`.
+/// Validates an access review. Source: upstream's `pkg/apis/authorization/validation`.
 fn check_access(asked: &Routed, review: &Value) -> Result<(), Failure> {
     let spec = review.get("spec").unwrap_or(&Value::Null);
     let resource = &*asked.kind.resource.resource;
@@ -234,7 +236,7 @@ fn check_access(asked: &Routed, review: &Value) -> Result<(), Failure> {
     }))
 }
 
-/// What is asked in a namespace is asked of it.
+/// A local review may only ask about its own namespace.
 fn of_its_namespace(spec: &Value, namespace: &str) -> Vec<FieldCause> {
     let mut causes = Vec::new();
     let asked = said(spec, RESOURCE).map(|attributes| text(attributes, "namespace"));
@@ -258,7 +260,7 @@ fn said<'a>(spec: &'a Value, member: &str) -> Option<&'a Value> {
     spec.get(member).filter(|found| !found.is_null())
 }
 
-/// What Go has where nothing is said.
+/// Whether the value is the zero that Go has for an absent member.
 fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,

@@ -24,7 +24,7 @@ pub fn builtin_kinds() -> Arc<BuiltinKinds> {
     ))
 }
 
-/// Definitions that several kinds use are made once.
+/// The schemas of built-in kinds. Definitions that several kinds use are converted once.
 #[derive(Debug, Default)]
 struct Schemas {
     definitions: Mutex<Converter>,
@@ -50,7 +50,7 @@ pub(crate) fn document(group: &str, version: &str, kind: &str) -> Option<(String
     found.map(|row| row.3())
 }
 
-/// The same, for clients: with how lists merge, and what some types are on the wire.
+/// The same for clients, annotated with how lists merge and with the form of some types on the wire.
 pub(crate) fn annotated(group: &str, version: &str, kind: &str) -> Option<(String, Value)> {
     let (name, mut document) = document(group, version, kind)?;
     if let Some(members) = document.as_object_mut() {
@@ -67,7 +67,7 @@ pub(crate) fn annotated(group: &str, version: &str, kind: &str) -> Option<(Strin
     Some((name, document))
 }
 
-/// Types with a form of their own, which their schema does not tell.
+/// Describes types whose form on the wire their generated schema does not show.
 fn on_the_wire(name: &str, definition: &mut Value) {
     let (format, types) = match name.rsplit('.').next() {
         Some("IntOrString") => (Some("int-or-string"), ["integer", "string"]),
@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    /// Amounts could be any text before they were read.
+    /// An earlier release accepted any text as a quantity.
     #[test]
     fn what_an_earlier_release_stored_may_stay_as_it_is() {
         let mut state = State::new(builtin_kinds());
@@ -203,8 +203,8 @@ mod tests {
         assert_eq!(schema.validate(&deployment).len(), 1);
     }
 
-    /// Where a field is; what it takes; what it does not. Source: Go's `encoding/json`, which reads the
-    /// digits of an integer as they are written, and `IntOrString`.
+    /// The path of a field, values that it takes, and values that it refuses. Source: Go's `encoding/json`,
+    /// which reads the digits of an integer as they are written, and `IntOrString`.
     const INTEGERS: &[(&str, &[&str], &[&str])] = &[
         (
             "/spec/replicas",
@@ -281,7 +281,7 @@ mod tests {
         assert!(owners.items.as_ref().expect("items").atomic);
     }
 
-    /// Keys of lists that their items cannot have. Schemas are shared.
+    /// Collects list keys that the items do not have as members. Schemas are shared, so each is visited once.
     fn unknown_keys<'a>(
         schema: &'a Schema,
         seen: &mut BTreeSet<*const Schema>,

@@ -1,4 +1,4 @@
-//! `metav1.Status`: the one place where an answer of the domain becomes an HTTP code.
+//! `metav1.Status`: the one place where a rejection becomes an HTTP status code.
 
 use crate::backend::AsOfError;
 use crate::body::{ApiBody, Syntax};
@@ -18,9 +18,9 @@ pub struct Failure {
     reason: Cow<'static, str>,
     message: Box<str>,
     details: Option<Value>,
-    /// Where a list that cannot go on as it was may go on.
+    /// The continue token for a list that cannot be continued as it was.
     token: Option<Box<str>>,
-    /// Said beside the refusal (`Warning` headers).
+    /// Warnings that are sent with the refusal, as `Warning` headers.
     pub(crate) warnings: Vec<String>,
 }
 
@@ -36,25 +36,25 @@ impl Failure {
         }
     }
 
-    /// 504: whoever had to be asked took too long.
+    /// 504: admission took too long.
     pub(crate) fn timed_out() -> Self {
         let message = "Timeout: request did not complete within requested timeout";
         Self::new(504, "Timeout", message).with(json!({}))
     }
 
-    /// 504: the request itself did not come in time. Source: upstream's
+    /// 504: the request itself did not arrive in time. Source: upstream's
     /// `WithTimeoutForNonLongRunningRequests`.
     pub(crate) fn not_in_time() -> Self {
         let message = "Timeout: request did not complete within the allotted timeout";
         Self::new(504, "Timeout", message).with(json!({}))
     }
 
-    /// 429: come again in a second.
+    /// 429: try again in a second.
     pub fn too_many(message: impl Into<String>) -> Self {
         Self::new(429, "TooManyRequests", message).with(json!({"retryAfterSeconds": 1}))
     }
 
-    /// 429: others fill the room for bodies.
+    /// 429: other requests occupy the room for bodies.
     pub(crate) fn no_room() -> Self {
         Self::too_many("too many requests are under way; try again in a second")
     }
@@ -74,12 +74,12 @@ impl Failure {
         Self::new(405, "MethodNotAllowed", "only GET is answered here")
     }
 
-    /// As JSON.
+    /// The failure as an answer in JSON.
     pub fn respond(&self) -> Response<ApiBody> {
         respond::failure(self, Syntax::Json)
     }
 
-    /// In somebody else's words.
+    /// A failure in the words of a webhook.
     pub(crate) fn refused(
         code: u16,
         reason: String,
@@ -113,7 +113,8 @@ impl Failure {
         Self::new(405, "MethodNotAllowed", message).with(json!({}))
     }
 
-    /// The same in the words of custom kinds, if it is that, and not a past that does not change.
+    /// The same failure in the words of custom kinds, if it is about a method that is not supported. A write
+    /// under `/as-of/` keeps its own words.
     pub(crate) fn of_method(self, resource: &GroupResource, verb: &str) -> Self {
         if self.code != 405 || self.details.is_none() {
             return self;
@@ -130,7 +131,7 @@ impl Failure {
         Self::new(404, "NotFound", message).with(json!({}))
     }
 
-    /// The same where no media type is known, in the words of upstream's router.
+    /// 406 where no media type is known, in the words of upstream's router.
     pub(crate) fn no_representation() -> Self {
         let message = "406: Not Acceptable\n\nAvailable representations: application/json, \
                        application/yaml";
@@ -143,7 +144,7 @@ impl Failure {
         Self::new(406, "NotAcceptable", message)
     }
 
-    /// The same of a watch, which is written in nothing else.
+    /// 406 for a watch, which has no other form.
     pub(crate) fn not_streamable() -> Self {
         let message = "only the following media types are accepted: application/json;stream=watch";
         Self::new(406, "NotAcceptable", message)
@@ -157,13 +158,13 @@ impl Failure {
         Self::new(415, "UnsupportedMediaType", message)
     }
 
-    /// 410: it is not kept any more.
+    /// 410: what was asked for is no longer kept.
     pub fn expired(message: impl Into<String>) -> Self {
         Self::new(410, "Expired", message)
     }
 
-    /// 410: the version of the first pages is kept no more, and whoever takes this token is shown the rest
-    /// as it is now. Clients look for the beginning of the text.
+    /// 410: the version of the list's first pages is no longer kept. A client that continues with this token is
+    /// shown the rest as it is now. Clients look for the beginning of the text.
     pub(crate) fn too_old_to_continue(token: &str) -> Self {
         let message = "The provided continue parameter is too old to go on with the list as it was: \
                        list anew, or go on with the token of this answer, which shows the rest as it is now";
@@ -181,7 +182,7 @@ impl Failure {
         }))
     }
 
-    /// What was a point of the past when it was asked for cannot be told. Nothing to retry where it is yet to be:
+    /// The failure to show a point of the past that the path names. A point in the future is not retryable, or
     /// clients would wait for it.
     pub fn of_past(error: AsOfError) -> Self {
         match error {
@@ -200,7 +201,7 @@ impl Failure {
         })
     }
 
-    /// Beside what was to be said before it.
+    /// The failure with these warnings before its own.
     pub(crate) fn after(mut self, mut warnings: Vec<String>) -> Self {
         warnings.append(&mut self.warnings);
         self.warnings = warnings;
@@ -212,7 +213,7 @@ impl Failure {
         self
     }
 
-    /// The document that says so.
+    /// The `Status` document.
     pub(crate) fn to_json(&self) -> Value {
         let metadata = match &self.token {
             Some(token) => json!({"continue": token}),
@@ -338,7 +339,7 @@ impl From<Unavailable> for Failure {
         match unavailable {
             Unavailable::Overloaded => Self::new(429, "TooManyRequests", message).with(retry),
             Unavailable::Poisoned(_) => Self::new(500, "InternalError", message),
-            // Without a time to retry after: clients would wait for it, and say nothing meanwhile.
+            // Without a time to retry after: clients would silently wait for it.
             Unavailable::Full => Self::new(507, "InsufficientStorage", message),
             Unavailable::Stopping => Self::new(503, "ServiceUnavailable", message).with(retry),
         }

@@ -1,4 +1,4 @@
-//! How the items of a list are written, one by one, and what stands around them.
+//! How the items of a list are written, one by one, and what surrounds them.
 
 use super::untyped;
 use crate::accept::View;
@@ -9,17 +9,17 @@ use hindsight_core::{Form, Object};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// The form that one client wants.
+/// A list in the form that one client wants.
 pub(super) struct Items {
     shown: Shown,
     syntax: Syntax,
-    /// The list but for its items.
+    /// The list without its items.
     around: Value,
 }
 
 enum Shown {
     Objects(Form),
-    /// Of a built-in kind: only the list says which.
+    /// Items of a built-in kind: only the list names the kind.
     Untyped(Form),
     Metadata(Form, &'static str),
     Table(Rows),
@@ -70,7 +70,7 @@ impl Items {
             Shown::Table(_) => "rows",
         };
         let none = match self.shown {
-            // In Go a list that was never made.
+            // In Go a nil slice.
             Shown::Metadata(..) => "null",
             Shown::Objects(_) | Shown::Untyped(_) | Shown::Table(_) => "[]",
         };
@@ -88,7 +88,7 @@ impl Items {
         format!("{open},\"{list}\":{begun}").into_bytes()
     }
 
-    /// Appends one of them.
+    /// Appends one item.
     pub(super) fn write(&self, object: &Object, to: &mut Vec<u8>) {
         let is_yaml = self.syntax == Syntax::Yaml;
         let document = match &self.shown {
@@ -132,7 +132,7 @@ fn without_type(mut document: Value) -> Value {
     document
 }
 
-/// Whole lines.
+/// The document as whole lines of YAML.
 fn yaml(document: &impl Serialize) -> String {
     let mut text = serde_saphyr::to_string(document).unwrap_or_default();
     if !text.ends_with('\n') {

@@ -1,6 +1,6 @@
-//! A list: whole where it is small, and otherwise piece by piece, so that a large one neither waits for
-//! its end nor takes its size in memory, and others are answered between two pieces. Objects of one that
-//! nobody takes are given up: they may be there for its sake alone.
+//! Writes a list: in one go where it is small, and otherwise piece by piece. A large list then neither waits
+//! for its end nor takes its size in memory, and other requests are answered between two pieces. If the client
+//! stops reading, the remaining objects are released: the list may be all that keeps them in memory.
 
 use super::items::Items;
 use crate::backend::Permit;
@@ -13,14 +13,14 @@ use hindsight_core::Object;
 use http::Response;
 use std::sync::Arc;
 
-/// A larger list is streamed.
+/// A list whose objects are larger than this together is streamed.
 const WHOLE_BYTES_MAX: usize = 256 << 10;
-/// A piece is complete with the object that reaches this.
+/// A piece is complete with the object with which it reaches this size.
 const PIECE_BYTES: usize = 64 << 10;
-/// Or with so much of what is stored, of which only a part may be shown.
+/// It is also complete once this much of the stored objects was read, of which only a part may be shown.
 const READ_BYTES: usize = 256 << 10;
 
-/// The pieces that are still to come.
+/// A list of which some pieces are still to be sent.
 pub(super) struct Pieces {
     items: Items,
     rest: Lease<Rest>,
@@ -34,7 +34,7 @@ pub(super) struct Pieces {
 
 struct Rest {
     objects: std::vec::IntoIter<Arc<Object>>,
-    /// Of a piece, what was not sent yet.
+    /// What was not sent yet of the current piece.
     ready: Bytes,
     _permit: Option<Permit>,
 }
@@ -83,7 +83,8 @@ impl Pieces {
         respond::written(ApiBody::pieces(pieces.boxed()), syntax)
     }
 
-    /// Items until there are so many bytes, or so many were read, or all.
+    /// Writes items until the piece has `limit` bytes, `read_limit` bytes of objects were read, or none is
+    /// left.
     fn fill(&mut self, limit: usize, read_limit: usize) -> Bytes {
         let mut piece = std::mem::take(&mut self.started);
         let mut read = 0;

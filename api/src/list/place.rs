@@ -1,24 +1,25 @@
-//! Where a list goes on, as clients hand it back.
+//! Continue tokens: the place where a list continues, as clients send it back.
 
 use crate::status::Failure;
 use hindsight_core::{ObjectKey, Revision};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
-/// Of what there is now, whatever the first page showed. Source: the sign of upstream's tokens.
+/// Stands in a token for the newest state, whatever the first page showed. Source: the same value in upstream's
+/// tokens.
 const OF_NOW: i64 = -1;
 
 /// A place in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The revision of its pages; none for what there is now.
+    /// The revision of the list's pages; `None` for the newest state.
     pub(super) revision: Option<Revision>,
     /// Namespace and name of the last object that was shown.
     pub(super) after: (String, String),
 }
 
 impl Place {
-    /// Behind this object.
+    /// The place after this object.
     pub(super) fn behind(revision: Revision, last: &ObjectKey) -> Self {
         Self {
             revision: Some(revision),
@@ -26,7 +27,7 @@ impl Place {
         }
     }
 
-    /// The same place in what there is now.
+    /// The same place in the newest state.
     pub(super) fn of_now(self) -> Self {
         Self {
             revision: None,
@@ -34,7 +35,7 @@ impl Place {
         }
     }
 
-    /// Opaque to clients: hex of a small document.
+    /// The token of the place, opaque to clients: hex of a small document.
     pub(super) fn token(&self) -> String {
         let (namespace, name) = &self.after;
         let revision = match self.revision {

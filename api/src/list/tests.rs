@@ -1,4 +1,4 @@
-//! What is asked of every object has a bound; and what is too old has a way on.
+//! The cost of matching each object is bounded, and a token that is too old comes with a way to continue.
 
 use crate::admission::Admission;
 use crate::backend::fake::Fake;

@@ -1,10 +1,10 @@
-//! Items of built-in lists say nothing of their kind, which the list says for all of them: so Go's typed
-//! lists are written, and clients read them.
+//! Items of built-in lists without `apiVersion` and `kind`, which the list states for all of them: Go's typed
+//! lists are written so, and clients expect that.
 
 use memchr::memchr2;
 
-/// Appends a stored object without its `apiVersion` and `kind`; as it is, where it is not written as
-/// objects are: without spaces, and with more behind both.
+/// Appends a stored object without its `apiVersion` and `kind`. It is appended unchanged where it is not
+/// written as stored objects are: without spaces, and with more members after those two.
 pub(super) fn append(body: &[u8], to: &mut Vec<u8>) {
     let before = to.len();
     if try_append(body, to).is_none() {
@@ -13,7 +13,7 @@ pub(super) fn append(body: &[u8], to: &mut Vec<u8>) {
     }
 }
 
-/// Looks no further than the second of the two.
+/// Scans no further than the second of the two members; `None` if the form is not the expected one.
 fn try_append(body: &[u8], to: &mut Vec<u8>) -> Option<()> {
     let (mut kept, mut found) = (0, 0);
     let mut at = usize::from(*body.first()? == b'{');
@@ -35,7 +35,7 @@ fn try_append(body: &[u8], to: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// Behind the text that begins here.
+/// The position after the string that begins here.
 fn string_end(body: &[u8], start: usize) -> Option<usize> {
     let mut at = start + usize::from(*body.get(start)? == b'"');
     loop {
@@ -47,7 +47,7 @@ fn string_end(body: &[u8], start: usize) -> Option<usize> {
     }
 }
 
-/// Behind the value that begins here.
+/// The position after the value that begins here.
 fn value_end(body: &[u8], start: usize) -> Option<usize> {
     let (mut at, mut depth) = (start, 0_usize);
     loop {

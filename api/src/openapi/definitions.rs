@@ -1,4 +1,4 @@
-//! The definitions of one group and version, with references as OpenAPI v2 writes them.
+//! The schema definitions of one group and version, with references as OpenAPI v2 writes them.
 
 use crate::discovery::kinds;
 use crate::respond;
@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/// A kind that is served, and the name of its definition.
+/// A served kind, and the name of its definition.
 pub(super) struct Served<'a> {
     pub(super) kind: &'a KindRef,
     pub(super) name: String,
@@ -22,7 +22,7 @@ impl Served<'_> {
     }
 }
 
-/// Adds the definitions of a group and version, and tells whose they are.
+/// Adds the definitions of a group and version, and returns the kinds that they belong to.
 pub(super) fn collect<'a>(
     state: &'a State,
     group: &'a str,
@@ -79,7 +79,8 @@ fn reference(name: &str) -> Value {
     json!({"$ref": format!("#/definitions/{name}")})
 }
 
-/// A built-in kind's schema, whose definitions join the others; or the definition's own.
+/// The name and the schema of a kind: for a built-in kind its own, whose definitions are added to the others;
+/// for a custom kind that of its definition.
 fn schema(
     state: &State,
     kind: &Kind,
@@ -112,7 +113,7 @@ fn custom_name(kind: &Kind, version: &str) -> String {
     format!("{}.{version}.{}", group.join("."), kind.kind)
 }
 
-/// The object that defines a custom kind.
+/// The key of the object that defines a custom kind.
 pub(super) fn key_of(kind: &Kind) -> ObjectKey {
     definition_named(&kind.resource.to_string())
 }

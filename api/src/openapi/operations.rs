@@ -1,4 +1,4 @@
-//! What can be done with a kind, and where: the same for both versions of OpenAPI.
+//! The operations of a kind and their paths: the same for both versions of OpenAPI.
 
 use super::definitions::{Served, list_name};
 use crate::patches::PatchMedia;
@@ -33,11 +33,11 @@ pub(super) struct Operation {
     pub(super) query: &'static [&'static str],
     /// Names of parameters in the path.
     pub(super) place: Vec<&'static str>,
-    /// What a body may be written as; nothing where there is none.
+    /// The media types of the body; empty where there is no body.
     pub(super) consumes: Vec<&'static str>,
-    /// The definition of the body; a patch has none.
+    /// The name of the body's definition; a patch has none.
     pub(super) body: Option<String>,
-    /// The definition of the answer.
+    /// The name of the answer's definition.
     pub(super) answer: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Operation {
     }
 }
 
-/// Everything that can be done with a kind in a version.
+/// All operations of a kind in a version.
 pub(super) fn of_kind(served: &Served<'_>, version: &str) -> Vec<Operation> {
     let kind = served.kind;
     let base = match &*kind.resource.group {
@@ -162,7 +162,7 @@ fn operation(
     }
 }
 
-/// As in `readAppsV1NamespacedDeploymentScale` and `listAppsV1DeploymentForAllNamespaces`.
+/// The operation's ID, as in `readAppsV1NamespacedDeploymentScale` and `listAppsV1DeploymentForAllNamespaces`.
 fn id(served: &Served<'_>, version: &str, path: &str, action: &str) -> String {
     let verb = match action {
         "get" => "read",

@@ -3,12 +3,12 @@
 
 use serde_json::{Map, Value};
 
-/// A message that is being written.
+/// A message being written.
 #[derive(Default)]
 struct Message(Vec<u8>);
 
 impl Message {
-    /// Seven bits a byte, the lowest first, each but the last marked.
+    /// Writes seven bits a byte, lowest first; all bytes but the last have the high bit set.
     fn varint(&mut self, mut number: u64) {
         loop {
             let [low, ..] = number.to_le_bytes();
@@ -64,7 +64,7 @@ impl Message {
         }
     }
 
-    /// Anything, as YAML, which JSON is.
+    /// Writes any value as YAML, of which JSON is a subset.
     fn any(&mut self, field: u64, value: &Value) {
         let mut any = Self::default();
         any.bytes(2, value.to_string().as_bytes());
@@ -190,7 +190,8 @@ fn parameter(value: &Value) -> Message {
     message
 }
 
-/// Documents are bounded in depth where they are decoded, and built-in ones refer by name.
+/// Recursive: documents are bounded in depth where they are decoded, and built-in ones refer to each other by
+/// name.
 fn schema(value: &Value) -> Message {
     let mut message = Message::default();
     message.text(1, value.get("$ref"));

@@ -1,4 +1,4 @@
-//! The documents as wholes.
+//! The documents as a whole.
 
 use super::*;
 use crate::schemas::builtin_kinds;

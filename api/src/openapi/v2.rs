@@ -1,4 +1,4 @@
-//! OpenAPI v2 of everything, for clients that know no other.
+//! OpenAPI v2 of everything, for clients that know only this version.
 
 use super::definitions::collect;
 use super::operations::{Operation, of_kind};
@@ -6,7 +6,7 @@ use crate::discovery::{groups, versions};
 use hindsight_core::State;
 use serde_json::{Map, Value, json};
 
-/// What version 2 cannot say.
+/// Members of schemas that version 2 does not have.
 const UNKNOWN: [&str; 5] = ["anyOf", "oneOf", "not", "nullable", "$schema"];
 
 pub(super) fn document(state: &State) -> Value {
@@ -61,7 +61,8 @@ fn schema(definition: Option<&str>) -> Value {
     )
 }
 
-/// A reference with a description stands for itself here, and what is one of several is anything.
+/// Reduces schemas to what version 2 can express: a reference with a description becomes the reference alone,
+/// and a value of one of several types may be anything.
 fn simplify(document: &mut Value) {
     let mut open = vec![(document, false)];
     while let Some((value, is_schema)) = open.pop() {

@@ -58,7 +58,7 @@ fn content(media: &[&str], definition: Option<&str>) -> Value {
     media.iter().map(one).collect::<Map<_, _>>().into()
 }
 
-/// References point into this document.
+/// Makes references point into this document.
 fn to_components(document: &mut Value) {
     let mut open = vec![document];
     while let Some(value) = open.pop() {

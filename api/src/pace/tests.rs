@@ -1,4 +1,4 @@
-//! Lists and watches that read every object, and somebody who wants to be answered meanwhile.
+//! Lists and watches that read every object, while other tasks want their turn.
 
 use super::{LOOK_BYTES, READ_BYTES};
 use crate::backend::fake::{Fake, beside};
@@ -12,10 +12,10 @@ use std::sync::Arc;
 
 const OBJECTS: u32 = 60;
 const BYTES: usize = 50 << 10;
-/// Objects that are read in one go.
+/// How many objects are read before others have their turn.
 const EACH_TURN: u32 = 6;
 
-/// The last of them runs.
+/// A pod; the last one is running.
 fn pod(revision: u32) -> Arc<Object> {
     of_length(revision, BYTES)
 }
@@ -35,7 +35,7 @@ fn of_length(revision: u32, bytes: usize) -> Arc<Object> {
     Arc::new(object.expect("an object"))
 }
 
-/// How often others had their turn before anything was answered.
+/// How often other tasks had their turn before anything was answered.
 async fn turns(api: &Api, path: &str) -> u32 {
     let request = Request::get(path).body(Full::<Bytes>::default());
     let administrator = Some(Arc::new(Actor::new("admin")));

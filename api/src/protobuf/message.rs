@@ -1,5 +1,4 @@
-//! A message to the JSON that it stands for: as a Go server would write it, with zeros left out
-//! where its JSON leaves them out.
+//! Converts a message to JSON as a Go server would write it: zeros are omitted where Go omits them.
 
 use super::special;
 use super::table::{Field, Kind, Name, Shape, TABLE};
@@ -7,9 +6,8 @@ use super::wire::{self, Wire};
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::{Map, Value, json};
 
-/// The members, or why the bytes are not the message. Fields that are not known, those of a later
-/// Kubernetes, are skipped as upstream does. No message of the table contains itself, so nothing is
-/// nested deeper than the table is.
+/// The members, or why the bytes are not the message. Unknown fields, those of a later Kubernetes, are skipped
+/// as upstream does. No message of the table contains itself, so the recursion is no deeper than the table.
 pub(super) fn read(name: Name, bytes: &[u8]) -> Result<Map<String, Value>, String> {
     let broken = || format!("{}.{} is cut short or damaged", name.0, name.1);
     let mut members = Map::new();
@@ -54,7 +52,7 @@ fn add(members: &mut Map<String, Value>, field: &Field, wire: Wire<'_>) -> Resul
     Ok(())
 }
 
-/// The value of a single field; `None` where it is the zero that JSON leaves out.
+/// The value of a single field; `None` where it is a zero that JSON omits.
 fn value(field: &Field, wire: Wire<'_>) -> Result<Option<Value>, String> {
     let zero = match (field.kind, wire) {
         (Kind::Text | Kind::Time | Kind::MicroTime, Wire::Bytes(bytes)) => bytes.is_empty(),
@@ -86,7 +84,7 @@ fn element(field: &Field, wire: Wire<'_>) -> Result<Value, String> {
     }
 }
 
-/// A key and its value; either is left out on the wire where it is zero.
+/// A key and its value; on the wire either is omitted where it is zero.
 fn entry(field: &Field, wire: Wire<'_>) -> Result<(String, Value), String> {
     let damaged = || format!("{} has a damaged entry", field.name);
     let Wire::Bytes(bytes) = wire else {

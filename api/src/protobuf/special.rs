@@ -1,4 +1,5 @@
-//! Messages whose JSON is not an object: times, quantities, ports, documents, lists in a box.
+//! Messages whose JSON is not an object: times, quantities, ports, embedded documents, and lists that are
+//! wrapped in a message.
 
 use super::message::text;
 use super::wire::{self, Wire};
@@ -6,7 +7,7 @@ use hindsight_core::Time;
 use serde_json::{Value, json};
 use std::ops::RangeInclusive;
 
-/// What RFC 3339 can say: the years 1 to 9999.
+/// The range of RFC 3339: the years 1 to 9999.
 const SECONDS: RangeInclusive<i64> = -62_135_596_800..=253_402_300_799;
 
 /// `Time` and `MicroTime`.
@@ -27,7 +28,7 @@ pub(super) fn time(bytes: &[u8]) -> Result<Time, String> {
     }
 }
 
-/// The canonical text that Kubernetes sends; nothing is zero.
+/// The canonical text that Kubernetes sends; an empty one is zero.
 pub(super) fn quantity(bytes: &[u8]) -> Result<Value, String> {
     let mut quantity = "0".to_owned();
     for field in wire::fields(bytes) {
@@ -41,7 +42,7 @@ pub(super) fn quantity(bytes: &[u8]) -> Result<Value, String> {
     Ok(quantity.into())
 }
 
-/// A discriminator, and both values beside it.
+/// `IntOrString`: a discriminator, and both values beside it.
 pub(super) fn int_or_string(bytes: &[u8]) -> Result<Value, String> {
     let (mut is_text, mut number_value, mut text_value) = (false, 0, String::new());
     for field in wire::fields(bytes) {
@@ -77,7 +78,7 @@ pub(super) fn document(bytes: &[u8]) -> Result<Value, String> {
     Ok(document)
 }
 
-/// `ExtraValue`: a list in a message of its own, for maps cannot hold lists.
+/// `ExtraValue`: a list in a message of its own, because maps cannot hold lists.
 pub(super) fn texts(bytes: &[u8]) -> Result<Value, String> {
     let mut texts = Vec::new();
     for field in wire::fields(bytes) {

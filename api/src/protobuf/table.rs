@@ -1,10 +1,10 @@
-//! The messages that are known, as two small text files of field numbers, read when a body first
-//! needs them.
+//! The protobuf messages that are known, as two small text files of field numbers, which are parsed when a body
+//! first needs them.
 //!
-//! `package NAME APIVERSION` starts a package. A line names a message and its fields, each as
-//! `NUMBER NAME TYPE`; an indented line goes on. `~` as name puts the members into the message
-//! around it. `[]` is a list of the type and `{}` a map from text to it. `!` marks a value whose
-//! zero means something: it stands behind a pointer, or is always written.
+//! `package NAME APIVERSION` starts a package. A line names a message and its fields, each as `NUMBER NAME
+//! TYPE`; an indented line continues it. `~` as a name puts the members into the enclosing message. `[]` is a
+//! list of the type, and `{}` a map from text to it. `!` marks a value whose zero means something: it is a
+//! pointer in Go, or is always written.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -37,7 +37,7 @@ pub(super) struct Field {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
     Single,
-    /// Its members belong to the message around it.
+    /// Its members belong to the enclosing message.
     Inline,
     List,
     Map,
@@ -54,17 +54,17 @@ pub(super) enum Kind {
     MicroTime,
     Quantity,
     IntOrString,
-    /// A document within a message.
+    /// A JSON document within a message.
     Json,
-    /// A message that holds nothing but a list of texts.
+    /// A message that holds only a list of texts.
     Texts,
     Message(Name),
 }
 
 impl Table {
-    /// The message that bodies of this kind are.
+    /// The message that is the body of this kind.
     pub(super) fn kind(&self, api_version: &str, kind: &str) -> Option<Name> {
-        // The options of a delete come in the version of what is deleted.
+        // The options of a deletion come in the version of the object that is deleted.
         let package = match kind {
             "DeleteOptions" => "meta",
             _ => self.packages.get(api_version)?,

@@ -1,4 +1,4 @@
-//! Bodies as Go clients write them, and bodies as nobody does.
+//! Bodies as Go clients write them, and malformed ones.
 
 use super::*;
 use serde_json::json;
@@ -25,7 +25,7 @@ fn config_map() -> Vec<u8> {
     body("v1", "ConfigMap", &raw)
 }
 
-/// As the endpoint of config maps reads it.
+/// Decodes as the endpoint of config maps does.
 fn decode(bytes: &[u8]) -> Result<Value, Failure> {
     super::decode(bytes, "v1", "ConfigMap")
 }
@@ -89,7 +89,7 @@ fn what_is_no_message_of_the_kind_is_refused_and_named() {
             body("v1", "ConfigMap", &number(1, 1)),
             "metadata is not of its type",
         ),
-        // A group, which would be skipped by its end, and eight bytes where a text belongs.
+        // A group, which would have to be skipped to its end, and eight bytes where a text belongs.
         (body("v1", "ConfigMap", &[0x4b, 0x4c]), "damaged"),
         (
             body(
@@ -134,7 +134,7 @@ fn what_it_does_not_say_of_its_kind_is_the_endpoints() {
         let read = super::decode(&bytes, "coordination.k8s.io/v1", "Lease").expect("readable");
         assert_eq!(read, lease);
     }
-    // The kind that it does say is one of the endpoint's group.
+    // A kind without a version is looked up in the endpoint's group.
     let other = super::decode(
         &body("", "ConfigMap", &raw),
         "coordination.k8s.io/v1",
@@ -153,7 +153,7 @@ fn fields_of_a_later_version_are_skipped_whatever_they_are() {
     ]
     .concat();
     let entry = [field(1, b"k"), field(2, b"v"), later.clone()].concat();
-    // Field 18 and above need two bytes of tag.
+    // Fields from 16 on need two bytes of tag; this is field 18.
     let meta = [field(1, b"a"), vec![0x90, 0x01, 1]].concat();
     let raw = [later.clone(), field(1, &meta), field(2, &entry)].concat();
     let type_meta = [field(1, b"v1"), field(2, b"ConfigMap"), later.clone()].concat();

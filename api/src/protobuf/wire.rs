@@ -1,16 +1,16 @@
-//! The encoding below the messages: tags, numbers, lengths.
+//! The wire encoding below the messages: tags, numbers, lengths.
 
-/// One field as it stands on the wire.
+/// The value of one field on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wire<'a> {
     Number(u64),
     Bytes(&'a [u8]),
-    /// Four or eight bytes, which no field of Kubernetes is.
+    /// Four or eight bytes; no field of Kubernetes is one.
     Fixed,
 }
 
-/// The next field's number and value; `None` where the bytes are not an encoding. Groups are none that
-/// Kubernetes writes.
+/// The number and the value of the next field; `None` if the bytes are not an encoding. Groups are refused:
+/// Kubernetes writes none.
 fn next<'a>(rest: &mut &'a [u8]) -> Option<(u64, Wire<'a>)> {
     let tag = varint(rest)?;
     let number = Some(tag >> 3).filter(|number| *number > 0)?;
@@ -33,7 +33,7 @@ fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
     Some(head)
 }
 
-/// All fields in their order, one at a time; `None`, and then no more, where the rest is no encoding.
+/// All fields in order. Where the rest is not an encoding, an item is `None` and the last one.
 pub(super) fn fields(mut rest: &[u8]) -> impl Iterator<Item = Option<(u64, Wire<'_>)>> {
     std::iter::from_fn(move || {
         if rest.is_empty() {
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn what_is_no_field_is_refused() {
         let endless: &[u8] = &[0xff; 20];
-        // A group and its end, the two types that there are not, field 0, a length beyond the end.
+        // A group and its end, the two wire types that do not exist, field 0, and a length beyond the end.
         let others: [&[u8]; 6] = [
             b"\x0b\x0c",
             b"\x0c",

@@ -1,4 +1,4 @@
-//! What reviews say of an authorizer's answers.
+//! How reviews report the answers of an authorizer.
 
 use super::*;
 use crate::admission::Admission;
@@ -10,7 +10,7 @@ use http::{Request, header};
 use http_body_util::{BodyExt, Full};
 use std::sync::Arc;
 
-/// Allows this one thing to this one group.
+/// Allows one action to one group.
 #[derive(Debug)]
 struct OneGrant;
 
@@ -269,7 +269,7 @@ fn a_review_in_a_namespace_is_of_that_namespace_and_of_no_path() {
     }
 }
 
-/// A field, and what is wrong with it; objects cut short.
+/// A cause as its field and its message; objects in the message are abbreviated.
 fn cause(cause: &Value) -> String {
     let text = |member: &str| cause[member].as_str().unwrap_or_default();
     let message = text("message").trim_start_matches("Invalid value: ");

@@ -1,12 +1,12 @@
-//! How what is in a built-in kind is owned, checked against upstream's OpenAPI document (the
-//! `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` of 1.36, and the defaults of keys).
+//! The ownership of lists, maps and structures in built-in kinds, checked against upstream's OpenAPI document
+//! (the `x-kubernetes-list-type`, `-list-map-keys` and `-map-type` of 1.36, and the defaults of keys).
 
 use super::Schemas;
 use hindsight_core::kind::{BuiltinSchemas, GroupVersionKind};
 use hindsight_core::schema::{Identity, Schema};
 
-/// `apiVersion Kind`, and below it a path and how its value is owned: as a whole (`atomic`), member by
-/// member (`members`), item by item (`set`, or `map` with the keys and what stands for an absent one).
+/// A line `apiVersion Kind`, followed by paths and how each value is owned: as a whole (`atomic`), member by
+/// member (`members`), or item by item (`set`, or `map` with the keys and the default of each).
 const OWNED: &str = r#"
 v1 Pod
 metadata members

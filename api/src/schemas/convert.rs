@@ -1,4 +1,4 @@
-//! From JSON schema with definitions to the structural schemas that bodies are checked with.
+//! Converts JSON schemas with definitions to the structural schemas that bodies are checked against.
 
 use super::merges;
 use hindsight_core::schema::{Bounds, Format, Identity, PatchStrategy, Schema};
@@ -6,24 +6,24 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Definitions that take more than their schema says: raw documents are anything. `JSONSchemaProps` contains
-/// itself, and is checked where definitions are read.
+/// Definitions that accept more than their schema says: raw documents may be anything, and `JSONSchemaProps`,
+/// which contains itself, is checked where definitions of kinds are read.
 const ANYTHING: [&str; 4] = [
     "runtime.RawExtension",
     "apiextensions.v1.JSON",
     "apiextensions.v1.JSONSchemaProps",
     "meta.v1.FieldsV1",
 ];
-/// Its name is the empty text where it has none.
+/// A type whose name is the empty text if it is absent.
 const LOCAL_REFERENCE: &str = "core.v1.LocalObjectReference";
-/// 32 bits, or a text.
+/// A 32-bit integer, or a text.
 const INT_OR_STRING: &str = "util.intstr.IntOrString";
-/// Finer than other times, of which it has the form.
+/// A time of finer resolution, whose schema is that of other times.
 const MICRO_TIME: &str = "meta.v1.MicroTime";
 /// A number, or a text.
 const QUANTITY: &str = "api.resource.Quantity";
 
-/// Keeps what was converted, by the definition's name.
+/// Converts schemas, and caches the results by the name of the definition.
 #[derive(Debug, Default)]
 pub(super) struct Converter {
     made: BTreeMap<String, Arc<Schema>>,
@@ -34,7 +34,7 @@ impl Converter {
         self.convert(document, document)
     }
 
-    /// The types are nested at most a few dozen deep, and the one that contains itself is cut.
+    /// Recursive: types are nested at most a few dozen deep, and the one that contains itself is cut off.
     fn convert(&mut self, document: &Value, root: &Value) -> Arc<Schema> {
         if let Some(name) = reference(document) {
             let mut found = self.definition(name, root);
@@ -106,7 +106,7 @@ impl Converter {
             None => Arc::new(Schema {
                 preserve_unknown: true,
                 nullable: true,
-                // A raw document has its own fields, of which its holder knows nothing.
+                // A raw document has fields of its own, which its holder does not know.
                 atomic: name.ends_with("RawExtension"),
                 ..Schema::default()
             }),
@@ -116,7 +116,7 @@ impl Converter {
     }
 }
 
-/// The keys that every item has: those that its type requires, and those with a default of their own.
+/// The keys that have a value in every item: those that its type requires, and those with a default.
 fn always_there<'k>(list: &Value, root: &Value, keys: &'k [Arc<str>]) -> Vec<&'k Arc<str>> {
     let name = list.get("items").and_then(reference).unwrap_or_default();
     let items = root.get("definitions").and_then(|all| all.get(name));
@@ -129,7 +129,7 @@ fn always_there<'k>(list: &Value, root: &Value, keys: &'k [Arc<str>]) -> Vec<&'k
         .collect()
 }
 
-/// What an item has in a key that it does not name, as upstream's types have it.
+/// Sets the defaults of keys that an item does not name, as in upstream's types.
 fn with_default_keys(item: &mut Schema, keys: &[&Arc<str>]) {
     for &key in keys {
         let Some(member) = item.properties.get_mut(key) else {
@@ -154,7 +154,7 @@ fn format(document: &Value) -> Option<&str> {
     document.get("format").and_then(Value::as_str)
 }
 
-/// What the field's Go type can hold. The bounds of wider numbers are those of the decoder.
+/// The range of the field's Go type. Wider numbers are bounded by the decoder.
 fn bounds(document: &Value) -> Bounds {
     if format(document) == Some("int32") {
         of_32_bits()
@@ -190,7 +190,7 @@ fn quantity() -> Schema {
     }
 }
 
-/// The definition that a schema refers to, plainly or through `allOf` of one.
+/// The definition that a schema refers to, directly or through an `allOf` with one element.
 fn reference(document: &Value) -> Option<&str> {
     let target = document
         .get("$ref")

@@ -1,5 +1,6 @@
-//! How lists and maps merge, which the types do not say: for clients that merge on their own.
-//! Source: the `+listType`, `+listMapKey`, `+patchStrategy` and `+structType` marks of the API types.
+//! How lists and maps of built-in kinds merge, which their generated schemas do not say. Clients that merge on
+//! their own are told, too. Source: the `+listType`, `+listMapKey`, `+patchStrategy` and `+structType` marks of
+//! the API types.
 
 use serde_json::{Map, Value, json};
 
@@ -120,7 +121,7 @@ const ATOMIC: &[&str] = &[
     "apimachinery.pkg.apis.meta.v1.OwnerReference",
 ];
 
-/// Says how each list and map of a definition merges.
+/// Annotates a definition with how each of its lists and maps merges.
 pub(super) fn annotate(name: &str, definition: &mut Value) {
     let Some(name) = name.strip_prefix("io.k8s.") else {
         return;

@@ -1,5 +1,5 @@
-//! Every structure of a built-in kind that is reached through such as are always there is itself said
-//! to be there always, or known to be a pointer in upstream's types.
+//! Every structure of a built-in kind that is reached only through structures which are always present is
+//! itself listed as always present, or is known to be a pointer in upstream's types.
 
 use super::Schemas;
 use hindsight_core::builtin;
@@ -9,8 +9,8 @@ use hindsight_core::schema::Schema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// `Kind path ...` of those that may be missing, checked one by one: upstream's OpenAPI document gives
-/// them no default.
+/// `Kind path ...` of structures that may be absent, checked one by one: upstream's OpenAPI document gives them
+/// no default.
 const POINTERS: &str = "\
 APIService /spec/service
 CSIStorageCapacity /nodeTopology
@@ -50,7 +50,7 @@ ValidatingAdmissionPolicyBinding /spec/matchResources /spec/paramRef
 VolumeAttachment /spec/source/inlineVolumeSpec /status/attachError /status/detachError
 ";
 
-/// Templates are of the kinds that they make.
+/// A path within a template belongs to the kind that the template makes.
 fn home(kind: &str, path: &str) -> (String, String) {
     for (template, made) in [("/template", "Pod"), ("/jobTemplate", "Job")] {
         if let Some((_, rest)) = path
@@ -63,7 +63,7 @@ fn home(kind: &str, path: &str) -> (String, String) {
     (kind.into(), path.into())
 }
 
-/// The members of a structure that are structures, but for its metadata.
+/// The members of a structure that are structures themselves, without the object's metadata.
 fn structures<'a>(schema: &'a Schema, path: &str) -> Vec<(String, &'a Schema)> {
     let members = schema.properties.iter();
     let members = members.filter(|(name, member)| {

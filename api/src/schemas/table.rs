@@ -1,4 +1,4 @@
-//! Which Rust type stands for which built-in kind.
+//! The Rust type of each built-in kind.
 
 use super::generate;
 use k8s_openapi::api;
@@ -6,7 +6,7 @@ use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions;
 use k8s_openapi::kube_aggregator::pkg::apis::apiregistration;
 use serde_json::Value;
 
-/// Group, version, kind, and what makes its name and schema.
+/// Group, version, kind, and the function that makes its name and schema.
 type Row = (
     &'static str,
     &'static str,
@@ -15,7 +15,7 @@ type Row = (
 );
 
 pub(super) const KINDS: &[Row] = &[
-    // Not stored, and no kind of its own: what is posted to a pod.
+    // Not stored and not a kind of its own: it is posted to a pod.
     (
         "policy",
         "v1",

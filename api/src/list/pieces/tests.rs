@@ -1,4 +1,4 @@
-//! Large lists in every form come in pieces that together are what a small one is.
+//! Large lists in every form come in pieces which together equal what a small list would be.
 
 use super::*;
 use crate::backend::fake::{Fake, held_elsewhere};
@@ -59,7 +59,7 @@ async fn rest(body: &mut ApiBody) -> Vec<Bytes> {
     found
 }
 
-/// What came, and whether that was all.
+/// The frames that came, and whether that was all.
 async fn until_the_end(body: &mut ApiBody) -> (Vec<Bytes>, Result<(), Unfinished>) {
     let mut found = Vec::new();
     while let Some(frame) = body.frame().await {

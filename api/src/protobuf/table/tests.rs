@@ -1,4 +1,4 @@
-//! The table against the schemas of the same kinds: two sources that know nothing of each other.
+//! The table against the schemas of the same kinds: two independent sources.
 
 use super::*;
 use crate::schemas::document;
@@ -6,11 +6,12 @@ use hindsight_core::builtin;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Kinds whose bodies are only read as JSON: schemas within schemas are not worth their messages.
+/// Kinds whose bodies are only read as JSON: schemas within schemas are not worth the messages that they would
+/// need.
 const JSON_ONLY: [&str; 2] = ["CustomResourceDefinition", "APIService"];
 
-/// Alpha fields that are newer than the source of the table: they are skipped, as upstream drops those whose
-/// gate is off.
+/// Alpha fields that are newer than the source of the table. They are skipped, as upstream drops fields whose
+/// feature gate is off.
 const NOT_YET: [&str; 10] = [
     "core.PodSpec.schedulingGroup",
     "core.PodStatus.nodeAllocatableResourceClaimStatuses",
@@ -105,7 +106,7 @@ fn compare(name: Name, schema: &Value, root: &Value, findings: &mut BTreeSet<Str
     }
 }
 
-/// The fields of a message and of those inlined into it.
+/// The fields of a message and of the messages that are inlined into it.
 fn members(name: Name) -> Vec<Field> {
     let fields = TABLE.messages.get(&name).expect("a message");
     let expand = |field: &Field| match (field.shape, field.kind) {
