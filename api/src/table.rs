@@ -1,4 +1,4 @@
-//! Tables: the columns that `kubectl get` prints, computed where the objects are.
+//! Tables: the columns that `kubectl get` prints, computed by the server.
 
 mod age;
 mod cells;
@@ -14,18 +14,18 @@ use columns::{Column, columns};
 use hindsight_core::{Form, Object, Time};
 use serde_json::{Value, json};
 
-/// What stands around the rows.
+/// A table without its columns and rows.
 #[derive(Debug)]
 struct Envelope {
-    /// The version that was asked for.
+    /// The `apiVersion` of the table, as the client asked for it.
     meta: &'static str,
     metadata: Value,
-    /// A watch sends its headings only once.
+    /// Whether the column definitions are sent: a watch sends them only once.
     headings: bool,
 }
 
 impl Envelope {
-    /// Around one object: of its version, where it has one.
+    /// For a table of one object: with the object's resource version, if it has one.
     fn of(meta: &'static str, document: &Value, headings: bool) -> Self {
         let metadata = match document.pointer("/metadata/resourceVersion") {
             Some(version) => json!({"resourceVersion": version}),
@@ -39,7 +39,7 @@ impl Envelope {
     }
 }
 
-/// A table can only show the objects that it knows how to.
+/// Refuses an unknown `includeObject`, which says how much of each object the table carries.
 pub(crate) fn check_include(asked: &Routed) -> Result<(), Failure> {
     let include = asked.params.text("includeObject");
     let known = matches!(include, "" | "None" | "Metadata" | "Object");
@@ -59,7 +59,7 @@ pub(crate) fn of(asked: &Routed, object: &Object, now: Time, headings: bool) -> 
     with_row(&rows.columns, envelope, &row)
 }
 
-/// The position of a watch: nobody's row. Source: what a real server sends.
+/// The table of a watch's bookmark, whose row belongs to no object. Source: what a real server sends.
 pub(crate) fn of_bookmark(asked: &Routed, metadata: &Value, headings: bool) -> Value {
     let columns = columns(&asked.kind, &asked.version);
     let document = json!({"metadata": metadata});
@@ -68,7 +68,7 @@ pub(crate) fn of_bookmark(asked: &Routed, metadata: &Value, headings: bool) -> V
     with_row(&columns, Envelope::of(meta, &document, headings), &row)
 }
 
-/// The same of a `Scale`.
+/// The table of a `Scale`.
 pub(crate) fn of_scale(asked: &Routed, scale: &Value) -> Value {
     let columns = columns::of_scale();
     let cells = cells(&columns, scale, asked.now());
@@ -89,7 +89,7 @@ fn with_row(columns: &[Column], envelope: Envelope, row: &Value) -> Value {
     table
 }
 
-/// How rows are made, for many of them.
+/// Makes rows, for many objects.
 pub(crate) struct Rows {
     columns: Vec<Column>,
     include: String,
@@ -122,7 +122,7 @@ impl Rows {
         json!({"cells": cells(&self.columns, document, self.now), "object": shown})
     }
 
-    /// The table but for them.
+    /// The table without its rows.
     pub(crate) fn without_rows(&self, metadata: Value) -> Value {
         let envelope = Envelope {
             meta: self.meta,
@@ -144,7 +144,7 @@ fn without_rows(columns: &[Column], envelope: Envelope) -> Value {
         "columnDefinitions": definitions})
 }
 
-/// `PartialObjectMetadata` of an object, in this version.
+/// `PartialObjectMetadata` of an object, in this version of `meta.k8s.io`.
 pub(crate) fn metadata_of(meta: &str, form: &Form, object: &Object) -> Value {
     partial(meta, &form.document(object))
 }

@@ -1,10 +1,10 @@
-//! Documents with a tag: who has one already is not sent it again.
+//! Documents with an `ETag`, which are not sent to a client that has them already.
 
 use crate::body::ApiBody;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response, StatusCode, header};
 
-/// A client that has this document already is told so.
+/// Answers with the document, or with 304 if the client has it already.
 pub(crate) fn tagged(
     headers: &HeaderMap,
     tag: &str,
@@ -25,7 +25,7 @@ pub(crate) fn tagged(
     response
 }
 
-/// Without a body, and so without a type of one.
+/// 304, without a body and so without its media type.
 fn not_modified() -> Response<ApiBody> {
     let mut response = Response::new(ApiBody::full(Bytes::new()));
     *response.status_mut() = StatusCode::NOT_MODIFIED;

@@ -11,13 +11,13 @@ use http_body_util::{BodyExt, Full};
 use std::sync::Arc;
 use tokio::runtime::{Builder, Runtime};
 
-/// Where time passes, on this thread.
+/// A runtime on this thread, in which time passes.
 pub(crate) fn runtime() -> Runtime {
     let runtime = Builder::new_current_thread().enable_time().build();
     runtime.expect("a runtime")
 }
 
-/// An API, and what drives it.
+/// An API, and the runtime that drives it.
 pub(crate) struct Served {
     api: Api,
     runtime: Runtime,
@@ -31,13 +31,13 @@ impl Served {
         }
     }
 
-    /// To an administrator. What comes of it later is not waited for.
+    /// Answers a request of an administrator. The body may still be streaming.
     pub(crate) fn answer(&self, request: Request<Full<Bytes>>) -> Response<ApiBody> {
         let known = Some(Arc::new(Actor::new("admin")));
         self.runtime.block_on(self.api.handle(request, known))
     }
 
-    /// The same, to its end.
+    /// The same with the whole body.
     pub(crate) fn whole(&self, request: Request<Full<Bytes>>) -> Response<Bytes> {
         let (parts, body) = self.answer(request).into_parts();
         let body = self.runtime.block_on(body.collect());

@@ -1,4 +1,4 @@
-//! One verb, one file.
+//! The verbs, one to a file.
 
 mod apply;
 mod delete;
@@ -22,7 +22,7 @@ use hindsight_core::kind::Subresource;
 use hindsight_core::{Object, Rejection, scale::scale_as_read};
 use http::{Method, Response};
 
-/// Whether what is asked for has this method.
+/// Whether the object or subresource supports this method.
 pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool {
     let Some(subresource) = subresource else {
         return true;
@@ -37,7 +37,7 @@ pub(crate) fn allows(subresource: Option<Subresource>, method: &Method) -> bool 
     subresource.verbs().contains(&verb)
 }
 
-/// `get`: the stored bytes, unless another form was asked for.
+/// `get`: answers with the stored bytes, unless another form was asked for.
 pub(crate) async fn get(api: &Api, mut asked: Box<Routed>) -> Result<Response<ApiBody>, Failure> {
     let newest = asked.state.revision;
     let revision = asked.params.revision()?;

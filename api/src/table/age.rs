@@ -1,6 +1,6 @@
 //! Durations as kubectl prints them. Source: apimachinery's `util/duration`.
 
-/// One or two units, the larger the coarser.
+/// Formats a duration in one or two units; the longer it is, the coarser.
 pub(super) fn human(seconds: i64) -> String {
     let (minutes, hours) = (seconds / 60, seconds / 3600);
     let days = hours / 24;

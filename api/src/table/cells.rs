@@ -18,7 +18,7 @@ pub(super) fn cells(columns: &[Column], object: &Value, now: Time) -> Vec<Value>
     columns.iter().map(cell).collect()
 }
 
-/// A value as its column shows it; what is not of the column's type is not shown.
+/// A value as its column shows it; a value of another type is not shown.
 fn custom(type_name: &str, value: Value, now: Time) -> Value {
     match (type_name, &value) {
         ("string", Value::Array(_) | Value::Object(_) | Value::Bool(_) | Value::Number(_)) => {
@@ -34,7 +34,7 @@ fn custom(type_name: &str, value: Value, now: Time) -> Value {
     }
 }
 
-/// Digits behind the point are cut off.
+/// A number as an integer; its fraction is cut off.
 fn whole(number: &Number) -> Value {
     let text = number
         .as_f64()

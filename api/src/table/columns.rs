@@ -1,5 +1,5 @@
-//! Which columns a kind has: a table for the common built-in ones, the definition's own for custom
-//! ones. Source: upstream's `pkg/printers/internalversion`.
+//! The columns of each kind: for built-in kinds a table, for custom ones those of their definition. Source:
+//! upstream's `pkg/printers/internalversion`.
 
 use super::jsonpath::JsonPath;
 use hindsight_core::kind::{Kind, PrinterColumn, Version};
@@ -19,18 +19,18 @@ pub(super) struct Column {
 /// Where the cells of a column come from.
 #[derive(Debug, Clone)]
 pub(super) enum Source {
-    /// A row of the table below.
+    /// A source as the rows below write it.
     Named(&'static str),
-    /// A member of each container of the pod that is kept there.
+    /// A member of each container of the pod that the object holds at this path.
     Containers { pod: Name, member: &'static str },
     /// The path of a custom kind's column.
     Path(JsonPath),
 }
 
-/// `resource: Heading=source, ...`, a `+` before what only a wide table shows. A source is a path, a
-/// path to a number (`#`, 0 where it is absent), one of the names that `computed` knows
-/// (`@`), or a member of each of its pod's containers (`%`). What stands behind a `?` is shown where
-/// nothing is found; `<none>` otherwise.
+/// `resource: Heading=source, ...`, with a `+` before columns that only a wide table shows. A source is a path,
+/// a path to a number (`#`, 0 where it is absent), one of the names that `computed` knows (`@`), or a member of
+/// each container of the object's pod (`%`). The text after a `?` is shown where nothing is found; without one,
+/// `<none>` is.
 const ROWS: &str = "
 pods: Ready=@ready, Status=@pod-status, Restarts=@restarts, Age=@age, +IP=status.podIP, +Node=spec.nodeName, +Nominated Node=status.nominatedNodeName, +Readiness Gates=@readiness-gates
 podtemplates: Containers=%name, Images=%image, Pod Labels=@pod-labels
@@ -88,10 +88,10 @@ ipaddresses: ParentRef=@parent-ref
 apiservices: Service=@api-service, Available=@available, Age=@age
 ";
 
-/// Of every kind that has one.
+/// The columns of every kind's `Scale`.
 const SCALE: &str = "Desired=#spec.replicas, Available=#status.replicas, Age=@age";
 
-/// Of what a `Scale` shows.
+/// The columns of a table of a `Scale`.
 pub(super) fn of_scale() -> Vec<Column> {
     let columns = SCALE.split(", ").filter_map(|column| builtin(None, column));
     std::iter::once(name()).chain(columns).collect()
@@ -117,12 +117,12 @@ pub(super) fn columns(kind: &Kind, version: &Version) -> Vec<Column> {
     let row = row.map_or("Age=@age", |(_, row)| row).split(", ");
     let row = row.filter_map(|column| builtin(kind.pod.as_ref(), column));
     if resource == "events" && !kind.is_custom() {
-        // They are told apart by what they say; the name comes last.
+        // Events are told apart by what they say; the name comes last.
         return row.collect();
     }
     let mut columns = vec![name()];
     if kind.is_custom() && !version.columns.is_empty() {
-        // A path that is none ends the table, as it does upstream.
+        // An invalid path ends the columns, as it does upstream.
         columns.extend(version.columns.iter().map_while(custom));
         return columns;
     }

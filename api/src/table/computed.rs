@@ -1,4 +1,4 @@
-//! Cells that are more than a member of the object. Source: upstream's
+//! Cells that are computed and not just a member of the object. Source: upstream's
 //! `pkg/printers/internalversion/printers.go`.
 
 mod network;
@@ -92,7 +92,7 @@ fn list<'a>(object: &'a Value, path: &str) -> &'a [Value] {
     list.map_or(&[], Vec::as_slice)
 }
 
-/// Whether a condition is true.
+/// Whether this condition is true.
 fn holds(object: &Value, condition: &str) -> bool {
     let mut conditions = list(object, "status.conditions").iter();
     conditions.any(|one| text(one, "type") == condition && text(one, "status") == "True")
@@ -103,7 +103,7 @@ fn members(object: &Value, path: &str) -> usize {
     members.map_or(0, serde_json::Map::len)
 }
 
-/// Texts with commas between them; `<none>` without any.
+/// The texts, joined by commas; `<none>` if there are none.
 fn joined<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let texts: Vec<&str> = texts.collect();
     or_none(&texts.join(","))
@@ -113,7 +113,7 @@ fn or_none(text: &str) -> String {
     if text.is_empty() { "<none>" } else { text }.into()
 }
 
-/// `key=value` of a map of labels.
+/// A map of labels as `key=value`, joined by commas.
 fn labels(object: &Value, path: &str) -> String {
     let pairs = at(object, path)
         .and_then(Value::as_object)
@@ -129,7 +129,7 @@ fn since(object: &Value, path: &str, now: Time) -> Value {
     seen(object, &[path], now)
 }
 
-/// The time since the first of these that is there.
+/// The time since the first of these times that is present.
 fn seen(object: &Value, paths: &[&str], now: Time) -> Value {
     let mut times = paths
         .iter()
@@ -139,7 +139,7 @@ fn seen(object: &Value, paths: &[&str], now: Time) -> Value {
     })
 }
 
-/// `Kind/name` of a reference.
+/// A reference as `Kind/name`.
 struct Named(String);
 
 impl Named {
@@ -181,7 +181,7 @@ fn subjects(binding: &Value, kind: &str) -> String {
     names.join(", ")
 }
 
-/// Those of the volume that a claim has got.
+/// The access modes of the volume that a claim is bound to.
 fn bound_modes(claim: &Value) -> String {
     if text(claim, "spec.volumeName").is_empty() {
         return String::new();
@@ -189,7 +189,7 @@ fn bound_modes(claim: &Value) -> String {
     access_modes(list(claim, "status.accessModes"))
 }
 
-/// What a claim got; nothing is told of one that names no volume.
+/// The capacity that a claim got; empty if it names no volume.
 fn claimed_capacity(claim: &Value) -> &str {
     match text(claim, "spec.volumeName") {
         "" => "",
@@ -199,7 +199,7 @@ fn claimed_capacity(claim: &Value) -> &str {
     }
 }
 
-/// Each once, in one order. Source: upstream's `GetAccessModesAsString`.
+/// The access modes in short form, each once, in a fixed order. Source: upstream's `GetAccessModesAsString`.
 fn access_modes(modes: &[Value]) -> String {
     let named = |(mode, _): &&(&str, &str)| modes.iter().any(|one| one == mode);
     let short = ACCESS_MODES.iter().filter(named).map(|(_, short)| *short);

@@ -1,4 +1,5 @@
-//! `patch` with a configuration: all that one manager wants to say of an object.
+//! `patch` with a configuration (server-side apply): everything that one field manager wants to say about an
+//! object.
 
 use super::write::write;
 use crate::body::{self, ApiBody, Noted};
@@ -17,7 +18,7 @@ pub(super) async fn apply(
     let options = asked.params.apply_options()?;
     let mut noted = Noted::new(options.validation());
     let (config, complaint) = body::decode_config(&body, &mut noted)?;
-    // Not kept while the write waits.
+    // Freed here, so that it is not held while the write waits.
     drop(body);
     check(asked, &config)?;
     let force = asked.params.flag("force").unwrap_or_default();
@@ -35,7 +36,8 @@ pub(super) async fn apply(
     write(api, asked, ("patch", intent), (noted, options)).await
 }
 
-/// It must say what it is, which nobody else knows, and nothing of who owns what.
+/// A configuration must state its version and kind, which nothing else does, and must not contain
+/// `managedFields`.
 fn check(asked: &Routed, config: &Value) -> Result<(), Failure> {
     let text = |member: &str| config.get(member).and_then(Value::as_str);
     let (version, kind) = (text("apiVersion"), text("kind"));

@@ -1,4 +1,4 @@
-//! `delete`: one object, as its options say.
+//! `delete`: one object, according to its options.
 
 mod options;
 
@@ -74,7 +74,7 @@ async fn delete_one(
 }
 
 impl Options {
-    /// All that a deletion shares with other writes.
+    /// What a deletion has in common with other writes.
     pub(super) fn of_write(&self) -> WriteOptions {
         WriteOptions {
             dry_run: self.dry_run,
@@ -99,7 +99,7 @@ impl Options {
         delete
     }
 
-    /// What the client says of a deletion, in the place of what was said before.
+    /// Puts the client's options into a deletion, in place of those that it has.
     pub(crate) fn put(&self, delete: &mut Delete) {
         delete.preconditions = self.preconditions.clone();
         delete.orphan_dependents = self.orphan_dependents;
@@ -107,7 +107,8 @@ impl Options {
         delete.grace_period_seconds = self.grace_period_seconds;
     }
 
-    /// The warning does not wait for the outcome: it is also there when nothing was found.
+    /// Adds the warning about pods of a job. It does not depend on the outcome: it is also given when nothing
+    /// was found.
     pub(super) fn warned(
         &self,
         asked: &Routed,

@@ -1,4 +1,4 @@
-//! Every built-in kind has its columns.
+//! Every built-in kind has columns.
 
 use super::*;
 use crate::backend::fake::Fake;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Those that show their name and age upstream too.
+/// Kinds that show name and age upstream, too.
 const NAME_AND_AGE: &[&str] = &["deviceclasses", "resourceclaimtemplates"];
 
 #[test]

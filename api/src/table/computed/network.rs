@@ -1,13 +1,13 @@
-//! Services, what stands behind them, and what leads to them.
+//! Cells of services, of the endpoints behind them, and of ingresses, which lead to them.
 
 use super::workload::label_selector;
 use super::{at, joined, list, number, or_none, text};
 use serde_json::{Value, json};
 
-/// Hosts that a row names.
+/// The most hosts that a row names.
 const HOSTS_MAX: usize = 3;
 
-/// Endpoints that are shown; the rest is counted.
+/// The most endpoints that are shown; the others are counted.
 const SHOWN_MAX: usize = 3;
 
 pub(super) fn cell(name: &str, object: &Value) -> Option<Value> {
@@ -117,7 +117,7 @@ fn slice_ports(slice: &Value) -> String {
     numbers.join(",")
 }
 
-/// The first few; rules for whatever host are counted, and not named.
+/// The first few hosts. Rules without a host are counted, but not named.
 fn hosts(ingress: &Value) -> String {
     let rules = list(ingress, "spec.rules");
     let named = rules.iter().enumerate();

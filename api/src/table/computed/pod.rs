@@ -1,11 +1,11 @@
-//! How a pod is: what its containers have come to, in one word. Source: `printPod` of upstream's
+//! The status of a pod: what its containers have come to, in one word. Source: `printPod` of upstream's
 //! `pkg/printers/internalversion/printers.go`.
 
 use super::{at, flag, holds, human, is_deleting, list, number, text};
 use hindsight_core::Time;
 use serde_json::{Value, json};
 
-/// Why nobody looks for a node.
+/// The reason of a pod that is held back from scheduling by its gates.
 const GATED: &str = "SchedulingGated";
 
 pub(super) fn cell(name: &str, pod: &Value, now: Time) -> Option<Value> {
@@ -17,7 +17,8 @@ pub(super) fn cell(name: &str, pod: &Value, now: Time) -> Option<Value> {
     })
 }
 
-/// Being deleted beats what the containers say; but who is over does not stop.
+/// The status. A deletion takes precedence over what the containers say, but a finished pod is not shown as
+/// terminating.
 fn status(pod: &Value) -> String {
     let is_over = matches!(text(pod, "status.phase"), "Succeeded" | "Failed");
     if is_deleting(pod) && text(pod, "status.reason") == "NodeLost" {
@@ -29,19 +30,19 @@ fn status(pod: &Value) -> String {
     }
 }
 
-/// Containers that are to run as long as the pod does.
+/// The number of containers that are to run as long as the pod does.
 fn lasting(pod: &Value) -> usize {
     let init = list(pod, "spec.initContainers");
     let stays = init.iter().filter(|one| stays(one));
     list(pod, "spec.containers").len() + stays.count()
 }
 
-/// A container that is started before the others, and goes on beside them.
+/// Whether an init container is a sidecar: it starts before the main containers, and keeps running beside them.
 fn stays(container: &Value) -> bool {
     text(container, "restartPolicy") == "Always"
 }
 
-/// How often containers began anew, and when the last of them had ended.
+/// How often containers were restarted, and when the last of the earlier runs ended.
 #[derive(Debug, Default, Clone, Copy)]
 struct Restarts {
     count: i64,
@@ -88,7 +89,7 @@ impl Pod {
         found
     }
 
-    /// The containers that come before the others, one after the other; true while they are not done.
+    /// Reads the init containers, which run one after the other; true while they are not done.
     fn begin(&mut self, pod: &Value, stayed: &mut Restarts) -> bool {
         let specified = list(pod, "spec.initContainers");
         let statuses = list(pod, "status.initContainerStatuses");
@@ -117,7 +118,7 @@ impl Pod {
         false
     }
 
-    /// The others: of their reasons the first one's is told.
+    /// Reads the main containers; the reason that is shown is that of the first one that has one.
     fn run(&mut self, pod: &Value) {
         let mut any_runs = false;
         for container in list(pod, "status.containerStatuses").iter().rev() {
@@ -139,7 +140,7 @@ impl Pod {
     }
 }
 
-/// What the pod says of itself.
+/// The reason or phase in the pod's own status.
 fn reason(pod: &Value) -> &str {
     let waits_at_gates = list(pod, "status.conditions")
         .iter()
@@ -153,7 +154,7 @@ fn reason(pod: &Value) -> &str {
         .unwrap_or_default()
 }
 
-/// How a container ended, where it did.
+/// How a container ended, if it did.
 fn ended(container: &Value) -> Option<String> {
     let state = at(container, "state.terminated").filter(|state| !state.is_null())?;
     let (reason, signal) = (text(state, "reason"), number(state, "signal"));

@@ -1,4 +1,4 @@
-//! Cells of objects, kind by kind.
+//! Computed cells, kind by kind.
 
 use super::cell;
 use hindsight_core::Time;

@@ -1,4 +1,4 @@
-//! What says how much may be used, by whom, and in which way: quotas, drivers, policies, claims.
+//! Cells of kinds that say how much may be used, by whom and how: quotas, drivers, policies, claims.
 
 use super::workload::label_selector;
 use super::{at, flag, is_deleting, joined, list, or_none, text};
@@ -29,7 +29,7 @@ fn texts<'a>(object: &'a Value, path: &str) -> impl Iterator<Item = &'a str> {
     list(object, path).iter().filter_map(Value::as_str)
 }
 
-/// What is used of what there is, by resource.
+/// For each resource what is used and what the quota is.
 fn quota(quota: &Value, of_limits: bool) -> String {
     let hard = at(quota, "status.hard").and_then(Value::as_object);
     let mut of_kind: Vec<_> = hard
@@ -48,7 +48,7 @@ fn quota(quota: &Value, of_limits: bool) -> String {
     shown.collect::<Vec<_>>().join(", ")
 }
 
-/// A text, or a number where a client wrote one.
+/// A quantity, which is a text or, where a client wrote one, a number.
 fn quantity(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), Into::into)
 }
@@ -79,7 +79,7 @@ fn param_ref(binding: &Value) -> String {
     }
 }
 
-/// Whether the priority level that a flow schema names is missing.
+/// The `Dangling` condition: whether the priority level that a flow schema names is missing.
 fn missing_level(schema: &Value) -> &str {
     let mut conditions = list(schema, "status.conditions").iter();
     let dangling = conditions.find(|one| text(one, "type") == "Dangling");

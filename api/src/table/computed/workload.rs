@@ -1,4 +1,4 @@
-//! Pods, what makes them, and the nodes that they run on.
+//! Cells of pods, of the kinds that create them, and of nodes.
 
 use super::{
     at, flag, holds, is_deleting, joined, labels, list, named, number, or_none, since, text,
@@ -62,14 +62,14 @@ fn readiness_gates(pod: &Value) -> String {
     format!("{}/{}", open.count(), gates.len())
 }
 
-/// A member of each container of the pod that is kept there.
+/// A member of each container of the pod that the object holds at this path.
 pub(in crate::table) fn containers(pod: &str, member: &str, object: &Value) -> Value {
     let pod = at(object, pod).unwrap_or(&Value::Null);
     let containers = list(pod, "containers").iter();
     json!(joined(containers.map(|one| text(one, member))))
 }
 
-/// A selector by labels, or a plain map of them.
+/// A label selector, or a plain map of labels.
 fn selector(object: &Value) -> String {
     let path = ["spec.selector", "spec.jobTemplate.spec.selector"];
     let Some(selector) = path.iter().find_map(|path| at(object, path)) else {
@@ -154,7 +154,7 @@ fn limit(budget: &Value, path: &str) -> Value {
     }
 }
 
-/// What each metric is and should be; the third and later ones are counted.
+/// The current and the target value of each metric; the third and later ones are only counted.
 fn targets(autoscaler: &Value) -> String {
     let metrics = list(autoscaler, "spec.metrics");
     let current = list(autoscaler, "status.currentMetrics");
@@ -170,7 +170,7 @@ fn targets(autoscaler: &Value) -> String {
     }
 }
 
-/// A quantity may be a number.
+/// A quantity as text; it may be written as a number.
 fn written(quantity: &Value) -> Option<String> {
     match quantity {
         Value::String(text) => Some(text.clone()),
@@ -179,7 +179,7 @@ fn written(quantity: &Value) -> Option<String> {
     }
 }
 
-/// `cpu: 50%/80%`; only resources are named.
+/// One metric, as in `cpu: 50%/80%`; only metrics of resources show a name.
 fn target(metric: &Value, current: Option<&Value>) -> String {
     let kind = text(metric, "type");
     let mut letters = kind.chars();

@@ -1,11 +1,11 @@
-//! Following a path. A step that does not fit a value leads nowhere from there.
+//! Evaluates a path. A step that does not fit a value finds nothing there.
 
 use super::{Comparison, Filter, Slice, Step};
 use serde_json::Value;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
-/// A step finds no more values than this.
+/// The most values that a step may find.
 const FOUND_MAX: usize = 10_000;
 
 type Found<'a> = Vec<Cow<'a, Value>>;
@@ -16,7 +16,7 @@ pub(super) fn evaluate(steps: &[Step], document: &Value) -> Vec<Value> {
 }
 
 fn follow<'a>(steps: &[Step], start: Cow<'a, Value>) -> Found<'a> {
-    // A path of no step leads nowhere.
+    // An empty path finds nothing.
     if steps.is_empty() {
         return Vec::new();
     }
@@ -73,8 +73,8 @@ fn children<'a>(value: &Cow<'a, Value>) -> Found<'a> {
     }
 }
 
-/// The value, if there is something inside of it, and everything below. The document's depth is
-/// bounded by the decoder.
+/// Collects the value, if there is something inside it, and everything below. Recursive: the document's depth
+/// is bounded by the decoder.
 fn descend<'a>(value: Cow<'a, Value>, next: &mut Found<'a>) {
     let children = children(&value);
     if children.is_empty() || next.len() >= FOUND_MAX {
@@ -135,7 +135,7 @@ fn passes(filter: &Filter, item: &Value) -> bool {
     }
 }
 
-/// Only values of one kind compare.
+/// Only values of the same type compare.
 fn compare(left: &Value, right: &Value) -> Option<Ordering> {
     match (left, right) {
         (Value::String(left), Value::String(right)) => Some(left.cmp(right)),

@@ -1,9 +1,9 @@
-//! Reading a path.
+//! Parses a path.
 
 use super::{Comparison, Filter, JsonPath, Slice, Step};
 use serde_json::{Number, Value};
 
-/// Filters in filters go no deeper.
+/// The depth to which filters and unions may be nested.
 const DEPTH_MAX: usize = 8;
 
 pub(super) fn path(text: &str) -> Option<JsonPath> {
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// A name, up to what ends names; a backslash takes the next character as it is.
+    /// A name, up to a character that ends names; a backslash escapes the next character.
     fn field(&mut self, text: &'a str) {
         let mut name = String::new();
         let mut rest = text.char_indices();
@@ -150,7 +150,7 @@ impl<'a> Reader<'a> {
         Some(())
     }
 
-    /// Only truth values: `range` and its kin are for templates.
+    /// A boolean: `range` and other words are for templates.
     fn word(&mut self) -> Option<()> {
         let end = self.rest.find(ends_a_name).unwrap_or(self.rest.len());
         let (word, rest) = self.rest.split_at(end);
@@ -168,7 +168,7 @@ fn ends_a_name(one: char) -> bool {
     )
 }
 
-/// What is between single quotes.
+/// The text between single quotes.
 fn key(text: &str) -> Option<&str> {
     let key = text.strip_prefix('\'')?.strip_suffix('\'')?;
     (!key.contains('\'')).then_some(key)
@@ -192,7 +192,7 @@ fn slice(text: &str) -> Option<Slice> {
     })
 }
 
-/// The bracket that closes a filter; between quotes none does.
+/// The position of the bracket that closes a filter; one between quotes does not.
 fn end_of_filter(text: &str) -> Option<usize> {
     let mut quote = None;
     let mut escaped = false;

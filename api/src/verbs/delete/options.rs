@@ -1,5 +1,5 @@
-//! `DeleteOptions`: from the body or, where there is none, from the query, never from both. What is
-//! not of its type is refused at once, what is not allowed all together.
+//! `DeleteOptions`: from the body or, without one, from the query, never from both. A member of the wrong type
+//! is refused at once; values that are not allowed are reported together.
 
 use crate::body::decode;
 use crate::handler::Routed;
@@ -11,7 +11,7 @@ use hindsight_core::object::Uid;
 use hindsight_core::rejection::FieldCause;
 use serde_json::{Map, Value, json};
 
-/// What a deletion was asked to be.
+/// The checked options of a deletion.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Options {
     pub(crate) dry_run: bool,
@@ -21,7 +21,7 @@ pub(crate) struct Options {
     pub(super) preconditions: Preconditions,
 }
 
-/// The same as it was sent.
+/// The options as they were sent.
 #[derive(Debug, Default)]
 struct Sent {
     dry_run: Vec<String>,
@@ -111,7 +111,7 @@ impl Sent {
                 causes.push(FieldCause::invalid(field, &json!(sent), why));
             }
             if Propagation::named(sent).is_none() {
-                // Upstream's list has a fourth, for none at all.
+                // Upstream's list has a fourth entry, for none at all.
                 let [first, second, third] = Propagation::ALL.map(Propagation::name);
                 let told = [first, second, third, "nil"];
                 causes.push(FieldCause::not_supported(field, sent, &told));
@@ -125,7 +125,7 @@ impl Sent {
     }
 }
 
-/// The members of a body, where `null` is none.
+/// The members of a body, where `null` counts as absent.
 struct Members<'a>(&'a Map<String, Value>);
 
 impl Members<'_> {
@@ -146,7 +146,7 @@ impl Members<'_> {
     fn texts(&self, field: &str) -> Result<Vec<String>, Failure> {
         let text = |value: &Value| match value {
             Value::String(text) => Some(text.clone()),
-            // As Go reads one into a list of texts.
+            // As Go reads a `null` into a list of texts.
             Value::Null => Some(String::new()),
             _ => None,
         };
