@@ -1,4 +1,4 @@
-//! Reads of what has not happened yet: a client that is ahead of this server is waited for, a little.
+//! Reads of a revision that lies ahead: they wait a little for this server to reach what the client has seen.
 
 use crate::backend::Backend;
 use crate::status::Failure;
@@ -10,7 +10,7 @@ use tokio::time::{Instant, timeout_at};
 /// Source: `blockTimeout` of upstream's watch cache.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// A state that is not older than this; 504 where it does not come.
+/// A state that is not older than this revision; 504 if it does not come in time.
 pub(crate) async fn not_older(
     backend: &dyn Backend,
     wanted: Revision,

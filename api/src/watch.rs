@@ -1,4 +1,4 @@
-//! Watches: each has a position of its own and pulls changes; nobody keeps a queue for it.
+//! Watches. Each has its own position and pulls changes; there are no queues per watcher.
 
 mod line;
 mod options;
@@ -32,12 +32,12 @@ use std::time::Duration;
 use tokio::sync::watch::Receiver;
 use tokio::time::{Instant, Sleep, timeout_at};
 
-/// What is there at the beginning is sent in pieces: one is complete with the object that reaches this.
+/// The size of a piece: what is sent in one go ends with the object that reaches it.
 const PIECE_BYTES: usize = 64 << 10;
-/// Changes that one turn of a watch looks at.
+/// The most changes that one turn of a watch asks for.
 const TURN_CHANGES_MAX: usize = 512;
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
-/// One more comes so long before the end.
+/// The last bookmark comes this long before the end.
 const LAST_BOOKMARK_BEFORE: Duration = Duration::from_secs(2);
 static NOTHING: LazyLock<Arc<State>> =
     LazyLock::new(|| Arc::new(State::new(crate::builtin_kinds())));
@@ -70,7 +70,7 @@ pub(crate) async fn open(api: &Api, mut asked: Box<Routed>) -> Result<Response<A
     } else {
         None
     };
-    // Or it would be kept as it is now for as long as it is watched.
+    // Otherwise the watch would keep this state in memory for as long as it lasts.
     asked.state = Arc::clone(&NOTHING);
     let mut watch = Watch {
         moved: api.backend.changed(),
@@ -104,8 +104,8 @@ pub(crate) async fn open(api: &Api, mut asked: Box<Routed>) -> Result<Response<A
     Ok(respond::stream(ApiBody::stream(chunks.boxed())))
 }
 
-/// From time to time, and shortly before the end, so that whoever watches something quiet begins the next
-/// watch near now. Source: upstream's `nextBookmarkTime`.
+/// The time of the next bookmark: at regular intervals and shortly before the end, so that the next watch of a
+/// client whose objects rarely change begins near the newest revision. Source: upstream's `nextBookmarkTime`.
 fn next_bookmark(now: Instant, ends: Instant) -> Instant {
     let regular = now + BOOKMARK_EVERY;
     let last = ends.checked_sub(LAST_BOOKMARK_BEFORE);
@@ -115,7 +115,7 @@ fn next_bookmark(now: Instant, ends: Instant) -> Instant {
 
 type Objects = std::vec::IntoIter<Arc<Object>>;
 
-/// What there is more of than is sent at one time is given up where nobody takes it.
+/// The initial objects. More of them than are sent in one go are released if the client does not read.
 fn beginning(objects: Vec<Arc<Object>>) -> Lease<Objects> {
     let bytes: usize = objects.iter().map(|object| object.body.len()).sum();
     let objects = objects.into_iter();
@@ -136,40 +136,40 @@ struct Watch {
     selection: Selection,
     moved: Receiver<Revision>,
     position: Revision,
-    /// What the client has seen: perhaps more than has happened.
+    /// What the client has seen, which may lie ahead of the newest revision.
     after: Revision,
     ends: Instant,
-    /// For the end or the next bookmark, whichever is sooner.
+    /// Goes off at the end or at the next bookmark, whichever is sooner.
     alarm: Pin<Box<Sleep>>,
     next_bookmark: Instant,
     bookmarks: bool,
-    /// The end of what was there is told.
+    /// Whether a bookmark marks the end of the initial objects.
     marked: bool,
     headings: bool,
-    /// What was there at the beginning and was not sent yet.
+    /// Initial objects that were not sent yet.
     begins_with: Option<Lease<Objects>>,
     /// Lines that were not sent yet.
     ready: Vec<u8>,
-    /// Of lines that are being sent, the rest.
+    /// The rest of the lines that are being sent.
     sending: Bytes,
     pace: Pace,
     replay: Option<Replay>,
-    /// The state whose kinds it shows.
+    /// The revision of the state from which the kind was taken.
     opened: Revision,
     over: bool,
 }
 
-/// What a bookmark marks.
+/// What a bookmark tells the client.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
-    /// How far the watch is.
+    /// The position of the watch.
     Position,
-    /// The same, and that all that was there has been sent.
+    /// The position, and that all initial objects have been sent.
     EndOfInitial,
 }
 
 impl Watch {
-    /// The next of what was there, in list order, and after the last the mark that ends it.
+    /// Writes the next initial objects in list order and, after the last, the bookmark that ends them.
     async fn begin(&mut self, objects: Lease<Objects>) {
         loop {
             let Some(next) = objects.with(Iterator::next) else {
@@ -236,8 +236,8 @@ impl Watch {
         self.set_alarm();
     }
 
-    /// Looks at the changes since the last turn, until a piece is full or there are no more, or until
-    /// it is time for something else.
+    /// Goes through the changes since the last turn, until there is something to send, there are no more
+    /// changes, or it is time for a bookmark or the end.
     async fn turn(&mut self) {
         while self.ready.is_empty() && !self.over && Instant::now() < self.ends {
             if self.is_due() {
@@ -254,7 +254,8 @@ impl Watch {
         }
     }
 
-    /// Those of the window that are not looked at are asked for again.
+    /// Derives events from changes until a piece is full. Changes from the window that are left over are asked
+    /// for again.
     async fn look_at(&mut self, changes: &[Arc<Change>]) {
         for change in changes {
             self.position = change.commit.revision;
@@ -273,7 +274,8 @@ impl Watch {
         }
     }
 
-    /// Whether the kind that is watched became another, or went. Whoever watches anew sees it as it is then.
+    /// Whether the change redefines or removes the kind that is watched. A new watch sees the kind as it is
+    /// then.
     fn is_ended_by(&self, change: &Change) -> bool {
         let is_newer = change.commit.revision > self.opened;
         is_newer && self.asked.kind.is_custom() && change.redefines(&self.asked.kind.resource)
@@ -292,7 +294,7 @@ impl Watch {
         }
     }
 
-    /// How much of what changed is read to know whether it concerns this watch.
+    /// The cost of telling whether a change concerns this watch: how much of its objects is read.
     fn reads(&self, change: &Change) -> usize {
         if !self.selection.covers(&change.commit.key) {
             return 0;
@@ -301,7 +303,7 @@ impl Watch {
         versions.map(|object| self.selection.reads(object)).sum()
     }
 
-    /// What came next: from the window, or from the log where that is too short.
+    /// The next changes: from the window, or from the log if the window does not reach back far enough.
     async fn changes(&mut self) -> Result<Vec<Arc<Change>>, Failure> {
         let window = self
             .api
@@ -323,14 +325,15 @@ impl Watch {
         }
     }
 
-    /// The last thing that this watch says.
+    /// Ends the watch with an error.
     fn fail(&mut self, failure: &Failure) {
         let status = failure.to_json().to_string();
         push(&mut self.ready, "ERROR", status.as_bytes());
         self.over = true;
     }
 
-    /// What a change is to this selection: entering it adds, leaving it deletes.
+    /// Derives the event of this watch from a change: an object that comes to match is added, one that no
+    /// longer does is deleted.
     fn derive(&mut self, change: &Change) {
         if !self.selection.covers(&change.commit.key) {
             return;
@@ -363,7 +366,8 @@ impl Watch {
         push(&mut self.ready, kind, &body);
     }
 
-    /// An empty object that carries nothing but the position. One that lies ahead was never reached.
+    /// A bookmark: an empty object that carries only the position. None is sent if the client's position lies
+    /// ahead, for that was never reached.
     fn bookmark(&mut self, mark: Mark) {
         if self.after > self.position {
             return;

@@ -1,5 +1,5 @@
-//! A control plane inside this process: the `kube` client talks to it without a socket. Run it
-//! with `cargo run --example embedded`.
+//! A control plane inside this process: the `kube` client talks to it without a socket. Run it with `cargo run
+//! --example embedded`.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use hindsight::core::Revision;
@@ -42,7 +42,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     )? {
         println!("{:>4}  {}", change.commit.revision, change.commit.key);
     }
-    // The client has a clone of the plane. On a directory this waits for the disk.
+    // The client holds a clone of the plane. With a data directory, closing waits for the disk.
     tokio::task::spawn_blocking(move || plane.close()).await?;
     Ok(())
 }

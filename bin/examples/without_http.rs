@@ -1,5 +1,5 @@
-//! The engine alone, without the Kubernetes API: commands in, changes out, and what became of whom. Run it with
-//! `cargo run --example without_http --no-default-features`.
+//! The engine alone, without the Kubernetes API: commands in, changes out, and why an object was deleted. Run
+//! it with `cargo run --example without_http --no-default-features`.
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
 use hindsight::core::command::{Create, Delete, FieldValidation, Target};
@@ -14,14 +14,14 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
-    // Name a `data_dir` and it is all there the next time.
+    // With a `data_dir` everything is there again at the next start.
     let plane = spawn_blocking(|| ControlPlane::open(Config::default())).await??;
     let owner = create(&plane, "owner", json!([])).await?;
     let reference = json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner",
         "uid": owner.meta.uid.as_str()}]);
     let child = create(&plane, "child", reference).await?;
 
-    // What would a deletion do? Looking ahead and looking back read the log: not on an async thread.
+    // Forecasts and explanations read the log, so they do not belong on an async thread.
     let asker = plane.clone();
     let forecast = spawn_blocking(move || {
         let command = command(&asker, "delete", delete("owner"));
@@ -65,7 +65,7 @@ async fn main() -> Result<(), Failure> {
     Ok(())
 }
 
-/// In somebody's name, and with the verb that an explanation is to tell.
+/// A command in a user's name, with the verb that an explanation will report.
 fn command(plane: &ControlPlane, verb: &str, intent: Intent) -> Command {
     let request = Request {
         verb: verb.into(),
@@ -82,7 +82,7 @@ fn command(plane: &ControlPlane, verb: &str, intent: Intent) -> Command {
     }
 }
 
-/// Several commands could go together; each would have its own answer.
+/// Submits one command. Several could be submitted together; each would have its own answer.
 async fn submit(plane: &ControlPlane, command: Command) -> Result<Arc<Object>, Failure> {
     let mut answers = plane.submit(vec![command]).await?;
     let decision = answers.pop().ok_or("no answer")??;

@@ -1,5 +1,5 @@
-//! Answers to questions about the log, as the server sends them and `-o json` prints them: members are
-//! read by others, and keep their names.
+//! Answers to questions about the log, as the server sends them and `-o json` prints them. Other programs read
+//! them, so members keep their names.
 
 use hindsight_core::object::Name;
 use hindsight_core::{Revision, State};
@@ -17,29 +17,29 @@ pub(crate) struct LogEntry {
     pub(crate) time: String,
     pub(crate) user: String,
     pub(crate) verb: String,
-    /// Empty where a backup was restored.
+    /// The object's path; empty for a restore of a backup.
     pub(crate) object: String,
     pub(crate) uid: String,
     pub(crate) events: Vec<String>,
-    /// How many more there were of its finalizers and owners, where any.
+    /// How many more events there were about finalizers and owners, if any.
     #[serde(default, rename = "moreEvents", skip_serializing_if = "is_none")]
     pub(crate) more_events: usize,
-    /// What an update changed, where that was looked for.
+    /// What an update changed, if that was asked for.
     pub(crate) changed: Option<Vec<String>>,
-    /// How many more members that is, where any.
+    /// How many more members an update changed, if any.
     #[serde(default, rename = "moreChanged", skip_serializing_if = "is_none")]
     pub(crate) more_changed: usize,
 }
 
-/// A part of the log.
+/// A page of the log.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LogPage {
     pub(crate) entries: Vec<LogEntry>,
-    /// Where the page after this one begins; none after the last.
+    /// Where the next page begins; `None` on the last page.
     pub(crate) next: Option<Revision>,
-    /// Where what happens after the last page begins.
+    /// Where to continue later, for what happens after the last page.
     pub(crate) end: Revision,
-    /// From here on nothing is missing.
+    /// The revision from which on nothing is missing.
     pub(crate) floor: Revision,
 }
 
@@ -48,35 +48,35 @@ pub(crate) struct LogPage {
 #[serde(untagged)]
 pub(crate) enum PlanAnswer {
     Found(Planned),
-    /// There is no such object.
+    /// The object does not exist.
     Missing(Unplanned),
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Planned {
-    /// Of the state that it is decided on.
+    /// The revision of the state that the deletion is decided on.
     pub(crate) revision: Revision,
     /// Always true.
     pub(crate) found: bool,
     pub(crate) entries: Vec<PlannedCommit>,
-    /// How many objects it would remove; at least so many, where more follows.
+    /// How many objects it would remove; a lower bound if the plan is not complete.
     pub(crate) deleted: usize,
-    /// Unknown, and empty, where more follows.
+    /// Objects that would be left in deletion; unknown, and empty, if the plan is not complete.
     pub(crate) waiting: Vec<Waiting>,
-    /// How many other objects go without it, and with it too, where any.
+    /// How many other objects are removed with it or without it, if any.
     #[serde(default, rename = "goingAlready", skip_serializing_if = "is_none")]
     pub(crate) going_already: usize,
-    /// Whether nothing more follows.
+    /// Whether the plan is complete: nothing more follows.
     pub(crate) complete: bool,
-    /// What follows when those who wait are let go, where anything does or that is not known.
+    /// What follows once the waiting objects are released; absent if it is known to be nothing.
     #[serde(default, rename = "onceLetGo", skip_serializing_if = "Option::is_none")]
     pub(crate) once_let_go: Option<OnceLetGo>,
 }
 
-/// Who goes after those that others hold.
+/// What would be removed once objects that are held in deletion were released.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct OnceLetGo {
-    /// Those who do not wait themselves, in the order in which they go.
+    /// Objects that do not wait themselves, in the order in which they are removed.
     pub(crate) deleted: Vec<String>,
     /// Whether nothing more follows.
     pub(crate) complete: bool,
@@ -95,23 +95,23 @@ pub(crate) struct PlannedCommit {
     pub(crate) object: String,
     pub(crate) uid: String,
     pub(crate) events: Vec<String>,
-    /// How many more there were of its finalizers and owners, where any.
+    /// How many more events there were about finalizers and owners, if any.
     #[serde(default, rename = "moreEvents", skip_serializing_if = "is_none")]
     pub(crate) more_events: usize,
 }
 
-/// Who would be left, being deleted.
+/// An object that would be left in deletion.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Waiting {
     pub(crate) object: String,
     pub(crate) finalizers: Vec<Name>,
-    /// All that it would wait for, in words.
+    /// Everything that it would wait for, in words.
     #[serde(default)]
     pub(crate) held_by: Vec<String>,
 }
 
-/// What the log comes to.
+/// The state that the log folds to.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct StateAnswer {
     pub(crate) revision: Revision,
@@ -127,7 +127,7 @@ impl StateAnswer {
     }
 }
 
-/// Whether an owner is there.
+/// Whether an owner exists.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct OwnerAnswer {
     pub(crate) there: bool,
@@ -139,7 +139,7 @@ mod tests {
     use crate::questions::Why;
     use serde_json::{from_value, json};
 
-    /// As it is written, and with no member more or less.
+    /// The type reads this document and writes the same, with no member more or less.
     fn same<T: Serialize + serde::de::DeserializeOwned>(text: &str) {
         let written: serde_json::Value = serde_json::from_str(text).expect("JSON");
         let read: T = serde_json::from_str(text).expect("an answer");

@@ -1,4 +1,4 @@
-//! The control plane as the HTTP surface sees it.
+//! Implements what the HTTP surface needs of the control plane.
 
 use crate::control_plane::ControlPlane;
 use crate::inspect::state_at;

@@ -1,4 +1,4 @@
-//! The first objects of a new log: the namespaces that clients count on.
+//! The first objects of a new log: the namespaces that clients expect.
 
 use crate::effects;
 use crate::{ControlPlane, OpenError};

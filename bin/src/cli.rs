@@ -1,4 +1,4 @@
-//! The command line: one subcommand, one file.
+//! The command line: the subcommands, one to a file.
 
 mod ask;
 mod backup;
@@ -32,11 +32,11 @@ struct Cli {
     command: Command,
 }
 
-/// `SIGXFSZ`.
+/// The signal number of `SIGXFSZ`.
 const FILE_TOO_LONG: i32 = 25;
-/// The exit code of arguments that cannot be read.
+/// The exit code for arguments that cannot be parsed.
 const WRONG_ARGUMENTS: u8 = 2;
-/// The exit code where nothing is there.
+/// The exit code if what was asked for does not exist.
 const NOT_FOUND: u8 = 3;
 
 const COMPLETIONS: &str = "\
@@ -84,7 +84,7 @@ const DATA_DIR: &str = "hindsight-data";
 const DATA_DIR_VARIABLE: &str = "HINDSIGHT_DATA_DIR";
 
 impl Directory {
-    /// What a command that is told to be typed next needs to find the same log; nothing where it does anyway.
+    /// The option that a suggested command needs to find the same log; empty where it finds it without.
     fn option(&self) -> String {
         let found = std::env::var_os(DATA_DIR_VARIABLE).unwrap_or_else(|| DATA_DIR.into());
         if self.data_dir.as_os_str() == found {
@@ -118,7 +118,8 @@ pub fn run() -> ExitCode {
     })
 }
 
-/// Help and the version are told like this too, and are as good as their output.
+/// Prints what clap returns as an error. Help and the version are among it; they succeed if they can be
+/// written.
 fn tell(error: &clap::Error) -> ExitCode {
     let written = show::written(error.print());
     if error.use_stderr() {
@@ -133,7 +134,7 @@ fn tell(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// Arguments that a subcommand cannot do anything with, told with its own usage.
+/// An error about arguments that a subcommand cannot use, with the usage of that subcommand.
 fn wrong(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -> anyhow::Error {
     let mut cli = Cli::command();
     cli.build();
@@ -144,21 +145,21 @@ fn wrong(subcommand: &str, kind: ErrorKind, why: impl std::fmt::Display) -> anyh
     error.into()
 }
 
-/// A write beyond what a file may have ends the process without a word, unless somebody listens to the
-/// signal: then it fails as any other.
+/// Makes a write beyond the limit on a file's size fail like any other. Without a listener for the signal it
+/// would end the process without a message.
 fn outlive_long_files() -> std::io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_io()
         .build()?;
     let _inside = runtime.enter();
     let listener = tokio::signal::unix::signal(SignalKind::from_raw(FILE_TOO_LONG))?;
-    // The handler stays for as long as the process.
+    // The handler remains for as long as the process.
     drop(listener);
     Ok(())
 }
 
 fn dispatch(cli: Cli) -> anyhow::Result<ExitCode> {
-    // Where there is no descriptor for it, whatever needs one says so.
+    // Without a descriptor for it, whatever needs one next reports that.
     outlive_long_files().ok();
     match cli.command {
         Command::Serve(serve) => serve.run(),

@@ -6,7 +6,7 @@ mod parse;
 
 use serde_json::Value;
 
-/// A path that was read.
+/// A parsed path.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct JsonPath {
     steps: Vec<Step>,
@@ -18,7 +18,7 @@ enum Step {
     Field(String),
     /// `.*`, `[*]` of an object.
     Wildcard,
-    /// `..`: the value and everything inside of it.
+    /// `..`: the value and everything inside it.
     Descend,
     /// `[start:end:step]`, `[index]`.
     Slice(Slice),
@@ -26,7 +26,7 @@ enum Step {
     Union(Vec<JsonPath>),
     /// `[?(@.name=="x")]`.
     Filter(Filter),
-    /// A text, number or truth value in a filter.
+    /// A text, number or boolean in a filter.
     Literal(Value),
 }
 
@@ -35,14 +35,14 @@ struct Slice {
     start: Option<i64>,
     end: Option<i64>,
     step: Option<i64>,
-    /// One index was given, and the end was derived from it.
+    /// Whether only an index was given: the end then follows from the start.
     single: bool,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 struct Filter {
     left: JsonPath,
-    /// Without a comparison the left side must find something.
+    /// `None` without a comparison: then the left side must find something.
     right: Option<(Comparison, JsonPath)>,
 }
 
@@ -57,7 +57,7 @@ enum Comparison {
 }
 
 impl JsonPath {
-    /// Reads a path; nothing where it is none.
+    /// Parses a path; `None` if it is not one.
     pub(super) fn parse(text: &str) -> Option<Self> {
         parse::path(text)
     }

@@ -1,4 +1,4 @@
-//! `deletecollection`: the list as it was, and each item deleted with its uid pinned.
+//! `deletecollection`: lists the objects, and deletes each with its UID as a precondition.
 
 #[cfg(test)]
 mod tests;
@@ -16,10 +16,10 @@ use hindsight_core::{Command, Decision, Intent, Object, Rejection, Rule};
 use http::Response;
 use std::sync::Arc;
 
-/// Items that are decided in one go. Others' writes are decided between two batches, so this is how
-/// long they wait: as long as for the collector's own.
+/// The most items that are decided in one go. Other writes are decided between two batches, so this bounds how
+/// long they wait: as long as for a batch of the collectors.
 const BATCH_ITEMS_MAX: usize = 768;
-/// What deciding one costs, as if it were read.
+/// The cost of deciding one deletion, as bytes that are read.
 const DECISION_BYTES: usize = 4 << 10;
 
 pub(crate) async fn delete_collection(
@@ -88,7 +88,7 @@ async fn in_one_go(
     Ok(answers)
 }
 
-/// Each item is admitted for itself; gives back what was warned of.
+/// Admits each item on its own; returns the warnings.
 async fn one_by_one(
     api: &Api,
     asked: &Routed,
@@ -97,7 +97,8 @@ async fn one_by_one(
 ) -> Result<Vec<String>, Failure> {
     let (mut warnings, mut pace) = (Vec::new(), Pace::default());
     for command in commands {
-        // Where nobody has to be asked after all, and nothing is written, nothing is waited for.
+        // Yields here because nothing else may: where nobody has to be asked and nothing is written, nothing is
+        // waited for.
         pace.read(DECISION_BYTES).await;
         let wish = Wish {
             of_collection: true,

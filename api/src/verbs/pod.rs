@@ -1,5 +1,5 @@
-//! What is posted to a pod: its eviction, and the node that it is bound to; and what cannot be asked of
-//! one that nobody runs.
+//! What is posted to a pod: its eviction, and its binding to a node. Also refuses requests that would need a
+//! kubelet to answer.
 
 use super::delete::Options;
 use super::write::OTHER_NAMESPACE;
@@ -71,7 +71,7 @@ async fn evict_as(
     api.decide(asked, wish).await
 }
 
-/// What an `Eviction` of the pod with this name says of its deletion.
+/// The options of the deletion in an `Eviction` of the pod with this name.
 pub(crate) fn options_of(eviction: &Value, pod: &str) -> Result<Options, Failure> {
     if text(eviction, "/metadata/name") != pod {
         return Err(Failure::bad_request(
@@ -81,11 +81,12 @@ pub(crate) fn options_of(eviction: &Value, pod: &str) -> Result<Options, Failure
     Options::from_body(eviction.get("deleteOptions").unwrap_or(&Value::Null))
 }
 
-/// What a kubelet answers over a connection to the pod.
+/// Subresources that a kubelet answers over a connection to the pod.
 const CONNECTIONS: [&str; 4] = ["exec", "attach", "portforward", "proxy"];
 
-/// Why a pod cannot be reached, if that is asked for. Without a node as upstream, `pods/strategy.go`.
-/// Whether it is a dry run is looked at before the pod, where it is a connection: `ConnectResource`.
+/// The failure to reach a pod, if the request needs to. For a pod without a node it is that of upstream's
+/// `pods/strategy.go`. A connection is refused as a dry run before the pod is looked up, as in
+/// `ConnectResource`.
 pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Option<Failure> {
     let Below::Unknown(below) = &route.below else {
         return None;
@@ -115,7 +116,7 @@ pub(crate) fn unreachable(state: &State, route: &Route, params: &Params) -> Opti
     })
 }
 
-/// `pods/binding`, and `bindings` that name their pod.
+/// `pods/binding`, and `bindings`, whose bodies name the pod.
 pub(crate) async fn bind(
     api: &Api,
     asked: &Routed,
@@ -155,8 +156,8 @@ fn text<'a>(document: &'a Value, pointer: &str) -> &'a str {
     found.unwrap_or_default()
 }
 
-/// A body of the kind that is posted to the subresource; unnamed, it is that kind. Of evictions the
-/// older version is the same.
+/// A body of the kind that is posted to the subresource; that kind is assumed if the body states none. The
+/// older version of evictions is the same.
 fn document(
     asked: &Routed,
     body: &[u8],

@@ -1,5 +1,5 @@
-//! Fields that nobody knows, found before a command is made: a client that has members refused
-//! which come twice hears of both at once.
+//! Unknown fields, found before a command is made: a strict client whose body repeats members is told of both
+//! at once.
 
 use crate::handler::Routed;
 use hindsight_core::command::Patch;
@@ -7,12 +7,12 @@ use hindsight_core::schema::Schema;
 use hindsight_core::{patch, scale};
 use serde_json::Value;
 
-/// The paths of a whole object's.
+/// The paths of unknown fields in a whole object.
 pub(super) fn of(asked: &Routed, document: &Value) -> Vec<String> {
     schema(asked).map_or_else(Vec::new, |schema| schema.prune(&mut document.clone()))
 }
 
-/// Those of what a patch makes of the object as it is now.
+/// The paths of unknown fields in what a patch makes of the object as it is now.
 pub(super) fn after(asked: &Routed, change: &Patch) -> Vec<String> {
     let live = asked.state.get(&asked.key()).and_then(|stored| {
         if asked.is_scale() {

@@ -100,7 +100,8 @@ pub(crate) async fn patch(
     write(api, asked, ("patch", intent), (noted, options)).await
 }
 
-/// Of an object that is not there the patch is not looked at. Source: upstream's `patchResource`.
+/// The failure of an unreadable patch. If the object does not exist, that is the failure instead. Source:
+/// upstream's `patchResource`.
 fn missing_or(asked: &Routed, unreadable: Failure) -> Failure {
     let key = asked.key();
     if asked.state.get(&key).is_some() {
@@ -113,7 +114,7 @@ fn missing_or(asked: &Routed, unreadable: Failure) -> Failure {
     missing.into()
 }
 
-/// How the patch is written. It is looked at before the options are.
+/// The media type of the patch, which is checked before the options.
 fn media(asked: &Routed) -> Result<PatchMedia, Failure> {
     let sent = respond::media_type(&asked.parts.headers);
     let known = PatchMedia::of(&asked.kind);
@@ -123,7 +124,7 @@ fn media(asked: &Routed) -> Result<PatchMedia, Failure> {
         .ok_or_else(|| Failure::unsupported(&PatchMedia::names(known)))
 }
 
-/// Decides what is wanted by this verb, and answers with the object.
+/// Carries out the intent of this verb, and answers with the object.
 pub(super) async fn write(
     api: &Api,
     asked: &Routed,
@@ -166,7 +167,7 @@ pub(super) fn as_stored(asked: &Routed, object: &Object) -> Object {
     object.shown_at(stored.map(|stored| stored.revision))
 }
 
-/// The body as a document of the endpoint's kind.
+/// Decodes the body as a document of the endpoint's kind.
 pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result<Value, Failure> {
     let syntax = respond::syntax(&asked.parts.headers)?;
     let unknown = |document: &Value| unknown::of(asked, document);
@@ -196,7 +197,7 @@ pub(crate) fn document(asked: &Routed, body: &[u8], noted: &mut Noted) -> Result
     Ok(document)
 }
 
-/// What a body says that it is; nothing where it does not.
+/// The version or the kind that a body states; `None` if it states none.
 fn said(object: &Map<String, Value>, member: &str) -> Result<Option<String>, Failure> {
     match object.get(member) {
         None | Some(Value::Null) => Ok(None),
@@ -215,8 +216,8 @@ fn other_version(sent: &str, expected: &str) -> Failure {
     ))
 }
 
-/// What a body of a built-in kind says that it is, and is not. Source: upstream's `transformDecodeError`:
-/// another version of the same kind can be read, but is not expected.
+/// The failure for a body that states another type than the built-in one of the endpoint. Source: upstream's
+/// `transformDecodeError`: another version of the same kind can be read, but is not expected.
 fn other_type(asked: &Routed, spoken: &GroupVersionKind, version: &str, kind: &str) -> Failure {
     let sent = GroupVersionKind::parse(version, kind);
     let found = sent.and_then(|sent| asked.state.kinds.by_gvk(&sent));
@@ -242,7 +243,7 @@ fn other_type(asked: &Routed, spoken: &GroupVersionKind, version: &str, kind: &s
     ))
 }
 
-/// The namespace of a create, which the body may not contradict.
+/// The key of a create, whose namespace the body may not contradict.
 fn namespaced(asked: &Routed, object: &Value) -> Result<ObjectKey, Failure> {
     let key = asked.key();
     let sent = object

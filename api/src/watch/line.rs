@@ -1,6 +1,6 @@
-//! The lines of a watch.
+//! The lines that a watch sends.
 
-/// Appends an event to what is sent next.
+/// Appends an event as a line.
 pub(super) fn push(lines: &mut Vec<u8>, kind: &str, object: &[u8]) {
     lines.reserve(object.len() + kind.len() + 24);
     lines.extend_from_slice(b"{\"type\":\"");

@@ -1,4 +1,4 @@
-//! What a watch is asked for: with what it begins, and how long it lasts.
+//! The options of a watch: what it begins with, and how long it lasts.
 
 use crate::handler::{Api, Routed};
 use crate::status::Failure;
@@ -7,19 +7,19 @@ use std::time::Duration;
 
 const NOT_OLDER: &str = "NotOlderThan";
 const DEFAULT_SECONDS: u64 = 1800;
-/// A year. Who asks for more gets this, for no clock reaches as far as the number can.
+/// A year. A longer time is cut to this, since no clock reaches as far as the number could.
 const SECONDS_MAX: u64 = 365 * 24 * 60 * 60;
 
-/// With what a watch begins.
+/// What a watch begins with.
 pub(super) struct Beginning {
-    /// With what is there.
+    /// Whether it begins with the objects that exist.
     pub(super) initial: bool,
-    /// And its end is told to those who want bookmarks.
+    /// Whether the end of these is marked for clients that want bookmarks.
     pub(super) marked: bool,
 }
 
 impl Beginning {
-    /// A watch from nowhere begins with what is there, unless the client says otherwise. Source:
+    /// A watch without a position begins with the objects that exist, unless the client says otherwise. Source:
     /// apimachinery's `SetListOptionsDefaults`, which looks for the parameter, and `validateWatchOptions`.
     pub(super) fn of(asked: &Routed) -> Result<Self, Failure> {
         let mut matching = asked.params.text("resourceVersionMatch");
@@ -62,7 +62,7 @@ fn check_options(asked: &Routed, sends: Option<bool>, matching: &str) -> Result<
     Err(Failure::invalid_options("ListOptions", causes))
 }
 
-/// How long it lasts at most. Those that do not say end at different times.
+/// The longest that a watch lasts. Those without a timeout of their own end at different times.
 pub(super) fn lifetime(api: &Api, asked: &Routed) -> Result<Duration, Failure> {
     let jitter = u64::from(api.backend.seed().first().copied().unwrap_or(0)) * 7;
     let seconds = match asked.params.integer("timeoutSeconds")? {

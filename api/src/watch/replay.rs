@@ -1,5 +1,5 @@
-//! Changes that have left the window, read back from the log: a watcher that was away, or a server
-//! that was restarted, costs no new list.
+//! Reads changes that have left the window back from the log, so that a watcher that was away, or a restart of
+//! the server, needs no new list.
 
 use super::{PIECE_BYTES, stalled};
 use crate::backend::{AsOf, AsOfError, Permit};
@@ -11,28 +11,29 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use tokio::sync::OwnedSemaphorePermit;
 
-/// Watches that may read the log at one time; the others are told to list again, which is cheap.
+/// The most watches that may read the log at one time; others are told to list again, which is cheap.
 pub(crate) const REPLAYS_MAX: usize = 2;
-/// Commits that are read at one time, and bytes: a watch that is not read holds them.
+/// The most commits that are read at one time, and the most bytes: a watch whose client does not read holds
+/// them.
 const READ_COMMITS_MAX: usize = 512;
 pub(super) const READ_BYTES_MAX: usize = 4 * PIECE_BYTES;
-/// Whoever is further behind lists again.
+/// A watch that is further behind must list again.
 const BEHIND_MAX: u64 = 100_000;
 
-/// Reads the log for a watch, for as long as its client takes what it is sent.
+/// Reads the log for a watch, for as long as its client reads what it is sent.
 pub(super) struct Replay(Lease<Reading>);
 
-/// A state that follows the log, so that each commit is known with what it replaced.
+/// A state that follows the log, so that for each commit the object that it replaced is known.
 struct Reading {
     state: State,
-    /// What was read and not looked at yet.
+    /// Commits that were read and not returned yet.
     coming: VecDeque<Arc<Commit>>,
     _permit: OwnedSemaphorePermit,
     _of_past: Option<Permit>,
 }
 
 impl Replay {
-    /// Begins after a revision that the window does not reach any more.
+    /// Begins after a revision that the window no longer reaches.
     pub(super) async fn after(api: &Api, expired: Expired) -> Result<Self, Failure> {
         let refused = || Failure::expired(expired.to_string());
         let behind = expired.oldest.0.saturating_sub(expired.asked.0);
@@ -55,12 +56,12 @@ impl Replay {
         })))
     }
 
-    /// The client takes more of what was read.
+    /// Notes that the client reads more of what was returned.
     pub(super) fn used(&self) {
         self.0.used();
     }
 
-    /// The next changes, oldest first, of which there is a piece or one: all are to be looked at.
+    /// The next changes, oldest first, about a piece of them but at least one. All must be looked at.
     pub(super) async fn next(&self, api: &Api) -> Result<Vec<Arc<Change>>, Failure> {
         let read = |reading: &mut Reading| (reading.state.revision, reading.coming.is_empty());
         let (after, needs_more) = self.0.with(read).ok_or_else(stalled)?;

@@ -1,4 +1,4 @@
-//! A watch alone, over an engine that the test moves.
+//! A single watch, over an engine that the test moves.
 
 use crate::admission::Admission;
 use crate::backend::Backend;
@@ -22,7 +22,7 @@ fn administrator() -> Actor {
     Actor::new("admin")
 }
 
-/// Time stands still until nothing else is left to do.
+/// A runtime in which time stands still until nothing else is left to do.
 fn paused() -> Runtime {
     let mut builder = tokio::runtime::Builder::new_current_thread();
     let runtime = builder.enable_time().start_paused(true).build();
@@ -42,7 +42,7 @@ fn a_bookmark_says_how_far_its_own_stream_is() {
     let path = "/api/v1/configmaps?watch=1&allowWatchBookmarks=true&resourceVersion=5";
     let frame = paused().block_on(async {
         let mut body = api.handle(get(path), Some(Arc::new(administrator()))).await;
-        // The state is ahead, and its changes have not come to this watch.
+        // The state is ahead, and its changes have not reached this watch.
         fake.move_to(Revision(9));
         body.body_mut().frame().await.expect("a bookmark")
     });
@@ -78,7 +78,7 @@ fn a_bookmark_says_nothing_but_its_kind_and_its_position() {
     }
 }
 
-/// A watch from nowhere on configmaps that there are.
+/// A watch without a position, over these configmaps.
 fn begun(fake: &Arc<Fake>, objects: &[Arc<Object>]) -> Response<ApiBody> {
     for object in objects {
         drop(fake.put(object));
@@ -132,7 +132,7 @@ fn what_is_there_at_the_beginning_comes_in_pieces_and_is_not_kept_afterwards() {
     names.sort_unstable();
     let added: Vec<_> = added.iter().filter_map(|(_, name)| name.clone()).collect();
     assert_eq!(added, names);
-    // The watch goes on, and holds nothing of what was there.
+    // The watch goes on, and holds none of the initial objects.
     fake.change(|state| *state = State::new(crate::builtin_kinds()));
     assert!(objects.iter().all(|object| Arc::strong_count(object) == 1));
     drop(body);
@@ -320,7 +320,7 @@ fn what_a_watch_has_missed_comes_in_pieces() {
     assert!(bound.contains(&held), "{held}");
 }
 
-/// What is sent until the stream ends or nothing more comes for an hour.
+/// The code, and the events until the stream ends or nothing more comes for an hour.
 async fn events(api: &Api, path: &str) -> (u16, Vec<Value>) {
     let answer = api.handle(get(path), Some(Arc::new(administrator()))).await;
     let code = answer.status().as_u16();

@@ -1,4 +1,4 @@
-//! How a question finds its answer: on the directory itself, or through the server that holds it.
+//! Where a question is answered: on the data directory itself, or by the server that holds it.
 
 use super::point::Point;
 use super::{Directory, show, wrong};
@@ -15,28 +15,28 @@ use std::fmt::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// How long whoever holds the directory and serves nothing is waited for: another question, or a server
-/// that starts.
+/// How long to wait for a process that holds the directory and does not serve: another question, or a server
+/// that is starting.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 const WAIT_STEP: Duration = Duration::from_millis(50);
 
-/// What stands in the lock before the address of a server.
+/// Precedes the address of a server in the lock.
 const SERVES_AT: &str = " at https://";
 
 /// Where answers come from.
 pub(super) enum Source {
-    /// Nobody holds the directory.
+    /// The directory, which no other process holds.
     Directory {
         reader: Reader,
-        /// Nothing where there is none, and none can be written.
+        /// `None` if there is no lock file, and none can be written.
         _lock: Option<DirectoryLock>,
     },
-    /// A server does.
+    /// The server that holds the directory.
     Server(Server),
 }
 
 impl Directory {
-    /// To answer from: nothing is told of a log that a start would refuse.
+    /// The source to answer from. A log that a start would refuse is refused here, too.
     pub(super) fn source(&self) -> Result<Source> {
         self.checked()
             .inspect_err(|error| self.tell_of_newer(error))
@@ -57,7 +57,8 @@ impl Directory {
         Ok(source)
     }
 
-    /// The same, for who looks at all of it, and tells by itself what is known of a newer log.
+    /// The same without a check of the log's end, for commands that read all of the log and report themselves
+    /// what is known of a newer one.
     pub(super) fn unchecked(&self) -> Result<Source> {
         self.check()?;
         let (reader, lock) = match self.take(open_directory) {
@@ -77,7 +78,8 @@ impl Directory {
         })
     }
 
-    /// What a start would make of the log, where the storage engine cannot open it because it writes.
+    /// The log as a start would find it, for a directory that cannot be written to: there the storage engine
+    /// cannot open it.
     fn whole(&self) -> Result<Reader> {
         let found = self.read_intact()?;
         if found.has_all_acknowledged() {
@@ -91,8 +93,8 @@ impl Directory {
             .map_or(Ok(found.reader), |error| Err(error.into()))
     }
 
-    /// The records before the first that is damaged, without the storage engine, and so also where that
-    /// cannot open the log.
+    /// The records before the first damaged one, read without the storage engine and so even if that cannot
+    /// open the log.
     pub(super) fn intact(&self) -> Result<Source> {
         self.check()?;
         let taken = match self.take(DirectoryLock::acquire) {
@@ -118,7 +120,7 @@ impl Directory {
         found
     }
 
-    /// What this release can tell of a log that a newer one wrote to.
+    /// Reports what this release can tell of a log that a newer release wrote to.
     pub(super) fn tell_of_newer(&self, error: &anyhow::Error) {
         if !is_newer(error) {
             return;
@@ -147,7 +149,7 @@ impl Directory {
         Ok(())
     }
 
-    /// The server that has the directory, or had it last.
+    /// The server that holds the directory, or held it last.
     pub(super) fn last_server(&self) -> Option<Server> {
         self.server_of(&DirectoryLock::holder(&self.data_dir)?)
     }
@@ -157,7 +159,7 @@ impl Directory {
         Some(Server::new(&self.data_dir, process, address))
     }
 
-    /// The directory, or the server that has it.
+    /// Takes the directory, or finds the server that holds it.
     pub(super) fn take<T>(
         &self,
         take: impl Fn(&Path) -> Result<T, Error>,
@@ -181,7 +183,7 @@ impl Directory {
     }
 }
 
-/// Whether nothing can be written where the log is.
+/// Whether the error says that nothing can be written where the log is.
 pub(super) fn is_read_only(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::ReadOnly(_)))
 }
@@ -195,7 +197,7 @@ fn is_newer(error: &anyhow::Error) -> bool {
     }
 }
 
-/// A state that knows the kind: the log is read only for one that is not built in.
+/// A state that knows the kind. The log is read only if the kind is not built in.
 pub(super) fn state_with(reader: &Reader, kind: Option<&str>) -> Result<State> {
     let empty = empty_state();
     if kind.is_none_or(|kind| inspect::kind(&empty, kind).is_some()) {
@@ -204,7 +206,7 @@ pub(super) fn state_with(reader: &Reader, kind: Option<&str>) -> Result<State> {
     newest_state(reader)
 }
 
-/// The state at a point, which must have come; the newest without one.
+/// The state at a point, which must not lie ahead; the newest state without a point.
 pub(super) fn state_of(reader: &Reader, point: Option<&Point>) -> Result<State> {
     let Some(point) = point else {
         return newest_state(reader);
@@ -212,7 +214,7 @@ pub(super) fn state_of(reader: &Reader, point: Option<&Point>) -> Result<State> 
     Ok(inspect::state_at(reader, empty_state(), point.at)?)
 }
 
-/// Refuses a revision that there is not yet: what is there now would be told for what was then.
+/// Refuses a revision that lies ahead: the newest state would pass for that of then.
 pub(super) fn happened(reader: &Reader, asked: Revision) -> Result<()> {
     let newest = reader.newest()?;
     if asked > newest {
@@ -221,7 +223,7 @@ pub(super) fn happened(reader: &Reader, asked: Revision) -> Result<()> {
     Ok(())
 }
 
-/// Everything that the log says.
+/// The newest state of the log.
 pub(super) fn newest_state(reader: &Reader) -> Result<State> {
     Ok(reader.newest_state(empty_state())?)
 }
@@ -234,7 +236,7 @@ pub(super) struct Named {
 }
 
 impl Named {
-    /// The name may stand behind the kind, as kubectl has it too.
+    /// Adds a name that was given as an argument of its own after the kind, as kubectl allows it.
     pub(super) fn with(self, name: Option<String>, subcommand: &str) -> Result<Self> {
         match (&self.name, name) {
             (Some(one), Some(other)) => {
@@ -249,7 +251,7 @@ impl Named {
         }
     }
 
-    /// The same, where a name must be there.
+    /// The same, where a name is required.
     pub(super) fn of_one(self, name: Option<String>, subcommand: &str) -> Result<Self> {
         let named = self.with(name, subcommand)?;
         if named.name.is_none() {
@@ -260,7 +262,7 @@ impl Named {
     }
 }
 
-/// Reads the argument of `log`, `get`, `plan` and `why`.
+/// Parses the argument of `log`, `get`, `plan` and `why`.
 pub(super) fn named(text: &str) -> Result<Named, String> {
     let (kind, name) = match text.split_once('/') {
         Some((kind, name)) => (kind, Some(name)),
@@ -274,7 +276,7 @@ pub(super) fn named(text: &str) -> Result<Named, String> {
     Ok(Named { kind, name })
 }
 
-/// A question as the server's path.
+/// The path and query with which a server is asked this question.
 pub(super) fn path(question: &str, filter: &Filter) -> String {
     let mut path = format!("/hindsight/v1/{question}?");
     let fields = [
@@ -305,7 +307,7 @@ pub(super) fn encode(text: &str) -> String {
     encoded
 }
 
-/// Reads a value that narrows a question: what is empty narrows nothing, or lets nothing through.
+/// Parses a value that narrows a question. An empty one is refused: it would narrow nothing, or match nothing.
 pub(super) fn given(text: &str) -> Result<String, String> {
     if text.is_empty() {
         return Err("it is empty; name one, or leave it out".into());
@@ -313,12 +315,12 @@ pub(super) fn given(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-/// A revision, or a count.
+/// Parses a revision or a count.
 pub(super) fn number(text: &str) -> Result<u64, &'static str> {
     text.parse().map_err(|_| "write a whole number, such as 42")
 }
 
-/// What a rule says, and its name.
+/// A rule in words, with its name.
 pub(super) fn in_words(rule: Rule) -> String {
     let words = match rule {
         Rule::Requested => "somebody asked for it",

@@ -1,4 +1,4 @@
-//! `hindsight backup`: the log in one file, while it is written to.
+//! `hindsight backup`: copies the log to one file while it may be written to.
 
 use super::ask::Source;
 use super::ending::Ending;
@@ -25,10 +25,10 @@ that was durable when it began. The file holds every Secret and is readable by
 its owner alone. `hindsight restore` makes a log of it again. Certificates
 (pki) and the token file are not in it.";
 
-/// Entries are small.
+/// The size of the output buffer: entries are small.
 const BUFFER_BYTES: usize = 1 << 20;
 const UNFINISHED: &str = "unfinished";
-/// A backup that the thinning of the log has overtaken is begun anew, that often at most.
+/// How often a backup is attempted: it begins anew when retention drops history that it has yet to copy.
 const ATTEMPTS_MAX: usize = 4;
 
 #[derive(Debug, Args)]
@@ -75,7 +75,7 @@ impl Backup {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Under another name, until it is whole and synced.
+    /// Writes under another name until the file is whole and synced.
     fn write_file(&self, place: &Path, name: &str, ending: &Ending) -> Result<Made> {
         let what = || format!("{name} cannot be written");
         let file = ending.unless_coming(|| WholeFile::begin(place, UNFINISHED));
@@ -89,7 +89,8 @@ impl Backup {
         Ok(made)
     }
 
-    /// What the output refused is told of the output: the log's own words would be about its disk.
+    /// Writes the backup. An error of the output is reported as one of the output; the log's own words would be
+    /// about its disk.
     fn write(&self, to: impl Write, name: &str) -> Result<Made> {
         let mut refused = None;
         let refused_by = Watched {
@@ -129,7 +130,7 @@ impl Backup {
     }
 }
 
-/// Whoever ends it is left no part of it.
+/// Removes the unfinished file if a signal ends the process.
 fn give_up(unfinished: PathBuf, name: String) -> Result<Ending> {
     let ending = Ending::after(move || {
         if std::fs::remove_file(unfinished).is_ok() {
@@ -141,7 +142,7 @@ fn give_up(unfinished: PathBuf, name: String) -> Result<Ending> {
     ending.context("waiting for signals")
 }
 
-/// Makes a backup; again, where history went that it had yet to copy.
+/// Makes a backup, and makes it again if history was dropped that it had yet to copy.
 fn unless_overtaken<T>(mut make: impl FnMut() -> Result<T>) -> Result<T> {
     for _ in 1..ATTEMPTS_MAX {
         match make() {
@@ -158,7 +159,7 @@ fn is_overtaken(error: &anyhow::Error) -> bool {
     matches!(error.downcast_ref(), Some(Error::Overtaken { .. }))
 }
 
-/// Remembers why the output refused.
+/// An output that remembers why it refused a write.
 struct Watched<'a, W> {
     to: W,
     refused: &'a mut Option<io::Error>,
@@ -199,7 +200,7 @@ mod tests {
         Error::Overtaken { floor }.into()
     }
 
-    /// What came of it after so many that were overtaken, and how many there were.
+    /// The result after this many attempts that were overtaken, and how many attempts there were.
     fn after(overtaken_times: usize, last: fn() -> Result<()>) -> (Result<()>, usize) {
         let mut made = 0;
         let result = unless_overtaken(|| {

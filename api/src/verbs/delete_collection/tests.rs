@@ -1,4 +1,4 @@
-//! Collections, over an engine in which others write meanwhile.
+//! Deletions of collections, over an engine in which others write meanwhile.
 
 use super::{BATCH_ITEMS_MAX, DECISION_BYTES};
 use crate::admission::Admission;
@@ -20,7 +20,7 @@ fn actor() -> Arc<Actor> {
     Arc::new(Actor::new("admin"))
 }
 
-/// The same intent with another seed makes another uid.
+/// The same intent with another seed gives another UID.
 fn command(intent: Intent, seed: u8) -> Command {
     Command::new(actor(), Time(0), [seed; 16], intent)
 }
@@ -56,12 +56,12 @@ fn with_maps(names: &[String]) -> Arc<Fake> {
     Arc::new(fake)
 }
 
-/// The code of a deletion of all ConfigMaps, with these options.
+/// Deletes all ConfigMaps with these options; returns the code.
 fn clear(fake: &Arc<Fake>, options: &Value) -> u16 {
     clear_beside(fake, options).0
 }
 
-/// And how often others had their turn meanwhile.
+/// Also returns how often other tasks had their turn meanwhile.
 fn clear_beside(fake: &Arc<Fake>, options: &Value) -> (u16, u32) {
     let api = Api::new(Arc::clone(fake) as _, Arc::new(Admission::default()));
     let body = Full::from(options.to_string());
