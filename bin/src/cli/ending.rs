@@ -1,19 +1,20 @@
-//! An end by SIGINT or SIGTERM that comes after what was half made is gone: such a file holds every Secret.
+//! Ends the process on SIGINT or SIGTERM only after a half-written file has been removed: such a file holds
+//! every Secret.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-/// What a shell says of a command that a signal ended.
+/// Added to the number of a signal in the exit code, as shells do.
 const BY_SIGNAL: i32 = 128;
 
-/// Whether a signal came, and the process ends with its code.
+/// Whether a signal came, after which the process ends with its code.
 #[derive(Debug, Clone)]
 pub(super) struct Ending(Arc<Mutex<bool>>);
 
 impl Ending {
-    /// From now on this is done before a signal ends the process.
+    /// From now on `clean_up` runs before a signal ends the process.
     pub(super) fn after(clean_up: impl FnOnce() + Send + 'static) -> io::Result<Self> {
         let ending = Self(Arc::default());
         let coming = ending.clone();
@@ -33,7 +34,8 @@ impl Ending {
         *self.lock()
     }
 
-    /// Does it before what was half made is looked for, or never.
+    /// Runs `make`, unless a signal came: what it creates is then either found by the clean-up, or never
+    /// created.
     pub(super) fn unless_coming<T>(&self, make: impl FnOnce() -> T) -> T {
         let coming = self.lock();
         if *coming {
@@ -53,7 +55,7 @@ fn wait_for_the_end() -> ! {
     }
 }
 
-/// What waits for it.
+/// Returns a function that waits for the first signal.
 fn first_signal() -> io::Result<impl FnOnce() -> SignalKind + Send> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let kinds = [SignalKind::interrupt(), SignalKind::terminate()];

@@ -1,4 +1,4 @@
-//! `hindsight get`: objects as they were, told one by one.
+//! `hindsight get`: objects as they were, printed one by one.
 
 mod form;
 mod manifest;
@@ -89,7 +89,7 @@ impl Get {
         })
     }
 
-    /// Whether there was anything.
+    /// Prints the objects; returns whether there were any.
     fn print(&self, objects: &Objects, served: &Served, wanted: &Wanted) -> Result<bool> {
         let mut printer = Printer::new(self.output, wanted, served);
         let mut left_out = LeftOut::default();

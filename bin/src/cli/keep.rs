@@ -1,5 +1,5 @@
-//! What is to be kept, as it is said: checked before the server starts, for what was dropped does not
-//! come back.
+//! Parses the retention options. They are checked before the server starts, for dropped history does not come
+//! back.
 
 use crate::config::AGE_MICROS_MIN;
 use bytesize::ByteSize;
@@ -10,11 +10,11 @@ use std::time::Duration;
 const NOTHING: &str = "it would drop all history; leave the option out to keep everything";
 
 const AGE_MIN: Duration = Duration::from_micros(AGE_MICROS_MIN.unsigned_abs());
-/// Who looks for what was deleted comes later than that.
+/// A shorter age is doubtful: whoever looks for what was deleted comes later than that.
 const AGE_DOUBTED: Duration = Duration::from_hours(1);
-/// Times are counted in microseconds, in 63 bits: 292,000 years.
+/// Times are 63-bit counts of microseconds: 292,000 years.
 const AGE_MAX: Duration = Duration::from_micros(i64::MAX.unsigned_abs());
-/// Longer no file can be.
+/// No file can be larger.
 const SIZE_MAX: u64 = i64::MAX.unsigned_abs();
 
 pub(super) fn age(text: &str) -> Result<Duration, String> {
@@ -33,7 +33,7 @@ pub(super) fn age(text: &str) -> Result<Duration, String> {
     Ok(age)
 }
 
-/// A word of what is kept so shortly: more likely it was to be days.
+/// A warning about history that is kept this shortly: more likely days were meant.
 pub(super) fn doubt(age: Duration) -> Option<String> {
     (age < AGE_DOUBTED).then(|| {
         format!(
@@ -61,7 +61,7 @@ pub(super) fn size(text: &str) -> Result<ByteSize, String> {
     Ok(size)
 }
 
-/// A built-in resource, or one that somebody may define: such a group has a dot in it.
+/// Parses a built-in resource, or one that somebody may define, whose group has a dot in it.
 pub(super) fn resource(text: &str) -> Result<GroupResource, String> {
     let (plural, group) = text.split_once('.').unwrap_or((text, ""));
     let named = GroupResource::new(group, plural);

@@ -1,4 +1,4 @@
-//! `hindsight log`: what happened, told as it is read.
+//! `hindsight log`: what happened, printed as it is read.
 
 mod follow;
 mod tail;
@@ -127,7 +127,7 @@ impl Log {
         Ok(ExitCode::SUCCESS)
     }
 
-    /// Where the log is read from.
+    /// The revision from which the log is read.
     fn from(&self) -> Revision {
         match self.since.as_ref().map(|since| since.at) {
             Some(AsOf::Revision(since)) => since,
@@ -155,7 +155,7 @@ impl Log {
         told
     }
 
-    /// What follows may not be all that happened.
+    /// Reports that what follows may not be all that happened.
     fn tell_floor(&self, floor: Revision) {
         if self.from() < floor {
             hint(&format!(
@@ -165,7 +165,7 @@ impl Log {
         }
     }
 
-    /// Page by page; to the end, or for ever.
+    /// Asks the server page by page, to the end of the log or for ever.
     fn ask(&self, mut server: Server, filter: &Filter, out: &mut Printed) -> Result<()> {
         let mut question = path("log", filter);
         for (name, value) in [("since", &self.since), ("until", &self.until)] {

@@ -110,7 +110,7 @@ impl Plan {
     }
 }
 
-/// The world to look at, and what time it is in it.
+/// The state to decide on, and the time at that point.
 fn world(reader: &Reader, as_of: Option<&Point>) -> Result<(State, Time)> {
     let state = state_of(reader, as_of)?;
     let now = match as_of {
@@ -136,7 +136,7 @@ fn render(plan: &Planned) -> String {
     )
     .ok();
     for one in &plan.waiting {
-        // A server of before tells of finalizers alone.
+        // An older server reports only finalizers.
         let held = if one.held_by.is_empty() {
             one.finalizers.join(", ")
         } else {

@@ -14,7 +14,7 @@ pub(super) struct Point {
 }
 
 impl Point {
-    /// What has not come yet is not taken for now.
+    /// Refuses a time that lies ahead, which would otherwise be answered with the newest state.
     pub(super) fn check(&self) -> Result<()> {
         let now = effects::now();
         match self.at {
@@ -27,7 +27,7 @@ impl Point {
         }
     }
 
-    /// Servers of before know nothing but times.
+    /// Older servers understand only full times, so dates and ages are sent as such.
     fn of(time: Time) -> Self {
         Self {
             text: time.to_rfc3339_micros(),
@@ -36,7 +36,7 @@ impl Point {
     }
 }
 
-/// Reads a revision, a time, a date, which begins in UTC, or an age by this machine's clock.
+/// Parses a revision, a time, a date, which begins in UTC, or an age by this machine's clock.
 pub(super) fn point(text: &str) -> Result<Point, String> {
     if let Some(at) = AsOf::parse(text) {
         let text = text.to_owned();

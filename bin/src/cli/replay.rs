@@ -1,4 +1,4 @@
-//! `hindsight replay`: the state that the log comes to, as a hash.
+//! `hindsight replay`: the hash of the state that the log folds to.
 
 use super::ask::{Source, happened, number};
 use super::{Directory, Output, show};

@@ -1,4 +1,4 @@
-//! `hindsight restore`: a log from a backup.
+//! `hindsight restore`: makes a log from a backup.
 
 use super::ask::number;
 use super::{Directory, Output, show};

@@ -81,7 +81,8 @@ pub(super) struct Serve {
     log_format: LogFormat,
 }
 
-/// Names are not looked up: one may have several addresses, and the certificate is for the one that is listened on.
+/// Parses an address. Names are not looked up: a name may have several addresses, and the certificate is for
+/// the one that is listened on.
 fn address(text: &str) -> Result<SocketAddr, String> {
     text.parse().map_err(|_| {
         "write ADDRESS:PORT with the numbers of an address, such as 127.0.0.1:6443, [::1]:6443, or 0.0.0.0:6443 for \
@@ -138,7 +139,7 @@ impl Serve {
                 tracing::warn!("{error:#}");
             }
         }));
-        // Nobody is waited for: what others still look up or read is for nobody.
+        // Waits for nothing: what is still being looked up or read is of use to nobody.
         runtime.shutdown_background();
         served.inspect_err(|error| self.directory.tell_of_newer(error))?;
         Ok(ExitCode::SUCCESS)
@@ -146,7 +147,7 @@ impl Serve {
 }
 
 impl Serve {
-    /// Options that would do nothing together: nobody means that.
+    /// A complaint about options that would have no effect together, which nobody means.
     fn complaint(&self) -> Option<&'static str> {
         let limited = self.keep_history.is_some() || self.keep_history_bytes.is_some();
         if !limited && !self.keep_kind.is_empty() {
@@ -161,7 +162,7 @@ impl Serve {
         )
     }
 
-    /// Nothing where everything is kept.
+    /// `None` if everything is kept.
     fn retention(&self) -> Option<Retention> {
         if self.keep_history.is_none() && self.keep_history_bytes.is_none() {
             return None;
@@ -176,12 +177,12 @@ impl Serve {
     }
 }
 
-/// What a server that does nothing has, and some more.
+/// The threads of an idle server, and some more.
 const THREADS_MIN: usize = 24;
 
-/// One writer feeds them; more would only wait.
+/// The workers are fed by one writer; more of them would only wait.
 const WORKERS_MAX: usize = 8;
-/// Fewer would let one long answer hold up all others.
+/// With fewer, one long answer would hold up all others.
 const WORKERS_MIN: usize = 2;
 
 fn start_runtime() -> Result<tokio::runtime::Runtime> {
@@ -192,7 +193,7 @@ fn start_runtime() -> Result<tokio::runtime::Runtime> {
     Ok(builder.worker_threads(workers).enable_all().build()?)
 }
 
-/// Whether so many can be had at once: where there are fewer, tokio panics, or waits for ever.
+/// Checks that this many threads can run at once: with fewer, tokio panics or waits for ever.
 fn has_threads() -> std::io::Result<()> {
     let (stop, stopped) = crossbeam_channel::bounded::<()>(0);
     let wait = || {
@@ -207,7 +208,7 @@ fn has_threads() -> std::io::Result<()> {
     Ok(())
 }
 
-/// To standard error; `RUST_LOG` selects, warnings by default.
+/// Logs to standard error; `RUST_LOG` selects what, warnings by default.
 fn start_logging(format: LogFormat) {
     use std::io::IsTerminal;
     let (filter, complaint) = filter(std::env::var_os("RUST_LOG"));
@@ -225,7 +226,8 @@ fn start_logging(format: LogFormat) {
     }
 }
 
-/// What is logged, and what is wrong with the text that says so: that is others' too, and keeps nobody from serving.
+/// The filter for the log, and what is wrong with the text that sets it: other programs read it too, so a
+/// mistake in it does not keep the server from starting.
 fn filter(text: Option<OsString>) -> (EnvFilter, Option<String>) {
     let warnings = || EnvFilter::new("warn");
     let Some(text) = text.filter(|text| !text.is_empty()) else {

@@ -14,17 +14,18 @@ use tokio::net::unix::pipe::Sender;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-/// Standard output refused.
+/// Standard output could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("standard output cannot be written")]
 struct Unwritten(#[source] io::Error);
 
-/// Only what was written in full has succeeded: an audit may be in a file that lacks its end.
+/// Marks an error of standard output. A command has succeeded only if all its output was written: an audit may
+/// be in a file that lacks its end.
 pub(super) fn written(result: io::Result<()>) -> Result<()> {
     Ok(result.map_err(Unwritten)?)
 }
 
-/// Whether it failed because whoever read the output has gone, which ends it and is no failure.
+/// Whether the error is that the reader of the output has gone, which ends the command and is not a failure.
 pub(super) fn nobody_reads(error: &anyhow::Error) -> bool {
     let unwritten = error.downcast_ref::<Unwritten>();
     unwritten.is_some_and(|Unwritten(source)| source.kind() == ErrorKind::BrokenPipe)
@@ -35,7 +36,7 @@ pub(super) fn line(text: &str) -> Result<()> {
     written(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
-/// Waits; as soon as whoever read standard output has gone there is nothing to wait for.
+/// Waits for this long, or until the reader of standard output has gone, which is an error.
 pub(super) fn pause(length: Duration) -> Result<()> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     let gone = runtime.block_on(async { timeout(length, reader_gone()).await });
@@ -45,7 +46,7 @@ pub(super) fn pause(length: Duration) -> Result<()> {
     Ok(())
 }
 
-/// Ends where standard output is a pipe, or a terminal, and nobody reads it any more.
+/// Completes once standard output is a pipe or a terminal that nobody reads any more.
 async fn reader_gone() {
     let output = io::stdout().as_fd().try_clone_to_owned();
     // A file cannot be watched.
@@ -59,22 +60,22 @@ async fn reader_gone() {
     pending::<()>().await;
 }
 
-/// Members in the order of their names.
+/// Prints JSON with members in the order of their names.
 pub(super) fn json(document: &impl Serialize) -> Result<()> {
     line(&serde_json::to_string_pretty(&json!(document))?)
 }
 
-/// Standard output with room: flush it, or its end may be lost without a word.
+/// Buffered standard output. Flush it, or its end may be lost without an error.
 pub(super) fn out() -> BufWriter<Stdout> {
     BufWriter::new(io::stdout())
 }
 
-/// The whole chain of causes, in one line.
+/// Prints the whole chain of causes in one line.
 pub(super) fn error(error: &anyhow::Error) {
     writeln!(io::stderr().lock(), "hindsight: {}", told(error)).ok();
 }
 
-/// A cause that the message before has told already is not told again.
+/// The chain of causes, without those that a message before has included already.
 fn told(error: &anyhow::Error) -> String {
     let mut told = String::new();
     for cause in error.chain().map(ToString::to_string) {
@@ -89,15 +90,15 @@ fn told(error: &anyhow::Error) -> String {
     told
 }
 
-/// Counts on standard error what was read so far; nothing without a terminal. There is no end to count
-/// to: revisions of a log that was restored leap.
+/// A counter on standard error of what was read so far; silent without a terminal. It has no total, since
+/// revisions leap in a log that was restored.
 pub(super) fn counting(what: &'static str) -> ProgressBar {
     let style = ProgressStyle::with_template("{spinner} {human_pos} {msg} in {elapsed}");
     let bar = ProgressBar::no_length().with_message(what);
     bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()))
 }
 
-/// As one word of a shell: what is printed to be typed is what is meant.
+/// Quotes a text as one word for a shell, so that a printed command can be typed as it is.
 pub(super) fn word(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+=,".contains(&byte);
     if !text.is_empty() && text.bytes().all(is_plain) {
@@ -106,7 +107,7 @@ pub(super) fn word(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("'{}'", text.replace('\'', r"'\''")))
 }
 
-/// Those that are told, and how many more there are.
+/// The texts that are shown, and how many more there are.
 pub(super) fn texts(told: &[String], more: usize) -> String {
     let told = told.join(", ");
     if more == 0 {
@@ -115,18 +116,18 @@ pub(super) fn texts(told: &[String], more: usize) -> String {
     format!("{told} and {more} more")
 }
 
-/// How documents are printed.
+/// The form in which documents are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// A line each, for people.
+    /// Each as a line for people.
     Text,
-    /// One JSON list with a line for each.
+    /// One JSON list, with a line for each document.
     List,
-    /// A JSON document on each line, for what has no end.
+    /// A JSON document on each line, for output without an end.
     Lines,
 }
 
-/// Documents, printed one by one.
+/// Prints documents one by one.
 pub(super) struct List {
     out: BufWriter<Stdout>,
     form: Form,
@@ -162,7 +163,7 @@ impl List {
         written(added)
     }
 
-    /// Shows what was added so far.
+    /// Flushes what was added so far.
     pub(super) fn flush(&mut self) -> Result<()> {
         written(self.out.flush())
     }
@@ -212,7 +213,7 @@ mod tests {
         let of = |kind: ErrorKind| written(Err(kind.into())).expect_err("refused");
         assert!(nobody_reads(&of(ErrorKind::BrokenPipe)));
         assert!(!nobody_reads(&of(ErrorKind::StorageFull)));
-        // A server that hangs up is none.
+        // A server that hangs up is not the reader of the output.
         assert!(!nobody_reads(
             &io::Error::from(ErrorKind::BrokenPipe).into()
         ));

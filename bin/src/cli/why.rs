@@ -109,7 +109,7 @@ fn asked(filter: &Filter, directory: &Directory) -> String {
     }
 }
 
-/// The object and its state first, then why it is still there, then a line for each link of the chain.
+/// First the object and its state, then why it still exists, then a line for each link of the chain.
 fn render(answer: &questions::Why, asked: &str) -> String {
     let why = &answer.explanation;
     let object = &why.object;
@@ -162,7 +162,7 @@ fn by(user: &str, verb: &str) -> String {
     format!("{user} ({verb})")
 }
 
-/// Another request for the same deletion, which is no link of the chain.
+/// Another request for the same deletion, which is not a link of the chain.
 fn of_also(link: &Link) -> String {
     let Some(other) = &link.also else {
         return String::new();
@@ -180,7 +180,8 @@ fn of_also(link: &Link) -> String {
     )
 }
 
-/// Controllers make again what was deleted: that is what was asked about then.
+/// The deletion of an earlier object of this name: controllers recreate what was deleted, and the earlier one
+/// may be meant.
 fn of_earlier(earlier: &Earlier, asked: &str) -> String {
     let (revision, uid) = (earlier.revision, &earlier.uid);
     let rule = earlier.rule.map_or_else(String::new, in_words);

@@ -1,4 +1,4 @@
-//! The forms that objects are printed in, one at a time: no list of them is held.
+//! The forms that objects are printed in, one at a time: they are never held as a list.
 
 use super::objects::Wanted;
 use crate::cli::show;
@@ -17,20 +17,20 @@ pub(super) enum Form {
     Name,
 }
 
-/// Wide enough for most; what is wider moves its own line alone.
+/// Wide enough for most names; a longer one shifts only its own line.
 const NAMESPACE_WIDTH: usize = 20;
-/// Where an item of a list in JSON begins.
+/// The indentation of an item of a list in JSON.
 const ITEM_INDENT: &str = "    ";
 
-/// Prints objects as they come.
+/// Prints objects as they arrive.
 pub(super) struct Printer {
     out: BufWriter<Stdout>,
     form: Form,
-    /// `deployment.apps`.
+    /// The resource with its group, such as `deployment.apps`.
     titled: String,
-    /// One object was named: it is printed without a list around it, unless there are more.
+    /// Whether one object was named: it is printed without a list around it, unless there are more.
     named: bool,
-    /// Whether the namespace must be told with the name.
+    /// Whether the namespace must be printed with the name.
     placed: bool,
     held: Option<Value>,
     count: usize,
@@ -67,7 +67,7 @@ impl Printer {
         }
     }
 
-    /// Whether anything was printed. The revision is that of the list.
+    /// Prints the end, with the revision of the list; returns whether there were any objects.
     pub(super) fn end(mut self, revision: &str) -> Result<bool> {
         let is_document = matches!(self.form, Form::Json | Form::Yaml | Form::Manifest);
         if let Some(one) = self.held.take() {
@@ -87,7 +87,7 @@ impl Printer {
         })
     }
 
-    /// One of a list, which the first opens.
+    /// Prints an item of a list; the first one opens the list.
     fn item(&mut self, item: &Value, first: bool) -> Result<()> {
         let text = match (self.form, first) {
             (Form::Json, true) => format!(
@@ -147,7 +147,7 @@ impl Printer {
         show::written(writeln!(self.out, "{row}"))
     }
 
-    /// As the arguments of another subcommand.
+    /// Prints an object as the arguments of another subcommand.
     fn name(&mut self, item: &Value) -> Result<()> {
         let place = if self.placed {
             format!("-n {} ", text(item, "/metadata/namespace"))

@@ -1,11 +1,11 @@
-//! A manifest of what was there: what is needed to create it again, and nothing that would be refused,
+//! A manifest of an object that existed: all that is needed to create it again, without what would be refused
 //! or would have it deleted at once.
 
 use crate::inspect::Owner;
 use anyhow::Result;
 use serde_json::{Map, Value};
 
-/// What the server alone writes.
+/// Metadata that only the server writes.
 const OWNED: [&str; 8] = [
     "creationTimestamp",
     "deletionGracePeriodSeconds",
@@ -16,7 +16,7 @@ const OWNED: [&str; 8] = [
     "selfLink",
     "uid",
 ];
-/// What was assigned to an object of a core kind, and is somebody else's by now.
+/// Fields of core kinds that were assigned to the object and may belong to another one by now.
 const ASSIGNED: [(&str, &str); 5] = [
     ("Service", "clusterIP"),
     ("Service", "clusterIPs"),
@@ -24,17 +24,17 @@ const ASSIGNED: [(&str, &str); 5] = [
     ("Pod", "nodeName"),
     ("Namespace", "finalizers"),
 ];
-/// What a job and its pods know each other by, which the server gives them.
+/// Labels by which a job and its pods know each other, set by the server.
 const GENERATED: [&str; 4] = [
     "batch.kubernetes.io/controller-uid",
     "batch.kubernetes.io/job-name",
     "controller-uid",
     "job-name",
 ];
-/// Objects of which it is told what they lost.
+/// The most objects for which what was left out is reported.
 const TOLD_MAX: usize = 10;
 
-/// What whoever creates the objects again has to know.
+/// What was left out, which a user who creates the objects again must know.
 #[derive(Default)]
 pub(super) struct LeftOut {
     told: Vec<String>,
@@ -95,7 +95,7 @@ impl LeftOut {
     }
 }
 
-/// Whoever has only owners that are gone is deleted as soon as it is created.
+/// Removes owners that are gone: an object with no other owners would be deleted as soon as it is created.
 fn disown(
     metadata: &mut Map<String, Value>,
     namespace: &str,
@@ -134,7 +134,7 @@ fn disown(
 }
 
 fn unassign(spec: &mut Map<String, Value>, kind: &str) -> Vec<String> {
-    // Without an address by its own wish.
+    // A headless service asked for no address.
     if kind == "Service" && spec.get("clusterIP").and_then(Value::as_str) == Some("None") {
         return Vec::new();
     }
@@ -154,8 +154,8 @@ fn unassign(spec: &mut Map<String, Value>, kind: &str) -> Vec<String> {
     lost
 }
 
-/// A job selects its pods by its uid, and the one that is made again has another; unless it says that it selects
-/// them itself.
+/// A job selects its pods by its own UID, and a job created again has another; unless the job says that it
+/// selects them itself.
 fn unselect(job: &mut Map<String, Value>) {
     let Some(spec) = job.get_mut("spec").and_then(Value::as_object_mut) else {
         return;
@@ -172,7 +172,7 @@ fn unselect(job: &mut Map<String, Value>) {
     }
 }
 
-/// Takes out what was generated of the labels; those that it took.
+/// Removes generated labels; returns those that it removed.
 fn unlabel(
     metadata: &mut Value,
     is_given: impl Fn(&str, &Value) -> bool,

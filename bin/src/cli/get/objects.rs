@@ -1,4 +1,4 @@
-//! Where objects are read from: the state that a directory comes to, or lists of a server, in pieces.
+//! Where objects are read from: the state that a directory folds to, or lists of a server, in pieces.
 
 use super::page;
 use crate::answer::OwnerAnswer;
@@ -14,22 +14,22 @@ use serde_json::Value;
 use std::cell::OnceCell;
 use std::fmt::Write;
 
-/// Objects of one piece: of the largest that there are, 300 MiB.
+/// The most objects in one piece: 300 MiB if all are of the largest size.
 const PIECE_OBJECTS: usize = 100;
-/// Names and revisions of one piece.
+/// The most names and revisions in one piece.
 const PIECE_NAMES: usize = 1_000;
 const OBJECTS: &str = "application/json";
 const NAMES: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 
-/// Which objects.
+/// Which objects are asked for.
 pub(super) struct Wanted {
     pub(super) kind: String,
     pub(super) name: Option<String>,
-    /// All of them without it.
+    /// `None` for all namespaces.
     pub(super) namespace: Option<String>,
 }
 
-/// What there was at one point.
+/// The objects that existed at one point.
 pub(super) enum Objects {
     Directory {
         then: Box<State>,
@@ -62,7 +62,7 @@ impl Objects {
         })
     }
 
-    /// What the kind was called then.
+    /// How the kind was served at that point.
     pub(super) fn served(&self, kind: &str) -> Result<Served> {
         match self {
             Self::Directory { then, .. } => Ok(inspect::served(then, kind)?),
@@ -74,7 +74,7 @@ impl Objects {
         }
     }
 
-    /// Gives each object that is wanted, or its metadata at least; the revision of the list.
+    /// Passes on each object that is wanted, or at least its metadata; returns the revision of the list.
     pub(super) fn each(
         &self,
         served: &Served,
@@ -102,7 +102,7 @@ impl Objects {
         }
     }
 
-    /// Whether an owner is there now, with the identity that the reference names.
+    /// Whether an owner exists now, with the UID that the reference names.
     pub(super) fn is_there(&self, owner: &Owner) -> Result<bool> {
         match self {
             Self::Directory { now, reader, .. } => {
@@ -130,7 +130,7 @@ impl Objects {
     }
 }
 
-/// The path that every client lists them at.
+/// The path at which any client would list them.
 fn place(as_of: Option<&str>, served: &Served, wanted: &Wanted) -> String {
     let mut path = as_of.map_or_else(String::new, |point| format!("/as-of/{point}"));
     path.push_str(&served.path());

@@ -1,4 +1,4 @@
-//! Going on with what happens, also where the server is started again meanwhile.
+//! Follows the log of a server, even if that is restarted meanwhile.
 
 use crate::answer::LogPage;
 use crate::cli::{Directory, show};
@@ -8,12 +8,12 @@ use anyhow::Result;
 use hindsight_core::Revision;
 use std::time::{Duration, Instant};
 
-/// Between two questions whether anything new has happened.
+/// The pause before asking again whether anything has happened.
 pub(super) const EVERY: Duration = Duration::from_millis(250);
-/// How long a server that is gone is waited for.
+/// How long to wait for a server that is gone.
 const BACK_WITHIN: Duration = Duration::from_secs(30);
 
-/// The page from here on, of the server that is there, or of the next one.
+/// The page from this revision on, from the same server or its successor.
 pub(super) fn ask(
     directory: &Directory,
     server: &mut Server,

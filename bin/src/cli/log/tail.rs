@@ -1,14 +1,15 @@
-//! What is printed of the log: each entry as it is read, or the newest alone, once it is known which these are.
+//! What is printed of the log: each entry as it is read, or only the newest ones, once it is known which these
+//! are.
 
 use crate::answer::LogEntry;
 use crate::cli::show::{self, Form, List};
 use anyhow::Result;
 use std::collections::VecDeque;
 
-/// They are held until the end.
+/// The most entries that may be asked for, since they are held until the end.
 const TAIL_MAX: usize = 10_000;
 
-/// Reads how many.
+/// Parses the number of entries.
 pub(super) fn count(text: &str) -> Result<usize, String> {
     let count = text.parse().ok();
     let count = count.filter(|count| (1..=TAIL_MAX).contains(count));
@@ -19,9 +20,9 @@ pub(super) fn count(text: &str) -> Result<usize, String> {
 
 pub(super) struct Printed {
     list: List,
-    /// The newest that were read, while there may be newer ones.
+    /// The newest entries that were read, while there may be newer ones.
     held: VecDeque<LogEntry>,
-    /// How many of these are wanted; nothing where all are, and once these are printed.
+    /// How many of these are wanted; `None` if all are, or once these are printed.
     tail: Option<usize>,
 }
 
@@ -49,7 +50,7 @@ impl Printed {
         Ok(())
     }
 
-    /// Of what comes after this, everything is printed.
+    /// Prints what is held. Everything that comes after this is printed at once.
     pub(super) fn show(&mut self) -> Result<()> {
         self.tail = None;
         for entry in self.held.drain(..) {

@@ -1,5 +1,5 @@
-//! The copy of a log that is verified: in its data directory, and gone when it was looked at, also
-//! where the command is ended before.
+//! The copy of a log that is verified: it is made in the data directory and removed afterwards, even if a
+//! signal ends the command before.
 
 use crate::cli::ask::Source;
 use crate::cli::ending::Ending;
@@ -56,13 +56,13 @@ impl Copy {
 
 impl Drop for Copy {
     fn drop(&mut self) {
-        // What failed did because the copy was taken away.
+        // If copying failed because a signal removed the copy, the process ends here.
         self.ending.unless_coming(|| remove(&self.directory));
         self.lock = None;
     }
 }
 
-/// While it is removed it may still be written.
+/// Removes the copy, repeatedly, since it may still be written to meanwhile.
 fn remove_all(directory: &Path) {
     for _ in 0..ATTEMPTS_MAX {
         remove(directory);
@@ -88,7 +88,7 @@ fn copy_directory(from: &Path, to: &Path, ending: &Ending) -> std::io::Result<()
             return Err(std::io::ErrorKind::Interrupted.into());
         }
         let target = to.join(entry.file_name());
-        // Of a pipe or a device the end might never come.
+        // Skips pipes and devices, which might have no end.
         let metadata = std::fs::metadata(entry.path())?;
         if metadata.is_dir() {
             copy_directory(&entry.path(), &target, ending)?;
