@@ -1,4 +1,4 @@
-//! Turns the collector's crank: durable changes in, batches of commands out.
+//! Drives the collectors: durable changes go in, batches of commands come out.
 
 mod health;
 #[cfg(test)]
@@ -16,16 +16,17 @@ use std::sync::{Arc, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Steps of one batch: they share an fsync.
+/// The most steps in one batch, which shares an fsync.
 const BATCH_STEPS_MAX: usize = 1024;
-/// How long it sleeps at most when only the clock can make something due, and after the disk was full.
+/// The longest sleep when only the clock can make something due, and the pause after the disk was full.
 const IDLE: Duration = Duration::from_secs(1);
-/// After a panic it is sound when it comes to rest, or after so many turns where it never does.
+/// After a panic the collectors count as sound once they come to rest, or after this many turns if they never
+/// do.
 const SOUND_TURNS: u64 = 1024;
-/// How long it sleeps where too much was waiting to be written.
+/// The pause when too much was waiting to be written.
 const OVERLOADED: Duration = Duration::from_millis(50);
 
-/// The thread; dropping it stops it.
+/// The thread that runs the collectors; dropping this stops it.
 #[derive(Debug)]
 pub(crate) struct Collectors {
     stop: Option<Sender<()>>,
@@ -68,7 +69,7 @@ impl Collectors {
         })
     }
 
-    /// Why nothing is collected now.
+    /// Why nothing is collected at the moment, if so.
     pub(crate) fn complaint(&self) -> Option<String> {
         self.health.complaint()
     }
@@ -83,21 +84,21 @@ impl Drop for Collectors {
     }
 }
 
-/// What the next batch is: [`next_batch`], unless a test says otherwise.
+/// Makes the next batch: [`next_batch`], unless a test replaces it.
 pub(crate) type Turn = fn(&mut Collector, &State) -> Vec<(Worker, Step)>;
 
 pub(crate) fn next_batch(collector: &mut Collector, state: &State) -> Vec<(Worker, Step)> {
     collector.next_batch(state, effects::now(), BATCH_STEPS_MAX)
 }
 
-/// What became of a batch.
+/// The outcome of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Carried {
     /// Something was written.
     Moved,
     /// Nothing changed.
     Rested,
-    /// Some of it was refused before it was decided, and comes again after so long.
+    /// Some of it was refused before it was decided, and is submitted again after this pause.
     Refused(Duration),
 }
 
@@ -114,8 +115,9 @@ struct Driver {
 }
 
 impl Driver {
-    /// A panic is a defect. A collector holds nothing of its own, and what it submitted is decided on its own
-    /// ground: it begins anew from what is durable, as after a restart.
+    /// Runs the collectors, and begins anew after a panic. A panic is a defect, but a collector holds nothing
+    /// of its own, and what it submitted was checked by `decide`: so it can begin anew from what is durable, as
+    /// after a restart.
     fn run_guarded(&mut self) {
         let mut begin: fn(&mut Self) = Self::recall;
         loop {
@@ -135,7 +137,7 @@ impl Driver {
         }
     }
 
-    /// Until it is stopped.
+    /// Collects until it is stopped.
     fn run(&mut self) {
         for turns in 1_u64.. {
             if is_stopped(&self.stopped) {
@@ -158,7 +160,8 @@ impl Driver {
         }
     }
 
-    /// Submits a batch. Deletions go apart: on a full disk there is room for them and none for reports.
+    /// Submits a batch. Deletions are submitted apart from reports: a full disk has room for them and none for
+    /// reports.
     fn submit_all(&mut self, mut steps: Vec<(Worker, Step)>) -> Carried {
         let Some(writer) = self.writer.upgrade() else {
             return Carried::Rested;
@@ -202,8 +205,8 @@ impl Driver {
         }
     }
 
-    /// Everything that was published since it looked last. After more than the window holds it begins
-    /// anew, as after a restart.
+    /// Takes in everything that was published since it last looked. If that is more than the window holds, it
+    /// begins anew, as after a restart.
     fn observe(&mut self) {
         let published = self.news.published.load_full();
         let after = self.state.revision;
@@ -224,8 +227,8 @@ impl Driver {
         self.recall();
     }
 
-    /// A log that cannot be read leaves removals without the commit that made them necessary. Whoever is
-    /// stopped makes none.
+    /// Reads back the commits that made removals necessary. If the log cannot be read, removals will not name
+    /// that commit. Ends early when it is stopped, since no removals follow then.
     fn recall(&mut self) {
         let stopped = &self.stopped;
         let back = self.reader.scan_back(self.state.revision);
@@ -235,7 +238,7 @@ impl Driver {
         }
     }
 
-    /// Until something changes or the clock may have made something due; false at the end.
+    /// Waits until something changes or the clock may have made something due; false at the end.
     fn wait(&mut self) -> bool {
         select! {
             recv(self.news.moved) -> moved => moved.is_ok(),
@@ -244,7 +247,7 @@ impl Driver {
         }
     }
 
-    /// Whatever changes meanwhile; true at the end.
+    /// Sleeps, whatever changes meanwhile; true at the end.
     fn sleep(&self, pause: Duration) -> bool {
         let stopped = self.stopped.recv_timeout(pause);
         matches!(stopped, Err(RecvTimeoutError::Disconnected))
@@ -252,7 +255,8 @@ impl Driver {
 }
 
 impl Carried {
-    /// Of two parts: who moved goes on at once, and what was refused comes with the next batch.
+    /// The outcome of two parts: if either wrote something the next turn follows at once, and what was refused
+    /// is in its batch again.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::Moved, _) | (_, Self::Moved) => Self::Moved,
@@ -262,8 +266,9 @@ impl Carried {
     }
 }
 
-/// A step that is refused is not asked for again until something changes. Out of date, gone or in a namespace that ends
-/// is what happens while others write; anything else is a defect, or what an earlier release stored.
+/// Warns of a step that was refused, which is not submitted again until something changes. An object that is
+/// out of date, gone or in a terminating namespace is usual while others write; anything else is a defect, or
+/// what an earlier release stored.
 fn warn_of(rejection: &Rejection) {
     let is_usual = matches!(
         rejection.plain(),
@@ -278,7 +283,7 @@ fn warn_of(rejection: &Rejection) {
     }
 }
 
-/// How many there are, and where their answers come.
+/// Submits steps; returns how many there are, and where their answers arrive.
 fn submit(writer: &Writer, steps: Vec<(Worker, Step)>) -> (usize, Receiver<Submitted>) {
     let commands: Vec<Command> = steps
         .into_iter()

@@ -1,11 +1,11 @@
-//! The only clock and the only randomness.
+//! The only clock and the only source of randomness.
 
 use hindsight_core::Time;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Now, to the microsecond. A clock may be before 1970, where it jumps.
+/// The current time, to the microsecond. It may be before 1970, if the clock jumps.
 pub(crate) fn now() -> Time {
     of(SystemTime::now())
 }
@@ -18,8 +18,8 @@ fn of(now: SystemTime) -> Time {
     })
 }
 
-/// Sixteen fresh bytes that nobody can foretell: the system is asked for a key once, and every seed
-/// is the hash of a number under it.
+/// Sixteen fresh bytes that nobody can predict: the system is asked for a key once, and every seed is the hash
+/// of a counter under it.
 pub(crate) fn seed() -> [u8; 16] {
     static KEY: LazyLock<[u8; 32]> = LazyLock::new(|| {
         let random = [

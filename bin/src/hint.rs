@@ -1,8 +1,8 @@
-//! A word to whoever sits at the terminal.
+//! Hints for the user at the terminal.
 
 use std::io::{Write, stderr};
 
-/// What to do next, on standard error.
+/// Prints what to do next to standard error.
 pub(crate) fn hint(text: &str) {
     writeln!(stderr().lock(), "hindsight: {text}").ok();
 }

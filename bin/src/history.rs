@@ -1,4 +1,4 @@
-//! The log as explanations read it: what is near is read back, what is far is found by an index.
+//! The log as explanations read it: recent commits are read back, older ones are found by an index.
 
 #[cfg(test)]
 #[cfg(feature = "http")]
@@ -9,21 +9,21 @@ use hindsight_log::{Entry, Error, Reader};
 use hindsight_projector::{History, Places};
 use std::sync::{Mutex, PoisonError, RwLock, RwLockReadGuard};
 
-/// Commits that are read back before the index is asked, and made if need be.
+/// How many commits are read back before the index is used, and built if need be.
 const NEAR_COMMITS_MAX: usize = 1_024;
-/// Commits that the index knows of, at most; those after are read back as if there was none.
+/// The most commits that the index covers; those after them are read back as if there were no index.
 const INDEXED_COMMITS_MAX: usize = 1 << 24;
 
-/// Commits that are read before the index is locked to take them.
+/// How many commits are read before the index is locked to take them.
 const BATCH_COMMITS: usize = 1_024;
 
-/// Where each object is in the log. Empty until a question reaches far back; the next one that does
-/// so adds what was written since. Derived: it may be thrown away at any time.
+/// An index of where each object is in the log. It is empty until a question reaches far back; the next one
+/// that does adds what was written since. It is derived: it may be thrown away at any time.
 #[derive(Debug)]
 pub struct HistoryIndex {
     /// Locked for a moment at a time, and never while the log is read.
     places: RwLock<Places>,
-    /// Held by whoever adds to it. Who does not need what is added does not ask for it.
+    /// Held while commits are added. Questions that do not need these do not take it.
     walk: Mutex<()>,
     near: usize,
 }
@@ -51,8 +51,8 @@ impl HistoryIndex {
         self.places().covers()
     }
 
-    /// Adds what was written since, if it does not know of so much yet. Who needs what somebody else is
-    /// adding waits for it.
+    /// Adds what was written since, unless the index covers enough already. A question that needs what another
+    /// is adding waits for it.
     fn extend(&self, reader: &Reader, wanted: Revision) -> Result<(), Error> {
         if self.covers() >= wanted {
             return Ok(());
@@ -80,7 +80,7 @@ impl HistoryIndex {
     }
 }
 
-/// Looks commits up in a log.
+/// Looks up commits in a log.
 #[derive(Debug)]
 pub struct LogHistory<'a> {
     reader: &'a Reader,
@@ -88,12 +88,12 @@ pub struct LogHistory<'a> {
 }
 
 impl<'a> LogHistory<'a> {
-    /// A log with the index of it, which grows as it is needed.
+    /// A log with its index, which grows as needed.
     pub const fn new(reader: &'a Reader, index: &'a HistoryIndex) -> Self {
         Self { reader, index }
     }
 
-    /// The last commit that touched this object, of those that the index knows.
+    /// The last commit that touched this object, among those that the index covers.
     fn indexed(
         &self,
         key: &ObjectKey,
@@ -111,7 +111,7 @@ impl<'a> LogHistory<'a> {
         }
     }
 
-    /// Every commit from `from` on that is kept, oldest first, and the restores between them.
+    /// Every commit from `from` on that is kept, oldest first, with the restores between them.
     pub fn all(&self, from: Revision) -> impl Iterator<Item = Result<Entry, Error>> {
         self.reader.entries(from)
     }
@@ -135,7 +135,7 @@ impl<'a> LogHistory<'a> {
                 if place > covers {
                     return None;
                 }
-                // It may have been dropped since the index was made.
+                // The commit may have been dropped since it was indexed.
                 if let Some(read) = reader.commit(place).transpose() {
                     return Some(read);
                 }

@@ -1,5 +1,4 @@
-//! Questions about the log, answered the same for the command line on a directory and by the server
-//! that holds one.
+//! Questions about the log, answered alike by the command line on a directory and by the server that holds one.
 
 mod changed;
 mod log;
@@ -27,13 +26,13 @@ pub(crate) struct Filter {
     pub(crate) namespace: Option<String>,
     pub(crate) name: Option<String>,
     pub(crate) uid: Option<String>,
-    /// Who did it.
+    /// Who made the change.
     pub(crate) user: Option<String>,
-    /// How they asked.
+    /// The verb of the request.
     pub(crate) verb: Option<String>,
-    /// From here on.
+    /// From this point on.
     pub(crate) since: Option<AsOf>,
-    /// Up to here.
+    /// Up to this point.
     pub(crate) until: Option<AsOf>,
 }
 
@@ -53,7 +52,7 @@ pub(crate) enum Unanswered {
     Log(#[from] Error),
 }
 
-/// When a state of the past was the newest: the time of its last commit.
+/// The time at which a state of the past was the newest: that of its last commit.
 pub(crate) fn time_of(reader: &Reader, state: &State) -> Result<Time, Error> {
     let last = reader.scan_back(state.revision).next().transpose()?;
     Ok(last.map_or(Time(0), |commit| commit.time))
@@ -67,12 +66,13 @@ pub(crate) fn state_at(reader: &Reader, empty: State, point: AsOf) -> Result<Sta
     }
 }
 
-/// A kind by any of its names: alone, with its group, or with a version of its and its group.
+/// A kind by any of its names: alone, with its group, or with one of its versions and its group.
 pub(crate) fn kind(state: &State, text: &str) -> Option<KindRef> {
     kind_and_version(state, text).map(|(kind, _)| kind)
 }
 
-/// The same, and the version that is named. A group may begin like a version: what is one as a whole comes first.
+/// The same with the version, if one is named. A group may begin like a version, so a match of the whole group
+/// comes first.
 ///
 /// Source: kubectl's `RESOURCE.VERSION.GROUP`, with nothing behind the last dot for the core group.
 fn kind_and_version<'a>(state: &State, text: &'a str) -> Option<(KindRef, Option<&'a str>)> {
@@ -96,8 +96,8 @@ fn kind_and_version<'a>(state: &State, text: &'a str) -> Option<(KindRef, Option
     })
 }
 
-/// The resource that a text names, and its kind. Of a kind that is there no more only plural and
-/// group are known.
+/// The resource that a text names, and its kind. A kind that no longer exists is known only by plural and
+/// group.
 fn named(state: &State, text: &str) -> Result<(GroupResource, Option<KindRef>), Unanswered> {
     if let Some(kind) = kind(state, text) {
         return Ok((kind.stored_under(), Some(kind)));
@@ -131,8 +131,8 @@ pub(crate) fn why(
     answer.ok_or_else(|| Unanswered::UnknownKind(resource.to_string()))
 }
 
-/// Where an object of this kind may have been: a definition that was made again may have another scope. In which
-/// namespace only somebody says who means what was in it.
+/// The namespaces in which an object of this kind may have been, in the order of the search: a definition that
+/// was recreated may have another scope. A user who means an object that was in a namespace names it.
 fn places<'a>(kind: Option<&Kind>, wanted: Option<&'a str>) -> Vec<&'a str> {
     let namespace = wanted.unwrap_or("default");
     match kind {

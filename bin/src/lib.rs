@@ -1,12 +1,12 @@
-//! Hindsight as a library: [`ControlPlane::open`] gives a Kubernetes-compatible control plane on a
-//! directory or in memory. The only crate that reads the wall clock and makes randomness.
+//! Hindsight as a library: [`ControlPlane::open`] gives a Kubernetes-compatible control plane on a directory or
+//! in memory. This is the only crate that reads the wall clock and generates randomness.
 //!
-//! What its methods take and give is in the crates that it is made of, each a module here:
+//! The types that its methods take and return are in the crates that it is made of, each a module here:
 //!
 //! - [`core`]: commands, objects, changes, states and refusals;
 //! - [`log`]: [`log::Reader`] reads what was written, and says why it cannot;
-//! - [`projector`]: what an explanation tells;
-//! - [`gc`]: what a forecast tells, and who the collectors are ([`gc::Worker`]);
+//! - [`projector`]: what an explanation contains;
+//! - [`gc`]: what a forecast contains, and who the collectors are ([`gc::Worker`]);
 //! - `api`, with the feature `http`: the Kubernetes API of [`ControlPlane`] as a service.
 //!
 //! Objects are `serde_json::Value`, and [`ControlPlane::changed`] is a receiver of `tokio::sync::watch`.

@@ -1,13 +1,14 @@
-//! Where a file is written that somebody named.
+//! Finds the place of a file that a user named.
 
 use anyhow::{Context, Result, bail};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// As the system has it.
+/// The most links that are followed, as in the system's own limit.
 const LINKS_MAX: usize = 40;
 
-/// Links stay and what they lead to is replaced, which must be a file or not there yet. `told` names it.
+/// The path to write to. Links stay and what they lead to is replaced, which must be a regular file or not
+/// exist yet. `told` is the file's name in messages.
 pub(crate) fn place(path: &Path, told: &str) -> Result<PathBuf> {
     let unusable = || format!("{told} cannot be written");
     match std::fs::metadata(path) {
@@ -21,7 +22,7 @@ pub(crate) fn place(path: &Path, told: &str) -> Result<PathBuf> {
     }
 }
 
-/// What links lead to that is not there yet.
+/// The path that a chain of links leads to, if nothing exists there yet.
 fn end_of_links(path: &Path) -> PathBuf {
     let mut end = path.to_owned();
     for _ in 0..LINKS_MAX {

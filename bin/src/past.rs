@@ -1,5 +1,5 @@
-//! States as they were, folded from the log: of a few points at a time, each for as long as somebody
-//! looks at it. Any of them may be as large as the newest and share nothing with it.
+//! States of the past, folded from the log: a few points at a time, each for as long as somebody looks at it.
+//! Any of them may be as large as the newest state and share nothing with it.
 
 mod recent;
 #[cfg(test)]
@@ -13,14 +13,14 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
-/// Who may look at the past at one time.
+/// How many may look at the past at the same time.
 const PLACES_MAX: usize = 4;
-/// States that are folded at one time; each fold uses all cores.
+/// How many states are folded at the same time; each fold uses all cores.
 const FOLDS_MAX: usize = 2;
-/// How long the next one waits before it is told to come again.
+/// How long a request waits for its turn before it is told to try again.
 const WAIT_MAX: Duration = Duration::from_secs(3);
 
-/// Who looks, who folds, and what was folded last.
+/// The places for those who look and for folds, and what was folded last.
 #[derive(Debug)]
 pub(crate) struct Pasts {
     places: Arc<Semaphore>,
@@ -39,7 +39,7 @@ impl Default for Pasts {
 }
 
 impl Pasts {
-    /// The state at a point before the newest, kept or folded.
+    /// The state at a point before the newest, kept or newly folded.
     pub(crate) async fn at(
         &self,
         point: AsOf,
@@ -56,15 +56,15 @@ impl Pasts {
             return Ok(found(kept, place));
         }
         let folding = acquire(&self.folds, ends).await?;
-        // Who waited may find what somebody else has folded meanwhile.
+        // Another request may have folded it while this one waited.
         if let Some(kept) = self.recent.get(point) {
             return Ok(found(kept, place));
         }
-        // A fold ends although nobody may wait for it any more; until then it has its place.
+        // A fold runs to its end even if nobody waits for it any more; until then it holds its place.
         let recent = Arc::clone(&self.recent);
         let run = move || {
             let folded = fold().map(Arc::new);
-            // What a time shows may still move while nothing later is known.
+            // The state at a time may still change while no later commit is known.
             if let Ok(state) = folded.as_ref()
                 && state.revision < newest
             {

@@ -1,4 +1,4 @@
-//! `hindsight verify`: whether the log is whole, told from a copy of it.
+//! `hindsight verify`: whether the log is intact, determined on a copy of it.
 
 mod copy;
 
@@ -77,13 +77,13 @@ impl Verify {
     }
 }
 
-/// What a log without a fault comes to.
+/// The result of auditing a log without a fault.
 struct Audited {
     /// The hash of the state.
     state: String,
-    /// What the collectors have left to do there, when the last commit was made.
+    /// How many steps the collectors had left to do when the last commit was made.
     due: usize,
-    /// How many runs of the collectors were taken again in other orders.
+    /// How many runs of the collectors were repeated in other orders.
     reordered: u64,
 }
 
@@ -140,8 +140,8 @@ fn told(report: &Report, audited: Option<&Audited>) -> String {
 }
 
 impl Verify {
-    /// The storage engine writes where it opens, over what it takes for torn: so it opens a copy. Where nothing
-    /// can be written the log is read without it.
+    /// The storage engine writes when it opens, over what it treats as torn, so a copy is opened. On a medium
+    /// that cannot be written the log is read without the engine.
     fn source(&self) -> Result<(Option<Copy>, Source)> {
         let data = &self.directory.data_dir;
         if self.in_place || !data.join("events").exists() || restoring::is_unfinished(data) {
@@ -166,7 +166,7 @@ impl Verify {
     }
 }
 
-/// Of what was thinned, rules are asked nothing.
+/// Audits the commits above the floor. The rules are not asked about history that was thinned.
 fn deep(reader: &Reader, report: &Report) -> Result<Audited> {
     let bar = show::counting("commits");
     let base = state_at_floor(reader, &empty_state(), report.floor)?;

@@ -1,19 +1,19 @@
-//! Whether anything is collected: a defect must not stop it without a word.
+//! The health of the collectors: a defect must not stop them silently.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// Before it begins anew for the first time; twice as long before each next time.
+/// The pause before the collectors first begin anew; it doubles each time, up to the maximum.
 const PAUSE_MIN: Duration = Duration::from_millis(100);
 const PAUSE_MAX: Duration = Duration::from_mins(1);
 
-/// Panics since it was sound.
+/// The number of panics since the collectors were last sound.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Health(Arc<AtomicU32>);
 
 impl Health {
-    /// How long to wait before it begins anew.
+    /// Notes a panic; returns how long to wait before beginning anew.
     pub(super) fn panicked(&self) -> Duration {
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         PAUSE_MIN
@@ -21,7 +21,7 @@ impl Health {
             .min(PAUSE_MAX)
     }
 
-    /// Nothing is left to do, or much was done.
+    /// Notes that the collectors are sound: nothing is left to do, or much was done.
     pub(super) fn is_sound(&self) {
         self.0.store(0, Ordering::Relaxed);
     }

@@ -33,7 +33,7 @@ fn write(plane: &ControlPlane, object: serde_json::Value) -> Arc<Change> {
     changes.remove(0)
 }
 
-/// A dependent of nobody.
+/// A dependent of an owner that does not exist.
 fn dependent(name: &str) -> serde_json::Value {
     let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"});
     json!({"metadata": {"name": name, "ownerReferences": [owner]}})
@@ -54,7 +54,8 @@ fn alone(plane: &ControlPlane, news: News) -> Driver {
     }
 }
 
-/// With room for that many changes: it has to take in a dependent of nobody and what came after it.
+/// A driver with room for that many changes, which has to take in a dependent without an owner and a later
+/// change.
 fn driver(changes_max: usize) -> Driver {
     let plane = plane();
     let state = plane.state();
@@ -156,7 +157,7 @@ fn who_is_to_end_does_not_read_the_log_back_first() {
 
 static IS_BROKEN: AtomicBool = AtomicBool::new(false);
 
-/// A defect that is there for a while.
+/// A defect that lasts for a while.
 fn broken_turn(collector: &mut Collector, state: &State) -> Vec<(Worker, Step)> {
     let steps = next_batch(collector, state);
     assert!(!IS_BROKEN.load(Ordering::Relaxed), "a defect");
@@ -180,7 +181,7 @@ fn after_a_panic_the_server_is_not_ready_until_everything_is_collected() {
     comes("a panic", || plane.unready().is_some());
     let reason = plane.unready().expect("a reason");
     assert!(reason.contains("ended in a panic"), "{reason}");
-    // They begin anew, and everything else goes on.
+    // The collectors begin anew, and everything else goes on.
     comes("another", || {
         plane.unready().is_some_and(|one| one != reason)
     });

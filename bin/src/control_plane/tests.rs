@@ -1,4 +1,4 @@
-//! What a submitter is told when nobody is left to answer, and what clones of a closed plane can do.
+//! What a submitter is told if nobody is left to answer, and what clones of a closed plane can do.
 
 use super::*;
 use crate::testing::plane;
@@ -7,7 +7,7 @@ use hindsight_core::{Actor, GroupResource, Intent, ObjectKey};
 use serde_json::json;
 use std::task::{Context, Wake, Waker};
 
-/// Somebody who watches, with a defect.
+/// A watcher with a defect.
 struct Broken;
 
 impl Wake for Broken {

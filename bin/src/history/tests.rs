@@ -1,4 +1,4 @@
-//! Answers with the index are those of a plain walk over the log.
+//! Answers with the index equal those of a plain walk over the log.
 
 mod pages;
 
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-/// A bound for a run that fails.
+/// The longest wait, for a run that fails.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn key(name: &str) -> ObjectKey {
@@ -134,7 +134,7 @@ fn what_is_written_after_a_question_is_found_by_the_next() {
     }
 }
 
-/// All of a log, with the index of it.
+/// A log, and an index that covers all of it.
 fn indexed(near: usize) -> (ControlPlane, HistoryIndex) {
     let plane = plane();
     some_history(&plane);
@@ -148,7 +148,7 @@ fn indexed(near: usize) -> (ControlPlane, HistoryIndex) {
 fn while_somebody_walks_the_log_nobody_waits_who_does_not_need_what_is_new() {
     let (plane, index) = indexed(4);
     let (index, (sender, told)) = (Arc::new(index), mpsc::channel());
-    // As far as is near.
+    // As many commits as are read back without the index.
     write(&plane, [create("late"), create("later")]);
     let known = [
         ("c5", u64::MAX),

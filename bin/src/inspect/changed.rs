@@ -1,10 +1,10 @@
-//! What an update changed, named by paths of two members at most.
+//! What an update changed, as paths of at most two members.
 
 use super::told::Told;
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
 
-/// What every write changes, and what is told as an event of its own.
+/// Metadata that every write changes, or that is reported as an event of its own.
 const UNTOLD: [&str; 7] = [
     "deletionGracePeriodSeconds",
     "deletionTimestamp",
@@ -15,7 +15,7 @@ const UNTOLD: [&str; 7] = [
     "resourceVersion",
 ];
 
-/// The members that differ, `spec.replicas`; where only one side has any, the member above.
+/// The members that differ, such as `spec.replicas`; where only one side is an object, the member above.
 pub(super) fn changed(before: &Value, after: &Value) -> Told {
     let mut paths = Told::default();
     let (Some(before), Some(after)) = (before.as_object(), after.as_object()) else {

@@ -1,4 +1,4 @@
-//! What happened, commit by commit: selected, and told in pages so that no answer grows with the log.
+//! What happened, commit by commit: selected, and answered in pages so that no answer grows with the log.
 
 use super::changed::changed;
 use super::told::Told;
@@ -14,26 +14,27 @@ use hindsight_projector::History;
 use serde_json::json;
 use std::sync::Arc;
 
-/// Entries of one page.
+/// The most entries of one page.
 const PAGE_ENTRIES_MAX: usize = 1_000;
-/// A page is complete with the entry that reaches this.
+/// A page is complete with the entry with which it reaches this size.
 const PAGE_BYTES_MAX: usize = 1 << 20;
-/// Commits that are looked at for one page.
+/// The most commits that are looked at for one page.
 const PAGE_COMMITS_MAX: usize = 20_000;
 
-/// Which commits are told.
+/// Which commits are shown.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Selection {
     resource: Option<GroupResource>,
     filter: Filter,
-    /// What is in no namespace is told with that of the filter's: the kind has none now.
+    /// Whether objects in no namespace are shown with those of the filter's namespace, since the kind is
+    /// cluster-wide now.
     with_cluster: bool,
-    /// The one object that can be meant.
+    /// The key of the only object that can be meant, if that is known.
     key: Option<ObjectKey>,
 }
 
 impl Selection {
-    /// The state says what kinds there are.
+    /// Resolves the filter with the kinds of this state.
     pub(crate) fn of(filter: &Filter, state: &State) -> Result<Self, Unanswered> {
         let mut selection = Self {
             filter: filter.clone(),
@@ -42,7 +43,7 @@ impl Selection {
         if let Some(text) = &filter.kind {
             let (resource, kind) = named(state, text)?;
             match kind.filter(|kind| !kind.is_namespaced()) {
-                // The definition may have been another before, with objects in namespaces.
+                // An earlier definition may have had objects in namespaces.
                 Some(kind) if kind.is_custom() => selection.with_cluster = true,
                 Some(_) => selection.only_cluster(&resource),
                 None => selection.key = selection.key_in(&resource, filter.namespace.as_deref()),
@@ -52,7 +53,8 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Of a kind that was never in a namespace. That of the filter may be what is asked about.
+    /// Restricts the selection to a kind that was never in a namespace. A namespace itself is selected by the
+    /// filter's namespace, too.
     fn only_cluster(&mut self, resource: &GroupResource) {
         let name = self.filter.name.as_deref();
         let key = ObjectKey::new(resource.clone(), "", name.unwrap_or_default());
@@ -67,12 +69,13 @@ impl Selection {
         Some(ObjectKey::new(resource.clone(), namespace?, name))
     }
 
-    /// Whether what an update changed is worth a look at the version before.
+    /// Whether few enough commits are selected to look up for each update the version before it.
     const fn is_narrow(&self) -> bool {
         self.filter.name.is_some() || self.filter.uid.is_some()
     }
 
-    /// A restore is of no object and by nobody: it is told where nothing else is asked for.
+    /// Whether a restore is shown. It is of no object and by nobody, so it is shown only if nothing of that
+    /// kind is asked for.
     fn has_restore(&self, revision: Revision, time: Time) -> bool {
         let Filter { user, verb, .. } = &self.filter;
         let narrow = self.is_narrow() || user.is_some() || verb.is_some();
@@ -115,7 +118,7 @@ impl Selection {
         })
     }
 
-    /// What is before is not read.
+    /// The revision to begin at; nothing before it is read.
     fn first(&self, from: Revision) -> Revision {
         match self.filter.since {
             Some(AsOf::Revision(since)) => from.max(since),
@@ -123,7 +126,8 @@ impl Selection {
         }
     }
 
-    /// Behind a time there may be what was done before it, where the clock was ahead.
+    /// Whether the log need not be read any further. With a time it must: commits with earlier times may follow
+    /// where the clock was ahead.
     fn is_last(&self, entry: &Entry) -> bool {
         let until = self.filter.until;
         until
@@ -131,16 +135,16 @@ impl Selection {
     }
 }
 
-/// Of a namespace are its objects, and the object that stands for it.
+/// A namespace contains its objects, and here also the object that represents it.
 fn is_in(key: &ObjectKey, namespace: &str) -> bool {
     *key.namespace == *namespace || (is_namespace(key) && *key.name == *namespace)
 }
 
-/// Tells commits in the order of the log.
+/// Makes entries of commits, in the order of the log.
 struct Teller<'a> {
     history: &'a LogHistory<'a>,
     selection: &'a Selection,
-    /// Before it versions may be missing.
+    /// Before this revision versions may be missing.
     floor: Revision,
     versions: Versions,
 }
@@ -161,7 +165,7 @@ impl Teller<'_> {
         }
     }
 
-    /// The version that an update replaced, where that is looked for.
+    /// The version that an update replaced, if the selection asks for it.
     fn before(&mut self, commit: &Commit) -> Result<Option<Arc<Object>>, Error> {
         if !self.selection.is_narrow() {
             return Ok(None);
@@ -177,14 +181,14 @@ impl Teller<'_> {
         let until = commit.revision.previous();
         match self.history.last(&commit.key, Some(&commit.uid), until) {
             Ok(before) => Ok(before.and_then(|before| before.object().cloned())),
-            // It was thinned while it was looked for.
+            // The version was thinned while it was looked up.
             Err(Error::Pruned { .. }) => Ok(None),
             Err(error) => Err(error),
         }
     }
 }
 
-/// What is selected from this revision on, oldest first: `take` gets each.
+/// Passes the selected entries from this revision on to `take`, oldest first.
 pub(crate) fn tell<E: From<Error>>(
     history: &LogHistory<'_>,
     selection: &Selection,
@@ -213,7 +217,7 @@ fn teller<'a>(history: &'a LogHistory<'a>, selection: &'a Selection) -> Result<T
     })
 }
 
-/// What is selected from this revision on, as much as one answer may hold.
+/// The selected entries from this revision on, as many as one answer may hold.
 pub(crate) fn page(
     history: &LogHistory<'_>,
     selection: &Selection,
@@ -242,7 +246,7 @@ fn fill(
     let (mut next, mut end) = (None, from);
     for (looked_at, entry) in found.enumerate() {
         let entry = match entry {
-            // It was thinned while it was read. The next page tells what is left of it.
+            // The log was thinned while it was read. The next page shows what is left of it.
             Err(Error::Pruned { .. }) => {
                 next = Some(end);
                 break;
@@ -305,7 +309,7 @@ fn of_commit(commit: &Commit, before: Option<&Object>) -> LogEntry {
     }
 }
 
-/// What was done to the object, and so much of what was done to its finalizers and owners.
+/// What was done to the object, with a bounded number of events about its finalizers and owners.
 pub(super) fn described(commit: &Commit) -> Told {
     let mut told = Told::default();
     for event in &commit.events {

@@ -1,23 +1,24 @@
-//! Where objects are: the path that a kind is served at, and whether an owner is there.
+//! Where objects are served, and whether an owner exists.
 
 use super::{Unanswered, kind_and_version};
 use hindsight_core::classify::owner_key;
 use hindsight_core::{Form, GroupResource, OwnerReference, State};
 use serde::{Deserialize, Serialize};
 
-/// A kind as the API serves it, by the version that was named, or that it is stored in where that may be asked for.
+/// A kind as the API serves it: in the version that was named or, without one, in its storage version if that
+/// is served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Served {
     group: String,
     version: String,
-    /// The plural.
+    /// The plural name.
     pub(crate) resource: String,
     singular: String,
     pub(crate) namespaced: bool,
 }
 
 impl Served {
-    /// What its objects' paths begin with.
+    /// The beginning of its objects' paths.
     pub(crate) fn path(&self) -> String {
         let Self { group, version, .. } = self;
         if group.is_empty() {
@@ -26,7 +27,7 @@ impl Served {
         format!("/apis/{group}/{version}")
     }
 
-    /// `deployment.apps`, as kubectl has it.
+    /// The singular name with the group, such as `deployment.apps`, as kubectl shows it.
     pub(crate) fn titled(&self) -> String {
         GroupResource::new(&self.group, &self.singular).to_string()
     }
@@ -35,14 +36,14 @@ impl Served {
         GroupResource::new(&self.group, &self.resource)
     }
 
-    /// How its objects are read in that version, as it is defined in this state.
+    /// How its objects are read in that version, according to its definition in this state.
     pub(crate) fn form(&self, state: &State) -> Option<Form> {
         let kind = state.kinds.by_resource(&self.stored_under())?;
         Some(Form::of(&state.kinds, kind, &self.version.as_str().into()))
     }
 }
 
-/// The kind that a text names, where there may be objects of it.
+/// The kind that a text names; refused if its objects are never stored.
 pub(crate) fn served(state: &State, text: &str) -> Result<Served, Unanswered> {
     let unknown = || Unanswered::UnknownKind(text.to_owned());
     let (named, asked) = kind_and_version(state, text).ok_or_else(unknown)?;
@@ -69,7 +70,7 @@ pub(crate) fn served(state: &State, text: &str) -> Result<Served, Unanswered> {
     })
 }
 
-/// What an owner reference names, and the namespace of the object that has it.
+/// The owner that a reference names, with the namespace of the object that has the reference.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) api_version: String,
@@ -79,7 +80,7 @@ pub(crate) struct Owner {
     pub(crate) uid: String,
 }
 
-/// Whether the owner is there, with this identity.
+/// Whether the owner exists, with this UID.
 pub(crate) fn is_there(state: &State, owner: &Owner) -> bool {
     let reference = OwnerReference {
         api_version: owner.api_version.as_str().into(),
@@ -103,7 +104,7 @@ mod tests {
     use serde_json::{Value, json};
     use std::sync::Arc;
 
-    /// A state with this object, and its identity.
+    /// A state with this object, and the object's UID.
     fn with(resource: &str, group: &str, object: Value) -> (State, String) {
         let mut state = State::new(Arc::new(BuiltinKinds::new(builtin::kinds(), None)));
         let intent = Intent::Create(Create {

@@ -1,4 +1,4 @@
-//! What a deletion would do: decided and collected on a copy of a state, and told apart from what goes
+//! What a deletion would do: decided and collected on a copy of a state, and reported apart from what goes
 //! without it.
 
 #[cfg(test)]
@@ -18,10 +18,10 @@ use hindsight_log::Reader;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// The world to look at.
+/// The state to plan on, and the time in it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct World<'a> {
-    /// What the state is of.
+    /// The log of the state.
     pub(crate) reader: &'a Reader,
     pub(crate) state: &'a State,
     pub(crate) now: Time,
@@ -91,10 +91,10 @@ fn deletion(state: &State, filter: &Filter, policy: Propagation) -> Result<Delet
     })
 }
 
-/// What becomes of whom; who is created on a copy has a uid of its own each time.
+/// What is done to an object. One that is created on a copy has another UID each time, so that is left out.
 type Told = (String, Option<Uid>, Vec<String>);
 
-/// What is done anyway.
+/// What is done even without the deletion.
 #[derive(Debug, Default)]
 struct Due {
     told: BTreeMap<Told, usize>,
@@ -127,7 +127,7 @@ impl Due {
         })
     }
 
-    /// Whether it is that once more.
+    /// Whether this is done without the deletion too; each occurrence counts once.
     fn takes(&mut self, told: &Told) -> bool {
         let left = self.told.get_mut(told).filter(|left| **left > 0);
         left.map(|left| *left -= 1).is_some()
@@ -147,13 +147,14 @@ fn removed(course: &Course) -> impl Iterator<Item = &Uid> {
     removals.map(|commit| &commit.uid)
 }
 
-/// Whether an object that is being deleted was not before.
+/// Whether an object that is being deleted was not being deleted before.
 fn is_new(before: &State, object: &Object) -> bool {
     let was = before.get(&object.key);
     !was.is_some_and(|was| was.is_deleting())
 }
 
-/// What the deletion adds to what is due. Of what was not followed to its end nobody knows who is left.
+/// What the deletion adds to what is due anyway. If the course was not followed to its end, it is not known
+/// what would be left waiting.
 fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> Planned {
     let subject = before.get(subject).map(|object| object.meta.uid.clone());
     let is_subject = |uid: &Uid| subject.as_ref() == Some(uid);
@@ -183,8 +184,8 @@ fn told(before: &State, subject: &ObjectKey, course: &Course, mut due: Due) -> P
     }
 }
 
-/// Who else would go if all who hold something let it go: with the deletion and not without it. Where that was not
-/// followed to its end without it, nobody knows, and nobody is named.
+/// The other objects that would go if all who hold something released it: with the deletion and not without it.
+/// If the course without it could not be followed to its end, this is unknown, and none is named.
 fn once_let_go(
     (with, without): (&Course, &Course),
     now: Time,

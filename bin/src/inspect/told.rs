@@ -1,9 +1,9 @@
-//! What is told of one commit: so much of it, and how much more there is. An object may have a hundred
-//! thousand members, and finalizers and owners as many as fit into it.
+//! A bounded list of texts about one commit, with the number of those left out. An object may have a hundred
+//! thousand members, and as many finalizers and owners as fit into it.
 
-/// Texts of one sort that are told of one commit.
+/// The most texts of one sort about one commit.
 const TEXTS_MAX: usize = 100;
-/// Bytes of them: as many of the longest names that members of maps have.
+/// The most bytes of these: room for as many of the longest names that members of maps have.
 const TEXTS_BYTES_MAX: usize = 32 << 10;
 
 /// The first texts, and how many were left out.
@@ -16,7 +16,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// Is told where there is room.
+    /// Adds a text if there is room.
     pub(super) fn add(&mut self, text: String) {
         let bytes = self.bytes + text.len();
         if self.counted == TEXTS_MAX || bytes > TEXTS_BYTES_MAX {
@@ -28,7 +28,7 @@ impl Told {
         self.texts.push(text);
     }
 
-    /// Is told in any case.
+    /// Adds a text in any case.
     pub(super) fn always(&mut self, text: String) {
         self.texts.push(text);
     }

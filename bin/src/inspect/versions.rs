@@ -1,12 +1,12 @@
-//! Versions that are remembered to tell what the next ones changed.
+//! Remembers versions of objects, to find what the next ones changed.
 
 use hindsight_core::{Commit, Object, ObjectKey, Uid};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Several objects may have the name that is asked for.
+/// The most versions that are remembered: several objects may have the name that is asked for.
 const VERSIONS_MAX: usize = 64;
-/// Their bodies together; one object is remembered however long it is.
+/// The most bytes of their bodies together; a single object is remembered however large it is.
 const VERSIONS_BYTES_MAX: usize = 4 << 20;
 
 /// The newest version of some objects.
@@ -17,7 +17,7 @@ pub(super) struct Versions {
 }
 
 impl Versions {
-    /// Remembers the version that a commit leaves; the one before it, if that was remembered.
+    /// Remembers the version that a commit leaves; returns the one before it, if that was remembered.
     pub(super) fn replace(&mut self, commit: &Commit) -> Option<Arc<Object>> {
         let known = self.by_key.remove(&commit.key);
         self.bytes -= known.as_ref().map_or(0, |(_, object)| object.body.len());

@@ -1,4 +1,4 @@
-//! One piece of a list, read item by item: as trees, objects take many times the room of their text.
+//! Parses one piece of a list item by item: as parsed trees, objects take many times the memory of their text.
 
 use anyhow::Result;
 use serde::de::{
@@ -7,14 +7,14 @@ use serde::de::{
 use serde_json::{Deserializer, Value};
 use std::fmt;
 
-/// What stands around the items.
+/// What surrounds the items.
 pub(super) struct Piece {
     pub(super) revision: String,
-    /// How to ask for the piece after it.
+    /// The continue token for the next piece.
     pub(super) next: Option<String>,
 }
 
-/// Hands the items over, one at a time.
+/// Passes the items on, one at a time.
 pub(super) fn read(text: &[u8], take: &mut dyn FnMut(Value) -> Result<()>) -> Result<Piece> {
     let mut refused = None;
     let list = List {
@@ -33,13 +33,13 @@ pub(super) fn read(text: &[u8], take: &mut dyn FnMut(Value) -> Result<()>) -> Re
 struct List<'a> {
     take: &'a mut dyn FnMut(Value) -> Result<()>,
     refused: &'a mut Option<anyhow::Error>,
-    /// What the list is, which stands before its items.
+    /// The type of the list, which precedes its items.
     api_version: String,
     kind: String,
 }
 
 impl List<'_> {
-    /// Items of built-in kinds leave what they are to the list.
+    /// Adds the type to an item: items of built-in kinds leave it to the list.
     fn typed(&self, mut item: Value) -> Value {
         let kind = self.kind.strip_suffix("List").unwrap_or_default();
         if let Some(members) = item.as_object_mut().filter(|_| !kind.is_empty()) {
@@ -96,7 +96,7 @@ impl<'de> Visitor<'de> for Items<'_, '_> {
         formatter.write_str("items")
     }
 
-    /// A list of metadata that is empty.
+    /// A list of metadata has `null` as its items if it is empty.
     fn visit_none<E: Error>(self) -> Result<(), E> {
         Ok(())
     }

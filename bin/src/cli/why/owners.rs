@@ -1,14 +1,14 @@
-//! The owners of what was collected, below the line of its deletion.
+//! The owners of an object that was collected, printed below the line of its deletion.
 
 use super::by;
 use hindsight_projector::{Dropped, End, EndedAs, Link};
 
-/// Those that it had at its end, where there were several, and those before.
+/// The owners that it had at its end, if there were several, and those that it had before.
 pub(super) fn told(link: &Link) -> String {
     named(link) + &before(link)
 }
 
-/// All that were asked, where there were several: the next link is about the last of them alone.
+/// All owners that were looked up, if there were several: the next link is about the last of them alone.
 fn named(link: &Link) -> String {
     if link.owners.is_empty() {
         return String::new();
@@ -26,7 +26,7 @@ fn named(link: &Link) -> String {
     format!("\n{:12}of its owners {}", "", owners.join(", "))
 }
 
-/// The owners that it had before, each with who took the reference, or with why the collector did.
+/// The owners that it had before, each with who removed the reference, or why the collector did.
 fn before(link: &Link) -> String {
     let dropped = link.dropped.iter().map(|dropped| {
         let Dropped {

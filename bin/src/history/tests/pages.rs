@@ -1,4 +1,4 @@
-//! Pages of the log: as large as an answer may be, and together all of it.
+//! Pages of the log: none larger than an answer may be, and together all of it.
 
 use super::{create, key, plane, some_history, write};
 use crate::ControlPlane;
@@ -8,10 +8,10 @@ use hindsight_core::command::{FieldValidation, Update};
 use hindsight_core::{Intent, Revision};
 use serde_json::{Map, Value, json};
 
-/// What one answer is long, and the last entry beyond.
+/// The most bytes of an answer, with the last entry that goes beyond the limit.
 const PAGE_BYTES_MAX: usize = (1 << 20) + (64 << 10);
 
-/// What is told of a selection page by page, which is what is told as it is read, and how long each is.
+/// The entries of a selection, page by page, which equal those of a single read; and the length of each page.
 fn in_pages(plane: &ControlPlane, selection: &Selection) -> (Vec<LogEntry>, Vec<usize>) {
     let asked = |from| page(&plane.history(), selection, from).expect("a page");
     let (mut told, mut next, mut pages, mut end) =
@@ -33,7 +33,7 @@ fn in_pages(plane: &ControlPlane, selection: &Selection) -> (Vec<LogEntry>, Vec<
     (told, pages)
 }
 
-/// A config map whose members are others each time.
+/// A config map that has other members in each version.
 fn changing(plane: &ControlPlane, members: usize, length: usize, versions: usize) -> Selection {
     write(plane, [create("hot")]);
     for version in 0..versions {

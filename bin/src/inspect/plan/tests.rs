@@ -1,4 +1,4 @@
-//! What a plan tells where it is cut off, and where others are going.
+//! Plans that are cut off, and plans while other objects are going.
 
 use super::*;
 use crate::ControlPlane;
@@ -18,7 +18,7 @@ fn run(plane: &ControlPlane, intent: Intent) -> Arc<Object> {
     Arc::clone(decision.outcome.object())
 }
 
-/// What others refer to it by.
+/// Creates an object; returns the reference by which others name it as their owner.
 fn create(plane: &ControlPlane, name: &str, owner: &Value) -> Value {
     let object = run(
         plane,
@@ -33,7 +33,7 @@ fn create(plane: &ControlPlane, name: &str, owner: &Value) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "name": name, "uid": uid, "blockOwnerDeletion": true})
 }
 
-/// An owner and five that it owns.
+/// An owner with five dependents.
 fn family(plane: &ControlPlane) {
     let owner = create(plane, "owner", &nobody());
     for number in 0..5 {
@@ -41,7 +41,7 @@ fn family(plane: &ControlPlane) {
     }
 }
 
-/// Of a kind that nobody serves: whoever is owned by it stays.
+/// An owner of a kind that nobody serves: its dependents stay.
 fn nobody() -> Value {
     json!({"apiVersion": "x.io/v1", "kind": "Nobody", "name": "n", "uid": "n"})
 }
@@ -108,7 +108,7 @@ fn what_goes_without_it_is_counted_apart() {
         of_bystander.waiting.is_empty() && of_bystander.complete,
         "{of_bystander:?}"
     );
-    // Whoever is asked about is told of, although it goes anyway.
+    // The object that is asked about is reported, although it goes anyway.
     let of_child = planned(&plane, "child1", 100).expect("a plan");
     assert_eq!((of_child.deleted, of_child.going_already), (1, 4));
 }
